@@ -1,0 +1,25 @@
+//! One model of a multi-GPU system.
+//!
+//! A [`topology::Machine`] (devices and links) and a list of jobs meet when an
+//! [`allocation`] policy gives each job its GPUs; [`simulation`] plays the whole
+//! mix on a shared server and returns columns that a person can read.
+//!
+//! The modules form layers, lowest first; a module uses only those before it:
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`units`] | picoseconds, bytes, bytes per second |
+//! | [`diagnostic`] | where an input is wrong, and what would work |
+//! | [`engine`] | event queue, clock, seeded random numbers, progress |
+//! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
+//! | [`allocation`] | patterns, scores, policies, live state |
+//! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
+//!
+//! The crate is pure: no Python, no printing, no wall clock, no global state.
+
+pub mod allocation;
+pub mod diagnostic;
+pub mod engine;
+pub mod simulation;
+pub mod topology;
+pub mod units;

@@ -1,0 +1,33 @@
+//! What can go wrong in this layer.
+
+use thiserror::Error;
+
+use super::machine::MachineError;
+use crate::diagnostic::InputError;
+
+/// Any failure of the topology layer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TopologyError {
+    /// A text that no importer accepts, with its place.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// Devices and links that make no machine.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// A preset that does not exist.
+    #[error("there is no preset `{name}`; the presets are {known}")]
+    UnknownPreset {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// Two GPUs that no path of links joins.
+    #[error("no path of links joins `{a}` and `{b}`; add the link that is missing")]
+    NotConnected {
+        /// One GPU.
+        a: String,
+        /// The other GPU.
+        b: String,
+    },
+}

@@ -1,0 +1,224 @@
+//! The kinds of device and link, and what data sheets say of each link kind.
+//!
+//! Bandwidths are those of one link in one direction as the vendor states them; for PCIe
+//! that is 16 lanes after line coding. Latencies are the one-way time of the wire and its
+//! two ends. Vendors do not publish them, so they are orders of magnitude, good for
+//! ranking paths and no more.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bandwidth, Picoseconds};
+
+/// What a device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// An accelerator; the only kind that a job can be given.
+    Gpu,
+    /// A CPU socket (or a NUMA node where the firmware splits a socket).
+    Cpu,
+    /// A PCIe host bridge: the root of one PCIe tree inside a socket.
+    HostBridge,
+    /// A PCIe switch.
+    PcieSwitch,
+    /// An NVLink switch.
+    #[serde(rename = "nvswitch")]
+    NvSwitch,
+    /// A network interface.
+    Nic,
+    /// A switch of the network between servers.
+    NetworkSwitch,
+}
+
+impl DeviceKind {
+    /// Every kind, in the order in which machines list their devices.
+    pub const ALL: [Self; 7] = [
+        Self::Gpu,
+        Self::Cpu,
+        Self::HostBridge,
+        Self::PcieSwitch,
+        Self::NvSwitch,
+        Self::Nic,
+        Self::NetworkSwitch,
+    ];
+
+    /// The kind's name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gpu => "gpu",
+            Self::Cpu => "cpu",
+            Self::HostBridge => "host-bridge",
+            Self::PcieSwitch => "pcie-switch",
+            Self::NvSwitch => "nvswitch",
+            Self::Nic => "nic",
+            Self::NetworkSwitch => "network-switch",
+        }
+    }
+}
+
+/// What a link is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkKind {
+    /// NVLink of Pascal.
+    Nvlink1,
+    /// NVLink of Volta.
+    Nvlink2,
+    /// NVLink of Ampere.
+    Nvlink3,
+    /// NVLink of Hopper.
+    Nvlink4,
+    /// NVLink of Blackwell.
+    Nvlink5,
+    /// AMD Infinity Fabric between GPUs.
+    Xgmi,
+    /// PCIe 1, 16 lanes.
+    Pcie1,
+    /// PCIe 2, 16 lanes.
+    Pcie2,
+    /// PCIe 3, 16 lanes.
+    Pcie3,
+    /// PCIe 4, 16 lanes.
+    Pcie4,
+    /// PCIe 5, 16 lanes.
+    Pcie5,
+    /// PCIe 6, 16 lanes.
+    Pcie6,
+    /// Intel `QuickPath` between sockets.
+    Qpi,
+    /// Intel Ultra Path between sockets.
+    Upi,
+    /// IBM X-Bus between sockets.
+    Xbus,
+    /// AMD Infinity Fabric between sockets.
+    InfinityFabric,
+    /// The fabric inside a socket, between its cores, memory and host bridges.
+    OnDie,
+    /// InfiniBand.
+    Infiniband,
+    /// Ethernet.
+    Ethernet,
+}
+
+/// What a data sheet says of one link kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataSheet {
+    /// The kind's name in files.
+    pub name: &'static str,
+    /// One link, one direction.
+    pub bandwidth: Bandwidth,
+    /// One-way latency of the wire and its two ends.
+    pub latency: Picoseconds,
+    /// Where the bandwidth comes from.
+    pub source: &'static str,
+}
+
+const fn sheet(
+    name: &'static str,
+    megabytes_per_second: u64,
+    nanoseconds: u64,
+    source: &'static str,
+) -> DataSheet {
+    DataSheet {
+        name,
+        bandwidth: Bandwidth(megabytes_per_second * 1_000_000),
+        latency: Picoseconds(nanoseconds * 1_000),
+        source,
+    }
+}
+
+impl LinkKind {
+    /// Every kind.
+    pub const ALL: [Self; 19] = [
+        Self::Nvlink1,
+        Self::Nvlink2,
+        Self::Nvlink3,
+        Self::Nvlink4,
+        Self::Nvlink5,
+        Self::Xgmi,
+        Self::Pcie1,
+        Self::Pcie2,
+        Self::Pcie3,
+        Self::Pcie4,
+        Self::Pcie5,
+        Self::Pcie6,
+        Self::Qpi,
+        Self::Upi,
+        Self::Xbus,
+        Self::InfinityFabric,
+        Self::OnDie,
+        Self::Infiniband,
+        Self::Ethernet,
+    ];
+
+    /// The data-sheet values of one link of this kind.
+    #[must_use]
+    pub const fn data_sheet(self) -> DataSheet {
+        match self {
+            Self::Nvlink1 => sheet("nvlink1", 20_000, 500, "NVIDIA Tesla P100 whitepaper"),
+            Self::Nvlink2 => sheet("nvlink2", 25_000, 500, "NVIDIA Tesla V100 whitepaper"),
+            Self::Nvlink3 => sheet("nvlink3", 25_000, 500, "NVIDIA A100 whitepaper"),
+            Self::Nvlink4 => sheet("nvlink4", 25_000, 500, "NVIDIA H100 whitepaper"),
+            Self::Nvlink5 => sheet("nvlink5", 50_000, 500, "NVIDIA Blackwell architecture brief"),
+            Self::Xgmi => sheet("xgmi", 50_000, 500, "AMD CDNA 2 whitepaper"),
+            Self::Pcie1 => sheet("pcie1", 4_000, 250, "2.5 GT/s, 8b/10b, 16 lanes"),
+            Self::Pcie2 => sheet("pcie2", 8_000, 250, "5 GT/s, 8b/10b, 16 lanes"),
+            Self::Pcie3 => sheet("pcie3", 15_754, 250, "8 GT/s, 128b/130b, 16 lanes"),
+            Self::Pcie4 => sheet("pcie4", 31_508, 250, "16 GT/s, 128b/130b, 16 lanes"),
+            Self::Pcie5 => sheet("pcie5", 63_015, 250, "32 GT/s, 128b/130b, 16 lanes"),
+            Self::Pcie6 => sheet("pcie6", 121_000, 250, "64 GT/s, 242B/256B flits, 16 lanes"),
+            Self::Qpi => sheet("qpi", 19_200, 100, "9.6 GT/s, 2 bytes a transfer"),
+            Self::Upi => sheet("upi", 20_800, 100, "10.4 GT/s, 2 bytes a transfer"),
+            Self::Xbus => sheet("xbus", 64_000, 100, "IBM Power System AC922 Redpaper"),
+            Self::InfinityFabric => sheet("infinity-fabric", 36_000, 100, "18 GT/s, 16 lanes"),
+            Self::OnDie => sheet("on-die", 100_000, 50, "assumed wider than any PCIe root port"),
+            Self::Infiniband => sheet("infiniband", 12_500, 600, "EDR, 100 Gb/s"),
+            Self::Ethernet => sheet("ethernet", 12_500, 1_000, "100 Gb/s"),
+        }
+    }
+
+    /// The kind's name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.data_sheet().name
+    }
+
+    /// Whether GPUs speak to each other over it without a host: NVLink or xGMI.
+    #[must_use]
+    pub const fn is_gpu_fabric(self) -> bool {
+        matches!(
+            self,
+            Self::Nvlink1
+                | Self::Nvlink2
+                | Self::Nvlink3
+                | Self::Nvlink4
+                | Self::Nvlink5
+                | Self::Xgmi
+        )
+    }
+
+    /// Whether it is PCIe of any generation.
+    #[must_use]
+    pub const fn is_pcie(self) -> bool {
+        matches!(
+            self,
+            Self::Pcie1 | Self::Pcie2 | Self::Pcie3 | Self::Pcie4 | Self::Pcie5 | Self::Pcie6
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_files_are_those_of_serde() {
+        for kind in LinkKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        for kind in DeviceKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+}

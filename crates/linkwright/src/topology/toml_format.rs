@@ -1,0 +1,183 @@
+//! Linkwright's own machine format.
+//!
+//! ```toml
+//! name = "pair"
+//! source = "my desk"
+//!
+//! [[device]]
+//! kind = "gpu"
+//! model = "V100-SXM2-16GB"
+//! names = ["GPU0", "GPU1"]
+//!
+//! [[link]]
+//! kind = "nvlink2"
+//! count = 2                          # one where absent
+//! bandwidth = "25 GB/s"              # of one link; the data sheet's where absent
+//! latency = "500 ns"                 # likewise
+//! between = [["GPU0", "GPU1"]]
+//! ```
+//!
+//! A group lists everything that is alike, so that a whole DGX-1 fits on a screen. Unknown
+//! keys are refused.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::error::TopologyError;
+use super::kinds::{DeviceKind, LinkKind};
+use super::machine::{DeviceId, Link, Machine, MachineBuilder, MachineError};
+use crate::diagnostic::{InputError, Position};
+use crate::units::{Bandwidth, Picoseconds};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    assumptions: Vec<String>,
+    #[serde(default)]
+    device: Vec<DeviceGroup>,
+    #[serde(default)]
+    link: Vec<LinkGroup>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeviceGroup {
+    kind: DeviceKind,
+    model: Option<String>,
+    names: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkGroup {
+    kind: LinkKind,
+    #[serde(default = "one")]
+    count: u32,
+    bandwidth: Option<Bandwidth>,
+    latency: Option<Picoseconds>,
+    between: Vec<Spanned<(String, String)>>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Reads a machine from its TOML text; `file` names it in errors.
+///
+/// # Errors
+/// Text that is not TOML, unknown keys or kinds, and devices and links that make no
+/// machine, each with file, line and column.
+pub fn read(file: &str, text: &str) -> Result<Machine, TopologyError> {
+    let parsed: File =
+        toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))?;
+    let refuse = |span: Range<usize>, error: MachineError| {
+        let value = text.get(span.clone()).unwrap_or_default();
+        let position = Position::of_offset(text, span.start);
+        let message = error.to_string();
+        let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "mend the machine"));
+        InputError::at(file, position, problem, value, remedy)
+    };
+    let mut builder = MachineBuilder::new(&parsed.name, &parsed.source);
+    for assumption in parsed.assumptions {
+        builder.assume(assumption);
+    }
+    for group in &parsed.device {
+        for name in &group.names {
+            builder
+                .device(name.get_ref(), group.kind, group.model.as_deref())
+                .map_err(|error| refuse(name.span(), error))?;
+        }
+    }
+    for group in &parsed.link {
+        let sheet = group.kind.data_sheet();
+        for pair in &group.between {
+            let at = |error| refuse(pair.span(), error);
+            let (a, b) = pair.get_ref();
+            let (a, b) = (builder.find(a).map_err(at)?, builder.find(b).map_err(at)?);
+            let link = Link {
+                a,
+                b,
+                kind: group.kind,
+                count: group.count,
+                bandwidth: group.bandwidth.unwrap_or(sheet.bandwidth),
+                latency: group.latency.unwrap_or(sheet.latency),
+            };
+            builder.link(link).map_err(at)?;
+        }
+    }
+    Ok(builder.build().map_err(|error| refuse(0..0, error))?)
+}
+
+/// Writes a machine in the format that [`read`] reads; reading it back gives an equal machine.
+#[must_use]
+pub fn write(machine: &Machine) -> String {
+    let mut text = String::new();
+    let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let name = |id: DeviceId| quote(&machine.devices()[id].name);
+    let _ = writeln!(text, "name = {}", quote(machine.name()));
+    let _ = writeln!(text, "source = {}", quote(machine.source()));
+    if !machine.assumptions().is_empty() {
+        let all: Vec<String> = machine.assumptions().iter().map(|a| quote(a)).collect();
+        let _ = writeln!(text, "assumptions = [\n  {},\n]", all.join(",\n  "));
+    }
+    let alike = |a: &DeviceId, b: &DeviceId| {
+        let (a, b) = (&machine.devices()[*a], &machine.devices()[*b]);
+        a.kind == b.kind && a.model == b.model
+    };
+    let ids: Vec<DeviceId> = (0..machine.devices().len()).collect();
+    for group in ids.chunk_by(alike) {
+        let first = &machine.devices()[group[0]];
+        let _ = writeln!(text, "\n[[device]]\nkind = \"{}\"", first.kind.name());
+        if let Some(model) = &first.model {
+            let _ = writeln!(text, "model = {}", quote(model));
+        }
+        let names: Vec<String> = group.iter().map(|id| name(*id)).collect();
+        let _ = writeln!(text, "names = [{}]", names.join(", "));
+    }
+    let values = |link: &Link| (link.kind, link.count, link.bandwidth, link.latency);
+    for group in machine.links().chunk_by(|a, b| values(a) == values(b)) {
+        let (kind, count, bandwidth, latency) = values(&group[0]);
+        let _ = writeln!(text, "\n[[link]]\nkind = \"{}\"\ncount = {count}", kind.name());
+        let _ = writeln!(text, "bandwidth = \"{bandwidth}\"\nlatency = \"{latency}\"");
+        let pairs: Vec<String> =
+            group.iter().map(|link| format!("[{}, {}]", name(link.a), name(link.b))).collect();
+        let _ = writeln!(text, "between = [\n  {},\n]", pairs.join(",\n  "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAIR: &str = "name = \"pair\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n\
+        [[link]]\nkind = \"nvlink2\"\ncount = 2\nbetween = [[\"A\", \"B\"]]\n";
+
+    #[test]
+    fn a_pair_reads_and_survives_writing() {
+        let machine = read("pair.toml", PAIR).unwrap();
+        assert_eq!(machine.gpus().len(), 2);
+        assert_eq!(read("again", &write(&machine)).unwrap(), machine);
+    }
+
+    #[test]
+    fn errors_name_line_and_column() {
+        let cases = [
+            (PAIR.replace("count", "cuont"), "7:1"),
+            (PAIR.replace("[\"A\", \"B\"]]", "[\"A\", \"C\"]]"), "8:12"),
+            (PAIR.replace("[\"A\", \"B\"]\n[[link", "[\"A\", \"A\"]\n[[link"), "4:15"),
+            (PAIR.replace("nvlink2", "nvlonk"), "6:8"),
+        ];
+        for (text, place) in cases {
+            let error = read("pair.toml", &text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("pair.toml:{place}: ")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Physical quantities as integers, each with its own type.
+//!
+//! Time is picoseconds, sizes are bytes, bandwidths are bytes per second and per
+//! direction. All are `u64`, so that sums are exact and results do not depend on the
+//! order of additions. Each type reads and writes the text that people use
+//! (`"700 ns"`, `"64 MiB"`, `"25 GB/s"`), exactly: no floating point in between.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
+
+/// A text that is not a quantity of the wanted unit.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{text}` is not {what}; write a number and a unit such as {example}")]
+pub struct UnitError {
+    text: String,
+    what: &'static str,
+    example: &'static str,
+}
+
+/// A span of simulated time, in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Picoseconds(pub u64);
+
+/// An amount of data, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(pub u64);
+
+/// A rate of data in one direction, in bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bandwidth(pub u64);
+
+const TIME_UNITS: &[(&str, u64)] = &[
+    ("s", 1_000_000_000_000),
+    ("ms", 1_000_000_000),
+    ("us", 1_000_000),
+    ("ns", 1_000),
+    ("ps", 1),
+];
+const SIZE_UNITS: &[(&str, u64)] = &[
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("B", 1),
+];
+const BANDWIDTH_UNITS: &[(&str, u64)] = &[
+    ("TB/s", 1_000_000_000_000),
+    ("GB/s", 1_000_000_000),
+    ("MB/s", 1_000_000),
+    ("B/s", 1),
+    ("Gb/s", 125_000_000),
+];
+
+impl Picoseconds {
+    /// One second.
+    pub const SECOND: Self = Self(1_000_000_000_000);
+
+    /// The nearest whole number of picoseconds to a number of seconds; negative and
+    /// not-a-number become zero, and what does not fit becomes the largest value.
+    #[must_use]
+    pub fn from_seconds(seconds: f64) -> Self {
+        Self((seconds * 1e12).round() as u64)
+    }
+
+    /// The span in seconds, for people and plots.
+    #[must_use]
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+
+    /// The sum, or `None` where it leaves 64 bits (about 213 days).
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+}
+
+impl Bandwidth {
+    /// A whole number of gigabytes (10^9 bytes) per second.
+    #[must_use]
+    pub const fn gigabytes_per_second(value: u64) -> Self {
+        Self(value * 1_000_000_000)
+    }
+
+    /// The rate in gigabytes (10^9 bytes) per second, for people and plots.
+    #[must_use]
+    pub fn as_gigabytes_per_second(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// Reads `number unit` as an exact multiple of the base unit, rounding half up below it.
+fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+    let (number, unit) = (&text[..split], text[split..].trim_start());
+    let scale = u128::from(units.iter().find(|(name, _)| *name == unit)?.1);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || whole.len() > 20 || fraction.len() > 15 {
+        return None;
+    }
+    if number.contains('.') && fraction.is_empty() || fraction.contains('.') {
+        return None;
+    }
+    let denominator = 10_u128.pow(fraction.len() as u32);
+    let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let numerator = whole.parse::<u128>().ok()? * denominator + fraction;
+    let rounded = (numerator.checked_mul(scale)? * 2 + denominator) / (denominator * 2);
+    u64::try_from(rounded).ok()
+}
+
+/// Writes the value in the largest unit in which at most three decimals are exact.
+fn format(value: u64, units: &[(&str, u64)], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (name, scale) in units {
+        let thousandths = u128::from(value) * 1000;
+        if value >= *scale && thousandths % u128::from(*scale) == 0 {
+            let thousandths = thousandths / u128::from(*scale);
+            let (whole, rest) = (thousandths / 1000, thousandths % 1000);
+            return if rest == 0 {
+                write!(f, "{whole} {name}")
+            } else {
+                let decimals = format!("{rest:03}");
+                write!(f, "{whole}.{} {name}", decimals.trim_end_matches('0'))
+            };
+        }
+    }
+    let base = units.iter().find(|(_, scale)| *scale == 1).map_or("", |(name, _)| *name);
+    write!(f, "{value} {base}")
+}
+
+macro_rules! text_form {
+    ($type:ty, $constructor:expr, $units:expr, $what:literal, $example:literal) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                format(self.0, $units, f)
+            }
+        }
+        impl FromStr for $type {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<Self, UnitError> {
+                parse(text, $units).map($constructor).ok_or_else(|| UnitError {
+                    text: text.to_owned(),
+                    what: $what,
+                    example: $example,
+                })
+            }
+        }
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+text_form!(Picoseconds, Picoseconds, TIME_UNITS, "a time", "\"700 ns\"");
+text_form!(Bytes, Bytes, SIZE_UNITS, "a size", "\"64 MiB\"");
+text_form!(Bandwidth, Bandwidth, BANDWIDTH_UNITS, "a bandwidth", "\"25 GB/s\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn text_forms_are_exact() {
+        assert_eq!("25 GB/s".parse(), Ok(Bandwidth::gigabytes_per_second(25)));
+        assert_eq!("15.754GB/s".parse(), Ok(Bandwidth(15_754_000_000)));
+        assert_eq!("100 Gb/s".parse(), Ok(Bandwidth(12_500_000_000)));
+        assert_eq!("1.5 us".parse(), Ok(Picoseconds(1_500_000)));
+        assert_eq!("64 MiB".parse(), Ok(Bytes(64 << 20)));
+        assert_eq!(Bandwidth(15_754_000_000).to_string(), "15.754 GB/s");
+        assert_eq!(Bytes(64 << 20).to_string(), "64 MiB");
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_an_example() {
+        for text in ["", "25", "GB/s", "-3 GB/s", "1.2.3 GB/s", "3. GB/s", "3 GB", "9e9 GB/s"] {
+            let error = text.parse::<Bandwidth>().unwrap_err().to_string();
+            assert!(error.contains("25 GB/s"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_survives_its_own_text(value: u64) {
+            prop_assert_eq!(Bandwidth(value).to_string().parse(), Ok(Bandwidth(value)));
+            prop_assert_eq!(Picoseconds(value).to_string().parse(), Ok(Picoseconds(value)));
+            prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
+        }
+
+        #[test]
+        fn any_text_parses_or_is_refused(text in "\\PC*") {
+            let _ = text.parse::<Bandwidth>();
+            let _ = text.parse::<Picoseconds>();
+        }
+    }
+}

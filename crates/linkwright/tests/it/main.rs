@@ -1,0 +1,1 @@
+//! Integration tests: contracts, determinism, layer order.
