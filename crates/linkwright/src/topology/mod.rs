@@ -4,10 +4,12 @@
 //! [`toml_format`], or from an importer of what people already have.
 
 pub mod error;
+pub mod gpu_graph;
 pub mod kinds;
 pub mod machine;
 pub mod toml_format;
 
 pub use error::TopologyError;
+pub use gpu_graph::{BandwidthProfile, GpuGraph, GpuPair, PairLink};
 pub use kinds::{DeviceKind, LinkKind};
 pub use machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};

@@ -1,0 +1,6 @@
+//! What bandwidth an allocation reaches.
+
+pub mod partition;
+pub mod published;
+pub mod sound;
+pub mod strength;

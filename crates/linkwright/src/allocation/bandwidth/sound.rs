@@ -1,0 +1,204 @@
+//! A sound model of the bandwidth that an allocation's links allow.
+//!
+//! It answers the question that MAPA's regression was fitted to: what bus bandwidth (as
+//! nccl-tests defines it) does an all-reduce reach on these GPUs? The answer is derived from
+//! a plan that could be run, so that it is defined for every size and machine, and a better
+//! or an added link never lowers it:
+//!
+//! 1. Split the GPUs into q groups. Within a group, spanning trees are packed on the direct
+//!    links (NVLink, xGMI): reduce up, broadcast down, at the group's strength.
+//! 2. Between groups, one GPU of each exchanges over the shared fabric (NVSwitches or the
+//!    host), where each group can send and receive at the rate `c` of the slowest way
+//!    between any two of the GPUs: a ring of q groups runs at c q / (2 (q - 1)).
+//! 3. The phases overlap, so the rate is the least of them; the best split counts. Bus
+//!    bandwidth is that rate times 2 (k - 1) / k for k GPUs.
+//!
+//! All GPUs in one group is Blink's tree packing; every GPU alone is the plain ring over
+//! NVSwitches or PCIe. Each way is limited by what fraction of the peak is reached in
+//! practice, taken from the paper's own anchor points, two GPUs on one link: Eq. 2 gives
+//! 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.09 on 16 lanes of
+//! PCIe Gen 3 (15.75 by the data sheet). What it leaves out: latency, so it holds for large
+//! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
+
+use super::super::links::LinkCounts;
+use super::published;
+use super::partition::tightest_partition;
+use super::strength::{MAX_VERTICES, strength_of_subsets};
+use crate::allocation::GpuSet;
+use crate::topology::{GpuGraph, LinkKind, PairLink};
+
+/// Fractions of the peak that NCCL reaches, from the paper's anchor points.
+#[derive(Debug, Clone, Copy)]
+struct Efficiency {
+    single: f64,
+    bonded: f64,
+    host: f64,
+}
+
+impl Efficiency {
+    fn of_the_paper() -> Self {
+        let anchor = |double, single, pcie| {
+            published::effective_bandwidth(LinkCounts { double, single, pcie })
+        };
+        let peak = |kind: LinkKind| kind.data_sheet().bandwidth.as_gigabytes_per_second();
+        Self {
+            single: anchor(0, 1, 0) / peak(LinkKind::Nvlink2),
+            bonded: anchor(1, 0, 0) / (2.0 * peak(LinkKind::Nvlink2)),
+            host: anchor(0, 0, 1) / peak(LinkKind::Pcie3),
+        }
+    }
+}
+
+/// Effective bandwidths of one machine.
+#[derive(Debug, Clone)]
+pub struct SoundModel {
+    count: usize,
+    /// Reachable capacity of direct links per pair, B/s; zero where there is none.
+    direct: Vec<u64>,
+    /// Reachable rate of the shared fabric per pair, GB/s.
+    fabric: Vec<f64>,
+    /// Strength per subset, B/s; empty on machines too large to tabulate.
+    strength: Vec<f64>,
+}
+
+impl SoundModel {
+    /// Prepares the model for a machine.
+    #[must_use]
+    pub fn new(graph: &GpuGraph) -> Self {
+        let count = graph.len();
+        let efficiency = Efficiency::of_the_paper();
+        let mut direct = vec![0; count * count];
+        let mut fabric = vec![0.0; count * count];
+        for at in 0..count * count {
+            let Some(pair) = graph.pair(at / count, at % count) else { continue };
+            let peak = pair.data_sheet.as_gigabytes_per_second();
+            let host = efficiency.host * pair.host.as_gigabytes_per_second();
+            let bonded = |links: u32| {
+                let fraction = if links == 1 { efficiency.single } else { efficiency.bonded };
+                fraction * peak
+            };
+            fabric[at] = host;
+            match pair.link {
+                PairLink::Direct { count: links, .. } => {
+                    direct[at] = (bonded(links) * 1e9).round() as u64;
+                }
+                PairLink::Switched { count: links, .. } => fabric[at] = host.max(bonded(links)),
+                PairLink::Host { .. } => {}
+            }
+        }
+        let strength = if count <= MAX_VERTICES {
+            strength_of_subsets(count, &direct)
+        } else {
+            Vec::new()
+        };
+        Self { count, direct, fabric, strength }
+    }
+
+    /// Effective bus bandwidth of an all-reduce on these GPUs, GB/s; zero for fewer than two.
+    #[must_use]
+    pub fn effective_bandwidth(&self, gpus: GpuSet) -> f64 {
+        let members: Vec<usize> = gpus.iter().collect();
+        if members.len() < 2 {
+            return 0.0;
+        }
+        let size = members.len() as f64;
+        self.rate(&members, gpus) * 2.0 * (size - 1.0) / size
+    }
+
+    /// All-reduce rate (algorithm bandwidth), GB/s.
+    fn rate(&self, members: &[usize], gpus: GpuSet) -> f64 {
+        let (mut fabric, mut weakest, mut any_direct) = (f64::INFINITY, f64::INFINITY, false);
+        for (index, a) in members.iter().enumerate() {
+            for b in &members[..index] {
+                fabric = fabric.min(self.fabric[a * self.count + b]);
+                let direct = self.direct[a * self.count + b];
+                if direct > 0 {
+                    weakest = weakest.min(direct as f64 / 1e9);
+                    any_direct = true;
+                }
+            }
+        }
+        let exchange = |groups: usize| match groups {
+            1 => f64::INFINITY,
+            _ => fabric * groups as f64 / (2.0 * (groups - 1) as f64),
+        };
+        let alone = exchange(members.len());
+        if !any_direct {
+            return alone;
+        }
+        let groups = self.components(gpus);
+        let within = |group: &GpuSet| self.strength(*group);
+        let whole = groups.iter().map(within).fold(f64::INFINITY, f64::min);
+        let best = alone.max(whole.min(exchange(groups.len())));
+        if weakest >= fabric {
+            // Any direct link beats the fabric, so the fewest groups are the best split.
+            return best;
+        }
+        self.best_split(groups, &exchange, best)
+    }
+
+    /// The best split where some direct link is slower than the fabric: as long as the
+    /// exchange is not what limits, the weakest group is split along its tightest partition.
+    /// That runs through all groupings that can be optimal, since the sets of at least a
+    /// given strength are the same ones for every plan (the graph's principal partition).
+    fn best_split(
+        &self,
+        mut groups: Vec<GpuSet>,
+        exchange: &dyn Fn(usize) -> f64,
+        mut best: f64,
+    ) -> f64 {
+        loop {
+            let strengths = groups.iter().map(|group| self.strength(*group));
+            let weakest = strengths.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((index, strength)) = weakest.filter(|(_, strength)| strength.is_finite())
+            else {
+                return best;
+            };
+            best = best.max(strength.min(exchange(groups.len())));
+            if exchange(groups.len()) <= strength {
+                return best;
+            }
+            let split = groups.swap_remove(index);
+            groups.extend(self.tightest(split).1);
+        }
+    }
+
+    fn components(&self, gpus: GpuSet) -> Vec<GpuSet> {
+        let mut rest = gpus;
+        let mut components = Vec::new();
+        while let Some(start) = rest.iter().next() {
+            let mut reached = GpuSet::EMPTY.with(start);
+            let mut frontier = vec![start];
+            while let Some(at) = frontier.pop() {
+                let row = &self.direct[at * self.count..(at + 1) * self.count];
+                for next in rest.without(reached).iter().filter(|next| row[*next] > 0) {
+                    reached = reached.with(next);
+                    frontier.push(next);
+                }
+            }
+            rest = rest.without(reached);
+            components.push(reached);
+        }
+        components
+    }
+
+    /// Packing rate within a group, GB/s; infinite for one GPU.
+    fn strength(&self, group: GpuSet) -> f64 {
+        match self.strength.get(group.0 as usize) {
+            Some(strength) => strength / 1e9,
+            None => self.tightest(group).0,
+        }
+    }
+
+    /// The packing rate within a group, GB/s, and the partition that limits it.
+    fn tightest(&self, group: GpuSet) -> (f64, Vec<GpuSet>) {
+        let members: Vec<usize> = group.iter().collect();
+        let capacity: Vec<u64> = members
+            .iter()
+            .flat_map(|a| members.iter().map(|b| self.direct[a * self.count + b]))
+            .collect();
+        let (strength, parts) = tightest_partition(members.len(), &capacity);
+        let named = |part: &Vec<usize>| part.iter().map(|at| members[*at]).collect();
+        (strength / 1e9, parts.iter().map(named).collect())
+    }
+}

@@ -1,0 +1,93 @@
+//! The pairwise weights and link classes that the scores and searches read.
+//!
+//! Hot loops want flat arrays of integers; this is the [`GpuGraph`] in that form.
+
+use crate::topology::{GpuGraph, PairLink};
+
+/// How many links of each class a match uses: the (x, y, z) of MAPA's Eq. 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct LinkCounts {
+    /// Pairs joined by two or more NVLinks (or xGMI links), or through NVSwitches.
+    pub double: usize,
+    /// Pairs joined by one.
+    pub single: usize,
+    /// Pairs that only the host joins.
+    pub pcie: usize,
+}
+
+impl LinkCounts {
+    /// All links.
+    #[must_use]
+    pub const fn total(self) -> usize {
+        self.double + self.single + self.pcie
+    }
+
+    /// The counts with one link more of that class.
+    #[must_use]
+    pub const fn plus(mut self, class: LinkClass) -> Self {
+        match class {
+            LinkClass::Double => self.double += 1,
+            LinkClass::Single => self.single += 1,
+            LinkClass::Pcie => self.pcie += 1,
+        }
+        self
+    }
+}
+
+/// The class of a pair in MAPA's Eq. 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkClass {
+    /// Two or more NVLinks, or NVSwitches.
+    Double,
+    /// One NVLink.
+    Single,
+    /// The host.
+    Pcie,
+}
+
+/// Weight and class of every pair of GPUs, row by row.
+#[derive(Debug, Clone)]
+pub struct PairTable {
+    count: usize,
+    weights: Vec<u64>,
+    classes: Vec<LinkClass>,
+}
+
+impl PairTable {
+    /// The table of a graph; weights are bytes per second.
+    #[must_use]
+    pub fn new(graph: &GpuGraph) -> Self {
+        let count = graph.len();
+        let pairs = (0..count * count).map(|at| graph.pair(at / count, at % count));
+        let class = |link: PairLink| match link {
+            PairLink::Direct { count: 1, .. } => LinkClass::Single,
+            PairLink::Direct { .. } | PairLink::Switched { .. } => LinkClass::Double,
+            PairLink::Host { .. } => LinkClass::Pcie,
+        };
+        Self {
+            count,
+            weights: pairs.clone().map(|pair| pair.map_or(0, |p| p.bandwidth.0)).collect(),
+            classes: pairs.map(|pair| pair.map_or(LinkClass::Pcie, |p| class(p.link))).collect(),
+        }
+    }
+
+    /// How many GPUs there are.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Weight of a pair in bytes per second; zero for a GPU with itself.
+    #[must_use]
+    #[inline]
+    pub fn weight(&self, a: usize, b: usize) -> u64 {
+        self.weights[a * self.count + b]
+    }
+
+    /// Class of a pair.
+    #[must_use]
+    #[inline]
+    pub fn class(&self, a: usize, b: usize) -> LinkClass {
+        self.classes[a * self.count + b]
+    }
+}

@@ -1,0 +1,260 @@
+//! Application patterns: which of a job's ranks talk to which.
+//!
+//! A pattern is MAPA's application graph (Section 3.1, Fig. 8): vertices are the GPUs that
+//! the job asks for, edges say that two of them communicate. Weights play no part.
+
+use super::error::AllocationError;
+use super::gpu_set::MAX_GPUS;
+use crate::diagnostic::{InputError, Position};
+
+/// The shape of a pattern, by its name in job files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shape {
+    /// NCCL's ring; of two GPUs it is one edge.
+    Ring,
+    /// A line.
+    Chain,
+    /// A complete binary tree filled level by level, as NCCL's trees within a server.
+    Tree,
+    /// GPU 0 talks to every other, as a parameter server does.
+    Star,
+    /// Everybody talks to everybody.
+    AllToAll,
+    /// The union of the ring and the tree (Fig. 8, right).
+    RingTree,
+    /// Any other edges.
+    Custom,
+}
+
+impl Shape {
+    /// The shapes that have a name.
+    pub const NAMED: [Self; 6] =
+        [Self::Ring, Self::Chain, Self::Tree, Self::Star, Self::AllToAll, Self::RingTree];
+
+    /// The name in job files and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Chain => "chain",
+            Self::Tree => "tree",
+            Self::Star => "star",
+            Self::AllToAll => "all-to-all",
+            Self::RingTree => "ring+tree",
+            Self::Custom => "custom",
+        }
+    }
+
+    /// The shape of that name.
+    ///
+    /// # Errors
+    /// [`AllocationError::UnknownPattern`] with the names that exist.
+    pub fn from_name(name: &str) -> Result<Self, AllocationError> {
+        let found = Self::NAMED.into_iter().find(|shape| shape.name() == name);
+        found.ok_or_else(|| AllocationError::UnknownPattern {
+            name: name.to_owned(),
+            known: Self::NAMED.map(Self::name).join(", "),
+        })
+    }
+}
+
+/// An application graph on vertices `0..size`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    shape: Shape,
+    size: usize,
+    edges: Vec<(usize, usize)>,
+}
+
+impl Pattern {
+    /// The named shape on `size` GPUs.
+    ///
+    /// # Errors
+    /// A size of zero or above [`MAX_GPUS`], or [`Shape::Custom`], which has edges of its own.
+    pub fn new(shape: Shape, size: usize) -> Result<Self, AllocationError> {
+        if size == 0 || size > MAX_GPUS {
+            return Err(AllocationError::PatternSize { size });
+        }
+        let chain = (1..size).map(|v| (v - 1, v));
+        let ring = chain.clone().chain((size > 2).then(|| (0, size - 1)));
+        let tree = (1..size).map(|v| ((v - 1) / 2, v));
+        let edges: Vec<(usize, usize)> = match shape {
+            Shape::Ring => ring.collect(),
+            Shape::Chain => chain.collect(),
+            Shape::Tree => tree.collect(),
+            Shape::Star => (1..size).map(|v| (0, v)).collect(),
+            Shape::AllToAll => (1..size).flat_map(|b| (0..b).map(move |a| (a, b))).collect(),
+            Shape::RingTree => ring.chain(tree).collect(),
+            Shape::Custom => {
+                return Err(AllocationError::UnknownPattern {
+                    name: shape.name().to_owned(),
+                    known: Shape::NAMED.map(Shape::name).join(", "),
+                });
+            }
+        };
+        Ok(Self::with_shape(shape, size, edges))
+    }
+
+    /// A pattern from its edges; order, direction and repetition do not matter.
+    ///
+    /// # Errors
+    /// A size of zero or above [`MAX_GPUS`], an edge to itself, or one that leaves `0..size`.
+    pub fn from_edges(size: usize, edges: &[(usize, usize)]) -> Result<Self, AllocationError> {
+        if size == 0 || size > MAX_GPUS {
+            return Err(AllocationError::PatternSize { size });
+        }
+        if let Some((a, b)) = edges.iter().find(|(a, b)| a == b || *a >= size || *b >= size) {
+            return Err(AllocationError::PatternEdge { a: *a, b: *b, size });
+        }
+        Ok(Self::with_shape(Shape::Custom, size, edges.to_vec()))
+    }
+
+    fn with_shape(shape: Shape, size: usize, mut edges: Vec<(usize, usize)>) -> Self {
+        for edge in &mut edges {
+            *edge = (edge.0.min(edge.1), edge.0.max(edge.1));
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        // Equal graphs get one form, so that the fast ways serve an edge list as well.
+        let shape = match shape {
+            Shape::Custom if is_cycle_or_edge(size, &edges) => Shape::Ring,
+            Shape::Custom if edges.len() == size * (size - 1) / 2 => Shape::AllToAll,
+            Shape::Chain | Shape::Tree | Shape::Star | Shape::AllToAll if size <= 2 => Shape::Ring,
+            Shape::AllToAll | Shape::RingTree if size == 3 => Shape::Ring,
+            other => other,
+        };
+        Self { shape, size, edges }
+    }
+
+    /// Reads an edge list: a line per edge, two vertex numbers from zero, `#` for comments.
+    ///
+    /// # Errors
+    /// Anything else on a line, an edge to itself, or a number that is skipped: the vertices
+    /// must be `0..size` without a gap.
+    pub fn read_edge_list(file: &str, text: &str) -> Result<Self, AllocationError> {
+        let mut edges = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let content = line.split('#').next().unwrap_or_default();
+            let fields: Vec<&str> = content.split_whitespace().collect();
+            if fields.is_empty() {
+                continue;
+            }
+            let position = |field: &str| {
+                let offset = field.as_ptr() as usize - line.as_ptr() as usize;
+                Position { line: index + 1, column: line[..offset].chars().count() + 1 }
+            };
+            let refuse = |field: &str, problem: &str| {
+                let remedy = "write two different vertex numbers from zero, as in `0 1`";
+                InputError::at(file, position(field), problem, field, remedy)
+            };
+            let [a, b] = fields[..] else {
+                let at = fields.get(2).unwrap_or(&fields[0]);
+                return Err(refuse(at, "not an edge").into());
+            };
+            let vertex = |field: &str| match field.parse::<usize>() {
+                Ok(vertex) if vertex < MAX_GPUS => Ok(vertex),
+                _ => Err(refuse(field, "not a vertex number below 128")),
+            };
+            let edge = (vertex(a)?, vertex(b)?);
+            if edge.0 == edge.1 {
+                return Err(refuse(b, "an edge from a vertex to itself").into());
+            }
+            edges.push(edge);
+        }
+        let size = edges.iter().map(|(a, b)| a.max(b) + 1).max().unwrap_or(0);
+        let used = |vertex: &usize| edges.iter().any(|(a, b)| a == vertex || b == vertex);
+        if let Some(gap) = (0..size.max(1)).find(|vertex| !used(vertex)) {
+            let problem = if size == 0 { "no edge in the file" } else { "a vertex without edges" };
+            let remedy = "number the vertices from zero without a gap";
+            let start = Position { line: 1, column: 1 };
+            let error = InputError::at(file, start, problem, &gap.to_string(), remedy);
+            return Err(error.into());
+        }
+        Self::from_edges(size, &edges)
+    }
+
+    /// The shape; an edge list that is a ring counts as one.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many GPUs the job needs.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The edges, each once, lower vertex first, sorted.
+    #[must_use]
+    pub fn edges(&self) -> &[(usize, usize)] {
+        &self.edges
+    }
+}
+
+fn is_cycle_or_edge(size: usize, edges: &[(usize, usize)]) -> bool {
+    if size <= 2 {
+        return edges.len() == size - 1;
+    }
+    if edges.len() != size {
+        return false;
+    }
+    let neighbours = |v: usize| {
+        let ends = edges.iter().filter(move |(a, b)| *a == v || *b == v);
+        ends.map(move |(a, b)| a + b - v)
+    };
+    if (0..size).any(|v| neighbours(v).count() != 2) {
+        return false;
+    }
+    let (mut before, mut at, mut length) = (usize::MAX, 0, 0);
+    loop {
+        let Some(next) = neighbours(at).find(|v| *v != before) else { return false };
+        (before, at, length) = (at, next, length + 1);
+        if at == 0 {
+            return length == size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_have_the_edges_of_the_paper() {
+        let edges = |shape, size| Pattern::new(shape, size).unwrap().edges().len();
+        assert_eq!(edges(Shape::Ring, 1), 0);
+        assert_eq!(edges(Shape::Ring, 2), 1);
+        assert_eq!(edges(Shape::Ring, 5), 5);
+        assert_eq!(edges(Shape::Chain, 5), 4);
+        assert_eq!(edges(Shape::Tree, 7), 6);
+        assert_eq!(edges(Shape::Star, 5), 4);
+        assert_eq!(edges(Shape::AllToAll, 5), 10);
+        assert_eq!(edges(Shape::RingTree, 5), 8);
+    }
+
+    #[test]
+    fn an_edge_list_that_is_a_ring_is_a_ring() {
+        let ring = Pattern::read_edge_list("ring", "2 0\n0 3 # back\n\n3 1\n1 2\n").unwrap();
+        assert_eq!((ring.shape(), ring.size()), (Shape::Ring, 4));
+        let two_triangles = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)];
+        let apart = Pattern::from_edges(6, &two_triangles).unwrap();
+        assert_eq!(apart.shape(), Shape::Custom);
+    }
+
+    #[test]
+    fn bad_edge_lists_name_the_place() {
+        for (text, place) in [
+            ("0 1\n1 x\n", "2:3"),
+            ("0 1 2\n", "1:5"),
+            ("0\n", "1:1"),
+            ("1 1\n", "1:3"),
+            ("0 2\n", "1:1"),
+            ("", "1:1"),
+            ("0 999\n", "1:3"),
+        ] {
+            let error = Pattern::read_edge_list("e.txt", text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("e.txt:{place}: ")), "{text:?}: {error}");
+        }
+    }
+}

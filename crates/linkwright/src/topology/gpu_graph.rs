@@ -1,0 +1,263 @@
+//! The hardware graph of MAPA: what joins each pair of GPUs, and how fast.
+//!
+//! Every pair of GPUs has a label: the best of its direct NVLink (or xGMI) bundle, its way
+//! through NVSwitches, and its way through the host. The graph is complete wherever a host
+//! path exists (MAPA, SC'21, Section 3.2). What it leaves out: that host paths share wires.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::TopologyError;
+use super::kinds::{DeviceKind, LinkKind};
+use super::machine::{DeviceId, Machine};
+use crate::units::Bandwidth;
+
+/// Which figures label the links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum BandwidthProfile {
+    /// MAPA's Table 1: NVLink-v1 20, NVLink-v2 25 and 50, PCIe Gen 3 12 GB/s. A link that
+    /// the table does not list keeps its data-sheet value.
+    #[default]
+    Mapa,
+    /// The data sheets' values, as the machine lists them.
+    DataSheet,
+}
+
+/// MAPA, SC'21, Table 1: peak bandwidth of 16 lanes of PCIe Gen 3.
+const MAPA_PCIE3: Bandwidth = Bandwidth::gigabytes_per_second(12);
+
+/// How two GPUs reach each other best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum PairLink {
+    /// Their own bundle of NVLinks or xGMI links.
+    Direct {
+        /// The links' kind.
+        kind: LinkKind,
+        /// How many.
+        count: u32,
+    },
+    /// NVSwitches; `count` is what each GPU can inject, in links.
+    Switched {
+        /// The links' kind.
+        kind: LinkKind,
+        /// How many links of each GPU lead to switches that the other reaches.
+        count: u32,
+    },
+    /// The host: PCIe, the CPUs, and what joins them.
+    Host {
+        /// The narrowest PCIe link on the way; absent where the way has none.
+        pcie: Option<LinkKind>,
+    },
+}
+
+impl PairLink {
+    /// A label as `nvidia-smi topo -m` would write it: `NV2`, or `PCIe`.
+    #[must_use]
+    pub fn label(self) -> String {
+        match self {
+            Self::Direct { kind: LinkKind::Xgmi, count } => format!("XGMI{count}"),
+            Self::Direct { count, .. } | Self::Switched { count, .. } => format!("NV{count}"),
+            Self::Host { .. } => "PCIe".to_owned(),
+        }
+    }
+}
+
+/// The label of one pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct GpuPair {
+    /// How they reach each other.
+    pub link: PairLink,
+    /// Peak bandwidth in one direction, by the graph's profile.
+    pub bandwidth: Bandwidth,
+    /// Peak bandwidth in one direction, by the data sheets.
+    pub data_sheet: Bandwidth,
+    /// Data-sheet bandwidth of the way through the host, which exists beside any NVLink.
+    pub host: Bandwidth,
+}
+
+/// What joins each pair of a machine's GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuGraph {
+    names: Vec<String>,
+    pairs: Vec<Option<GpuPair>>,
+}
+
+impl GpuGraph {
+    /// Labels every pair of GPUs.
+    ///
+    /// # Errors
+    /// [`TopologyError::NotConnected`] where no path joins two GPUs.
+    pub fn new(machine: &Machine, profile: BandwidthProfile) -> Result<Self, TopologyError> {
+        let gpus = machine.gpus();
+        let count = gpus.len();
+        let names: Vec<String> =
+            gpus.iter().map(|gpu| machine.devices()[*gpu].name.clone()).collect();
+        let injections = switch_injections(machine);
+        let mut pairs = vec![None; count * count];
+        for a in 0..count {
+            let host_paths = widest_host_paths(machine, gpus[a]);
+            for b in (0..count).filter(|b| *b != a) {
+                let host = host_paths[gpus[b]].as_ref();
+                let fabric = direct(machine, gpus[a], gpus[b])
+                    .or_else(|| switched(&injections[a], &injections[b]));
+                let host_label = host.map(|path| label_host(path, profile));
+                let fabric_label = fabric.map(|(link, sheet)| (link, sheet, sheet));
+                let best = match (fabric_label, host_label) {
+                    (Some(fabric), Some(host)) if fabric.1 >= host.1 => Some(fabric),
+                    (fabric, None) => fabric,
+                    (_, host) => host,
+                };
+                let Some((link, bandwidth, data_sheet)) = best else {
+                    let (a, b) = (names[a].clone(), names[b].clone());
+                    return Err(TopologyError::NotConnected { a, b });
+                };
+                let host = host.map_or(Bandwidth(0), |path| path.bandwidth);
+                pairs[a * count + b] = Some(GpuPair { link, bandwidth, data_sheet, host });
+            }
+        }
+        Ok(Self { names, pairs })
+    }
+
+    /// How many GPUs there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none; a machine has at least one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The GPUs' names, by id.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The label of a pair; `None` for a GPU with itself.
+    ///
+    /// # Panics
+    /// If an id is not below [`Self::len`].
+    #[must_use]
+    pub fn pair(&self, a: usize, b: usize) -> Option<&GpuPair> {
+        self.pairs[a * self.len() + b].as_ref()
+    }
+}
+
+/// The widest way from one GPU through the host.
+#[derive(Debug, Clone, Copy)]
+struct HostPath {
+    bandwidth: Bandwidth,
+    pcie: Option<(Bandwidth, LinkKind)>,
+}
+
+fn label_host(path: &HostPath, profile: BandwidthProfile) -> (PairLink, Bandwidth, Bandwidth) {
+    let link = PairLink::Host { pcie: path.pcie.map(|(_, kind)| kind) };
+    let bandwidth = match (profile, path.pcie) {
+        (BandwidthProfile::DataSheet, _) => path.bandwidth,
+        (BandwidthProfile::Mapa, None | Some((_, LinkKind::Pcie3))) => MAPA_PCIE3,
+        (BandwidthProfile::Mapa, Some((pcie, _))) => pcie,
+    };
+    (link, bandwidth, path.bandwidth)
+}
+
+fn direct(machine: &Machine, a: DeviceId, b: DeviceId) -> Option<(PairLink, Bandwidth)> {
+    let joins = |x: DeviceId, y: DeviceId| (x == a && y == b) || (x == b && y == a);
+    machine
+        .links()
+        .iter()
+        .filter(|link| link.kind.is_gpu_fabric() && joins(link.a, link.b))
+        .max_by_key(|link| link.total_bandwidth())
+        .map(|link| {
+            let direct = PairLink::Direct { kind: link.kind, count: link.count };
+            (direct, link.total_bandwidth())
+        })
+}
+
+/// What one GPU can inject into each plane of NVSwitches: (plane, kind, links, bandwidth).
+type Injection = (usize, LinkKind, u32, Bandwidth);
+
+fn switch_injections(machine: &Machine) -> Vec<Vec<Injection>> {
+    let devices = machine.devices();
+    let is_switch = |id: DeviceId| devices[id].kind == DeviceKind::NvSwitch;
+    let mut plane: Vec<usize> = (0..devices.len()).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for link in machine.links().iter().filter(|link| is_switch(link.a) && is_switch(link.b)) {
+            let lowest = plane[link.a].min(plane[link.b]);
+            changed |= plane[link.a] != lowest || plane[link.b] != lowest;
+            (plane[link.a], plane[link.b]) = (lowest, lowest);
+        }
+    }
+    let of_gpu = |gpu: &DeviceId| {
+        let mut injections: Vec<Injection> = Vec::new();
+        for link in machine.links().iter().filter(|link| link.a == *gpu || link.b == *gpu) {
+            let other = link.other_end(*gpu);
+            if !is_switch(other) {
+                continue;
+            }
+            let total = link.total_bandwidth();
+            match injections.iter_mut().find(|(at, ..)| *at == plane[other]) {
+                Some((_, _, count, bandwidth)) => {
+                    *count += link.count;
+                    bandwidth.0 += total.0;
+                }
+                None => injections.push((plane[other], link.kind, link.count, total)),
+            }
+        }
+        injections
+    };
+    machine.gpus().iter().map(of_gpu).collect()
+}
+
+fn switched(a: &[Injection], b: &[Injection]) -> Option<(PairLink, Bandwidth)> {
+    let mut found: Option<(LinkKind, u32, Bandwidth)> = None;
+    for (plane, kind, count, bandwidth) in a {
+        if let Some((_, _, other_count, other)) = b.iter().find(|(at, ..)| at == plane) {
+            let (_, links, total) = found.get_or_insert((*kind, 0, Bandwidth(0)));
+            *links += count.min(other_count);
+            total.0 += bandwidth.0.min(other.0);
+        }
+    }
+    found.map(|(kind, count, bandwidth)| (PairLink::Switched { kind, count }, bandwidth))
+}
+
+/// For each device, the path from `start` whose narrowest link is widest, over host links
+/// only and through no other GPU or NIC.
+fn widest_host_paths(machine: &Machine, start: DeviceId) -> Vec<Option<HostPath>> {
+    let devices = machine.devices();
+    let adjacency = machine.adjacency();
+    let is_end = |id: DeviceId| matches!(devices[id].kind, DeviceKind::Gpu | DeviceKind::Nic);
+    let mut best: Vec<Option<HostPath>> = vec![None; devices.len()];
+    let mut settled = vec![false; devices.len()];
+    best[start] = Some(HostPath { bandwidth: Bandwidth(u64::MAX), pcie: None });
+    loop {
+        let open = (0..devices.len()).filter(|id| !settled[*id]);
+        let widest = open.filter_map(|id| best[id].map(|path| (path.bandwidth, id)));
+        let Some((_, at)) = widest.max_by_key(|(width, id)| (*width, usize::MAX - id)) else {
+            break;
+        };
+        settled[at] = true;
+        let Some(path) = best[at].filter(|_| at == start || !is_end(at)) else { continue };
+        for link in adjacency[at].iter().map(|index| &machine.links()[*index]) {
+            let next = link.other_end(at);
+            let gpu_to_gpu = link.kind.is_gpu_fabric()
+                && devices[at].kind != DeviceKind::Cpu
+                && devices[next].kind != DeviceKind::Cpu;
+            if gpu_to_gpu || settled[next] {
+                continue;
+            }
+            let bandwidth = path.bandwidth.min(link.total_bandwidth());
+            let here = link.kind.is_pcie().then(|| (link.total_bandwidth(), link.kind));
+            let pcie = path.pcie.into_iter().chain(here).min_by_key(|(width, _)| *width);
+            if best[next].is_none_or(|known| known.bandwidth < bandwidth) {
+                best[next] = Some(HostPath { bandwidth, pcie });
+            }
+        }
+    }
+    best
+}
