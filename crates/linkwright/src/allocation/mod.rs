@@ -4,6 +4,7 @@ pub mod bandwidth;
 pub mod error;
 pub mod gpu_set;
 pub mod links;
+pub mod matching;
 pub mod pattern;
 
 pub use error::AllocationError;

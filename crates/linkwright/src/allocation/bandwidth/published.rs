@@ -70,12 +70,14 @@ mod tests {
 
     #[test]
     fn it_is_not_monotone() {
-        assert!(at(1, 0, 4) < at(0, 0, 4), "a double NVLink for nothing lowers it");
-        assert!(at(4, 1, 0) < at(3, 2, 0), "a double for a single NVLink lowers it");
+        assert!(at(0, 1, 3) < at(0, 0, 4), "a single NVLink for PCIe lowers it");
+        assert!(at(1, 0, 4) < at(0, 1, 4) - 20.0, "a double for a single NVLink lowers it");
+        assert!(at(1, 2, 2) < at(0, 3, 2) - 20.0, "and again");
     }
 
     #[test]
     fn it_leaves_its_range_beyond_five_gpus() {
-        assert!(at(4, 4, 0) < 0.0, "a ring of eight NVLinks below zero");
+        assert!(at(3, 3, 2) < 0.0, "a ring of eight GPUs below zero");
+        assert!(at(0, 4, 4) > 200.0, "another above what eight GPUs of a DGX-1V can move");
     }
 }

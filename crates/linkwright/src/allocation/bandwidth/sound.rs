@@ -195,7 +195,7 @@ impl SoundModel {
         let members: Vec<usize> = group.iter().collect();
         let capacity: Vec<u64> = members
             .iter()
-            .flat_map(|a| members.iter().map(|b| self.direct[a * self.count + b]))
+            .flat_map(|a| members.iter().map(move |b| self.direct[a * self.count + b]))
             .collect();
         let (strength, parts) = tightest_partition(members.len(), &capacity);
         let named = |part: &Vec<usize>| part.iter().map(|at| members[*at]).collect();

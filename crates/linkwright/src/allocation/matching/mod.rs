@@ -1,0 +1,6 @@
+//! Finding matches of a pattern in the machine: tables for rings, pruned search for the rest.
+
+pub mod ring;
+pub mod ring_links;
+pub mod search;
+pub mod subsets;

@@ -1,0 +1,185 @@
+//! The best ring of every subset under the published regression.
+//!
+//! The regression is not monotone, so the heaviest ring is not always its best. For every
+//! path of the dynamic programming the set of reachable (double, single) link counts is
+//! kept as 256 bits; the best of a subset is the best over all counts that a ring of it can
+//! have.
+
+use crate::allocation::bandwidth::published;
+use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
+
+/// Which (double, single) counts are reachable: bit `16 double + single`. A path of at most
+/// 16 GPUs has at most 15 edges, so that both fit.
+type Counts = [u64; 4];
+
+/// Best published effective bandwidth over the rings of all subsets.
+#[derive(Debug, Clone)]
+pub struct RingLinksTable {
+    count: usize,
+    paths: Vec<Counts>,
+    best: Vec<f64>,
+}
+
+impl RingLinksTable {
+    /// Prepares the table.
+    #[must_use]
+    pub fn new(pairs: &PairTable) -> Self {
+        let count = pairs.count();
+        let mut table = Self {
+            count,
+            paths: vec![[0; 4]; count << count],
+            best: vec![published::effective_bandwidth(LinkCounts::default()); 1 << count],
+        };
+        let predicted = tabulate_predictions();
+        for subset in 1..1_usize << count {
+            let first = subset.trailing_zeros() as usize;
+            let later = subset & (subset - 1);
+            for last in bits(later) {
+                let before = subset & !(1 << last);
+                let others = later & !(1 << last);
+                let mut reachable = [0; 4];
+                if others == 0 {
+                    reachable = shifted([1, 0, 0, 0], pairs.class(first, last));
+                }
+                for previous in bits(others) {
+                    let path = table.paths[before * count + previous];
+                    merge(&mut reachable, shifted(path, pairs.class(previous, last)));
+                }
+                table.paths[subset * count + last] = reachable;
+            }
+            if later != 0 {
+                let value = |links: LinkCounts| {
+                    predicted[(links.double * 17 + links.single) * 17 + links.pcie]
+                };
+                table.best[subset] = table
+                    .rings(subset, pairs)
+                    .map(|(_, links)| value(links))
+                    .fold(f64::NEG_INFINITY, f64::max);
+            }
+        }
+        table
+    }
+
+    /// The best prediction over the subset's rings, GB/s.
+    #[must_use]
+    #[inline]
+    pub fn effective_bandwidth(&self, subset: u16) -> f64 {
+        self.best[usize::from(subset)]
+    }
+
+    /// A ring with that prediction, from its lowest GPU on: of several, one with the most
+    /// doubles, then singles, found from its last GPU back, lowest ids first.
+    #[must_use]
+    pub fn ring(&self, subset: u16, pairs: &PairTable) -> Vec<usize> {
+        let mut rest = usize::from(subset);
+        let first = rest.trailing_zeros() as usize;
+        let best = self.best[rest];
+        let chosen = self
+            .rings(rest, pairs)
+            .filter(|(_, links)| published::effective_bandwidth(*links) == best)
+            .max_by_key(|(last, links)| (*links, self.count - last));
+        let Some((mut last, mut links)) = chosen else {
+            return (0..self.count).filter(|gpu| rest >> gpu & 1 == 1).collect();
+        };
+        if rest.count_ones() > 2 {
+            links = minus(links, pairs.class(last, first)).unwrap_or_default();
+        }
+        let mut ring = vec![last];
+        rest &= !(1 << last);
+        while rest.count_ones() > 1 {
+            let step = bits(rest & (rest - 1)).find_map(|previous| {
+                let before = minus(links, pairs.class(previous, last))?;
+                let reachable = self.paths[rest * self.count + previous];
+                contains(reachable, before).then_some((previous, before))
+            });
+            let Some((previous, before)) = step else { break };
+            ring.push(previous);
+            rest &= !(1 << previous);
+            (last, links) = (previous, before);
+        }
+        ring.push(first);
+        ring.reverse();
+        ring
+    }
+
+    /// Every (last GPU, link counts) that a ring of the subset can have.
+    fn rings<'a>(
+        &'a self,
+        subset: usize,
+        pairs: &'a PairTable,
+    ) -> impl Iterator<Item = (usize, LinkCounts)> + 'a {
+        let first = subset.trailing_zeros() as usize;
+        let later = subset & subset.wrapping_sub(1);
+        let edges = subset.count_ones() as usize - 1;
+        bits(later).flat_map(move |last| {
+            let path = self.paths[subset * self.count + last];
+            members(path).map(move |(double, single)| {
+                let links = LinkCounts { double, single, pcie: edges - double - single };
+                let closing = if edges > 1 { Some(pairs.class(last, first)) } else { None };
+                (last, closing.map_or(links, |class| links.plus(class)))
+            })
+        })
+    }
+}
+
+/// Eq. 2 for all counts up to 16 of each class.
+fn tabulate_predictions() -> Vec<f64> {
+    let counts = (0..17).flat_map(|x| (0..17).flat_map(move |y| (0..17).map(move |z| (x, y, z))));
+    counts
+        .map(|(double, single, pcie)| {
+            published::effective_bandwidth(LinkCounts { double, single, pcie })
+        })
+        .collect()
+}
+
+fn bits(mut set: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let bit = set.trailing_zeros() as usize;
+            set &= set - 1;
+            bit
+        })
+    })
+}
+
+#[inline]
+fn shifted(counts: Counts, class: LinkClass) -> Counts {
+    let [a, b, c, d] = counts;
+    let by = |shift: u32| {
+        let carry = 64 - shift;
+        [a << shift, b << shift | a >> carry, c << shift | b >> carry, d << shift | c >> carry]
+    };
+    match class {
+        LinkClass::Double => by(16),
+        LinkClass::Single => by(1),
+        LinkClass::Pcie => counts,
+    }
+}
+
+#[inline]
+fn merge(into: &mut Counts, other: Counts) {
+    for (word, bits) in into.iter_mut().zip(other) {
+        *word |= bits;
+    }
+}
+
+fn contains(counts: Counts, links: LinkCounts) -> bool {
+    let bit = links.double * 16 + links.single;
+    bit < 256 && counts[bit / 64] >> (bit % 64) & 1 == 1
+}
+
+fn members(counts: Counts) -> impl Iterator<Item = (usize, usize)> {
+    (0..4).flat_map(move |word| {
+        bits(counts[word] as usize).map(move |bit| ((word * 64 + bit) / 16, bit % 16))
+    })
+}
+
+fn minus(mut links: LinkCounts, class: LinkClass) -> Option<LinkCounts> {
+    let count = match class {
+        LinkClass::Double => &mut links.double,
+        LinkClass::Single => &mut links.single,
+        LinkClass::Pcie => &mut links.pcie,
+    };
+    *count = count.checked_sub(1)?;
+    Some(links)
+}

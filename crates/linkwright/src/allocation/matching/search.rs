@@ -1,0 +1,243 @@
+//! The best match of any pattern on one set of GPUs, by pruned search.
+//!
+//! Pattern vertices are placed one by one, each next to as many placed neighbours as can be;
+//! a branch is cut where its score, with the best links of the set for all edges still to
+//! come, cannot beat the best match found. Exact; the cost grows with the number of
+//! different placements, at worst the factorial of the pattern's size.
+
+use crate::allocation::bandwidth::published;
+use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
+use crate::allocation::{GpuSet, Pattern, Shape};
+
+/// A score that depends on which pairs a match uses.
+pub trait MatchScore {
+    /// Partial sums over the edges placed so far.
+    type Sum: Copy;
+    /// Nothing placed.
+    fn start(&self) -> Self::Sum;
+    /// With one more edge, between two GPUs.
+    fn add(&self, sum: Self::Sum, a: usize, b: usize) -> Self::Sum;
+    /// The score of a finished match.
+    fn value(&self, sum: Self::Sum) -> f64;
+    /// The most that the score can become with `edges` more edges.
+    fn bound(&self, sum: Self::Sum, edges: usize) -> f64;
+}
+
+/// Aggregated bandwidth (Eq. 1) on one set of GPUs.
+pub struct Aggregated<'a> {
+    pairs: &'a PairTable,
+    /// Sum of the set's `n` heaviest pairs, by `n`.
+    heaviest: Vec<u64>,
+}
+
+impl<'a> Aggregated<'a> {
+    /// The score on the pairs of these GPUs.
+    #[must_use]
+    pub fn new(pairs: &'a PairTable, gpus: GpuSet) -> Self {
+        let mut weights: Vec<u64> = gpus
+            .iter()
+            .flat_map(|b| gpus.iter().take_while(move |a| *a < b).map(move |a| (a, b)))
+            .map(|(a, b)| pairs.weight(a, b))
+            .collect();
+        weights.sort_unstable_by(|a, b| b.cmp(a));
+        let mut sum = 0;
+        let sums = weights.into_iter().map(|weight| {
+            sum += weight;
+            sum
+        });
+        let heaviest = std::iter::once(0).chain(sums).collect();
+        Self { pairs, heaviest }
+    }
+}
+
+impl MatchScore for Aggregated<'_> {
+    type Sum = u64;
+
+    fn start(&self) -> u64 {
+        0
+    }
+
+    fn add(&self, sum: u64, a: usize, b: usize) -> u64 {
+        sum + self.pairs.weight(a, b)
+    }
+
+    // Sums stay far below 2^53 bytes per second, so that f64 holds them exactly.
+    fn value(&self, sum: u64) -> f64 {
+        sum as f64
+    }
+
+    fn bound(&self, sum: u64, edges: usize) -> f64 {
+        (sum + self.heaviest[edges]) as f64
+    }
+}
+
+/// Published effective bandwidth (Eq. 2) on one set of GPUs.
+pub struct Published<'a> {
+    pairs: &'a PairTable,
+    available: LinkCounts,
+}
+
+impl<'a> Published<'a> {
+    /// The score on the pairs of these GPUs.
+    #[must_use]
+    pub fn new(pairs: &'a PairTable, gpus: GpuSet) -> Self {
+        let all = gpus
+            .iter()
+            .flat_map(|b| gpus.iter().take_while(move |a| *a < b).map(move |a| (a, b)));
+        let available =
+            all.fold(LinkCounts::default(), |links, (a, b)| links.plus(pairs.class(a, b)));
+        Self { pairs, available }
+    }
+}
+
+impl MatchScore for Published<'_> {
+    type Sum = LinkCounts;
+
+    fn start(&self) -> LinkCounts {
+        LinkCounts::default()
+    }
+
+    fn add(&self, sum: LinkCounts, a: usize, b: usize) -> LinkCounts {
+        sum.plus(self.pairs.class(a, b))
+    }
+
+    fn value(&self, sum: LinkCounts) -> f64 {
+        published::effective_bandwidth(sum)
+    }
+
+    fn bound(&self, sum: LinkCounts, edges: usize) -> f64 {
+        let mut most = f64::NEG_INFINITY;
+        for double in 0..=edges.min(self.available.double - sum.double) {
+            let rest = edges - double;
+            for single in 0..=rest.min(self.available.single - sum.single) {
+                let pcie = sum.pcie + rest - single;
+                if pcie <= self.available.pcie {
+                    let links = LinkCounts {
+                        double: sum.double + double,
+                        single: sum.single + single,
+                        pcie,
+                    };
+                    most = most.max(published::effective_bandwidth(links));
+                }
+            }
+        }
+        most
+    }
+}
+
+/// A placement: the GPU of each pattern vertex, and its score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placement {
+    /// GPU of each vertex.
+    pub gpus: Vec<usize>,
+    /// Its score.
+    pub value: f64,
+}
+
+/// The best placement of the pattern on exactly these GPUs, or `None` where none scores
+/// above `floor`. Among equals the first found wins; the order of the search is fixed.
+///
+/// # Panics
+/// If the set's size is not the pattern's.
+#[must_use]
+pub fn best_placement<S: MatchScore>(
+    pattern: &Pattern,
+    gpus: GpuSet,
+    score: &S,
+    floor: f64,
+) -> Option<Placement> {
+    assert_eq!(gpus.len(), pattern.size(), "one GPU per vertex");
+    let order = placement_order(pattern);
+    let mut search = Search {
+        score,
+        steps: &order,
+        placed: Vec::with_capacity(order.len()),
+        best: Placement { gpus: Vec::new(), value: floor },
+        symmetric: pattern.shape() == Shape::AllToAll,
+        ring: pattern.shape() == Shape::Ring,
+    };
+    search.descend(gpus, score.start(), pattern.edges().len());
+    let Search { best, .. } = search;
+    if best.gpus.is_empty() && pattern.size() > 0 {
+        return None;
+    }
+    let mut of_vertex = vec![0; order.len()];
+    for (step, gpu) in order.iter().zip(best.gpus) {
+        of_vertex[step.vertex] = gpu;
+    }
+    Some(Placement { gpus: of_vertex, value: best.value })
+}
+
+/// One vertex to place, and the earlier steps that it has edges to.
+struct Step {
+    vertex: usize,
+    neighbours: Vec<usize>,
+}
+
+/// Vertices in an order that closes edges early: each next has the most placed neighbours,
+/// then the most neighbours, then the lowest number.
+fn placement_order(pattern: &Pattern) -> Vec<Step> {
+    let neighbours = |v: usize| {
+        let ends = pattern.edges().iter().filter(move |(a, b)| *a == v || *b == v);
+        ends.map(move |(a, b)| a + b - v)
+    };
+    let mut steps: Vec<Step> = Vec::with_capacity(pattern.size());
+    while steps.len() < pattern.size() {
+        let at = |v: usize| steps.iter().position(|step| step.vertex == v);
+        let placed = |v: usize| neighbours(v).filter_map(at).count();
+        let open = (0..pattern.size()).filter(|v| at(*v).is_none());
+        let next = open.max_by_key(|v| (placed(*v), neighbours(*v).count(), usize::MAX - v));
+        let Some(vertex) = next else { break };
+        let neighbours = neighbours(vertex).filter_map(at).collect();
+        steps.push(Step { vertex, neighbours });
+    }
+    steps
+}
+
+struct Search<'a, S: MatchScore> {
+    score: &'a S,
+    steps: &'a [Step],
+    placed: Vec<usize>,
+    best: Placement,
+    symmetric: bool,
+    ring: bool,
+}
+
+impl<S: MatchScore> Search<'_, S> {
+    fn descend(&mut self, rest: GpuSet, sum: S::Sum, edges_left: usize) {
+        let depth = self.placed.len();
+        let Some(step) = self.steps.get(depth) else {
+            let value = self.score.value(sum);
+            if value > self.best.value {
+                self.best = Placement { gpus: self.placed.clone(), value };
+            }
+            return;
+        };
+        if self.score.bound(sum, edges_left) <= self.best.value {
+            return;
+        }
+        // Rotations of a ring and orders of an all-to-all are one match: fix their start.
+        let fixed = self.symmetric || (self.ring && depth == 0);
+        let candidates = rest.iter().take(if fixed { 1 } else { rest.len() });
+        for gpu in candidates {
+            let mut next = sum;
+            for neighbour in &step.neighbours {
+                next = self.score.add(next, self.placed[*neighbour], gpu);
+            }
+            self.placed.push(gpu);
+            self.descend(
+                rest.without(GpuSet::EMPTY.with(gpu)),
+                next,
+                edges_left - step.neighbours.len(),
+            );
+            self.placed.pop();
+        }
+    }
+}
+
+/// Which class a pair has, for callers that count a finished match.
+#[must_use]
+pub fn links_of(pattern: &Pattern, gpus: &[usize], pairs: &PairTable) -> LinkCounts {
+    let class = |(a, b): &(usize, usize)| -> LinkClass { pairs.class(gpus[*a], gpus[*b]) };
+    pattern.edges().iter().map(class).fold(LinkCounts::default(), LinkCounts::plus)
+}
