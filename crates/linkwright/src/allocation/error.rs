@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::diagnostic::InputError;
+use crate::topology::TopologyError;
 
 /// Any failure of the allocation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -10,6 +11,9 @@ pub enum AllocationError {
     /// A text that is not accepted, with its place.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A machine that cannot be labelled.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
     /// A pattern name that does not exist.
     #[error("there is no pattern `{name}`; the patterns are {known}")]
     UnknownPattern {
@@ -55,6 +59,12 @@ pub enum AllocationError {
         gpu: usize,
         /// How many GPUs the machine has.
         gpus: usize,
+    },
+    /// A GPU that is held by a job, unhealthy, or asked for twice.
+    #[error("GPU {gpu} is not free; release its job or mark it healthy first")]
+    NotFree {
+        /// The GPU asked for.
+        gpu: usize,
     },
     /// A job larger than the machine.
     #[error("job `{job}` asks for {size} GPUs; the machine has {gpus}, so it can never start")]

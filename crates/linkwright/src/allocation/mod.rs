@@ -1,12 +1,23 @@
 //! Which GPUs a job gets (MAPA, SC'21).
 
+pub mod allocator;
 pub mod bandwidth;
 pub mod error;
 pub mod gpu_set;
 pub mod links;
 pub mod matching;
 pub mod pattern;
+pub mod policies;
+pub mod policy;
+pub mod prepared;
+pub mod selection;
+pub mod state;
 
+pub use allocator::{Allocator, Explanation};
 pub use error::AllocationError;
 pub use gpu_set::{GpuSet, MAX_GPUS};
 pub use pattern::{Pattern, Shape};
+pub use policy::{POLICIES, Policy, Request, policy};
+pub use prepared::{BandwidthModel, Match, PreparedMachine};
+pub use selection::{Objective, Selection};
+pub use state::ServerState;

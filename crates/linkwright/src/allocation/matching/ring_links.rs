@@ -18,6 +18,8 @@ pub struct RingLinksTable {
     count: usize,
     paths: Vec<Counts>,
     best: Vec<f64>,
+    /// Aggregated bandwidth of the ring that [`Self::ring`] gives.
+    aggregated: Vec<u64>,
 }
 
 impl RingLinksTable {
@@ -29,8 +31,10 @@ impl RingLinksTable {
             count,
             paths: vec![[0; 4]; count << count],
             best: vec![published::effective_bandwidth(LinkCounts::default()); 1 << count],
+            aggregated: vec![0; 1 << count],
         };
         let predicted = tabulate_predictions();
+        let uniform = class_weights(pairs);
         for subset in 1..1_usize << count {
             let first = subset.trailing_zeros() as usize;
             let later = subset & (subset - 1);
@@ -48,13 +52,18 @@ impl RingLinksTable {
                 table.paths[subset * count + last] = reachable;
             }
             if later != 0 {
-                let value = |links: LinkCounts| {
-                    predicted[(links.double * 17 + links.single) * 17 + links.pcie]
+                let mut best = (f64::NEG_INFINITY, LinkCounts::default());
+                for (_, links) in table.rings(subset, pairs) {
+                    let value = predicted[(links.double * 17 + links.single) * 17 + links.pcie];
+                    if (value, links) > best {
+                        best = (value, links);
+                    }
+                }
+                table.best[subset] = best.0;
+                table.aggregated[subset] = match uniform {
+                    Some(weights) => weigh(best.1, weights),
+                    None => ring_weight(&table.ring(subset as u16, pairs), pairs),
                 };
-                table.best[subset] = table
-                    .rings(subset, pairs)
-                    .map(|(_, links)| value(links))
-                    .fold(f64::NEG_INFINITY, f64::max);
             }
         }
         table
@@ -65,6 +74,13 @@ impl RingLinksTable {
     #[inline]
     pub fn effective_bandwidth(&self, subset: u16) -> f64 {
         self.best[usize::from(subset)]
+    }
+
+    /// Aggregated bandwidth of the ring with that prediction, bytes per second.
+    #[must_use]
+    #[inline]
+    pub fn aggregated(&self, subset: u16) -> u64 {
+        self.aggregated[usize::from(subset)]
     }
 
     /// A ring with that prediction, from its lowest GPU on: of several, one with the most
@@ -119,6 +135,31 @@ impl RingLinksTable {
                 (last, closing.map_or(links, |class| links.plus(class)))
             })
         })
+    }
+}
+
+/// The weight of each class (double, single, PCIe) where all its pairs have the same one.
+fn class_weights(pairs: &PairTable) -> Option<[u64; 3]> {
+    let mut weights = [None; 3];
+    for (a, b) in (0..pairs.count()).flat_map(|b| (0..b).map(move |a| (a, b))) {
+        let weight = pairs.weight(a, b);
+        if *weights[pairs.class(a, b) as usize].get_or_insert(weight) != weight {
+            return None;
+        }
+    }
+    Some(weights.map(Option::unwrap_or_default))
+}
+
+fn weigh(links: LinkCounts, weights: [u64; 3]) -> u64 {
+    let counts = [links.double, links.single, links.pcie];
+    counts.into_iter().zip(weights).map(|(count, weight)| count as u64 * weight).sum()
+}
+
+fn ring_weight(ring: &[usize], pairs: &PairTable) -> u64 {
+    let path: u64 = ring.windows(2).map(|edge| pairs.weight(edge[0], edge[1])).sum();
+    match ring {
+        [first, _, .., last] => path + pairs.weight(*last, *first),
+        _ => path,
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Pattern vertices are placed one by one, each next to as many placed neighbours as can be;
 //! a branch is cut where its score, with the best links of the set for all edges still to
-//! come, cannot beat the best match found. Exact; the cost grows with the number of
-//! different placements, at worst the factorial of the pattern's size.
+//! come, cannot beat the best match found. Exact, unless it runs out of its budget of
+//! placements: the cost grows, at worst, with the factorial of the pattern's size.
 
 use crate::allocation::bandwidth::published;
 use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
@@ -134,8 +134,14 @@ pub struct Placement {
     pub value: f64,
 }
 
+/// How many placements of a vertex one decision may try before it settles for the best
+/// match found: about a second.
+pub const BUDGET: u64 = 20_000_000;
+
 /// The best placement of the pattern on exactly these GPUs, or `None` where none scores
-/// above `floor`. Among equals the first found wins; the order of the search is fixed.
+/// above `floor`. Among equals the first found wins; the order of the search is fixed. It
+/// takes what it tries from `budget`; where that reaches zero, the result is the best found
+/// so far and may not be the best.
 ///
 /// # Panics
 /// If the set's size is not the pattern's.
@@ -145,6 +151,7 @@ pub fn best_placement<S: MatchScore>(
     gpus: GpuSet,
     score: &S,
     floor: f64,
+    budget: &mut u64,
 ) -> Option<Placement> {
     assert_eq!(gpus.len(), pattern.size(), "one GPU per vertex");
     let order = placement_order(pattern);
@@ -155,6 +162,7 @@ pub fn best_placement<S: MatchScore>(
         best: Placement { gpus: Vec::new(), value: floor },
         symmetric: pattern.shape() == Shape::AllToAll,
         ring: pattern.shape() == Shape::Ring,
+        budget,
     };
     search.descend(gpus, score.start(), pattern.edges().len());
     let Search { best, .. } = search;
@@ -201,6 +209,7 @@ struct Search<'a, S: MatchScore> {
     best: Placement,
     symmetric: bool,
     ring: bool,
+    budget: &'a mut u64,
 }
 
 impl<S: MatchScore> Search<'_, S> {
@@ -220,6 +229,8 @@ impl<S: MatchScore> Search<'_, S> {
         let fixed = self.symmetric || (self.ring && depth == 0);
         let candidates = rest.iter().take(if fixed { 1 } else { rest.len() });
         for gpu in candidates {
+            let Some(left) = self.budget.checked_sub(1) else { return };
+            *self.budget = left;
             let mut next = sum;
             for neighbour in &step.neighbours {
                 next = self.score.add(next, self.placed[*neighbour], gpu);

@@ -1,0 +1,33 @@
+//! The lowest free ids, as Nvidia Docker gives GPUs out (MAPA, Section 4).
+
+use crate::allocation::policy::{Policy, Request};
+use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+
+/// Takes the lowest free ids; the pattern is then laid on them as well as it can be.
+#[derive(Debug)]
+pub struct Baseline;
+
+impl Policy for Baseline {
+    fn name(&self) -> &'static str {
+        "baseline"
+    }
+
+    fn rule(&self, _: &Request<'_>) -> &'static str {
+        "the free GPUs with the lowest ids"
+    }
+
+    fn objective(&self, _: &Request<'_>) -> Option<Objective> {
+        None
+    }
+
+    fn choose(
+        &self,
+        machine: &PreparedMachine,
+        request: &Request<'_>,
+        free: GpuSet,
+    ) -> Option<Selection> {
+        let size = request.pattern.size();
+        let gpus: GpuSet = free.iter().take(size).collect();
+        (gpus.len() == size).then(|| machine.place(request.pattern, gpus, free))
+    }
+}

@@ -1,0 +1,31 @@
+//! The match with the most aggregated bandwidth (MAPA, Section 4).
+
+use crate::allocation::policy::{Policy, Request};
+use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+
+/// Takes the match with the highest aggregated bandwidth, whatever the job needs.
+#[derive(Debug)]
+pub struct Greedy;
+
+impl Policy for Greedy {
+    fn name(&self) -> &'static str {
+        "greedy"
+    }
+
+    fn rule(&self, _: &Request<'_>) -> &'static str {
+        "the match with the most aggregated bandwidth, then the lowest ids"
+    }
+
+    fn objective(&self, _: &Request<'_>) -> Option<Objective> {
+        Some(Objective::Aggregated)
+    }
+
+    fn choose(
+        &self,
+        machine: &PreparedMachine,
+        request: &Request<'_>,
+        free: GpuSet,
+    ) -> Option<Selection> {
+        machine.best(request.pattern, free, Objective::Aggregated)
+    }
+}

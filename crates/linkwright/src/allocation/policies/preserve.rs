@@ -1,0 +1,54 @@
+//! MAPA's Algorithm 1: bandwidth for the jobs that need it, kept by those that do not.
+
+use crate::allocation::policy::{Policy, Request};
+use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+
+/// Gives a sensitive job the match with the highest effective bandwidth, and any other job
+/// the match that preserves the most bandwidth between the GPUs that stay free.
+///
+/// A job of one GPU has no bandwidth to be sensitive to, so that it preserves; Algorithm 1
+/// does not say, the authors' program does it so.
+#[derive(Debug)]
+pub struct Preserve;
+
+impl Preserve {
+    fn objective_of(request: &Request<'_>) -> Objective {
+        if request.sensitive && request.pattern.size() > 1 {
+            Objective::Effective
+        } else {
+            Objective::Preserved
+        }
+    }
+}
+
+impl Policy for Preserve {
+    fn name(&self) -> &'static str {
+        "preserve"
+    }
+
+    fn rule(&self, request: &Request<'_>) -> &'static str {
+        match Self::objective_of(request) {
+            Objective::Effective => {
+                "the job is sensitive: the match with the highest effective bandwidth, then \
+                 the most aggregated bandwidth, then the lowest ids"
+            }
+            _ => {
+                "the job is not sensitive: the match that preserves the most bandwidth for \
+                 others, then the most aggregated bandwidth, then the lowest ids"
+            }
+        }
+    }
+
+    fn objective(&self, request: &Request<'_>) -> Option<Objective> {
+        Some(Self::objective_of(request))
+    }
+
+    fn choose(
+        &self,
+        machine: &PreparedMachine,
+        request: &Request<'_>,
+        free: GpuSet,
+    ) -> Option<Selection> {
+        machine.best(request.pattern, free, Self::objective_of(request))
+    }
+}

@@ -1,0 +1,118 @@
+//! Recursive bi-partitioning of the machine along its PCIe and NUMA tree.
+//!
+//! The policy of Amaral et al. (SC'17) as MAPA cites it: the physical graph is cut in two
+//! along its weakest links, again and again, and a job goes into the smallest part that
+//! holds it, which in effect keeps it under one PCIe tree or CPU socket. Of two halves that
+//! both hold the job the fuller one is taken, to keep the other whole; a job that neither
+//! holds fills the half with more free GPUs and takes the rest from the other. What is left
+//! out: Amaral's terms for the interference of jobs that run already.
+
+use crate::allocation::policy::{Policy, Request};
+use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+use crate::topology::HostTree;
+
+/// Takes GPUs that are close in the PCIe and NUMA tree; NVLink plays no part.
+#[derive(Debug)]
+pub struct TopologyAware;
+
+impl Policy for TopologyAware {
+    fn name(&self) -> &'static str {
+        "topology-aware"
+    }
+
+    fn rule(&self, _: &Request<'_>) -> &'static str {
+        "the smallest part of the PCIe and NUMA tree that holds the job, cut in two again \
+         and again; of two that do, the fuller one, then the lower ids"
+    }
+
+    fn objective(&self, _: &Request<'_>) -> Option<Objective> {
+        None
+    }
+
+    fn choose(
+        &self,
+        machine: &PreparedMachine,
+        request: &Request<'_>,
+        free: GpuSet,
+    ) -> Option<Selection> {
+        let size = request.pattern.size();
+        if free.len() < size {
+            return None;
+        }
+        let gpus = take(std::slice::from_ref(machine.tree()), size, free);
+        Some(machine.place(request.pattern, gpus, free))
+    }
+}
+
+/// `size` free GPUs of a part of the tree that has at least that many.
+fn take(part: &[HostTree], size: usize, free: GpuSet) -> GpuSet {
+    let free = leaves(part).intersection(free);
+    if free.len() == size {
+        return free;
+    }
+    let (left, right) = match part {
+        [HostTree::Group { children, .. }] => halves(children),
+        _ => halves(part),
+    };
+    let free_in = |half: &[HostTree]| leaves(half).intersection(free).len();
+    let (in_left, in_right) = (free_in(left), free_in(right));
+    match (in_left >= size, in_right >= size) {
+        (true, true) if in_right < in_left => take(right, size, free),
+        (true, _) => take(left, size, free),
+        (_, true) => take(right, size, free),
+        _ if in_left >= in_right => {
+            take(left, in_left, free).union(take(right, size - in_left, free))
+        }
+        _ => take(right, in_right, free).union(take(left, size - in_right, free)),
+    }
+}
+
+/// Cuts siblings in two parts of as equal numbers of GPUs as their order allows.
+fn halves(siblings: &[HostTree]) -> (&[HostTree], &[HostTree]) {
+    let total = leaves(siblings).len();
+    let imbalance = |cut: &usize| (2 * leaves(&siblings[..*cut]).len()).abs_diff(total);
+    let cut = (1..siblings.len()).min_by_key(imbalance).unwrap_or(siblings.len());
+    siblings.split_at(cut)
+}
+
+fn leaves(part: &[HostTree]) -> GpuSet {
+    part.iter().fold(GpuSet::EMPTY, |set, node| match node {
+        HostTree::Gpu(gpu) => set.with(*gpu),
+        HostTree::Group { children, .. } => set.union(leaves(children)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Proximity;
+
+    fn group(proximity: Proximity, children: Vec<HostTree>) -> HostTree {
+        HostTree::Group { proximity, children }
+    }
+
+    fn dgx1() -> HostTree {
+        let switch = |a| group(Proximity::Pix, vec![HostTree::Gpu(a), HostTree::Gpu(a + 1)]);
+        let socket = |a| group(Proximity::Node, vec![switch(a), switch(a + 2)]);
+        group(Proximity::Sys, vec![socket(0), socket(4)])
+    }
+
+    fn taken(size: usize, free: &[usize]) -> Vec<usize> {
+        take(&[dgx1()], size, free.iter().copied().collect()).iter().collect()
+    }
+
+    #[test]
+    fn a_job_stays_in_the_smallest_part_that_holds_it() {
+        assert_eq!(taken(2, &[0, 1, 2, 3, 4, 5, 6, 7]), [0, 1]);
+        assert_eq!(taken(2, &[1, 2, 3, 4, 5, 6, 7]), [2, 3], "switch 0 is broken into");
+        assert_eq!(taken(3, &[1, 3, 4, 5, 6, 7]), [4, 5, 6], "no three left in socket 0");
+        assert_eq!(taken(1, &[1, 2, 3, 4, 5, 6, 7]), [1], "the fuller half first");
+    }
+
+    #[test]
+    fn a_job_that_fits_nowhere_is_split_once() {
+        assert_eq!(taken(5, &[0, 1, 2, 3, 4, 5, 6, 7]), [0, 1, 2, 3, 4]);
+        assert_eq!(taken(4, &[0, 1, 4, 5, 6]), [0, 4, 5, 6]);
+        assert_eq!(taken(8, &[0, 1, 2, 3, 4, 5, 6, 7]), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+}

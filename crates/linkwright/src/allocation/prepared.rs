@@ -1,0 +1,189 @@
+//! A machine made ready for decisions.
+//!
+//! Everything that does not depend on which GPUs are free is computed once: link labels,
+//! and, for machines of up to 16 GPUs, for each of their subsets the heaviest ring, the
+//! effective bandwidth and the bandwidth inside. A decision is then a scan.
+
+use serde::{Deserialize, Serialize};
+
+use super::bandwidth::{published, sound::SoundModel};
+use super::error::AllocationError;
+use super::gpu_set::{GpuSet, MAX_GPUS};
+use super::links::{LinkCounts, PairTable};
+use super::matching::ring::RingTable;
+use super::matching::ring_links::RingLinksTable;
+use super::matching::search::links_of;
+use super::matching::subsets::{MAX_TABULATED, Subsets};
+use super::pattern::Pattern;
+use crate::topology::{BandwidthProfile, GpuGraph, HostTree, Machine, host_tree};
+use crate::units::Bandwidth;
+
+/// Which model predicts the effective bandwidth of an allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum BandwidthModel {
+    /// MAPA's regression, Eq. 2.
+    Published,
+    /// Packing trees on the links that were really given.
+    #[default]
+    Sound,
+}
+
+/// A pattern placed on GPUs, with its scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// The GPU of each pattern vertex.
+    pub placement: Vec<usize>,
+    /// How many links of each class the pattern uses.
+    pub links: LinkCounts,
+    /// Eq. 1: total bandwidth of the pairs that the pattern uses.
+    pub aggregated_bandwidth: Bandwidth,
+    /// Predicted bus bandwidth of an all-reduce, GB/s; `None` for one GPU, which has none.
+    pub effective_bandwidth: Option<f64>,
+    /// Eq. 3: total bandwidth between the GPUs that stay free.
+    pub preserved_bandwidth: Bandwidth,
+}
+
+impl Match {
+    /// The GPUs as a set.
+    #[must_use]
+    pub fn gpus(&self) -> GpuSet {
+        self.placement.iter().copied().collect()
+    }
+}
+
+/// Tables over all subsets of a machine of at most 16 GPUs.
+#[derive(Debug, Clone)]
+pub(super) struct Tables {
+    pub subsets: Subsets,
+    pub rings: RingTable,
+    /// Total bandwidth inside each subset, bytes per second.
+    pub inside: Vec<u64>,
+    /// Sound effective bandwidth of each subset, GB/s; empty under the published model.
+    pub effective: Vec<f64>,
+    /// Best rings under the published model; absent under the sound one.
+    pub published_rings: Option<RingLinksTable>,
+}
+
+/// A machine with all that decisions need.
+#[derive(Debug, Clone)]
+pub struct PreparedMachine {
+    graph: GpuGraph,
+    tree: HostTree,
+    model: BandwidthModel,
+    pub(super) pairs: PairTable,
+    sound: SoundModel,
+    pub(super) tables: Option<Tables>,
+}
+
+impl PreparedMachine {
+    /// Prepares a machine.
+    ///
+    /// # Errors
+    /// A machine with more than [`MAX_GPUS`] GPUs, or with two that nothing joins.
+    pub fn new(
+        machine: &Machine,
+        profile: BandwidthProfile,
+        model: BandwidthModel,
+    ) -> Result<Self, AllocationError> {
+        let count = machine.gpus().len();
+        if count > MAX_GPUS {
+            return Err(AllocationError::TooManyGpus { gpus: count });
+        }
+        let graph = GpuGraph::new(machine, profile)?;
+        let tree = host_tree(machine)?;
+        let pairs = PairTable::new(&graph);
+        let sound = SoundModel::new(&graph);
+        let tables = (count <= MAX_TABULATED).then(|| {
+            let sets = (0..1_u128 << count).map(GpuSet);
+            let published = model == BandwidthModel::Published;
+            Tables {
+                subsets: Subsets::new(count),
+                rings: RingTable::new(&pairs),
+                inside: inside_of_subsets(&pairs),
+                effective: if published {
+                    Vec::new()
+                } else {
+                    sets.map(|set| sound.effective_bandwidth(set)).collect()
+                },
+                published_rings: published.then(|| RingLinksTable::new(&pairs)),
+            }
+        });
+        Ok(Self { graph, tree, model, pairs, sound, tables })
+    }
+
+    /// How the GPUs are joined.
+    #[must_use]
+    pub const fn graph(&self) -> &GpuGraph {
+        &self.graph
+    }
+
+    /// The GPUs' places in the PCIe and NUMA tree.
+    #[must_use]
+    pub const fn tree(&self) -> &HostTree {
+        &self.tree
+    }
+
+    /// Which model predicts effective bandwidth.
+    #[must_use]
+    pub const fn model(&self) -> BandwidthModel {
+        self.model
+    }
+
+    /// How many GPUs there are.
+    #[must_use]
+    pub fn gpu_count(&self) -> usize {
+        self.graph.len()
+    }
+
+    /// Total bandwidth between the GPUs of a set (Eq. 3 for the set that stays free).
+    #[must_use]
+    pub fn bandwidth_inside(&self, gpus: GpuSet) -> Bandwidth {
+        if let Some(tables) = &self.tables {
+            return Bandwidth(tables.inside[gpus.0 as usize]);
+        }
+        let lower = |b: usize| gpus.iter().take_while(move |a| *a < b);
+        Bandwidth(gpus.iter().flat_map(|b| lower(b).map(move |a| self.pairs.weight(a, b))).sum())
+    }
+
+    /// Effective bandwidth of a set of GPUs under the sound model, GB/s.
+    #[must_use]
+    pub fn sound_bandwidth(&self, gpus: GpuSet) -> f64 {
+        match self.tables.as_ref().and_then(|tables| tables.effective.get(gpus.0 as usize)) {
+            Some(value) => *value,
+            None => self.sound.effective_bandwidth(gpus),
+        }
+    }
+
+    /// Scores a placement that is given, with these GPUs free before it.
+    #[must_use]
+    pub fn score(&self, pattern: &Pattern, placement: Vec<usize>, free: GpuSet) -> Match {
+        let links = links_of(pattern, &placement, &self.pairs);
+        let weight = |(a, b): &(usize, usize)| self.pairs.weight(placement[*a], placement[*b]);
+        let aggregated = pattern.edges().iter().map(weight).sum();
+        let gpus: GpuSet = placement.iter().copied().collect();
+        let effective = match self.model {
+            BandwidthModel::Published => published::effective_bandwidth(links),
+            BandwidthModel::Sound => self.sound_bandwidth(gpus),
+        };
+        Match {
+            links,
+            aggregated_bandwidth: Bandwidth(aggregated),
+            effective_bandwidth: (pattern.size() > 1).then_some(effective),
+            preserved_bandwidth: self.bandwidth_inside(free.without(gpus)),
+            placement,
+        }
+    }
+}
+
+fn inside_of_subsets(pairs: &PairTable) -> Vec<u64> {
+    let mut sums = vec![0; 1 << pairs.count()];
+    for subset in 1..sums.len() {
+        let lowest = subset.trailing_zeros() as usize;
+        let rest = subset & (subset - 1);
+        let members = (lowest + 1..pairs.count()).filter(|other| rest >> other & 1 == 1);
+        let to_rest: u64 = members.map(|other| pairs.weight(lowest, other)).sum();
+        sums[subset] = sums[rest] + to_rest;
+    }
+    sums
+}
