@@ -7,6 +7,8 @@ pub mod error;
 pub mod gpu_graph;
 pub mod kinds;
 pub mod machine;
+pub mod presets;
+pub mod proximity;
 pub mod toml_format;
 
 pub use error::TopologyError;

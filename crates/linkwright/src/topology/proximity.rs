@@ -1,0 +1,285 @@
+//! How close two GPUs are over the host's wires, in the words of `nvidia-smi topo`.
+//!
+//! What it represents: the buses and bridges that a copy between two GPUs crosses when it
+//! takes no link of the GPU fabric. What it leaves out: bandwidth, and what a driver makes
+//! of a switch that shows itself as several.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use serde::Serialize;
+
+use super::error::TopologyError;
+use super::kinds::{DeviceKind, LinkKind};
+use super::machine::{DeviceId, Link, Machine};
+
+/// What the best host path between two GPUs crosses, closest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Proximity {
+    /// At most one PCIe switch.
+    Pix,
+    /// Several PCIe switches, but no host bridge.
+    Pxb,
+    /// One PCIe host bridge.
+    Phb,
+    /// One CPU, or several host bridges of one.
+    Node,
+    /// The links between CPUs.
+    Sys,
+}
+
+impl Proximity {
+    /// Every proximity, closest first.
+    pub const ALL: [Self; 5] = [Self::Pix, Self::Pxb, Self::Phb, Self::Node, Self::Sys];
+
+    /// The word that `nvidia-smi topo` prints.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pix => "PIX",
+            Self::Pxb => "PXB",
+            Self::Phb => "PHB",
+            Self::Node => "NODE",
+            Self::Sys => "SYS",
+        }
+    }
+}
+
+/// The GPUs of a machine, grouped by how close they are.
+///
+/// Every group has at least two children, ordered by their lowest GPU, and every level is
+/// farther apart than those inside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostTree {
+    /// One GPU, an index in [`Machine::gpus`].
+    Gpu(usize),
+    /// Subtrees that are this far from each other.
+    Group {
+        /// How far the children are from each other.
+        proximity: Proximity,
+        /// The subtrees, at least two.
+        children: Vec<HostTree>,
+    },
+}
+
+/// What a path crosses, worst first, so that comparing tuples ranks paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Crossed {
+    cpus: u32,
+    host_bridges: u32,
+    switches: u32,
+}
+
+impl Crossed {
+    /// The path that goes on through a device; none leads through a GPU or a NIC.
+    const fn through(self, kind: DeviceKind) -> Option<Self> {
+        let mut crossed = self;
+        match kind {
+            DeviceKind::Cpu => crossed.cpus += 1,
+            DeviceKind::HostBridge => crossed.host_bridges += 1,
+            DeviceKind::PcieSwitch => crossed.switches += 1,
+            _ => return None,
+        }
+        Some(crossed)
+    }
+
+    const fn proximity(self) -> Proximity {
+        match self {
+            Self { cpus: 0, host_bridges: 0, switches: 0 | 1 } => Proximity::Pix,
+            Self { cpus: 0, host_bridges: 0, .. } => Proximity::Pxb,
+            Self { cpus: 0, host_bridges: 1, .. } => Proximity::Phb,
+            Self { cpus: 0 | 1, .. } => Proximity::Node,
+            _ => Proximity::Sys,
+        }
+    }
+}
+
+/// Whether a link is one of the host's. An NVLink is where it joins a GPU to a CPU, as on
+/// POWER9, which gives the GPU no other way to the host.
+fn is_host_link(machine: &Machine, link: &Link) -> bool {
+    let kind = |id: DeviceId| machine.devices()[id].kind;
+    match link.kind {
+        LinkKind::OnDie
+        | LinkKind::Qpi
+        | LinkKind::Upi
+        | LinkKind::Xbus
+        | LinkKind::InfinityFabric => true,
+        other if other.is_gpu_fabric() => {
+            kind(link.a) == DeviceKind::Cpu || kind(link.b) == DeviceKind::Cpu
+        }
+        other => other.is_pcie(),
+    }
+}
+
+/// For each device, what the best host path from `start` to it crosses in between.
+fn crossed_from(
+    machine: &Machine,
+    neighbours: &[Vec<DeviceId>],
+    start: DeviceId,
+) -> Vec<Option<Crossed>> {
+    let mut best: Vec<Option<Crossed>> = vec![None; machine.devices().len()];
+    let mut pending = BinaryHeap::from([Reverse((Crossed::default(), start))]);
+    while let Some(Reverse((crossed, device))) = pending.pop() {
+        if best[device].is_some() {
+            continue;
+        }
+        best[device] = Some(crossed);
+        let onward = if device == start {
+            Some(crossed)
+        } else {
+            crossed.through(machine.devices()[device].kind)
+        };
+        if let Some(onward) = onward {
+            pending.extend(neighbours[device].iter().map(|next| Reverse((onward, *next))));
+        }
+    }
+    best
+}
+
+/// How close each GPU is to each other over PCIe and host links: row and column are indices
+/// in [`Machine::gpus`], and `None` stands on the diagonal and where no host path is.
+///
+/// # Errors
+/// None today: every machine has an answer.
+pub fn proximity(machine: &Machine) -> Result<Vec<Vec<Option<Proximity>>>, TopologyError> {
+    let mut neighbours = vec![Vec::new(); machine.devices().len()];
+    for link in machine.links().iter().filter(|link| is_host_link(machine, link)) {
+        neighbours[link.a].push(link.b);
+        neighbours[link.b].push(link.a);
+    }
+    let row = |start: &DeviceId| {
+        let best = crossed_from(machine, &neighbours, *start);
+        let cell = |end: &DeviceId| best[*end].filter(|_| end != start).map(Crossed::proximity);
+        machine.gpus().iter().map(cell).collect()
+    };
+    Ok(machine.gpus().iter().map(row).collect())
+}
+
+/// The GPUs as a tree of groups, from those behind one PCIe switch up to the whole machine.
+///
+/// # Errors
+/// [`TopologyError::NotConnected`] where two GPUs have no host path between them.
+pub fn host_tree(machine: &Machine) -> Result<HostTree, TopologyError> {
+    let matrix = proximity(machine)?;
+    let everything: Vec<usize> = (0..matrix.len()).collect();
+    let parts = split(&matrix, &everything, Proximity::Sys);
+    if let [first, second, ..] = parts.as_slice() {
+        let name = |gpu: usize| machine.devices()[machine.gpus()[gpu]].name.clone();
+        return Err(TopologyError::NotConnected { a: name(first[0]), b: name(second[0]) });
+    }
+    Ok(group(&matrix, everything, &Proximity::ALL))
+}
+
+/// Groups GPUs that are within the last of `levels` of each other.
+fn group(matrix: &[Vec<Option<Proximity>>], gpus: Vec<usize>, levels: &[Proximity]) -> HostTree {
+    if let [gpu] = gpus.as_slice() {
+        return HostTree::Gpu(*gpu);
+    }
+    let Some((level, inner)) = levels.split_last() else {
+        unreachable!("GPUs that are PIX to each other are leaves one level above");
+    };
+    let parts = match inner.last() {
+        Some(closer) => split(matrix, &gpus, *closer),
+        None => gpus.iter().map(|gpu| vec![*gpu]).collect(),
+    };
+    if parts.len() == 1 {
+        return group(matrix, gpus, inner);
+    }
+    let children = parts.into_iter().map(|part| group(matrix, part, inner)).collect();
+    HostTree::Group { proximity: *level, children }
+}
+
+/// Splits GPUs into the sets that pairs no farther apart than `level` connect.
+fn split(matrix: &[Vec<Option<Proximity>>], gpus: &[usize], level: Proximity) -> Vec<Vec<usize>> {
+    let mut remaining = gpus.to_vec();
+    let mut parts = Vec::new();
+    while !remaining.is_empty() {
+        let mut part = vec![remaining.remove(0)];
+        let mut next = 0;
+        while next < part.len() {
+            let row = &matrix[part[next]];
+            let near = |gpu: &mut usize| row[*gpu].is_some_and(|found| found <= level);
+            part.extend(remaining.extract_if(.., near));
+            next += 1;
+        }
+        part.sort_unstable();
+        parts.push(part);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::MachineBuilder;
+    use crate::topology::presets::{NAMES, preset};
+
+    /// The tree as people would write it.
+    fn show(tree: &HostTree) -> String {
+        match tree {
+            HostTree::Gpu(gpu) => gpu.to_string(),
+            HostTree::Group { proximity, children } => {
+                let children: Vec<String> = children.iter().map(show).collect();
+                format!("{}{{{}}}", proximity.name(), children.join(","))
+            }
+        }
+    }
+
+    #[test]
+    fn presets_group_as_their_vendors_draw_them() {
+        let cases = [
+            ("dgx1-v100", "SYS{NODE{PIX{0,1},PIX{2,3}},NODE{PIX{4,5},PIX{6,7}}}"),
+            (
+                "dgx2",
+                "SYS{NODE{PXB{PIX{0,1},PIX{2,3}},PXB{PIX{4,5},PIX{6,7}}},\
+                 NODE{PXB{PIX{8,9},PIX{10,11}},PXB{PIX{12,13},PIX{14,15}}}}",
+            ),
+            ("hgx-h100", "SYS{NODE{0,1,2,3},NODE{4,5,6,7}}"),
+            ("summit-node", "SYS{NODE{0,1,2},NODE{3,4,5}}"),
+            ("titan-z", "PIX{0,1}"),
+            ("kepler-pair", "PHB{0,1}"),
+            ("pcie-tree-4", "PHB{PIX{0,1},PIX{2,3}}"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(show(&host_tree(&preset(name).unwrap()).unwrap()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_matrix_is_symmetric_and_has_no_diagonal() {
+        for name in NAMES {
+            let matrix = proximity(&preset(name).unwrap()).unwrap();
+            for (a, row) in matrix.iter().enumerate() {
+                for (b, cell) in row.iter().enumerate() {
+                    assert_eq!(*cell, matrix[b][a]);
+                    assert_eq!(cell.is_none(), a == b, "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn gpus_without_a_host_path_make_no_tree() {
+        let mut builder = MachineBuilder::new("pair", "test");
+        let a = builder.device("GPU0", DeviceKind::Gpu, None).unwrap();
+        let b = builder.device("GPU1", DeviceKind::Gpu, None).unwrap();
+        builder.data_sheet_link(a, b, LinkKind::Nvlink2, 1).unwrap();
+        let machine = builder.build().unwrap();
+        assert_eq!(proximity(&machine).unwrap(), vec![vec![None; 2]; 2]);
+        let refused = TopologyError::NotConnected { a: "GPU0".into(), b: "GPU1".into() };
+        assert_eq!(host_tree(&machine), Err(refused));
+    }
+
+    #[test]
+    fn no_path_leads_through_a_gpu() {
+        let mut builder = MachineBuilder::new("chain", "test");
+        let ids = ["GPU0", "GPU1", "GPU2"]
+            .map(|name| builder.device(name, DeviceKind::Gpu, None).unwrap());
+        builder.data_sheet_link(ids[0], ids[1], LinkKind::Pcie3, 1).unwrap();
+        builder.data_sheet_link(ids[1], ids[2], LinkKind::Pcie3, 1).unwrap();
+        let matrix = proximity(&builder.build().unwrap()).unwrap();
+        assert_eq!(matrix[0], [None, Some(Proximity::Pix), None]);
+    }
+}
