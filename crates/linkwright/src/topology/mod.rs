@@ -15,3 +15,4 @@ pub use error::TopologyError;
 pub use gpu_graph::{BandwidthProfile, GpuGraph, GpuPair, PairLink};
 pub use kinds::{DeviceKind, LinkKind};
 pub use machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};
+pub use proximity::{HostTree, Proximity, host_tree};

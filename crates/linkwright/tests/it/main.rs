@@ -1,1 +1,4 @@
-//! Integration tests: contracts, determinism, layer order.
+//! Integration tests: contracts, brute force, determinism, layer order.
+
+mod brute_force;
+mod policy_contract;

@@ -1,0 +1,136 @@
+//! Every decision against all permutations of all subsets of an 8-GPU machine.
+
+use linkwright::allocation::bandwidth::published;
+use linkwright::allocation::links::{LinkClass, LinkCounts};
+use linkwright::allocation::{
+    BandwidthModel, GpuSet, Objective, Pattern, PreparedMachine, Shape,
+};
+use linkwright::topology::presets::preset;
+use linkwright::topology::{BandwidthProfile, GpuGraph, PairLink};
+
+/// The best that any placement on one set of GPUs reaches.
+#[derive(Clone, Copy)]
+struct Best {
+    aggregated: u64,
+    /// Published effective bandwidth, and the aggregated bandwidth of the matches that have it.
+    published: (f64, u64),
+}
+
+fn class(link: PairLink) -> LinkClass {
+    match link {
+        PairLink::Direct { count: 1, .. } => LinkClass::Single,
+        PairLink::Direct { .. } | PairLink::Switched { .. } => LinkClass::Double,
+        PairLink::Host { .. } => LinkClass::Pcie,
+    }
+}
+
+fn permute(items: &mut Vec<usize>, at: usize, visit: &mut dyn FnMut(&[usize])) {
+    if at == items.len() {
+        return visit(items);
+    }
+    for other in at..items.len() {
+        items.swap(at, other);
+        permute(items, at + 1, visit);
+        items.swap(at, other);
+    }
+}
+
+fn best_on(graph: &GpuGraph, pattern: &Pattern, gpus: GpuSet) -> Best {
+    let mut best = Best { aggregated: 0, published: (f64::NEG_INFINITY, 0) };
+    permute(&mut gpus.iter().collect(), 0, &mut |placement| {
+        let pairs = pattern.edges().iter().map(|(a, b)| (placement[*a], placement[*b]));
+        let pairs = pairs.map(|(a, b)| graph.pair(a, b).unwrap());
+        let aggregated = pairs.clone().map(|pair| pair.bandwidth.0).sum();
+        let links = pairs.fold(LinkCounts::default(), |sum, pair| sum.plus(class(pair.link)));
+        let published = (published::effective_bandwidth(links), aggregated);
+        best.aggregated = best.aggregated.max(aggregated);
+        if published > best.published {
+            best.published = published;
+        }
+    });
+    best
+}
+
+fn inside(graph: &GpuGraph, gpus: GpuSet) -> u64 {
+    let lower = |b: usize| gpus.iter().take_while(move |a| *a < b);
+    gpus.iter().flat_map(|b| lower(b).map(move |a| graph.pair(a, b).unwrap().bandwidth.0)).sum()
+}
+
+/// Compares one objective with brute force, for every set of free GPUs in `free_sets`.
+fn compare(machine: &str, shape: Shape, sizes: std::ops::RangeInclusive<usize>, frees: &[u128]) {
+    let machine = preset(machine).unwrap();
+    let graph = GpuGraph::new(&machine, BandwidthProfile::Mapa).unwrap();
+    let prepare = |model| PreparedMachine::new(&machine, BandwidthProfile::Mapa, model).unwrap();
+    let models = [prepare(BandwidthModel::Published), prepare(BandwidthModel::Sound)];
+    for size in sizes {
+        let pattern = Pattern::new(shape, size).unwrap();
+        let mut sets: Vec<GpuSet> =
+            (0..1_u128 << graph.len()).map(GpuSet).filter(|set| set.len() == size).collect();
+        sets.sort_by_key(|set| set.lowest_ids_key());
+        let bests: Vec<Best> = sets.iter().map(|set| best_on(&graph, &pattern, *set)).collect();
+        for free in frees.iter().copied().map(GpuSet) {
+            for (prepared, objective) in models.iter().flat_map(|model| {
+                [Objective::Aggregated, Objective::Effective, Objective::Preserved]
+                    .map(|objective| (model, objective))
+            }) {
+                let key = |(set, best): (&GpuSet, &Best)| match (objective, prepared.model()) {
+                    (Objective::Aggregated, _) => (0.0, best.aggregated),
+                    (Objective::Preserved, _) => {
+                        (inside(&graph, free.without(*set)) as f64, best.aggregated)
+                    }
+                    (Objective::Effective, BandwidthModel::Published) => best.published,
+                    (Objective::Effective, BandwidthModel::Sound) => {
+                        (prepared.sound_bandwidth(*set), best.aggregated)
+                    }
+                };
+                let mut expected = None;
+                for (set, best) in sets.iter().zip(&bests).filter(|(set, _)| set.is_subset_of(free))
+                {
+                    let value = key((set, best));
+                    if expected.is_none_or(|(most, _)| value > most) {
+                        expected = Some((value, *set));
+                    }
+                }
+                let found = prepared.best(&pattern, free, objective);
+                let gpus = found.as_ref().map(|selection| selection.chosen.gpus());
+                let context = (shape.name(), size, free, objective, prepared.model());
+                assert_eq!(gpus, expected.map(|(_, set)| set), "{context:?}");
+                if let (Some(selection), Some(((value, aggregated), _))) = (found, expected) {
+                    assert!(selection.optimal, "{context:?}");
+                    let scored = selection.chosen.aggregated_bandwidth.0;
+                    assert_eq!(scored, aggregated, "{context:?}");
+                    if objective == Objective::Effective && size > 1 {
+                        assert_eq!(selection.chosen.effective_bandwidth, Some(value));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn every_free_set() -> Vec<u128> {
+    (0..256).collect()
+}
+
+#[test]
+fn rings_on_a_dgx1v_with_every_set_of_free_gpus() {
+    compare("dgx1-v100", Shape::Ring, 1..=8, &every_free_set());
+}
+
+#[test]
+fn rings_on_a_dgx1p() {
+    compare("dgx1-p100", Shape::Ring, 1..=7, &[255, 254, 0b1101_1011, 0b0111_1110]);
+}
+
+#[test]
+fn other_patterns_on_a_dgx1v() {
+    for shape in [Shape::Chain, Shape::Tree, Shape::Star, Shape::AllToAll, Shape::RingTree] {
+        compare("dgx1-v100", shape, 1..=5, &[255, 0b1110_1101, 0b1011_0111, 0b0101_1010]);
+    }
+}
+
+#[test]
+fn large_patterns_on_a_dgx1v() {
+    compare("dgx1-v100", Shape::Tree, 7..=8, &[255]);
+    compare("dgx1-v100", Shape::RingTree, 7..=7, &[255]);
+}

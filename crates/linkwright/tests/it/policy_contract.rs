@@ -1,0 +1,68 @@
+//! The contract that every allocation policy keeps.
+
+use linkwright::allocation::{
+    BandwidthModel, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape, policy,
+};
+use linkwright::topology::BandwidthProfile;
+use linkwright::topology::presets::{NAMES, preset};
+use proptest::prelude::*;
+
+fn prepared(name: &str) -> PreparedMachine {
+    let machine = preset(name).unwrap();
+    PreparedMachine::new(&machine, BandwidthProfile::Mapa, BandwidthModel::Sound).unwrap()
+}
+
+#[test]
+fn each_policy_is_found_by_its_name() {
+    for known in POLICIES {
+        assert_eq!(policy(known.name()).unwrap().name(), known.name());
+    }
+    let error = policy("gready").err().unwrap().to_string();
+    assert!(error.contains("topology-aware"), "{error}");
+}
+
+#[test]
+fn every_policy_fills_every_machine_to_the_last_gpu() {
+    for name in NAMES {
+        let machine = prepared(name);
+        for policy in POLICIES {
+            let mut free = GpuSet::first(machine.gpu_count());
+            while !free.is_empty() {
+                let pattern = Pattern::new(Shape::Ring, free.len().min(3)).unwrap();
+                let request = Request { pattern: &pattern, sensitive: free.len() % 2 == 0 };
+                let selection = policy.choose(&machine, &request, free).unwrap();
+                free = free.without(selection.chosen.gpus());
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_choice_is_free_complete_scored_and_repeatable(
+        preset in 0..NAMES.len(),
+        shape in 0..6_usize,
+        size in 1..6_usize,
+        free: u128,
+        sensitive: bool,
+    ) {
+        let machine = prepared(NAMES[preset]);
+        let free = GpuSet(free).intersection(GpuSet::first(machine.gpu_count()));
+        let pattern = Pattern::new(Shape::NAMED[shape], size).unwrap();
+        let request = Request { pattern: &pattern, sensitive };
+        for policy in POLICIES {
+            let choice = policy.choose(&machine, &request, free);
+            prop_assert_eq!(choice.is_some(), free.len() >= size, "{}", policy.name());
+            prop_assert_eq!(&choice, &policy.choose(&machine, &request, free));
+            let Some(selection) = choice else { continue };
+            let chosen = selection.chosen;
+            prop_assert_eq!(chosen.placement.len(), size);
+            prop_assert_eq!(chosen.gpus().len(), size, "no GPU twice");
+            prop_assert!(chosen.gpus().is_subset_of(free));
+            prop_assert_eq!(chosen.links.total(), pattern.edges().len());
+            prop_assert_eq!(chosen.effective_bandwidth.is_some(), size > 1);
+            let scored = machine.score(&pattern, chosen.placement.clone(), free);
+            prop_assert_eq!(scored, chosen);
+        }
+    }
+}
