@@ -32,13 +32,8 @@ pub struct Bytes(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bandwidth(pub u64);
 
-const TIME_UNITS: &[(&str, u64)] = &[
-    ("s", 1_000_000_000_000),
-    ("ms", 1_000_000_000),
-    ("us", 1_000_000),
-    ("ns", 1_000),
-    ("ps", 1),
-];
+const TIME_UNITS: &[(&str, u64)] =
+    &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 const SIZE_UNITS: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -111,7 +106,8 @@ fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let denominator = 10_u128.pow(fraction.len() as u32);
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
     let numerator = whole.parse::<u128>().ok()? * denominator + fraction;
-    let rounded = (numerator.checked_mul(scale)? * 2 + denominator) / (denominator * 2);
+    let doubled = numerator.checked_mul(scale)?.checked_mul(2)?.checked_add(denominator)?;
+    let rounded = doubled / (denominator * 2);
     u64::try_from(rounded).ok()
 }
 
@@ -191,6 +187,14 @@ mod tests {
             let error = text.parse::<Bandwidth>().unwrap_err().to_string();
             assert!(error.contains("25 GB/s"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for text in ["18446745 s", "200000000000.000000000000000 s", "99999999999999999999.0 s"] {
+            assert!(text.parse::<Picoseconds>().is_err(), "{text}");
+        }
+        assert_eq!("18446744.073709551615 s".parse(), Ok(Picoseconds(u64::MAX)));
     }
 
     proptest! {

@@ -1,1 +1,16 @@
-//! Under construction.
+//! Jobs on a shared server.
+//!
+//! A [`Job`] runs one of the published [`Workload`]s on some GPUs. Jobs come from a
+//! [`job_file`] or from [`generate()`], which draws the mix of MAPA's evaluation.
+
+pub mod error;
+mod fields;
+pub mod generate;
+pub mod job;
+pub mod job_file;
+pub mod workload;
+
+pub use error::SimulationError;
+pub use generate::{MixOptions, generate};
+pub use job::{Job, PATTERNS};
+pub use workload::{Work, Workload};

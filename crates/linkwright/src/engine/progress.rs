@@ -1,0 +1,90 @@
+//! How far a run is, and whether it should go on.
+//!
+//! A run may take hours, and a person may want a progress bar or press Ctrl-C. The engine
+//! asks a hook of the caller's now and then; it knows neither bars nor signals.
+
+use std::ops::ControlFlow;
+
+use crate::units::Picoseconds;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is done, in the unit of `total`: jobs, messages, instructions.
+    pub done: u64,
+    /// What there is to do; zero where nobody knows.
+    pub total: u64,
+    /// The simulated time.
+    pub time: Picoseconds,
+}
+
+/// What a run asks now and then; [`ControlFlow::Break`] ends the run.
+pub type Hook<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// Counts events, and asks the hook at every 65,536th.
+///
+/// A simulator handles some millions of events per second, so that the hook runs many
+/// times per second and its cost cannot be measured.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use linkwright::engine::{Progress, Ticker};
+/// use linkwright::units::Picoseconds;
+///
+/// let mut calls = 0;
+/// let mut hook = |_: Progress| { calls += 1; ControlFlow::Continue(()) };
+/// let mut ticker = Ticker::new();
+/// for event in 0..200_000 {
+///     let progress = || Progress { done: event, total: 200_000, time: Picoseconds(event) };
+///     if ticker.tick(&mut hook, progress).is_break() {
+///         break;
+///     }
+/// }
+/// assert_eq!(calls, 3);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ticker {
+    events: u64,
+}
+
+impl Ticker {
+    /// How many events lie between two questions.
+    pub const INTERVAL: u64 = 65_536;
+
+    /// A ticker that has counted nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts one event; at every [`Ticker::INTERVAL`]th makes the progress and asks the hook.
+    pub fn tick(&mut self, hook: Hook<'_>, progress: impl FnOnce() -> Progress) -> ControlFlow<()> {
+        self.events += 1;
+        if self.events.is_multiple_of(Self::INTERVAL) {
+            hook(progress())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_break_of_the_hook_reaches_the_run() {
+        let mut seen = Vec::new();
+        let mut hook = |progress: Progress| {
+            seen.push(progress.done);
+            if seen.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut ticker = Ticker::new();
+        let stopped = (1..=1_000_000_u64).find(|done| {
+            let progress = || Progress { done: *done, total: 0, time: Picoseconds(0) };
+            ticker.tick(&mut hook, progress).is_break()
+        });
+        assert_eq!(stopped, Some(2 * Ticker::INTERVAL));
+        assert_eq!(seen, [Ticker::INTERVAL, 2 * Ticker::INTERVAL]);
+    }
+}

@@ -1,0 +1,187 @@
+//! The event queue: a clock and what is to happen after it.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use thiserror::Error;
+
+use crate::units::Picoseconds;
+
+/// An event that was scheduled before the current time.
+///
+/// A model that schedules into the past has an error of reasoning that would silently
+/// reorder cause and effect; the queue refuses, and the simulator reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an event at {time} lies before the current time, {now}; schedule it at {now} or later")]
+pub struct PastEvent {
+    /// When the event was to happen.
+    pub time: Picoseconds,
+    /// The queue's current time.
+    pub now: Picoseconds,
+}
+
+#[derive(Debug, Clone)]
+struct Entry<E> {
+    time: Picoseconds,
+    sequence: u64,
+    event: E,
+}
+
+impl<E> Entry<E> {
+    fn key(&self) -> (Picoseconds, u64) {
+        (self.time, self.sequence)
+    }
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Events in the order of their times; those at one time in the order of their scheduling.
+///
+/// The queue keeps the clock too: [`EventQueue::now`] is the time of the event taken last.
+///
+/// ```
+/// use linkwright::engine::EventQueue;
+/// use linkwright::units::Picoseconds;
+///
+/// let mut queue = EventQueue::new();
+/// queue.push(Picoseconds(20), "last")?;
+/// queue.push(Picoseconds(10), "first")?;
+/// queue.push(Picoseconds(10), "second")?;
+/// assert_eq!(queue.pop(), Some((Picoseconds(10), "first")));
+/// assert_eq!(queue.pop(), Some((Picoseconds(10), "second")));
+/// assert!(queue.push(Picoseconds(9), "too late").is_err());
+/// # Ok::<(), linkwright::engine::PastEvent>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct EventQueue<E> {
+    heap: BinaryHeap<Reverse<Entry<E>>>,
+    scheduled: u64,
+    now: Picoseconds,
+}
+
+impl<E> Default for EventQueue<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E> EventQueue<E> {
+    /// An empty queue at time zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { heap: BinaryHeap::new(), scheduled: 0, now: Picoseconds(0) }
+    }
+
+    /// Schedules an event, at the current time or later.
+    ///
+    /// # Errors
+    /// A time before [`EventQueue::now`]; the queue is then as it was.
+    pub fn push(&mut self, time: Picoseconds, event: E) -> Result<(), PastEvent> {
+        if time < self.now {
+            return Err(PastEvent { time, now: self.now });
+        }
+        self.heap.push(Reverse(Entry { time, sequence: self.scheduled, event }));
+        self.scheduled += 1;
+        Ok(())
+    }
+
+    /// Takes the next event and sets the clock to its time.
+    pub fn pop(&mut self) -> Option<(Picoseconds, E)> {
+        let Reverse(entry) = self.heap.pop()?;
+        self.now = entry.time;
+        Some((entry.time, entry.event))
+    }
+
+    /// When the next event happens.
+    #[must_use]
+    pub fn peek_time(&self) -> Option<Picoseconds> {
+        self.heap.peek().map(|Reverse(entry)| entry.time)
+    }
+
+    /// The current time: that of the event taken last, zero before the first.
+    #[must_use]
+    pub fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    /// How many events wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether no event waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_past_is_refused_and_leaves_the_queue_as_it_was() {
+        let mut queue = EventQueue::new();
+        queue.push(Picoseconds(5), 'a').unwrap();
+        assert_eq!(queue.pop(), Some((Picoseconds(5), 'a')));
+        let error = queue.push(Picoseconds(4), 'b').unwrap_err();
+        assert_eq!(error, PastEvent { time: Picoseconds(4), now: Picoseconds(5) });
+        assert!(queue.is_empty());
+        assert_eq!(queue.push(Picoseconds(5), 'c'), Ok(()));
+        assert_eq!(queue.peek_time(), Some(Picoseconds(5)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_is_that_of_a_stable_sort(times in prop::collection::vec(0_u64..20, 0..200)) {
+            let mut queue = EventQueue::new();
+            let mut expected: Vec<_> =
+                times.iter().enumerate().map(|(at, time)| (Picoseconds(*time), at)).collect();
+            for (time, event) in &expected {
+                prop_assert_eq!(queue.push(*time, *event), Ok(()));
+            }
+            expected.sort_by_key(|(time, _)| *time);
+            prop_assert_eq!(queue.len(), times.len());
+            let popped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+            prop_assert_eq!(popped, expected);
+        }
+
+        /// Pushes between pops keep the rule: always the earliest, then the oldest.
+        #[test]
+        fn pushes_and_pops_may_alternate(steps in prop::collection::vec((0_u64..6, any::<bool>()), 0..200)) {
+            let mut queue = EventQueue::new();
+            let mut waiting: Vec<(Picoseconds, usize)> = Vec::new();
+            for (event, (delay, pop)) in steps.into_iter().enumerate() {
+                let time = Picoseconds(queue.now().0 + delay);
+                prop_assert_eq!(queue.push(time, event), Ok(()));
+                waiting.push((time, event));
+                if pop {
+                    let next = waiting.iter().min().copied();
+                    waiting.retain(|entry| Some(*entry) != next);
+                    prop_assert_eq!(queue.pop(), next);
+                }
+            }
+        }
+    }
+}

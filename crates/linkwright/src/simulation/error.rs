@@ -1,0 +1,42 @@
+//! What can go wrong in this layer.
+
+use thiserror::Error;
+
+use crate::diagnostic::InputError;
+use crate::engine::PastEvent;
+
+/// Any failure of the simulation layer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SimulationError {
+    /// A text that no reader accepts, with its place.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// An event scheduled into the past: an error of a model.
+    #[error(transparent)]
+    PastEvent(#[from] PastEvent),
+    /// A workload that the table does not hold.
+    #[error("there is no workload `{name}`; the workloads are {known}")]
+    UnknownWorkload {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// A mix of jobs without workloads to draw from.
+    #[error("the mix has no workloads; name at least one of {known}")]
+    NoWorkloads {
+        /// The names that exist.
+        known: String,
+    },
+    /// A mix of jobs that may use no GPU.
+    #[error("the largest job of the mix has 0 GPUs; allow at least 1")]
+    NoGpus,
+    /// A time that does not fit 64 bits of picoseconds.
+    #[error("{what} lies more than 213 days after the start; {remedy}")]
+    TimeTooLong {
+        /// What is that late.
+        what: String,
+        /// What the user can do.
+        remedy: &'static str,
+    },
+}

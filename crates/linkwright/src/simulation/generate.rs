@@ -1,0 +1,153 @@
+//! Mixes of jobs drawn by chance, as MAPA's evaluation drew its own.
+//!
+//! MAPA (section 4, "Jobs configuration") ran 300 jobs, uniform over its workloads and over
+//! sizes from one to five GPUs. Of the workloads it says in that place "machine learning
+//! networks as shown in Figure 5", six nets, and in the paragraph before that its evaluation
+//! uses three more programs; the default draws from all nine, and [`MixOptions::workloads`]
+//! restricts it. All jobs wait from the start, as in the authors' program; arrivals at random
+//! are an addition of ours. The seed of the paper's own list is not published.
+
+use std::num::NonZeroU64;
+
+use super::error::SimulationError;
+use super::job::Job;
+use super::workload::Workload;
+use crate::engine::Random;
+use crate::units::Picoseconds;
+
+/// The stream of a seed from which arrivals are drawn, apart from the jobs' own, so that
+/// one seed gives the same jobs whether they arrive at once or not.
+const ARRIVALS: u64 = 1;
+
+/// What to draw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MixOptions {
+    /// The seed; the same seed gives the same jobs.
+    pub seed: u64,
+    /// How many jobs.
+    pub count: u32,
+    /// The GPUs of the largest job; sizes are uniform from one to this.
+    pub max_gpus: u32,
+    /// The workloads to draw from, each with the same chance.
+    pub workloads: Vec<String>,
+    /// The mean time between arrivals, exponentially distributed, the first job at
+    /// zero; `None` lets all jobs arrive at zero.
+    pub mean_interarrival: Option<Picoseconds>,
+}
+
+impl Default for MixOptions {
+    /// The paper's mix: 300 jobs of one to five GPUs over all nine workloads, at once.
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            count: 300,
+            max_gpus: 5,
+            workloads: Workload::all().iter().map(|workload| workload.name.clone()).collect(),
+            mean_interarrival: None,
+        }
+    }
+}
+
+/// Draws a mix of jobs, named `job-001` and so on, each with a ring.
+///
+/// # Errors
+/// No workload, a workload that the table does not hold, no GPU, and arrivals that do not fit
+/// 64 bits of picoseconds.
+///
+/// ```
+/// use linkwright::simulation::{MixOptions, generate};
+///
+/// let jobs = generate(&MixOptions { seed: 7, count: 100, ..MixOptions::default() })?;
+/// assert!(jobs.iter().all(|job| (1..=5).contains(&job.gpus)));
+/// # Ok::<(), linkwright::simulation::SimulationError>(())
+/// ```
+pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
+    let workloads: Vec<&Workload> =
+        options.workloads.iter().map(|name| Workload::find(name)).collect::<Result<_, _>>()?;
+    let largest = NonZeroU64::new(options.max_gpus.into()).ok_or(SimulationError::NoGpus)?;
+    let mut mix = Random::new(options.seed);
+    let mut gaps = Random::stream(options.seed, ARRIVALS);
+    let mut arrival = Picoseconds(0);
+    let mut jobs = Vec::new();
+    for number in 1..=options.count {
+        let workload = *mix
+            .choose(&workloads)
+            .ok_or_else(|| SimulationError::NoWorkloads { known: Workload::known() })?;
+        let gpus = 1 + mix.below(largest) as u32;
+        let job = Job::new(format!("job-{number:03}"), workload, gpus);
+        if let Some(mean) = options.mean_interarrival.filter(|_| number > 1) {
+            arrival = arrival.checked_add(gaps.exponential(mean)).ok_or_else(|| {
+                SimulationError::TimeTooLong {
+                    what: format!("the arrival of `{}`", job.name),
+                    remedy: "choose fewer jobs or a shorter mean interarrival time",
+                }
+            })?;
+        }
+        jobs.push(Job { arrival, ..job });
+    }
+    Ok(jobs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::job_file;
+
+    #[test]
+    fn seed_seven_gives_these_jobs() {
+        let mean_interarrival = Some(Picoseconds::SECOND);
+        let jobs = generate(&MixOptions { seed: 7, mean_interarrival, ..MixOptions::default() });
+        let text = job_file::write(&jobs.unwrap());
+        let expected = "job,arrival,workload,gpus,pattern,sensitive,iterations\n\
+            job-001,0 s,cusimann,3,ring,false,300\n\
+            job-002,1.796215026808 s,alexnet,2,ring,true,10000\n\
+            job-003,2.340996837906 s,inception-v3,2,ring,true,10000\n\
+            job-004,2.660881320863 s,inception-v3,1,ring,true,10000\n\
+            job-005,2.662310434882 s,googlenet,5,ring,false,10000\n";
+        assert_eq!(text.get(..expected.len()), Some(expected));
+    }
+
+    #[test]
+    fn arrivals_do_not_change_the_jobs() {
+        let at_once = MixOptions { seed: 3, ..MixOptions::default() };
+        let spread = MixOptions { mean_interarrival: Some(Picoseconds(1000)), ..at_once.clone() };
+        let mut spread = generate(&spread).unwrap();
+        assert!(spread.is_sorted_by_key(|job| job.arrival));
+        assert!(spread[299].arrival > Picoseconds(200_000));
+        spread.iter_mut().for_each(|job| job.arrival = Picoseconds(0));
+        assert_eq!(spread, generate(&at_once).unwrap());
+    }
+
+    #[test]
+    fn the_mix_is_uniform() {
+        let options = MixOptions { count: 45_000, ..MixOptions::default() };
+        let jobs = generate(&options).unwrap();
+        for workload in Workload::all() {
+            for gpus in 1..=5 {
+                let alike =
+                    jobs.iter().filter(|job| job.workload == workload.name && job.gpus == gpus);
+                assert!(alike.count().abs_diff(1000) < 150, "{} {gpus}", workload.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused() {
+        let default = MixOptions::default;
+        let cases = [
+            (MixOptions { max_gpus: 0, ..default() }, "0 GPUs"),
+            (MixOptions { workloads: vec![], ..default() }, "name at least one of alexnet"),
+            (MixOptions { workloads: vec!["gnn".into()], ..default() }, "no workload `gnn`"),
+            (
+                MixOptions { mean_interarrival: Some(Picoseconds(u64::MAX)), ..default() },
+                "fewer jobs",
+            ),
+        ];
+        for (options, message) in cases {
+            let error = generate(&options).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+        let none = MixOptions { count: 0, ..default() };
+        assert_eq!(generate(&none), Ok(vec![]));
+    }
+}

@@ -1,0 +1,55 @@
+//! A job: which workload, on how many GPUs, from when on.
+
+use super::error::SimulationError;
+use super::workload::Workload;
+use crate::units::{Bandwidth, Picoseconds};
+
+/// The patterns of communication that a job may name; the first is the default.
+pub const PATTERNS: [&str; 6] = ["ring", "chain", "tree", "star", "all-to-all", "ring+tree"];
+
+/// One job of a shared server.
+///
+/// Jobs of one arrival time queue in the order of their list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// A name of its own, not blank and without control characters.
+    pub name: String,
+    /// The name of a published [`Workload`].
+    pub workload: String,
+    /// How many GPUs it asks for; at least one.
+    pub gpus: u32,
+    /// Its pattern of communication, one of [`PATTERNS`].
+    pub pattern: String,
+    /// Whether allocation should treat it as bandwidth sensitive.
+    pub sensitive: bool,
+    /// When it enters the queue.
+    pub arrival: Picoseconds,
+    /// Its work, in iterations of the workload; at least one.
+    pub iterations: u64,
+}
+
+impl Job {
+    /// A job with the workload's sensitivity and iterations, a ring, and arrival at zero.
+    #[must_use]
+    pub fn new(name: impl Into<String>, workload: &Workload, gpus: u32) -> Self {
+        Self {
+            name: name.into(),
+            workload: workload.name.clone(),
+            gpus,
+            pattern: PATTERNS[0].to_owned(),
+            sensitive: workload.sensitive,
+            arrival: Picoseconds(0),
+            iterations: workload.iterations,
+        }
+    }
+
+    /// How long the job runs on GPUs of this effective bandwidth; see
+    /// [`Workload::run_time`].
+    ///
+    /// # Errors
+    /// A workload that the table does not hold.
+    pub fn run_time(&self, effective_bandwidth: Bandwidth) -> Result<Picoseconds, SimulationError> {
+        let workload = Workload::find(&self.workload)?;
+        Ok(workload.run_time(self.gpus, self.iterations, effective_bandwidth))
+    }
+}

@@ -1,0 +1,365 @@
+//! Job files: the jobs of a mix, one to a line, as comma-separated values.
+//!
+//! ```text
+//! # a comment
+//! job,arrival,workload,gpus,pattern,sensitive,iterations
+//! first,0 s,vgg-16,3,ring,true,10000
+//! second,12.5 s,gmm,1,,,
+//! ```
+//!
+//! The header names the columns, in any order. `job`, `workload` and `gpus` must be there;
+//! the others may be left out or left empty, and then come from the workload: arrival at
+//! zero, a ring, the workload's sensitivity and iterations. An arrival is a time with its unit
+//! or a bare number of seconds. Lines that start with `#`, and blank lines, are
+//! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+use std::str::FromStr;
+
+use super::error::SimulationError;
+use super::fields::{Field, quote, split};
+use super::job::{Job, PATTERNS};
+use super::workload::Workload;
+use crate::diagnostic::{InputError, Position};
+use crate::units::Picoseconds;
+
+/// A column, whose number is its place in [`COLUMNS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Job,
+    Arrival,
+    Workload,
+    Gpus,
+    Pattern,
+    Sensitive,
+    Iterations,
+}
+
+/// The names of the columns, in the order in which they are written.
+const COLUMNS: [&str; 7] =
+    ["job", "arrival", "workload", "gpus", "pattern", "sensitive", "iterations"];
+const REQUIRED: [Column; 3] = [Column::Job, Column::Workload, Column::Gpus];
+
+impl Column {
+    fn name(self) -> &'static str {
+        COLUMNS[self as usize]
+    }
+}
+
+/// A line of the file, which places its errors.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    file: &'a str,
+    number: usize,
+    text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn refuse(self, column: usize, problem: &str, value: &str, remedy: String) -> InputError {
+        let position = Position { line: self.number, column };
+        InputError::at(self.file, position, problem, value, remedy)
+    }
+
+    fn refuse_end(self, problem: &str, remedy: String) -> InputError {
+        self.refuse(self.text.chars().count() + 1, problem, self.text, remedy)
+    }
+
+    fn fields(self) -> Result<Vec<Field<'a>>, InputError> {
+        split(self.text).map_err(|error| {
+            let remedy = "quote the whole field, and write a quote within it twice".to_owned();
+            self.refuse(error.column, error.problem, error.value, remedy)
+        })
+    }
+}
+
+/// Which field of a row holds each column.
+struct Header {
+    places: [Option<usize>; COLUMNS.len()],
+    names: Vec<&'static str>,
+}
+
+impl Header {
+    fn read(line: Line<'_>) -> Result<Self, InputError> {
+        let mut places = [None; COLUMNS.len()];
+        let mut names = Vec::new();
+        for (place, field) in line.fields()?.iter().enumerate() {
+            let Some(column) = COLUMNS.iter().position(|name| *name == field.value) else {
+                let remedy = format!("the columns are {}", COLUMNS.join(", "));
+                return Err(line.refuse(field.column, "unknown column", &field.value, remedy));
+            };
+            if places[column].is_some() {
+                let remedy = "name each column once".to_owned();
+                let problem = "a column is named twice";
+                return Err(line.refuse(field.column, problem, &field.value, remedy));
+            }
+            places[column] = Some(place);
+            names.push(COLUMNS[column]);
+        }
+        for column in REQUIRED {
+            if places[column as usize].is_none() {
+                let remedy = format!("add the column `{}`", column.name());
+                return Err(line.refuse_end("the header lacks a column", remedy));
+            }
+        }
+        Ok(Self { places, names })
+    }
+}
+
+/// The fields of one job.
+struct Row<'a> {
+    line: Line<'a>,
+    header: &'a Header,
+    fields: Vec<Field<'a>>,
+}
+
+impl<'a> Row<'a> {
+    fn read(line: Line<'a>, header: &'a Header) -> Result<Self, InputError> {
+        let fields = line.fields()?;
+        if let Some(missing) = header.names.get(fields.len()) {
+            let remedy = format!("give each column of the header a field; `{missing}` has none");
+            return Err(line.refuse_end("the row is too short", remedy));
+        }
+        if let Some(extra) = fields.get(header.names.len()) {
+            let remedy = format!("the header has {} columns", header.names.len());
+            return Err(line.refuse(extra.column, "the row is too long", &extra.value, remedy));
+        }
+        Ok(Self { line, header, fields })
+    }
+
+    fn refuse(&self, field: &Field<'_>, problem: &str, remedy: String) -> InputError {
+        self.line.refuse(field.column, problem, &field.value, remedy)
+    }
+
+    /// The column's field, unless it is absent or blank.
+    fn optional(&self, column: Column) -> Option<&Field<'a>> {
+        let field = self.fields.get(self.header.places[column as usize]?)?;
+        (!field.value.trim().is_empty()).then_some(field)
+    }
+
+    fn required(&self, column: Column) -> Result<&Field<'a>, InputError> {
+        self.optional(column).ok_or_else(|| {
+            let place = self.header.places[column as usize].unwrap_or_default();
+            let at = self.fields.get(place).map_or(1, |field| field.column);
+            let remedy = format!("every job has its `{}`", column.name());
+            self.line.refuse(at, "a field is empty", self.line.text, remedy)
+        })
+    }
+
+    /// A whole number from one to the type's largest.
+    fn count<T>(&self, field: &Field<'_>, largest: T) -> Result<T, InputError>
+    where
+        T: FromStr + PartialOrd + From<u8> + Display,
+    {
+        field.value.parse().ok().filter(|value| *value >= T::from(1)).ok_or_else(|| {
+            let remedy = format!("write a whole number from 1 to {largest}");
+            self.refuse(field, "not a count", remedy)
+        })
+    }
+
+    fn arrival(&self, field: &Field<'_>) -> Result<Picoseconds, InputError> {
+        let bare = field.value.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let unit = if bare { "s" } else { "" };
+        format!("{}{unit}", field.value).parse().map_err(|_| {
+            let remedy = "write a time such as `12.5 s`, `300 ms`, or seconds as a bare number, \
+                          below 213 days";
+            self.refuse(field, "not a time", remedy.to_owned())
+        })
+    }
+
+    fn job(&self) -> Result<Job, InputError> {
+        let name = self.required(Column::Job)?;
+        if name.value.chars().any(char::is_control) {
+            let remedy = "name jobs without tabs and other control characters".to_owned();
+            return Err(self.refuse(name, "not a job name", remedy));
+        }
+        let field = self.required(Column::Workload)?;
+        let workload = Workload::find(&field.value).map_err(|_| {
+            let remedy = format!("the workloads are {}", Workload::known());
+            self.refuse(field, "unknown workload", remedy)
+        })?;
+        let gpus = self.count(self.required(Column::Gpus)?, u32::MAX)?;
+        let mut job = Job::new(name.value.clone(), workload, gpus);
+        if let Some(field) = self.optional(Column::Arrival) {
+            job.arrival = self.arrival(field)?;
+        }
+        if let Some(field) = self.optional(Column::Pattern) {
+            if !PATTERNS.contains(&&*field.value) {
+                let remedy = format!("the patterns are {}", PATTERNS.join(", "));
+                return Err(self.refuse(field, "unknown pattern", remedy));
+            }
+            job.pattern = field.value.clone().into_owned();
+        }
+        if let Some(field) = self.optional(Column::Sensitive) {
+            job.sensitive = field.value.parse().map_err(|_| {
+                self.refuse(field, "neither true nor false", "write `true` or `false`".to_owned())
+            })?;
+        }
+        if let Some(field) = self.optional(Column::Iterations) {
+            job.iterations = self.count(field, u64::MAX)?;
+        }
+        Ok(job)
+    }
+}
+
+/// Reads the jobs of a file, in its order; `file` names it in errors.
+///
+/// # Errors
+/// A header with unknown, repeated or missing columns, rows of another length than the
+/// header, fields that are no value of their column, and a job's name given twice; each
+/// with file, line and column. A file of nothing but a header is no error: it has no jobs.
+pub fn read(file: &str, text: &str) -> Result<Vec<Job>, SimulationError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text
+        .lines()
+        .zip(1..)
+        .filter(|(text, _)| !text.trim().is_empty() && !text.starts_with('#'))
+        .map(|(text, number)| Line { file, number, text });
+    let Some(line) = lines.next() else {
+        let line = Line { file, number: 1, text: "" };
+        let remedy = format!("begin with a header such as `{}`", COLUMNS.join(","));
+        return Err(line.refuse_end("the file has no header", remedy).into());
+    };
+    let header = Header::read(line)?;
+    let mut first_uses: BTreeMap<String, usize> = BTreeMap::new();
+    let mut jobs = Vec::new();
+    for line in lines {
+        let row = Row::read(line, &header)?;
+        let job = row.job()?;
+        if let Some(first) = first_uses.insert(job.name.clone(), line.number) {
+            let remedy = format!("line {first} uses this name already; give each job its own");
+            let field = row.required(Column::Job)?;
+            return Err(row.refuse(field, "two jobs have one name", remedy).into());
+        }
+        jobs.push(job);
+    }
+    Ok(jobs)
+}
+
+/// An exact time in seconds, the one unit of a file's arrivals, so that they compare at a glance.
+fn seconds(time: Picoseconds) -> String {
+    let (whole, rest) = (time.0 / Picoseconds::SECOND.0, time.0 % Picoseconds::SECOND.0);
+    let decimals = format!(".{rest:012}");
+    format!("{whole}{} s", decimals.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Writes jobs with all their columns, so that [`read`] gives back equal jobs.
+#[must_use]
+pub fn write(jobs: &[Job]) -> String {
+    let mut text = COLUMNS.join(",");
+    text.push('\n');
+    for job in jobs {
+        let Job { gpus, sensitive, iterations, .. } = job;
+        let arrival = seconds(job.arrival);
+        let (name, workload) = (quote(&job.name), quote(&job.workload));
+        let pattern = quote(&job.pattern);
+        let _ =
+            writeln!(text, "{name},{arrival},{workload},{gpus},{pattern},{sensitive},{iterations}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HEADER: &str = "job,arrival,workload,gpus,pattern,sensitive,iterations\n";
+
+    fn refusal(text: &str) -> String {
+        read("jobs.csv", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn defaults_come_from_the_workload() {
+        let text = "\u{feff}# a mix\r\n\r\ngpus, workload ,job\r\n2,vgg-16,\"a, b\"\r\n1,gmm,c";
+        let (vgg, gmm) = (Workload::find("vgg-16").unwrap(), Workload::find("gmm").unwrap());
+        assert_eq!(read("", text), Ok(vec![Job::new("a, b", vgg, 2), Job::new("c", gmm, 1)]));
+        let empty = format!("{HEADER}a,,vgg-16,2,,,\n");
+        assert_eq!(read("", &empty), Ok(vec![Job::new("a", vgg, 2)]));
+        assert_eq!(read("", HEADER), Ok(vec![]));
+    }
+
+    #[test]
+    fn arrivals_have_a_unit_or_are_seconds() {
+        for (text, time) in [("12.5", 12_500_000_000_000), ("0 s", 0), ("300ms", 300_000_000_000)] {
+            let jobs = read("", &format!("{HEADER}a,{text},gmm,1,,,")).unwrap();
+            assert_eq!(jobs[0].arrival, Picoseconds(time), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_name_line_column_value_and_remedy() {
+        let row = |row: &str| format!("# first\n{HEADER}\"é\",0 s,gmm,1,,,\n{row}\n");
+        let cases = [
+            (String::new(), "1:1: the file has no header: ``; begin with a header such as `job,"),
+            ("job,gpu".into(), "1:5: unknown column: `gpu`; the columns are job, arrival,"),
+            ("job,gpus,job".into(), "1:10: a column is named twice: `job`; name each"),
+            ("job,gpus".into(), "1:9: the header lacks a column: `job,gpus`; add the column `wor"),
+            (row("a,0 s,gmm,1,,"), "4:14: the row is too short: `a,0 s,gmm,1,,`; give each"),
+            (row("a,0 s,gmm,1,,,,x"), "4:16: the row is too long: `x`; the header has 7"),
+            (row("a,0 s,gmm,,,,"), "4:11: a field is empty: `a,0 s,gmm,,,,`; every job has its `g"),
+            (row("é, 0 s,\"vgg\",1,,,"), "4:8: unknown workload: `vgg`; the workloads are alexn"),
+            (row("\"a,\"\"b\", 0 s ,gmm,0,,,"), "4:19: not a count: `0`; write a whole number"),
+            (row("a,5 m,gmm,1,,,"), "4:3: not a time: `5 m`; write a time such as `12.5 s`"),
+            (row("a,200000000000.000000000000000,gmm,1,,,"), "4:3: not a time: `2000"),
+            (row("a,,gmm,1,mesh,,"), "4:10: unknown pattern: `mesh`; the patterns are ring, ch"),
+            (row("a,,gmm,1,,yes,"), "4:11: neither true nor false: `yes`; write `true` or"),
+            (row("a,,gmm,1,,,-1"), "4:12: not a count: `-1`; write a whole number from 1 to 18"),
+            (row("a,,\"gmm,1,,,"), "4:4: the quote is not closed on its line: `\"gmm,1,,,`; quote"),
+            (row("a\tb,,gmm,1,,,"), "4:1: not a job name: `a\tb`; name jobs without tabs"),
+            (row(" é,,gmm,1,,,"), "4:2: two jobs have one name: `é`; line 3 uses this name"),
+        ];
+        for (text, expected) in cases {
+            let error = refusal(&text);
+            assert!(error.starts_with(&format!("jobs.csv:{expected}")), "{error}\n{expected}");
+        }
+    }
+
+    fn any_job() -> impl Strategy<Value = Job> {
+        let settings = (1_u32.., 0..PATTERNS.len(), any::<bool>(), any::<u64>(), 1_u64..);
+        (0..Workload::all().len(), settings).prop_map(|(workload, settings)| {
+            let (gpus, pattern, sensitive, arrival, iterations) = settings;
+            let mut job = Job::new("", &Workload::all()[workload], gpus);
+            PATTERNS[pattern].clone_into(&mut job.pattern);
+            Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }
+        })
+    }
+
+    fn any_jobs() -> impl Strategy<Value = Vec<Job>> {
+        let name = "[a-z#\",; é]{0,5}[a-z\"]";
+        prop::collection::btree_map(name, any_job(), 0..8)
+            .prop_map(|jobs| jobs.into_iter().map(|(name, job)| Job { name, ..job }).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(jobs in any_jobs()) {
+            prop_assert_eq!(read("", &write(&jobs)), Ok(jobs));
+        }
+
+        /// A cut file is refused or holds the jobs before the cut; only the last, where the
+        /// cut went through its last field, may differ.
+        #[test]
+        fn a_cut_file_invents_nothing(jobs in any_jobs(), cut: prop::sample::Index) {
+            let text = write(&jobs);
+            let mut cut = cut.index(text.len() + 1);
+            while !text.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            if let Ok(mut read) = read("", &text[..cut]) {
+                if cut < text.len() && !text[cut..].starts_with('\n') && !text[..cut].ends_with('\n') {
+                    read.pop();
+                }
+                prop_assert!(jobs.starts_with(&read));
+            }
+        }
+
+        #[test]
+        fn any_text_reads_or_is_refused(text in "\\PC*", row in "[a-z0-9,.\"# \n\t]{0,40}") {
+            let _ = read("", &text);
+            let _ = read("", &format!("{HEADER}{text}"));
+            let _ = read("", &format!("{HEADER}a,1,gmm,1,,,\n{row}"));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What a job does, and how long that takes.
+//!
+//! **The model.** A job is so many equal iterations. In each, every GPU computes, and then
+//! all GPUs of the job all-reduce a buffer:
+//!
+//! ```text
+//! run time = iterations x (compute + 2 (k - 1) / k x bytes / effective bandwidth)
+//! ```
+//!
+//! for *k* GPUs; one GPU only computes. The factor is what each GPU sends in a ring
+//! all-reduce, the convention by which nccl-tests turn a time into a bus bandwidth, so that
+//! an effective bandwidth as MAPA measures and predicts it is the right divisor. A net's
+//! compute time is 3 x 2 x multiply-adds x images / 7.85 Tera-operations per second: the
+//! backward pass costs twice the forward pass, a multiply-add is two operations, and the
+//! rate is half of a V100's 15.7 TFLOP/s in 32-bit numbers (Tesla V100 data sheet, SXM2).
+//! The images of a GPU and iteration are fixed (weak scaling).
+//!
+//! **What it leaves out.** The overlap of communication with the backward pass, the start-up
+//! of each collective call, reading of images, and any difference between the patterns of
+//! communication: the effective bandwidth alone stands for the links.
+//!
+//! The numbers and their sources are in `workloads.toml` beside this file; the batch sizes
+//! there are calibrated to MAPA's published execution times, not predicted.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::error::SimulationError;
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+/// The operations per second that a GPU sustains in training: half of a V100's peak.
+const SUSTAINED_OPERATIONS_PER_SECOND: u128 = 7_850_000_000_000;
+
+/// The bytes of one gradient, a 32-bit number.
+const BYTES_PER_PARAMETER: u64 = 4;
+
+/// What one iteration is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Work {
+    /// One step of training a net.
+    Training {
+        /// The trained numbers of the net.
+        parameters: u64,
+        /// Multiply-adds of the forward pass of one image.
+        multiply_adds_per_image: u64,
+        /// Images that each GPU sees in an iteration.
+        images_per_gpu: u32,
+    },
+    /// Anything else, by its time and its bytes.
+    Fixed {
+        /// Time of one iteration without communication.
+        compute_per_iteration: Picoseconds,
+        /// Bytes of the buffer that the GPUs reduce.
+        bytes_per_iteration: Bytes,
+    },
+}
+
+/// A program that a job runs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Workload {
+    /// The name by which job files call it.
+    pub name: String,
+    /// Whether MAPA holds it to be bandwidth sensitive (figure 5b and section 4).
+    pub sensitive: bool,
+    /// Iterations of one run.
+    pub iterations: u64,
+    /// Collective calls of each GPU in an iteration.
+    pub collective_calls_per_iteration: u32,
+    /// What an iteration is made of.
+    #[serde(flatten)]
+    pub work: Work,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    workload: Vec<Workload>,
+}
+
+/// The table as compiled in; the tests read it, so that it cannot fail for a user.
+static TABLE: LazyLock<Vec<Workload>> = LazyLock::new(|| {
+    let table: Result<Table, _> = toml::from_str(include_str!("workloads.toml"));
+    table.expect("the compiled-in workload table is valid").workload
+});
+
+impl Workload {
+    /// The published workloads, in the order of the paper: six nets, then three others.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &TABLE
+    }
+
+    /// The published workload of a name.
+    ///
+    /// # Errors
+    /// A name that the table does not hold.
+    pub fn find(name: &str) -> Result<&'static Self, SimulationError> {
+        Self::all().iter().find(|workload| workload.name == name).ok_or_else(|| {
+            SimulationError::UnknownWorkload { name: name.to_owned(), known: Self::known() }
+        })
+    }
+
+    /// The names of the published workloads, for messages: `alexnet, vgg-16, ...`.
+    #[must_use]
+    pub fn known() -> String {
+        let names: Vec<&str> = Self::all().iter().map(|workload| workload.name.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// Bytes of the buffer that the GPUs reduce in an iteration; a net's gradients.
+    #[must_use]
+    pub fn bytes_per_iteration(&self) -> Bytes {
+        match self.work {
+            Work::Training { parameters, .. } => {
+                Bytes(parameters.saturating_mul(BYTES_PER_PARAMETER))
+            }
+            Work::Fixed { bytes_per_iteration, .. } => bytes_per_iteration,
+        }
+    }
+
+    /// Time of one iteration without communication, the same on any number of GPUs.
+    #[must_use]
+    pub fn compute_per_iteration(&self) -> Picoseconds {
+        match self.work {
+            Work::Training { multiply_adds_per_image, images_per_gpu, .. } => {
+                let operations =
+                    6 * u128::from(multiply_adds_per_image) * u128::from(images_per_gpu);
+                let picoseconds = operations.saturating_mul(u128::from(Picoseconds::SECOND.0))
+                    / SUSTAINED_OPERATIONS_PER_SECOND;
+                Picoseconds(u64::try_from(picoseconds).unwrap_or(u64::MAX))
+            }
+            Work::Fixed { compute_per_iteration, .. } => compute_per_iteration,
+        }
+    }
+
+    /// Time of a run of so many iterations on so many GPUs, by the module's model.
+    ///
+    /// The effective bandwidth is that of the job's GPUs together, in nccl-tests' sense of
+    /// bus bandwidth; one GPU (or none) does not communicate and ignores it. The result is
+    /// exact to the picosecond of an iteration, and saturates at the largest time: so does
+    /// a run that should communicate over a bandwidth of zero, which never ends.
+    ///
+    /// ```
+    /// use linkwright::simulation::Workload;
+    /// use linkwright::units::Bandwidth;
+    ///
+    /// let vgg = Workload::find("vgg-16")?;
+    /// let fast = vgg.run_time(3, vgg.iterations, Bandwidth(57_857_000_000));
+    /// let slow = vgg.run_time(3, vgg.iterations, Bandwidth(12_330_000_000));
+    /// assert_eq!((fast.as_seconds().round(), slow.as_seconds().round()), (364.0, 835.0));
+    /// # Ok::<(), linkwright::simulation::SimulationError>(())
+    /// ```
+    #[must_use]
+    pub fn run_time(
+        &self,
+        gpus: u32,
+        iterations: u64,
+        effective_bandwidth: Bandwidth,
+    ) -> Picoseconds {
+        let gpus = u128::from(gpus);
+        let communication = if gpus < 2 {
+            0
+        } else {
+            let sent_times_gpus = 2 * (gpus - 1) * u128::from(self.bytes_per_iteration().0);
+            sent_times_gpus
+                .saturating_mul(u128::from(Picoseconds::SECOND.0))
+                .checked_div(gpus * u128::from(effective_bandwidth.0))
+                .unwrap_or(u128::from(u64::MAX))
+        };
+        let iteration = u128::from(self.compute_per_iteration().0).saturating_add(communication);
+        let run = iteration.saturating_mul(u128::from(iterations));
+        Picoseconds(u64::try_from(run).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MEDIAN: Bandwidth = Bandwidth(57_857_000_000);
+
+    #[test]
+    fn the_table_holds_the_nine_workloads_of_the_paper() {
+        assert_eq!(
+            Workload::known(),
+            "alexnet, vgg-16, resnet-50, inception-v3, caffenet, googlenet, cusimann, gmm, jacobi"
+        );
+        let sensitive = Workload::all().iter().filter(|workload| workload.sensitive).count();
+        assert_eq!(sensitive, 4);
+        let error = Workload::find("vgg").unwrap_err().to_string();
+        assert!(error.starts_with("there is no workload `vgg`; the workloads are alexnet,"));
+    }
+
+    /// Figure 5b, read as the calls of a run: one per layer and iteration, and a broadcast.
+    #[test]
+    fn calls_times_iterations_are_the_papers_counts() {
+        let published = [
+            ("alexnet", 80_001),
+            ("inception-v3", 2_830_001),
+            ("vgg-16", 160_001),
+            ("resnet-50", 1_600_001),
+            ("googlenet", 640_001),
+        ];
+        for (name, calls) in published {
+            let workload = Workload::find(name).unwrap();
+            let per_iteration = u64::from(workload.collective_calls_per_iteration);
+            assert_eq!(workload.iterations * per_iteration + 1, calls, "{name}");
+        }
+    }
+
+    /// Three GPUs at the paper's median effective bandwidth; the calibration, not a prediction.
+    #[test]
+    fn run_times_lie_near_the_papers() {
+        let seconds = |name: &str| {
+            let workload = Workload::find(name).unwrap();
+            workload.run_time(3, workload.iterations, MEDIAN).as_seconds().round() as u64
+        };
+        let published = [("alexnet", 374), ("vgg-16", 378), ("resnet-50", 498)];
+        for (name, published) in published {
+            assert!(seconds(name).abs_diff(published) * 25 < published, "{name}");
+        }
+        let modelled: Vec<u64> = Workload::all().iter().map(|all| seconds(&all.name)).collect();
+        assert_eq!(modelled, [372, 364, 495, 371, 372, 207, 300, 300, 270]);
+    }
+
+    /// Section 4: Jacobi gains less than 3 % from PCIe to double NVLink, the others nothing.
+    #[test]
+    fn programs_that_train_no_net_hardly_feel_the_links() {
+        for (name, limit) in [("jacobi", 0.03), ("gmm", 0.001), ("cusimann", 0.001)] {
+            let workload = Workload::find(name).unwrap();
+            let time = |rate| workload.run_time(2, 1, Bandwidth::gigabytes_per_second(rate));
+            let gain = time(10).as_seconds() / time(50).as_seconds() - 1.0;
+            assert!((0.0..limit).contains(&gain), "{name} {gain}");
+        }
+    }
+
+    #[test]
+    fn one_gpu_only_computes_and_no_bandwidth_never_ends() {
+        let workload = Workload::find("alexnet").unwrap();
+        let compute = workload.compute_per_iteration();
+        assert_eq!(workload.run_time(1, 1, Bandwidth(0)), compute);
+        assert_eq!(workload.run_time(2, 1, Bandwidth(0)), Picoseconds(u64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn more_bandwidth_is_never_slower(
+            index in 0_usize..9, gpus: u32, iterations: u64, slow: u64, fast: u64,
+        ) {
+            let workload = &Workload::all()[index];
+            let time = |rate| workload.run_time(gpus, iterations, Bandwidth(rate));
+            prop_assert!(time(slow.max(fast)) <= time(slow.min(fast)));
+        }
+    }
+}
