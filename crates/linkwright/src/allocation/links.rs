@@ -45,6 +45,11 @@ pub enum LinkClass {
     Pcie,
 }
 
+impl LinkClass {
+    /// Every class, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Double, Self::Single, Self::Pcie];
+}
+
 /// Weight and class of every pair of GPUs, row by row.
 #[derive(Debug, Clone)]
 pub struct PairTable {

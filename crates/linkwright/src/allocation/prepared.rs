@@ -95,17 +95,12 @@ impl PreparedMachine {
         let pairs = PairTable::new(&graph);
         let sound = SoundModel::new(&graph);
         let tables = (count <= MAX_TABULATED).then(|| {
-            let sets = (0..1_u128 << count).map(GpuSet);
             let published = model == BandwidthModel::Published;
             Tables {
                 subsets: Subsets::new(count),
                 rings: RingTable::new(&pairs),
                 inside: inside_of_subsets(&pairs),
-                effective: if published {
-                    Vec::new()
-                } else {
-                    sets.map(|set| sound.effective_bandwidth(set)).collect()
-                },
+                effective: if published { Vec::new() } else { sound.tabulate() },
                 published_rings: published.then(|| RingLinksTable::new(&pairs)),
             }
         });

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::allocation::AllocationError;
 use crate::diagnostic::InputError;
 use crate::engine::PastEvent;
 
@@ -11,6 +12,27 @@ pub enum SimulationError {
     /// A text that no reader accepts, with its place.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// An allocation that cannot be.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
+    /// A job that could never start.
+    #[error("job `{job}` asks for {size} GPUs; only {gpus} are healthy, so it can never start")]
+    JobTooLarge {
+        /// The job.
+        job: String,
+        /// The GPUs asked for.
+        size: usize,
+        /// The healthy GPUs.
+        gpus: usize,
+    },
+    /// A run that its caller ended.
+    #[error("stopped after {done} of {total} jobs")]
+    Interrupted {
+        /// Jobs finished by then.
+        done: u64,
+        /// Jobs in all.
+        total: u64,
+    },
     /// An event scheduled into the past: an error of a model.
     #[error(transparent)]
     PastEvent(#[from] PastEvent),

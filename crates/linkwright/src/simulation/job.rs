@@ -2,10 +2,8 @@
 
 use super::error::SimulationError;
 use super::workload::Workload;
+use crate::allocation::Shape;
 use crate::units::{Bandwidth, Picoseconds};
-
-/// The patterns of communication that a job may name; the first is the default.
-pub const PATTERNS: [&str; 6] = ["ring", "chain", "tree", "star", "all-to-all", "ring+tree"];
 
 /// One job of a shared server.
 ///
@@ -18,8 +16,8 @@ pub struct Job {
     pub workload: String,
     /// How many GPUs it asks for; at least one.
     pub gpus: u32,
-    /// Its pattern of communication, one of [`PATTERNS`].
-    pub pattern: String,
+    /// Its pattern of communication, by name.
+    pub pattern: Shape,
     /// Whether allocation should treat it as bandwidth sensitive.
     pub sensitive: bool,
     /// When it enters the queue.
@@ -36,7 +34,7 @@ impl Job {
             name: name.into(),
             workload: workload.name.clone(),
             gpus,
-            pattern: PATTERNS[0].to_owned(),
+            pattern: Shape::Ring,
             sensitive: workload.sensitive,
             arrival: Picoseconds(0),
             iterations: workload.iterations,

@@ -19,7 +19,8 @@ use std::str::FromStr;
 
 use super::error::SimulationError;
 use super::fields::{Field, quote, split};
-use super::job::{Job, PATTERNS};
+use super::job::Job;
+use crate::allocation::Shape;
 use super::workload::Workload;
 use crate::diagnostic::{InputError, Position};
 use crate::units::Picoseconds;
@@ -184,11 +185,11 @@ impl<'a> Row<'a> {
             job.arrival = self.arrival(field)?;
         }
         if let Some(field) = self.optional(Column::Pattern) {
-            if !PATTERNS.contains(&&*field.value) {
-                let remedy = format!("the patterns are {}", PATTERNS.join(", "));
-                return Err(self.refuse(field, "unknown pattern", remedy));
-            }
-            job.pattern = field.value.clone().into_owned();
+            job.pattern = Shape::from_name(&field.value).map_err(|_| {
+                let names = Shape::NAMED.map(Shape::name).join(", ");
+                let remedy = format!("the patterns are {names}");
+                self.refuse(field, "unknown pattern", remedy)
+            })?;
         }
         if let Some(field) = self.optional(Column::Sensitive) {
             job.sensitive = field.value.parse().map_err(|_| {
@@ -252,7 +253,7 @@ pub fn write(jobs: &[Job]) -> String {
         let Job { gpus, sensitive, iterations, .. } = job;
         let arrival = seconds(job.arrival);
         let (name, workload) = (quote(&job.name), quote(&job.workload));
-        let pattern = quote(&job.pattern);
+        let pattern = job.pattern.name();
         let _ =
             writeln!(text, "{name},{arrival},{workload},{gpus},{pattern},{sensitive},{iterations}");
     }
@@ -317,11 +318,11 @@ mod tests {
     }
 
     fn any_job() -> impl Strategy<Value = Job> {
-        let settings = (1_u32.., 0..PATTERNS.len(), any::<bool>(), any::<u64>(), 1_u64..);
+        let settings = (1_u32.., 0..Shape::NAMED.len(), any::<bool>(), any::<u64>(), 1_u64..);
         (0..Workload::all().len(), settings).prop_map(|(workload, settings)| {
             let (gpus, pattern, sensitive, arrival, iterations) = settings;
             let mut job = Job::new("", &Workload::all()[workload], gpus);
-            PATTERNS[pattern].clone_into(&mut job.pattern);
+            job.pattern = Shape::NAMED[pattern];
             Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }
         })
     }

@@ -8,9 +8,13 @@ mod fields;
 pub mod generate;
 pub mod job;
 pub mod job_file;
+pub mod scenario;
+pub mod server;
 pub mod workload;
 
 pub use error::SimulationError;
 pub use generate::{MixOptions, generate};
-pub use job::{Job, PATTERNS};
+pub use job::Job;
+pub use scenario::{JobSource, MachineSource, Scenario};
+pub use server::{JobRecord, QueueDiscipline, simulate};
 pub use workload::{Work, Workload};

@@ -20,6 +20,8 @@
 //! PCIe Gen 3 (15.75 by the data sheet). What it leaves out: latency, so it holds for large
 //! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
 
+use std::sync::OnceLock;
+
 use super::super::links::LinkCounts;
 use super::published;
 use super::partition::tightest_partition;
@@ -57,8 +59,28 @@ pub struct SoundModel {
     direct: Vec<u64>,
     /// Reachable rate of the shared fabric per pair, GB/s.
     fabric: Vec<f64>,
-    /// Strength per subset, B/s; empty on machines too large to tabulate.
-    strength: Vec<f64>,
+    /// Strength per subset, B/s, made when first needed; absent on larger machines.
+    strength: OnceLock<Vec<f64>>,
+}
+
+/// What limits a set of GPUs beside its packing, GB/s.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// The slowest way over the shared fabric between any two.
+    fabric: f64,
+    /// The weakest direct link between any two that have one; infinite where none do.
+    weakest: f64,
+}
+
+impl Limits {
+    const NONE: Self = Self { fabric: f64::INFINITY, weakest: f64::INFINITY };
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            fabric: self.fabric.min(other.fabric),
+            weakest: self.weakest.min(other.weakest),
+        }
+    }
 }
 
 impl SoundModel {
@@ -86,51 +108,64 @@ impl SoundModel {
                 PairLink::Host { .. } => {}
             }
         }
-        let strength = if count <= MAX_VERTICES {
-            strength_of_subsets(count, &direct)
-        } else {
-            Vec::new()
-        };
-        Self { count, direct, fabric, strength }
+        Self { count, direct, fabric, strength: OnceLock::new() }
     }
 
     /// Effective bus bandwidth of an all-reduce on these GPUs, GB/s; zero for fewer than two.
     #[must_use]
     pub fn effective_bandwidth(&self, gpus: GpuSet) -> f64 {
         let members: Vec<usize> = gpus.iter().collect();
-        if members.len() < 2 {
-            return 0.0;
-        }
-        let size = members.len() as f64;
-        self.rate(&members, gpus) * 2.0 * (size - 1.0) / size
+        let limits = members.iter().enumerate().fold(Limits::NONE, |limits, (index, a)| {
+            limits.and(self.limits_between(*a, members[..index].iter().copied()))
+        });
+        self.bus_bandwidth(gpus, limits)
     }
 
-    /// All-reduce rate (algorithm bandwidth), GB/s.
-    fn rate(&self, members: &[usize], gpus: GpuSet) -> f64 {
-        let (mut fabric, mut weakest, mut any_direct) = (f64::INFINITY, f64::INFINITY, false);
-        for (index, a) in members.iter().enumerate() {
-            for b in &members[..index] {
-                fabric = fabric.min(self.fabric[a * self.count + b]);
-                let direct = self.direct[a * self.count + b];
-                if direct > 0 {
-                    weakest = weakest.min(direct as f64 / 1e9);
-                    any_direct = true;
-                }
-            }
+    /// The same for every subset of a machine of at most [`MAX_VERTICES`] GPUs, by its bits.
+    #[must_use]
+    pub fn tabulate(&self) -> Vec<f64> {
+        let mut limits = vec![Limits::NONE; 1 << self.count];
+        for subset in 1..limits.len() {
+            let lowest = subset.trailing_zeros() as usize;
+            let rest = subset & (subset - 1);
+            let others = GpuSet(rest as u128).iter();
+            limits[subset] = limits[rest].and(self.limits_between(lowest, others));
         }
+        let sets = (0..limits.len()).map(|subset| GpuSet(subset as u128));
+        sets.zip(limits).map(|(set, limits)| self.bus_bandwidth(set, limits)).collect()
+    }
+
+    fn limits_between(&self, gpu: usize, others: impl Iterator<Item = usize>) -> Limits {
+        others.map(|other| gpu * self.count + other).fold(Limits::NONE, |limits, at| {
+            let direct = self.direct[at];
+            let weakest = if direct > 0 { direct as f64 / 1e9 } else { f64::INFINITY };
+            limits.and(Limits { fabric: self.fabric[at], weakest })
+        })
+    }
+
+    fn bus_bandwidth(&self, gpus: GpuSet, limits: Limits) -> f64 {
+        let size = gpus.len();
+        if size < 2 {
+            return 0.0;
+        }
+        self.rate(gpus, limits) * 2.0 * (size - 1) as f64 / size as f64
+    }
+
+    /// All-reduce rate (algorithm bandwidth) of two or more GPUs, GB/s.
+    fn rate(&self, gpus: GpuSet, limits: Limits) -> f64 {
         let exchange = |groups: usize| match groups {
             1 => f64::INFINITY,
-            _ => fabric * groups as f64 / (2.0 * (groups - 1) as f64),
+            _ => limits.fabric * groups as f64 / (2.0 * (groups - 1) as f64),
         };
-        let alone = exchange(members.len());
-        if !any_direct {
+        let alone = exchange(gpus.len());
+        if limits.weakest == f64::INFINITY {
             return alone;
         }
-        let groups = self.components(gpus);
-        let within = |group: &GpuSet| self.strength(*group);
-        let whole = groups.iter().map(within).fold(f64::INFINITY, f64::min);
-        let best = alone.max(whole.min(exchange(groups.len())));
-        if weakest >= fabric {
+        let connected = self.count <= MAX_VERTICES && self.strength(gpus) > 0.0;
+        let groups = if connected { vec![gpus] } else { self.components(gpus) };
+        let within = groups.iter().map(|group| self.strength(*group)).fold(f64::INFINITY, f64::min);
+        let best = alone.max(within.min(exchange(groups.len())));
+        if limits.weakest >= limits.fabric {
             // Any direct link beats the fabric, so the fewest groups are the best split.
             return best;
         }
@@ -184,10 +219,11 @@ impl SoundModel {
 
     /// Packing rate within a group, GB/s; infinite for one GPU.
     fn strength(&self, group: GpuSet) -> f64 {
-        match self.strength.get(group.0 as usize) {
-            Some(strength) => strength / 1e9,
-            None => self.tightest(group).0,
+        if self.count > MAX_VERTICES {
+            return self.tightest(group).0;
         }
+        let table = self.strength.get_or_init(|| strength_of_subsets(self.count, &self.direct));
+        table[group.0 as usize] / 1e9
     }
 
     /// The packing rate within a group, GB/s, and the partition that limits it.

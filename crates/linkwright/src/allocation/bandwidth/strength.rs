@@ -10,14 +10,20 @@
 /// The most vertices of a graph whose subsets are all tabulated.
 pub const MAX_VERTICES: usize = 16;
 
-/// No partition into that many parts; far from overflow when sums are added to it.
-const NONE: i64 = i64::MIN / 4;
+/// The most that capacities may add up to as floats of 32 bits that are still exact integers.
+const EXACT: u64 = 1 << 24;
+
+/// The most capacity that can stay inside the parts of a partition, by the number of parts
+/// less one; four lanes of a vector register are compared at a time.
+type Kept = [f32; MAX_VERTICES];
 
 /// Strength of each subset of the vertices, by its bits: rate at which spanning trees of the
 /// subset's induced graph can be packed, in the capacities' unit. Zero where the induced
 /// graph is not connected, infinite for a single vertex and the empty set.
 ///
-/// `capacity` is the symmetric matrix of undirected capacities, row by row.
+/// `capacity` is the symmetric matrix of undirected capacities, row by row. Where they add up
+/// to more than 2^24 they are rounded to the multiple that keeps the sum below it, so that all
+/// arithmetic is on exact integers; the result is off by no more than that rounding.
 ///
 /// # Panics
 /// If there are more than [`MAX_VERTICES`] vertices.
@@ -25,52 +31,69 @@ const NONE: i64 = i64::MIN / 4;
 pub fn strength_of_subsets(count: usize, capacity: &[u64]) -> Vec<f64> {
     assert!(count <= MAX_VERTICES, "one word of 16 bits per subset");
     let subsets = 1_usize << count;
-    let inside = induced_sums(count, capacity);
+    let unit = (capacity.iter().sum::<u64>() / 2).div_ceil(EXACT).max(1);
+    let rounded: Vec<u64> = capacity.iter().map(|value| (value + unit / 2) / unit).collect();
+    let inside = induced_sums(count, &rounded);
     let connected = connected_subsets(count, capacity);
-    // kept[subset][p - 1]: the most capacity inside the parts of a partition into p parts.
-    let mut kept = vec![[NONE; MAX_VERTICES]; subsets];
+    let weakest = rounded.iter().filter(|value| **value > 0).min().copied().unwrap_or(0) as f64;
+    let mut kept: Vec<Kept> = vec![[f32::NEG_INFINITY; MAX_VERTICES]; subsets];
+    let mut strength = vec![0.0; subsets];
+    strength[0] = f64::INFINITY;
     // Part by part, highest lowest vertex first, so that the rest is always finished.
     for lowest in (0..count).rev() {
         let above = (subsets - 1) & !((2 << lowest) - 1);
         for part in (1 << lowest..subsets).step_by(2 << lowest).filter(|part| connected[*part]) {
-            let outside = above & !part;
+            // All smaller parts of this subset have been tried, so that its row is finished.
+            strength[part] = least_cut(inside[part], &kept[part], part.count_ones() as usize);
             let whole = inside[part];
-            kept[part][0] = kept[part][0].max(whole);
+            kept[part][0] = whole;
+            // The parts of the finest tightest partition are single vertices or stronger than
+            // the subset that they are parts of, which is at least as strong as any link.
+            if strength[part] <= weakest {
+                continue;
+            }
+            let outside = above & !part;
             let mut rest = outside;
             while rest != 0 {
-                let parts_left = rest.count_ones() as usize;
-                let (target, of_rest) = (part | rest, kept[rest]);
-                let row = &mut kept[target];
-                for parts in 0..parts_left.min(MAX_VERTICES - 1) {
-                    row[parts + 1] = row[parts + 1].max(whole + of_rest[parts]);
+                let of_rest = kept[rest];
+                let row = &mut kept[part | rest];
+                if rest.count_ones() <= 8 {
+                    keep_more::<8>(row, whole, &of_rest);
+                } else {
+                    keep_more::<{ MAX_VERTICES - 1 }>(row, whole, &of_rest);
                 }
                 rest = (rest - 1) & outside;
             }
         }
     }
-    let strength = |subset: usize| {
-        let size = subset.count_ones() as usize;
-        if size <= 1 {
-            return f64::INFINITY;
-        }
-        if !connected[subset] {
-            return 0.0;
-        }
-        let cut = |parts: usize| (inside[subset] - kept[subset][parts - 1]) as f64 / (parts - 1) as f64;
-        (2..=size).map(cut).fold(f64::INFINITY, f64::min)
-    };
-    (0..subsets).map(strength).collect()
+    strength.into_iter().map(|value| value * unit as f64).collect()
+}
+
+/// The least crossing capacity per part less one, over partitions into two parts and more.
+fn least_cut(inside: f32, kept: &Kept, size: usize) -> f64 {
+    let cut = |parts: usize| f64::from(inside - kept[parts - 1]) / (parts - 1) as f64;
+    (2..=size).map(cut).fold(f64::INFINITY, f64::min)
+}
+
+/// Updates a row with one part more than the rest's partitions have.
+#[inline]
+fn keep_more<const PARTS: usize>(row: &mut Kept, whole: f32, of_rest: &Kept) {
+    for parts in 0..PARTS {
+        let more = whole + of_rest[parts];
+        // Written out since `f32::max` also minds NaN, which costs three instructions more.
+        row[parts + 1] = if more > row[parts + 1] { more } else { row[parts + 1] };
+    }
 }
 
 /// Total capacity inside each subset.
-fn induced_sums(count: usize, capacity: &[u64]) -> Vec<i64> {
-    let mut sums = vec![0; 1 << count];
+fn induced_sums(count: usize, capacity: &[u64]) -> Vec<f32> {
+    let mut sums = vec![0.0; 1 << count];
     for subset in 1..sums.len() {
         let lowest = subset.trailing_zeros() as usize;
         let rest = subset & (subset - 1);
-        let to_rest: i64 = (lowest + 1..count)
+        let to_rest: f32 = (lowest + 1..count)
             .filter(|other| rest >> other & 1 == 1)
-            .map(|other| capacity[lowest * count + other] as i64)
+            .map(|other| capacity[lowest * count + other] as f32)
             .sum();
         sums[subset] = sums[rest] + to_rest;
     }

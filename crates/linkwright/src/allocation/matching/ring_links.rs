@@ -38,6 +38,8 @@ impl RingLinksTable {
         for subset in 1..1_usize << count {
             let first = subset.trailing_zeros() as usize;
             let later = subset & (subset - 1);
+            // What paths reach, by the class of the edge that closes them to a ring.
+            let mut open = [[0; 4]; 3];
             for last in bits(later) {
                 let before = subset & !(1 << last);
                 let others = later & !(1 << last);
@@ -50,13 +52,19 @@ impl RingLinksTable {
                     merge(&mut reachable, shifted(path, pairs.class(previous, last)));
                 }
                 table.paths[subset * count + last] = reachable;
+                merge(&mut open[pairs.class(last, first) as usize], reachable);
             }
             if later != 0 {
+                let edges = later.count_ones() as usize;
                 let mut best = (f64::NEG_INFINITY, LinkCounts::default());
-                for (_, links) in table.rings(subset, pairs) {
-                    let value = predicted[(links.double * 17 + links.single) * 17 + links.pcie];
-                    if (value, links) > best {
-                        best = (value, links);
+                for (class, paths) in LinkClass::ALL.into_iter().zip(open) {
+                    for (double, single) in members(paths) {
+                        let path = LinkCounts { double, single, pcie: edges - double - single };
+                        let links = if edges > 1 { path.plus(class) } else { path };
+                        let value = predicted[(links.double * 17 + links.single) * 17 + links.pcie];
+                        if (value, links) > best {
+                            best = (value, links);
+                        }
                     }
                 }
                 table.best[subset] = best.0;
