@@ -4,6 +4,7 @@
 //! [`toml_format`], or from an importer of what people already have.
 
 pub mod error;
+pub mod isomorphism;
 pub mod kinds;
 pub mod machine;
 pub mod presets;
