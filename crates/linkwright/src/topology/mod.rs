@@ -3,9 +3,12 @@
 //! [`Machine`] is the data; it comes from a [`presets::preset`], from Linkwright's own
 //! [`toml_format`], or from an importer of what people already have.
 
+mod dot;
 pub mod error;
+pub mod export;
 pub mod isomorphism;
 pub mod kinds;
+mod layout;
 pub mod machine;
 pub mod presets;
 pub mod proximity;
