@@ -186,8 +186,8 @@ fn spread(devices: &[DeviceId], (left, right): (f64, f64), y: f64, points: &mut 
     }
 }
 
-/// Sets devices on an ellipse about `middle`, below the place that they had: the first half down its left
-/// side, the others down its right, and each lower than the one before it on the other.
+/// Sets devices on an ellipse about `middle`, below the place that they had: the first half
+/// down its left side, the others down its right, each a step lower than its opposite.
 fn circle(devices: &[DeviceId], middle: f64, points: &mut [Point]) {
     let (left, right) = span(devices, points);
     let half_width = 0.22 * (right - left) + 0.6;
@@ -236,7 +236,10 @@ mod tests {
         #[test]
         fn every_machine_has_finite_places(
             kinds in prop::collection::vec(0..DeviceKind::ALL.len(), 0..12),
-            links in prop::collection::vec((0..13_usize, 0..13_usize, 0..LinkKind::ALL.len()), 0..30),
+            links in prop::collection::vec(
+                (0..13_usize, 0..13_usize, 0..LinkKind::ALL.len()),
+                0..30,
+            ),
         ) {
             let mut builder = MachineBuilder::new("any", "test");
             builder.device("0", DeviceKind::Gpu, None).unwrap();
