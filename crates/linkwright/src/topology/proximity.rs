@@ -98,7 +98,7 @@ impl Crossed {
 
 /// Whether a link is one of the host's. An NVLink is where it joins a GPU to a CPU, as on
 /// POWER9, which gives the GPU no other way to the host.
-fn is_host_link(machine: &Machine, link: &Link) -> bool {
+pub(super) fn is_host_link(machine: &Machine, link: &Link) -> bool {
     let kind = |id: DeviceId| machine.devices()[id].kind;
     match link.kind {
         LinkKind::OnDie
