@@ -4,8 +4,14 @@
 //! [`toml_format`], or from an importer of what people already have.
 
 pub mod error;
+mod host_tree;
 pub mod kinds;
 pub mod machine;
+pub mod nvidia_smi;
+mod paste;
+mod sockets;
+#[cfg(test)]
+mod test_support;
 pub mod toml_format;
 
 pub use error::TopologyError;
