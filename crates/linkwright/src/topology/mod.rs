@@ -7,8 +7,10 @@ pub mod error;
 mod host_tree;
 pub mod kinds;
 pub mod machine;
+pub mod nccl_xml;
 pub mod nvidia_smi;
 mod paste;
+pub mod rocm_smi;
 mod sockets;
 #[cfg(test)]
 mod test_support;
