@@ -5,6 +5,7 @@
 
 pub mod error;
 mod host_tree;
+pub mod import;
 pub mod kinds;
 pub mod machine;
 pub mod nccl_xml;
@@ -17,5 +18,6 @@ mod test_support;
 pub mod toml_format;
 
 pub use error::TopologyError;
+pub use import::{ImportFormat, ImportOptions, import};
 pub use kinds::{DeviceKind, LinkKind};
 pub use machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};

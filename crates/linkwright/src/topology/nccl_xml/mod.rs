@@ -3,8 +3,8 @@
 //!
 //! What it represents: CPUs, PCIe switches, GPUs, network interfaces, and the PCIe, NVLink
 //! and xGMI links between them, with the bandwidths that the file gives. What it leaves
-//! out: PCIe host bridges, speeds of network ports and the C2C link of Grace processors,
-//! of which the first is not in the file.
+//! out: speeds of network ports, the C2C link of Grace processors, and PCIe host bridges,
+//! which the file does not name.
 
 mod attributes;
 mod fabric;
@@ -52,7 +52,10 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Machine,
     let limits = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..Default::default() };
     let document = Document::parse_with_options(text, limits).map_err(|error| {
         let place = error.pos();
-        let position = Position { line: place.row as usize, column: place.col as usize };
+        let position = match error {
+            roxmltree::Error::UnclosedRootNode => Position::of_offset(text, text.trim_end().len()),
+            _ => Position { line: place.row as usize, column: place.col as usize },
+        };
         let line = text.lines().nth(position.line.saturating_sub(1)).unwrap_or_default();
         let remedy = "give the whole file that NCCL_TOPO_DUMP_FILE names";
         InputError::at(file, position, format!("this is not XML ({error})"), line, remedy)

@@ -113,10 +113,10 @@ fn what_is_wrong_is_named_with_its_place() {
         (PAIRS.replace("3 3 0 2", "3 3 1 2"), "5:12", "itself is 0"),
         (PAIRS.replace("Hops", "Link Type"), "7:1", "twice"),
         (PAIRS.replace("0 2", "0 1").replace("2 0", "1 0"), "5:14", "at least two hops"),
-        (MI210.replace("Numa Node: 3", "Numa Node: x"), "29:40", "no number"),
-        (MI210.replace("GPU 3          : (Topology) Numa Node: 3\n", ""), "30:81", "gap"),
-        (MI210.replace("GPU 3 ", "GPU 4 "), "29:1", "no column"),
-        (MI210.replace("Numa Affinity: 3", "Numa Node: 3"), "30:1", "twice"),
+        (MI210.replace("Numa Node: 3", "Numa Node: x"), "30:40", "no number"),
+        (MI210.replace("GPU 3          : (Topology) Numa Node: 3\n", ""), "31:81", "gap"),
+        (MI210.replace("GPU 3 ", "GPU 4 "), "30:1", "no column"),
+        (MI210.replace("Numa Affinity: 3", "Numa Node: 3"), "31:1", "twice"),
     ];
     for (text, place, words) in cases {
         let error = plain(&text).unwrap_err();
