@@ -128,13 +128,46 @@ impl Host {
         None
     }
 
-    /// The GPUs that a fabric between GPUs leaves without any place below their socket.
-    fn unplaced(&self) -> Vec<&str> {
+    /// What had to be assumed to place devices below their sockets.
+    fn placement_assumptions(&self) -> Vec<String> {
         let all: Vec<usize> = (0..self.endpoints.len()).collect();
-        let hidden = |a: usize| all.iter().any(|b| *b != a && self.relation(a, *b).is_none());
+        let name = |device: usize| self.endpoints[device].name.as_str();
+        let unknown = |a: usize, b: usize| a != b && self.relation(a, b).is_none();
+        let mut assumptions = Vec::new();
         let groups = self.groups(&all, Relation::HostBridge);
         let alone = groups.iter().filter(|group| group.len() == 1).map(|group| group[0]);
-        alone.filter(|a| hidden(*a)).map(|a| self.endpoints[a].name.as_str()).collect()
+        let unplaced: Vec<&str> =
+            alone.filter(|a| all.iter().any(|b| unknown(*a, *b))).map(name).collect();
+        if !unplaced.is_empty() {
+            assumptions.push(format!(
+                "Nothing says which PCIe switch or host bridge holds {}; each is taken to have \
+                 a PCIe link of its own to its socket.",
+                unplaced.join(", ")
+            ));
+        }
+        let inside = groups.iter().flat_map(|group| {
+            let pairs = group.iter().flat_map(move |a| group.iter().map(move |b| (*a, *b)));
+            pairs.filter(|(a, b)| a < b && unknown(*a, *b))
+        });
+        let pairs: Vec<String> = inside.map(|(a, b)| format!("{}-{}", name(a), name(b))).collect();
+        if !pairs.is_empty() {
+            assumptions.push(format!(
+                "Links between GPUs hide how near these pairs are over PCIe: {}; each is taken \
+                 to be as far apart as the other relations allow.",
+                pairs.join(", ")
+            ));
+        }
+        let many = |group: &&Vec<usize>| self.groups(group, Relation::Switch).len() > 1;
+        let groups = self.groups(&all, Relation::Switches);
+        let stacked: Vec<&str> = groups.iter().filter(many).flatten().map(|d| name(*d)).collect();
+        if !stacked.is_empty() {
+            assumptions.push(format!(
+                "The input does not arrange the PCIe switches between {}; devices that share \
+                 none have one each, below one upstream switch.",
+                stacked.join(", ")
+            ));
+        }
+        assumptions
     }
 }
 
@@ -148,14 +181,7 @@ impl HostTree {
             return Err(contradiction);
         }
         let Sockets { members, mut assumptions } = sockets::assign(&host);
-        let unplaced = host.unplaced();
-        if !unplaced.is_empty() {
-            assumptions.push(format!(
-                "Nothing says which PCIe switch or host bridge holds {}; each is taken to have \
-                 a PCIe link of its own to its socket.",
-                unplaced.join(", ")
-            ));
-        }
+        assumptions.extend(host.placement_assumptions());
         let mut tree = Self {
             endpoints: host.endpoints.clone(),
             sockets: members.len(),

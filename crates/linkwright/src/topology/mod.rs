@@ -1,7 +1,12 @@
 //! Machines: what devices a server has and what joins them.
 //!
 //! [`Machine`] is the data; it comes from a [`presets::preset`], from Linkwright's own
-//! [`toml_format`], or from an importer of what people already have.
+//! [`toml_format`], or from an importer of what people already have; [`fn@import`] finds
+//! the reader:
+//!
+//! - [`nvidia_smi`]: what `nvidia-smi topo -m` prints
+//! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
+//! - [`nccl_xml`]: the topology file of NCCL and RCCL
 
 pub mod error;
 mod host_tree;

@@ -75,6 +75,10 @@ fn switched_machines_get_one_switch() {
     }
     let census = census(&plain(DGX_A100).unwrap());
     assert_eq!((census["cpu"], census["nic"]), (6, 12));
+    let said = plain(DGX_A100).unwrap().assumptions().join("\n");
+    for words in ["over PCIe: GPU0-GPU1,", "switches between GPU0, GPU1, mlx5_0, mlx5_1,"] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
     let machine = plain(HGX_H100).unwrap();
     let id = |name| machine.device(name).unwrap();
     assert_eq!(relation(&machine, id("GPU0"), id("GPU3")), Relation::Socket);
