@@ -22,6 +22,14 @@ pub enum TopologyError {
         /// The names that exist.
         known: String,
     },
+    /// An import format that does not exist.
+    #[error("there is no import format `{name}`; the formats are {known}")]
+    UnknownFormat {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
     /// Two GPUs that no path of links joins.
     #[error("no path of links joins `{a}` and `{b}`; add the link that is missing")]
     NotConnected {

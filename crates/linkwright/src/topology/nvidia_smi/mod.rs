@@ -1,0 +1,132 @@
+//! Reads the matrix that `nvidia-smi topo -m` prints, as people paste it.
+//!
+//! What it represents: the wires that explain the matrix. What the paste does not say
+//! (generations, which switches there are, what NVLink hides) is assumed, and each
+//! assumption is recorded in the machine. A paste that is cut off or contradicts itself is
+//! refused, never read as a smaller machine.
+
+mod matrix;
+mod nvlink;
+#[cfg(test)]
+mod tests;
+
+use self::matrix::{Cell, Device, Matrix};
+use self::nvlink::Fabric;
+use super::error::TopologyError;
+use super::host_tree::{Contradiction, Endpoint, Host, HostTree};
+use super::kinds::{DeviceKind, LinkKind};
+use super::machine::{Machine, MachineBuilder};
+use crate::diagnostic::{InputError, Position};
+
+/// What the paste does not say and its owner may know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NvidiaSmiOptions {
+    /// The machine's name; `nvidia-smi` where absent.
+    pub name: Option<String>,
+    /// The NVLink generation; inferred from the counts where absent.
+    pub nvlink: Option<LinkKind>,
+    /// The PCIe generation; inferred from the NVLink generation where absent.
+    pub pcie: Option<LinkKind>,
+}
+
+/// Reads a machine from the text of `nvidia-smi topo -m`; `file` names it in errors.
+///
+/// # Errors
+/// A text without a whole matrix, cells or affinities that nvidia-smi does not print, and
+/// relations that no machine can have, each with file, line, column and remedy.
+pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Machine, TopologyError> {
+    check_options(file, options)?;
+    let matrix = matrix::read(file, text)?;
+    let fabric = nvlink::reconstruct(file, &matrix, options.nvlink)?;
+    let tree = HostTree::rebuild(host(&matrix))
+        .map_err(|contradiction| explain(file, &matrix, &contradiction))?;
+
+    let mut builder =
+        MachineBuilder::new(options.name.as_deref().unwrap_or("nvidia-smi"), "nvidia-smi topo -m");
+    for assumption in &fabric.assumptions {
+        builder.assume(assumption.as_str());
+    }
+    let pcie = pcie_kind(&mut builder, &fabric, options);
+    let installed = tree.install(&mut builder, pcie, fabric.switches.len())?;
+    let id = |device: usize| installed.endpoints[device];
+    if let Some(kind) = fabric.kind {
+        for (a, b, count) in fabric.direct {
+            builder.data_sheet_link(id(a), id(b), kind, count)?;
+        }
+        for (gpus, switch) in fabric.switches.iter().zip(&installed.fabric_switches) {
+            for (gpu, count) in gpus {
+                builder.data_sheet_link(id(*gpu), *switch, kind, *count)?;
+            }
+        }
+    }
+    Ok(builder.build()?)
+}
+
+fn check_options(file: &str, options: &NvidiaSmiOptions) -> Result<(), InputError> {
+    let is_nvlink = |kind: LinkKind| kind.is_gpu_fabric() && kind != LinkKind::Xgmi;
+    let refuse = |option: &str, kind: LinkKind| {
+        let problem = format!("the option `{option}` is no generation of {option}");
+        let remedy = format!("choose such as {option}3, or leave the option out");
+        InputError::at(file, Position { line: 1, column: 1 }, problem, kind.name(), remedy)
+    };
+    match (options.nvlink, options.pcie) {
+        (Some(kind), _) if !is_nvlink(kind) => Err(refuse("nvlink", kind)),
+        (_, Some(kind)) if !kind.is_pcie() => Err(refuse("pcie", kind)),
+        _ => Ok(()),
+    }
+}
+
+/// The PCIe generation of the servers that NVLink generation came in.
+fn pcie_kind(
+    builder: &mut MachineBuilder,
+    fabric: &Fabric,
+    options: &NvidiaSmiOptions,
+) -> LinkKind {
+    if let Some(kind) = options.pcie {
+        return kind;
+    }
+    let kind = match fabric.kind {
+        Some(LinkKind::Nvlink1 | LinkKind::Nvlink2) => LinkKind::Pcie3,
+        Some(LinkKind::Nvlink4 | LinkKind::Nvlink5) => LinkKind::Pcie5,
+        _ => LinkKind::Pcie4,
+    };
+    builder.assume(format!(
+        "The PCIe generation is not given; every PCIe link is taken to be {} with 16 lanes \
+         (option `pcie`).",
+        kind.name()
+    ));
+    kind
+}
+
+fn host(matrix: &Matrix) -> Host {
+    let any_numa = matrix.devices.iter().any(|device| device.numa.is_some());
+    let endpoint = |device: &Device| Endpoint {
+        name: device.name.text.clone(),
+        kind: if device.is_gpu { DeviceKind::Gpu } else { DeviceKind::Nic },
+        affinity: if any_numa { device.numa.clone() } else { device.cores.clone() },
+    };
+    let relation =
+        |cell: &Cell| if let Cell::Pcie(relation) = cell { Some(*relation) } else { None };
+    Host {
+        endpoints: matrix.devices.iter().map(endpoint).collect(),
+        relations: matrix.cells.iter().map(|row| row.iter().map(relation).collect()).collect(),
+    }
+}
+
+fn explain(file: &str, matrix: &Matrix, contradiction: &Contradiction) -> InputError {
+    let Contradiction { a, b, through } = *contradiction;
+    let name = |device: usize| matrix.devices[device].name.text.as_str();
+    let word = |a: usize, b: usize| matrix.words[a][b].text.as_str();
+    let (first, last) = (name(a), name(b));
+    let problem = match through {
+        Some(c) => format!(
+            "{first} and {last} cannot be that far apart: {first} is {} to {middle}, and \
+             {middle} is {} to {last}",
+            word(a, c),
+            word(c, b),
+            middle = name(c)
+        ),
+        None => format!("{first} and {last} cannot be that far apart: other cells join them"),
+    };
+    matrix.words[a][b].refuse(file, problem, "mend the wrong cell or paste again")
+}

@@ -1,0 +1,163 @@
+//! Tool output as people paste it: words with their places, and lists of numbers.
+//!
+//! Terminals and issue trackers change columns into spaces, lose the escape character of
+//! a colour code, and add line ends of their own. What stays is the order of the words on
+//! a line, so the readers of pasted text work on words.
+
+use crate::diagnostic::{InputError, Position};
+
+/// One word of a line, without the colour codes around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    /// The word.
+    pub(super) text: String,
+    /// Where it starts.
+    pub(super) position: Position,
+}
+
+impl Token {
+    /// The error that this word is wrong.
+    pub(super) fn refuse(
+        &self,
+        file: &str,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> InputError {
+        InputError::at(file, self.position, problem, &self.text, remedy)
+    }
+}
+
+/// The words of one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// The words, first to last.
+    pub(super) tokens: Vec<Token>,
+    /// The place just past the last word.
+    pub(super) end: Position,
+}
+
+impl Line {
+    /// The first word, or nothing on a blank line.
+    pub(super) fn first(&self) -> &str {
+        self.tokens.first().map_or("", |token| &token.text)
+    }
+
+    /// The words with one space between them.
+    pub(super) fn joined(&self) -> String {
+        let words: Vec<&str> = self.tokens.iter().map(|token| token.text.as_str()).collect();
+        words.join(" ")
+    }
+}
+
+/// The lines of a text, blank ones included.
+pub(super) fn lines(text: &str) -> Vec<Line> {
+    text.lines().enumerate().map(|(index, line)| split(line, index + 1)).collect()
+}
+
+/// The place just past the last line.
+pub(super) fn end(lines: &[Line]) -> Position {
+    lines.last().map_or(Position { line: 1, column: 1 }, |line| line.end)
+}
+
+fn split(line: &str, number: usize) -> Line {
+    let characters: Vec<char> = line.chars().collect();
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut inside = false;
+    let mut end = 1;
+    let mut at = 0;
+    while at < characters.len() {
+        if let Some(length) = colour_code(&characters[at..]) {
+            at += length;
+            continue;
+        }
+        let character = characters[at];
+        at += 1;
+        if character.is_whitespace() || character == '\u{feff}' {
+            inside = false;
+            continue;
+        }
+        if !inside {
+            let position = Position { line: number, column: at };
+            tokens.push(Token { text: String::new(), position });
+            inside = true;
+        }
+        if let Some(token) = tokens.last_mut() {
+            token.text.push(character);
+        }
+        end = at + 1;
+    }
+    Line { tokens, end: Position { line: number, column: end } }
+}
+
+/// The length of a colour code such as `ESC[4m` at the start of the characters. Issue
+/// trackers drop the escape character and keep the rest.
+fn colour_code(characters: &[char]) -> Option<usize> {
+    let start = usize::from(characters.first() == Some(&'\u{1b}'));
+    if characters.get(start) != Some(&'[') {
+        return (start == 1).then_some(1);
+    }
+    let rest = &characters[start + 1..];
+    let digits = rest.iter().take_while(|c| c.is_ascii_digit() || **c == ';').count();
+    let is_colour = rest.get(digits) == Some(&'m');
+    is_colour.then_some(start + digits + 2).or((start == 1).then_some(1))
+}
+
+/// Whether a word is `GPU` and a number.
+pub(super) fn is_gpu_name(word: &str) -> bool {
+    word.strip_prefix("GPU").is_some_and(|rest| number(rest).is_some())
+}
+
+/// A plain decimal number: digits only, no leading zero.
+pub(super) fn number(word: &str) -> Option<u32> {
+    let plain = word == "0" || !word.starts_with('0');
+    let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+    (plain && digits).then(|| word.parse().ok()).flatten()
+}
+
+/// The NUMA nodes or CPU cores near a device: ascending ranges, ends included.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Affinity(Vec<(u32, u32)>);
+
+impl Affinity {
+    /// One number.
+    pub(super) fn one(number: u32) -> Self {
+        Self(vec![(number, number)])
+    }
+
+    /// Reads `0-11,24-35`, or `None` where the word is not such a list in ascending order.
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for part in word.split(',') {
+            let (low, high) = part.split_once('-').unwrap_or((part, part));
+            let (low, high) = (number(low)?, number(high)?);
+            if low > high || ranges.last().is_some_and(|last| last.1 >= low) {
+                return None;
+            }
+            ranges.push((low, high));
+        }
+        Some(Self(ranges))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_codes_and_odd_spaces_vanish() {
+        let lines = lines("\u{1b}[4mGPU0\tGPU1\u{1b}[0m\r\n  [4mA\u{a0}B[0m\n\n");
+        assert_eq!(lines[0].joined(), "GPU0 GPU1");
+        assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 5 });
+        assert_eq!(lines[1].joined(), "A B");
+        assert_eq!(lines[1].end, Position { line: 2, column: 9 });
+        assert_eq!(lines[2].first(), "");
+    }
+
+    #[test]
+    fn affinities_are_ascending_lists() {
+        assert_eq!(Affinity::parse("0,2-3"), Some(Affinity(vec![(0, 0), (2, 3)])));
+        for bad in ["", "0-", "-1", "3-2", "0,0", "0-4,3", "0;1", "+1", "0,", "01", "99999999999"] {
+            assert_eq!(Affinity::parse(bad), None, "{bad}");
+        }
+    }
+}
