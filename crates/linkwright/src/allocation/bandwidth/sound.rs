@@ -21,8 +21,8 @@
 //! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
 
 use super::super::links::LinkCounts;
-use super::published;
 use super::partition::tightest_partition;
+use super::published;
 use super::strength::{MAX_VERTICES, strength_of_subsets};
 use crate::allocation::GpuSet;
 use crate::topology::{GpuGraph, LinkKind, PairLink};
@@ -86,11 +86,8 @@ impl SoundModel {
                 PairLink::Host { .. } => {}
             }
         }
-        let strength = if count <= MAX_VERTICES {
-            strength_of_subsets(count, &direct)
-        } else {
-            Vec::new()
-        };
+        let strength =
+            if count <= MAX_VERTICES { strength_of_subsets(count, &direct) } else { Vec::new() };
         Self { count, direct, fabric, strength }
     }
 
@@ -195,7 +192,7 @@ impl SoundModel {
         let members: Vec<usize> = group.iter().collect();
         let capacity: Vec<u64> = members
             .iter()
-            .flat_map(|a| members.iter().map(|b| self.direct[a * self.count + b]))
+            .flat_map(|a| members.iter().map(move |b| self.direct[a * self.count + b]))
             .collect();
         let (strength, parts) = tightest_partition(members.len(), &capacity);
         let named = |part: &Vec<usize>| part.iter().map(|at| members[*at]).collect();
