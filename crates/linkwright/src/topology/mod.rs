@@ -10,6 +10,6 @@ pub mod machine;
 pub mod toml_format;
 
 pub use error::TopologyError;
-pub use gpu_graph::{BandwidthProfile, GpuGraph, GpuPair, PairLink};
+pub use gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
 pub use kinds::{DeviceKind, LinkKind};
 pub use machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};

@@ -17,7 +17,8 @@
 //! NVSwitches or PCIe. Each way is limited by what fraction of the peak is reached in
 //! practice, taken from the paper's own anchor points, two GPUs on one link: Eq. 2 gives
 //! 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.09 on 16 lanes of
-//! PCIe Gen 3 (15.75 by the data sheet). What it leaves out: latency, so it holds for large
+//! PCIe Gen 3 (15.75 by the data sheet). A direct link counts even where the host's way is
+//! wider, and bundles of several kinds add up. What it leaves out: latency, so it holds for large
 //! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
 
 use super::super::links::LinkCounts;
@@ -25,7 +26,7 @@ use super::partition::tightest_partition;
 use super::published;
 use super::strength::{MAX_VERTICES, strength_of_subsets};
 use crate::allocation::GpuSet;
-use crate::topology::{GpuGraph, LinkKind, PairLink};
+use crate::topology::{FabricPath, GpuGraph, LinkKind, PairLink};
 
 /// Fractions of the peak that NCCL reaches, from the paper's anchor points.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +47,14 @@ impl Efficiency {
             bonded: anchor(1, 0, 0) / (2.0 * peak(LinkKind::Nvlink2)),
             host: anchor(0, 0, 1) / peak(LinkKind::Pcie3),
         }
+    }
+
+    /// What is reached of a way's peak, GB/s. A lone link reaches a larger fraction than
+    /// several do together, so the widest of several is a lower bound: without it, a narrow
+    /// link beside a wide one would lower the rate.
+    fn reached(&self, path: &FabricPath) -> f64 {
+        let together = self.bonded * path.bandwidth.as_gigabytes_per_second();
+        together.max(self.single * path.widest_link.as_gigabytes_per_second())
     }
 }
 
@@ -71,19 +80,14 @@ impl SoundModel {
         let mut fabric = vec![0.0; count * count];
         for at in 0..count * count {
             let Some(pair) = graph.pair(at / count, at % count) else { continue };
-            let peak = pair.data_sheet.as_gigabytes_per_second();
-            let host = efficiency.host * pair.host.as_gigabytes_per_second();
-            let bonded = |links: u32| {
-                let fraction = if links == 1 { efficiency.single } else { efficiency.bonded };
-                fraction * peak
-            };
-            fabric[at] = host;
-            match pair.link {
-                PairLink::Direct { count: links, .. } => {
-                    direct[at] = (bonded(links) * 1e9).round() as u64;
+            fabric[at] = efficiency.host * pair.host.as_gigabytes_per_second();
+            for path in graph.fabric_paths(at / count, at % count) {
+                let reached = efficiency.reached(path);
+                match path.link {
+                    PairLink::Direct { .. } => direct[at] += (reached * 1e9).round() as u64,
+                    PairLink::Switched { .. } => fabric[at] = fabric[at].max(reached),
+                    PairLink::Host { .. } => {}
                 }
-                PairLink::Switched { count: links, .. } => fabric[at] = host.max(bonded(links)),
-                PairLink::Host { .. } => {}
             }
         }
         let strength =
@@ -199,3 +203,6 @@ impl SoundModel {
         (strength / 1e9, parts.iter().map(named).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;
