@@ -38,12 +38,7 @@ pub struct Selection {
 impl PreparedMachine {
     /// The best match of the pattern on free GPUs, or `None` where too few are free.
     #[must_use]
-    pub fn best(
-        &self,
-        pattern: &Pattern,
-        free: GpuSet,
-        objective: Objective,
-    ) -> Option<Selection> {
+    pub fn best(&self, pattern: &Pattern, free: GpuSet, objective: Objective) -> Option<Selection> {
         if free.len() < pattern.size() {
             return None;
         }
@@ -52,14 +47,13 @@ impl PreparedMachine {
         }
         let (sets, complete) = self.candidate_sets(pattern, free, objective);
         let mut budget = BUDGET;
-        let chosen = if objective == Objective::Effective
-            && self.model() == BandwidthModel::Published
-        {
-            self.best_published(pattern, &sets, &mut budget)
-        } else {
-            let sets = self.ties(&sets, free, objective);
-            self.heaviest(pattern, &sets, &mut budget)
-        };
+        let chosen =
+            if objective == Objective::Effective && self.model() == BandwidthModel::Published {
+                self.best_published(pattern, &sets, &mut budget)
+            } else {
+                let sets = self.ties(&sets, free, objective);
+                self.heaviest(pattern, &sets, &mut budget)
+            };
         let optimal = complete && budget > 0;
         let candidates = sets.len() as u64;
         let chosen = self.score(pattern, chosen?, free);
@@ -155,12 +149,7 @@ impl PreparedMachine {
     }
 
     /// The heaviest placement over these sets; among equals the earliest set.
-    fn heaviest(
-        &self,
-        pattern: &Pattern,
-        sets: &[GpuSet],
-        budget: &mut u64,
-    ) -> Option<Vec<usize>> {
+    fn heaviest(&self, pattern: &Pattern, sets: &[GpuSet], budget: &mut u64) -> Option<Vec<usize>> {
         let score = |set: GpuSet| Aggregated::new(&self.pairs, set);
         best_over_sets(pattern, sets, score, budget)
     }

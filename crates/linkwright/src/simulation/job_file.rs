@@ -20,8 +20,8 @@ use std::str::FromStr;
 use super::error::SimulationError;
 use super::fields::{Field, quote, split};
 use super::job::Job;
-use crate::allocation::Shape;
 use super::workload::Workload;
+use crate::allocation::Shape;
 use crate::diagnostic::{InputError, Position};
 use crate::units::Picoseconds;
 

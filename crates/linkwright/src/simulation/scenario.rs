@@ -223,7 +223,7 @@ mod tests {
             (SMALL.replace("gmm", "gm"), "s.toml:4:63: unknown workload"),
             (SMALL.replace("preset", "presett"), "s.toml:2:1: "),
             (SMALL.replace("preset = \"dgx1-v100\"", ""), "s.toml:1:1: not one source"),
-            (SMALL.replace("count = 20", "count = -2"), "s.toml:4:33: "),
+            (SMALL.replace("count = 20", "count = -2"), "s.toml:4:32: "),
             (format!("{SMALL}bandwidth-model = \"nice\"\n"), "s.toml:7:19: "),
         ] {
             let error = read("s.toml", &text).unwrap_err().to_string();

@@ -236,8 +236,7 @@ impl<'a> Server<'a> {
     }
 
     fn choose(&self, job: usize) -> Option<Selection> {
-        let request =
-            Request { pattern: &self.patterns[job], sensitive: self.jobs[job].sensitive };
+        let request = Request { pattern: &self.patterns[job], sensitive: self.jobs[job].sensitive };
         self.policy.choose(self.machine, &request, self.state.free())
     }
 

@@ -76,11 +76,23 @@ pub struct GpuPair {
     pub host: Bandwidth,
 }
 
+/// One way by which two GPUs reach each other without the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct FabricPath {
+    /// Their own bundle, or NVSwitches.
+    pub link: PairLink,
+    /// Peak bandwidth of all its links in one direction.
+    pub bandwidth: Bandwidth,
+    /// Peak bandwidth of the widest of its links.
+    pub widest_link: Bandwidth,
+}
+
 /// What joins each pair of a machine's GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuGraph {
     names: Vec<String>,
     pairs: Vec<Option<GpuPair>>,
+    fabric_paths: Vec<Vec<FabricPath>>,
 }
 
 impl GpuGraph {
@@ -95,14 +107,17 @@ impl GpuGraph {
             gpus.iter().map(|gpu| machine.devices()[*gpu].name.clone()).collect();
         let injections = switch_injections(machine);
         let mut pairs = vec![None; count * count];
+        let mut fabric_paths = vec![Vec::new(); count * count];
         for a in 0..count {
             let host_paths = widest_host_paths(machine, gpus[a]);
             for b in (0..count).filter(|b| *b != a) {
                 let host = host_paths[gpus[b]].as_ref();
-                let fabric = direct(machine, gpus[a], gpus[b])
-                    .or_else(|| switched(&injections[a], &injections[b]));
+                let mut paths = direct(machine, gpus[a], gpus[b]);
+                paths.extend(switched(&injections[a], &injections[b]));
                 let host_label = host.map(|path| label_host(path, profile));
-                let fabric_label = fabric.map(|(link, sheet)| (link, sheet, sheet));
+                // Of equally wide ones the first: a bundle of their own before NVSwitches.
+                let fabric = paths.iter().rev().max_by_key(|path| path.bandwidth);
+                let fabric_label = fabric.map(|path| (path.link, path.bandwidth, path.bandwidth));
                 let best = match (fabric_label, host_label) {
                     (Some(fabric), Some(host)) if fabric.1 >= host.1 => Some(fabric),
                     (fabric, None) => fabric,
@@ -114,9 +129,10 @@ impl GpuGraph {
                 };
                 let host = host.map_or(Bandwidth(0), |path| path.bandwidth);
                 pairs[a * count + b] = Some(GpuPair { link, bandwidth, data_sheet, host });
+                fabric_paths[a * count + b] = paths;
             }
         }
-        Ok(Self { names, pairs })
+        Ok(Self { names, pairs, fabric_paths })
     }
 
     /// How many GPUs there are.
@@ -145,6 +161,16 @@ impl GpuGraph {
     pub fn pair(&self, a: usize, b: usize) -> Option<&GpuPair> {
         self.pairs[a * self.len() + b].as_ref()
     }
+
+    /// Every way of a pair that avoids the host, also where the host's is wider: its direct
+    /// bundles in the machine's order, then NVSwitches. Empty for a GPU with itself.
+    ///
+    /// # Panics
+    /// If an id is not below [`Self::len`].
+    #[must_use]
+    pub fn fabric_paths(&self, a: usize, b: usize) -> &[FabricPath] {
+        &self.fabric_paths[a * self.len() + b]
+    }
 }
 
 /// The widest way from one GPU through the host.
@@ -164,21 +190,27 @@ fn label_host(path: &HostPath, profile: BandwidthProfile) -> (PairLink, Bandwidt
     (link, bandwidth, path.bandwidth)
 }
 
-fn direct(machine: &Machine, a: DeviceId, b: DeviceId) -> Option<(PairLink, Bandwidth)> {
+fn direct(machine: &Machine, a: DeviceId, b: DeviceId) -> Vec<FabricPath> {
     let joins = |x: DeviceId, y: DeviceId| (x == a && y == b) || (x == b && y == a);
-    machine
-        .links()
-        .iter()
-        .filter(|link| link.kind.is_gpu_fabric() && joins(link.a, link.b))
-        .max_by_key(|link| link.total_bandwidth())
-        .map(|link| {
-            let direct = PairLink::Direct { kind: link.kind, count: link.count };
-            (direct, link.total_bandwidth())
-        })
+    let bundles = machine.links().iter();
+    let own = bundles.filter(|link| link.kind.is_gpu_fabric() && joins(link.a, link.b));
+    own.map(|link| FabricPath {
+        link: PairLink::Direct { kind: link.kind, count: link.count },
+        bandwidth: link.total_bandwidth(),
+        widest_link: link.bandwidth,
+    })
+    .collect()
 }
 
-/// What one GPU can inject into each plane of NVSwitches: (plane, kind, links, bandwidth).
-type Injection = (usize, LinkKind, u32, Bandwidth);
+/// What one GPU can inject into one plane of NVSwitches.
+#[derive(Debug, Clone, Copy)]
+struct Injection {
+    plane: usize,
+    kind: LinkKind,
+    count: u32,
+    bandwidth: Bandwidth,
+    widest_link: Bandwidth,
+}
 
 fn switch_injections(machine: &Machine) -> Vec<Vec<Injection>> {
     let devices = machine.devices();
@@ -201,12 +233,19 @@ fn switch_injections(machine: &Machine) -> Vec<Vec<Injection>> {
                 continue;
             }
             let total = link.total_bandwidth();
-            match injections.iter_mut().find(|(at, ..)| *at == plane[other]) {
-                Some((_, _, count, bandwidth)) => {
-                    *count += link.count;
-                    bandwidth.0 += total.0;
+            match injections.iter_mut().find(|known| known.plane == plane[other]) {
+                Some(known) => {
+                    known.count = known.count.saturating_add(link.count);
+                    known.bandwidth.0 = known.bandwidth.0.saturating_add(total.0);
+                    known.widest_link = known.widest_link.max(link.bandwidth);
                 }
-                None => injections.push((plane[other], link.kind, link.count, total)),
+                None => injections.push(Injection {
+                    plane: plane[other],
+                    kind: link.kind,
+                    count: link.count,
+                    bandwidth: total,
+                    widest_link: link.bandwidth,
+                }),
             }
         }
         injections
@@ -214,16 +253,27 @@ fn switch_injections(machine: &Machine) -> Vec<Vec<Injection>> {
     machine.gpus().iter().map(of_gpu).collect()
 }
 
-fn switched(a: &[Injection], b: &[Injection]) -> Option<(PairLink, Bandwidth)> {
-    let mut found: Option<(LinkKind, u32, Bandwidth)> = None;
-    for (plane, kind, count, bandwidth) in a {
-        if let Some((_, _, other_count, other)) = b.iter().find(|(at, ..)| at == plane) {
-            let (_, links, total) = found.get_or_insert((*kind, 0, Bandwidth(0)));
-            *links += count.min(other_count);
-            total.0 += bandwidth.0.min(other.0);
-        }
-    }
-    found.map(|(kind, count, bandwidth)| (PairLink::Switched { kind, count }, bandwidth))
+fn switched(a: &[Injection], b: &[Injection]) -> Option<FabricPath> {
+    let shared = a.iter().filter_map(|from| {
+        let to = b.iter().find(|to| to.plane == from.plane)?;
+        Some(Injection {
+            count: from.count.min(to.count),
+            bandwidth: from.bandwidth.min(to.bandwidth),
+            widest_link: from.widest_link.min(to.widest_link),
+            ..*from
+        })
+    });
+    let all = shared.reduce(|sum, plane| Injection {
+        count: sum.count.saturating_add(plane.count),
+        bandwidth: Bandwidth(sum.bandwidth.0.saturating_add(plane.bandwidth.0)),
+        widest_link: sum.widest_link.max(plane.widest_link),
+        ..sum
+    })?;
+    Some(FabricPath {
+        link: PairLink::Switched { kind: all.kind, count: all.count },
+        bandwidth: all.bandwidth,
+        widest_link: all.widest_link,
+    })
 }
 
 /// For each device, the path from `start` whose narrowest link is widest, over host links

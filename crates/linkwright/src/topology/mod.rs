@@ -34,7 +34,7 @@ mod test_support;
 pub mod toml_format;
 
 pub use error::TopologyError;
-pub use gpu_graph::{BandwidthProfile, GpuGraph, GpuPair, PairLink};
+pub use gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
 pub use import::{ImportFormat, ImportOptions, import};
 pub use kinds::{DeviceKind, LinkKind};
 pub use machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};

@@ -2,9 +2,7 @@
 
 use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::links::{LinkClass, LinkCounts};
-use linkwright::allocation::{
-    BandwidthModel, GpuSet, Objective, Pattern, PreparedMachine, Shape,
-};
+use linkwright::allocation::{BandwidthModel, GpuSet, Objective, Pattern, PreparedMachine, Shape};
 use linkwright::topology::presets::preset;
 use linkwright::topology::{BandwidthProfile, GpuGraph, PairLink};
 

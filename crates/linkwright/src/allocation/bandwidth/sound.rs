@@ -17,17 +17,18 @@
 //! NVSwitches or PCIe. Each way is limited by what fraction of the peak is reached in
 //! practice, taken from the paper's own anchor points, two GPUs on one link: Eq. 2 gives
 //! 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.09 on 16 lanes of
-//! PCIe Gen 3 (15.75 by the data sheet). What it leaves out: latency, so it holds for large
+//! PCIe Gen 3 (15.75 by the data sheet). A direct link counts even where the host's way is
+//! wider, and bundles of several kinds add up. What it leaves out: latency, so it holds for large
 //! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
 
 use std::sync::OnceLock;
 
 use super::super::links::LinkCounts;
-use super::published;
 use super::partition::tightest_partition;
+use super::published;
 use super::strength::{MAX_VERTICES, strength_of_subsets};
 use crate::allocation::GpuSet;
-use crate::topology::{GpuGraph, LinkKind, PairLink};
+use crate::topology::{FabricPath, GpuGraph, LinkKind, PairLink};
 
 /// Fractions of the peak that NCCL reaches, from the paper's anchor points.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +50,14 @@ impl Efficiency {
             host: anchor(0, 0, 1) / peak(LinkKind::Pcie3),
         }
     }
+
+    /// What is reached of a way's peak, GB/s. A lone link reaches a larger fraction than
+    /// several do together, so the widest of several is a lower bound: without it, a narrow
+    /// link beside a wide one would lower the rate.
+    fn reached(&self, path: &FabricPath) -> f64 {
+        let together = self.bonded * path.bandwidth.as_gigabytes_per_second();
+        together.max(self.single * path.widest_link.as_gigabytes_per_second())
+    }
 }
 
 /// Effective bandwidths of one machine.
@@ -59,7 +68,9 @@ pub struct SoundModel {
     direct: Vec<u64>,
     /// Reachable rate of the shared fabric per pair, GB/s.
     fabric: Vec<f64>,
-    /// Strength per subset, B/s, made when first needed; absent on larger machines.
+    /// Whether the machine is small enough for a table of all subsets.
+    tabulated: bool,
+    /// Strength per subset, B/s, made when first needed.
     strength: OnceLock<Vec<f64>>,
 }
 
@@ -76,10 +87,7 @@ impl Limits {
     const NONE: Self = Self { fabric: f64::INFINITY, weakest: f64::INFINITY };
 
     fn and(self, other: Self) -> Self {
-        Self {
-            fabric: self.fabric.min(other.fabric),
-            weakest: self.weakest.min(other.weakest),
-        }
+        Self { fabric: self.fabric.min(other.fabric), weakest: self.weakest.min(other.weakest) }
     }
 }
 
@@ -93,22 +101,21 @@ impl SoundModel {
         let mut fabric = vec![0.0; count * count];
         for at in 0..count * count {
             let Some(pair) = graph.pair(at / count, at % count) else { continue };
-            let peak = pair.data_sheet.as_gigabytes_per_second();
-            let host = efficiency.host * pair.host.as_gigabytes_per_second();
-            let bonded = |links: u32| {
-                let fraction = if links == 1 { efficiency.single } else { efficiency.bonded };
-                fraction * peak
-            };
-            fabric[at] = host;
-            match pair.link {
-                PairLink::Direct { count: links, .. } => {
-                    direct[at] = (bonded(links) * 1e9).round() as u64;
+            fabric[at] = efficiency.host * pair.host.as_gigabytes_per_second();
+            for path in graph.fabric_paths(at / count, at % count) {
+                let reached = efficiency.reached(path);
+                match path.link {
+                    // Whole megabytes per second keep the packing's arithmetic exact and short.
+                    PairLink::Direct { .. } => {
+                        direct[at] += (reached * 1e3).round() as u64 * 1_000_000;
+                    }
+                    PairLink::Switched { .. } => fabric[at] = fabric[at].max(reached),
+                    PairLink::Host { .. } => {}
                 }
-                PairLink::Switched { count: links, .. } => fabric[at] = host.max(bonded(links)),
-                PairLink::Host { .. } => {}
             }
         }
-        Self { count, direct, fabric, strength: OnceLock::new() }
+        let tabulated = count <= MAX_VERTICES;
+        Self { count, direct, fabric, tabulated, strength: OnceLock::new() }
     }
 
     /// Effective bus bandwidth of an all-reduce on these GPUs, GB/s; zero for fewer than two.
@@ -161,7 +168,7 @@ impl SoundModel {
         if limits.weakest == f64::INFINITY {
             return alone;
         }
-        let connected = self.count <= MAX_VERTICES && self.strength(gpus) > 0.0;
+        let connected = self.tabulated && self.strength(gpus) > 0.0;
         let groups = if connected { vec![gpus] } else { self.components(gpus) };
         let within = groups.iter().map(|group| self.strength(*group)).fold(f64::INFINITY, f64::min);
         let best = alone.max(within.min(exchange(groups.len())));
@@ -219,7 +226,7 @@ impl SoundModel {
 
     /// Packing rate within a group, GB/s; infinite for one GPU.
     fn strength(&self, group: GpuSet) -> f64 {
-        if self.count > MAX_VERTICES {
+        if !self.tabulated {
             return self.tightest(group).0;
         }
         let table = self.strength.get_or_init(|| strength_of_subsets(self.count, &self.direct));
@@ -238,3 +245,6 @@ impl SoundModel {
         (strength / 1e9, parts.iter().map(named).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,7 +38,8 @@ impl RingTable {
                 while others != 0 {
                     let previous = others.trailing_zeros() as usize;
                     others &= others - 1;
-                    best = best.max(paths[before * count + previous] + pairs.weight(previous, last));
+                    best =
+                        best.max(paths[before * count + previous] + pairs.weight(previous, last));
                 }
                 paths[subset * count + last] = best;
                 let closing = if later & (later - 1) == 0 { 0 } else { pairs.weight(last, first) };

@@ -81,9 +81,8 @@ impl<'a> Published<'a> {
     /// The score on the pairs of these GPUs.
     #[must_use]
     pub fn new(pairs: &'a PairTable, gpus: GpuSet) -> Self {
-        let all = gpus
-            .iter()
-            .flat_map(|b| gpus.iter().take_while(move |a| *a < b).map(move |a| (a, b)));
+        let all =
+            gpus.iter().flat_map(|b| gpus.iter().take_while(move |a| *a < b).map(move |a| (a, b)));
         let available =
             all.fold(LinkCounts::default(), |links, (a, b)| links.plus(pairs.class(a, b)));
         Self { pairs, available }
