@@ -32,13 +32,8 @@ pub struct Bytes(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bandwidth(pub u64);
 
-const TIME_UNITS: &[(&str, u64)] = &[
-    ("s", 1_000_000_000_000),
-    ("ms", 1_000_000_000),
-    ("us", 1_000_000),
-    ("ns", 1_000),
-    ("ps", 1),
-];
+const TIME_UNITS: &[(&str, u64)] =
+    &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 const SIZE_UNITS: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),

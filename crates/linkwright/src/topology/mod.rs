@@ -6,6 +6,7 @@
 pub mod error;
 pub mod kinds;
 pub mod machine;
+pub mod tables;
 pub mod toml_format;
 
 pub use error::TopologyError;
