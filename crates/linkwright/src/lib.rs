@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | [`units`] | picoseconds, bytes, bytes per second |
 //! | [`diagnostic`] | where an input is wrong, and what would work |
+//! | [`table`] | columns with names and units: every result |
 //! | [`engine`] | event queue, clock, seeded random numbers, progress |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
 //! | [`allocation`] | patterns, scores, policies, live state |
@@ -21,5 +22,6 @@ pub mod allocation;
 pub mod diagnostic;
 pub mod engine;
 pub mod simulation;
+pub mod table;
 pub mod topology;
 pub mod units;

@@ -29,6 +29,7 @@ pub mod presets;
 pub mod proximity;
 pub mod rocm_smi;
 mod sockets;
+pub mod tables;
 #[cfg(test)]
 mod test_support;
 pub mod toml_format;

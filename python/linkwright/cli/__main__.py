@@ -1,0 +1,5 @@
+"""``python -m linkwright.cli``."""
+
+from linkwright.cli import main
+
+main()

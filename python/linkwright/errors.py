@@ -1,0 +1,60 @@
+"""The exceptions of Linkwright: each names the thing, the value and what would work.
+
+``LinkwrightError`` is the root, so that one ``except`` catches all of them; below it stands
+one class for unreadable input and one for each layer of the model.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AllocationError",
+    "InputError",
+    "LinkwrightError",
+    "MachineError",
+    "SimulationError",
+]
+
+
+class LinkwrightError(Exception):
+    """Any failure that Linkwright reports."""
+
+
+class InputError(LinkwrightError, ValueError):
+    """A text that Linkwright cannot accept, and what to do about it.
+
+    Attributes:
+        file: The file's name as the caller gave it, or ``<text>``.
+        line: The line of the offending value, from one.
+        column: Its column in characters, from one.
+        problem: What is wrong, without the value.
+        value: The offending value, as written.
+        remedy: What would work.
+    """
+
+    def __init__(
+        self, file: str, line: int, column: int, problem: str, value: str, remedy: str
+    ) -> None:
+        # The arguments stay as given, so that the error survives pickling between processes.
+        super().__init__(file, line, column, problem, value, remedy)
+        self.file = file
+        self.line = line
+        self.column = column
+        self.problem = problem
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}"
+        return f"{place}: {self.problem}: `{self.value}`; {self.remedy}"
+
+
+class MachineError(LinkwrightError):
+    """Devices and links that make no machine, or a machine that does not exist."""
+
+
+class AllocationError(LinkwrightError):
+    """A request for GPUs that no policy can meet or that names no policy."""
+
+
+class SimulationError(LinkwrightError):
+    """A scenario that cannot run."""
