@@ -1,6 +1,7 @@
 //! Which GPUs a job gets (MAPA, SC'21).
 
 pub mod bandwidth;
+pub mod counters;
 pub mod error;
 pub mod gpu_set;
 pub mod links;
