@@ -4,7 +4,8 @@ from typing import ClassVar, final
 
 from typing_extensions import CapsuleType
 
-__all__: list[str]
+__all__ = ["Machine", "Table", "__version__"]
+
 __version__: str
 
 @final

@@ -1,1 +1,3 @@
 //! Integration tests: contracts, determinism, layer order.
+
+mod layers;
