@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
     #[pymodule_export]
-    use crate::machine::{Machine, preset_names};
+    use crate::machine::{Machine, import_format_names, preset_names};
     #[pymodule_export]
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]

@@ -179,3 +179,9 @@ impl Machine {
 pub fn preset_names() -> Vec<(&'static str, &'static str)> {
     presets::PRESETS.iter().map(|preset| (preset.name, preset.description)).collect()
 }
+
+/// The formats that `Machine.import_text` reads.
+#[pyfunction]
+pub fn import_format_names() -> Vec<&'static str> {
+    ImportFormat::ALL.map(ImportFormat::name).to_vec()
+}

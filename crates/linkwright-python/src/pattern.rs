@@ -1,9 +1,11 @@
 //! `linkwright.Pattern`.
 
+use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
 use linkwright::allocation::{self, Shape};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::machine::Machine;
 
 /// Which of a job's GPUs talk to which: MAPA's application graph.
 #[pyclass(frozen, eq, module = "linkwright")]
@@ -39,6 +41,37 @@ impl Pattern {
     #[pyo3(signature = (text, file = "<text>"))]
     fn from_edge_list(text: &str, file: &str) -> PyResult<Self> {
         allocation::Pattern::read_edge_list(file, text).map(Self).map_err(errors::allocation)
+    }
+
+    /// The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
+    ///
+    /// Args:
+    ///     before: The earlier snapshot: its file's name and its text.
+    ///     after: The later one.
+    ///     machine: Whose counters they are.
+    ///
+    /// Returns:
+    ///     The pattern, the GPU of each of its vertices, and for each edge both vertices
+    ///     and the bytes that went from the first to the second and back.
+    ///
+    /// Raises:
+    ///     InputError: If a line is no counter, a counter went backwards, or the traffic
+    ///         fits no pattern or several.
+    #[staticmethod]
+    fn from_counters(
+        before: (String, String),
+        after: (String, String),
+        machine: &Machine,
+    ) -> PyResult<(Self, Vec<usize>, Vec<(usize, usize, u64, u64)>)> {
+        let derived = pattern_from_counters(
+            (&before.0, &before.1),
+            (&after.0, &after.1),
+            &machine.0,
+        )
+        .map_err(errors::allocation)?;
+        let edge = |edge: &EdgeTraffic| (edge.a, edge.b, edge.bytes_a_to_b.0, edge.bytes_b_to_a.0);
+        let traffic = derived.traffic.iter().map(edge).collect();
+        Ok((Self(derived.pattern), derived.gpus, traffic))
     }
 
     /// The shape's name; an edge list that is a ring counts as one.
