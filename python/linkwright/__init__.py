@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-from linkwright._core import Machine, Table, __version__
+from linkwright._core import (
+    Allocator,
+    Explanation,
+    Job,
+    Machine,
+    Match,
+    Pattern,
+    Scenario,
+    SimulationResult,
+    Table,
+    __version__,
+    generate_jobs,
+    import_format_names,
+    pattern_names,
+    policy_names,
+    preset_names,
+    published_effective_bandwidth,
+    read_jobs,
+    read_scenario,
+    simulate,
+    workload_names,
+    workloads,
+    write_jobs,
+)
 from linkwright.errors import (
     AllocationError,
     InputError,
@@ -13,11 +36,30 @@ from linkwright.errors import (
 
 __all__ = [
     "AllocationError",
+    "Allocator",
+    "Explanation",
     "InputError",
+    "Job",
     "LinkwrightError",
     "Machine",
     "MachineError",
+    "Match",
+    "Pattern",
+    "Scenario",
     "SimulationError",
+    "SimulationResult",
     "Table",
     "__version__",
+    "generate_jobs",
+    "import_format_names",
+    "pattern_names",
+    "policy_names",
+    "preset_names",
+    "published_effective_bandwidth",
+    "read_jobs",
+    "read_scenario",
+    "simulate",
+    "workload_names",
+    "workloads",
+    "write_jobs",
 ]

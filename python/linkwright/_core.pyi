@@ -17,6 +17,7 @@ __all__ = [
     "Table",
     "__version__",
     "generate_jobs",
+    "import_format_names",
     "pattern_names",
     "policy_names",
     "preset_names",
@@ -159,6 +160,26 @@ class Pattern:
 
         Raises:
             InputError: If a line is no edge, with its place.
+        """
+
+    @staticmethod
+    def from_counters(
+        before: tuple[str, str], after: tuple[str, str], machine: Machine
+    ) -> tuple[Pattern, list[int], list[tuple[int, int, int, int]]]:
+        """The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
+
+        Args:
+            before: The earlier snapshot: its file's name and its text.
+            after: The later one.
+            machine: Whose counters they are.
+
+        Returns:
+            The pattern, the GPU of each of its vertices, and for each edge both vertices
+            and the bytes that went from the first to the second and back.
+
+        Raises:
+            InputError: If a line is no counter, a counter went backwards, or the traffic
+                fits no pattern or several.
         """
 
     @property
@@ -483,6 +504,9 @@ class Table:
 
         A requested schema is only a wish, and the protocol lets a producer pass it over.
         """
+
+def import_format_names() -> list[str]:
+    """The formats that `Machine.import_text` reads."""
 
 def preset_names() -> list[tuple[str, str]]:
     """Each built-in machine's name and description."""

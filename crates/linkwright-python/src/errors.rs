@@ -3,14 +3,18 @@
 //! One function per error enum of the core, for use in `map_err`; each maps what came from a
 //! user's text to `InputError`, with its place, and the rest to the exception of its layer.
 
+use linkwright::allocation::AllocationError;
 use linkwright::diagnostic;
+use linkwright::simulation::SimulationError;
 use linkwright::topology::TopologyError;
 use pyo3::PyErr;
 
 /// The exceptions that `linkwright.errors` defines.
 mod exceptions {
+    pyo3::import_exception!(linkwright.errors, AllocationError);
     pyo3::import_exception!(linkwright.errors, InputError);
     pyo3::import_exception!(linkwright.errors, MachineError);
+    pyo3::import_exception!(linkwright.errors, SimulationError);
 }
 
 /// A text that no parser accepts.
@@ -25,4 +29,28 @@ pub fn topology(error: TopologyError) -> PyErr {
         TopologyError::Input(error) => input(error),
         other => exceptions::MachineError::new_err(other.to_string()),
     }
+}
+
+/// Any failure of the allocation layer.
+pub fn allocation(error: AllocationError) -> PyErr {
+    match error {
+        AllocationError::Input(error) => input(error),
+        AllocationError::Topology(error) => topology(error),
+        other => exceptions::AllocationError::new_err(other.to_string()),
+    }
+}
+
+/// Any failure of the simulation layer.
+pub fn simulation(error: SimulationError) -> PyErr {
+    match error {
+        SimulationError::Input(error) => input(error),
+        SimulationError::Allocation(error) => allocation(error),
+        other => exceptions::SimulationError::new_err(other.to_string()),
+    }
+}
+
+/// A value of an argument that is none of those that exist.
+pub fn unknown(what: &str, value: &str, known: &[&str]) -> PyErr {
+    let known = known.join(", ");
+    exceptions::AllocationError::new_err(format!("there is no {what} `{value}`; there are {known}"))
 }

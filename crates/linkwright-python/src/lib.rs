@@ -3,8 +3,14 @@
 //! Values go out as frozen classes, columns through the Arrow C stream, and errors as the
 //! exceptions of `linkwright.errors`.
 
+mod allocator;
+mod choices;
 mod errors;
+mod job;
 mod machine;
+mod pattern;
+mod scenario;
+mod simulation;
 mod table;
 
 /// The compiled half of the package `linkwright`; use the package, not this module.
@@ -13,7 +19,19 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::machine::Machine;
+    use crate::allocator::{
+        Allocator, Explanation, Match, policy_names, published_effective_bandwidth,
+    };
+    #[pymodule_export]
+    use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
+    #[pymodule_export]
+    use crate::machine::{Machine, import_format_names, preset_names};
+    #[pymodule_export]
+    use crate::pattern::{Pattern, pattern_names};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, read_scenario};
+    #[pymodule_export]
+    use crate::simulation::{SimulationResult, simulate};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -1,18 +1,40 @@
 //! `linkwright.Machine`.
 
-use linkwright::topology::{self, tables, toml_format};
+use linkwright::topology::isomorphism::{LabelledGraph, renumbering};
+use linkwright::topology::proximity::proximity;
+use linkwright::topology::{
+    self, BandwidthProfile, GpuGraph, ImportFormat, ImportOptions, LinkKind, export, presets,
+    tables, toml_format,
+};
 use pyo3::prelude::*;
 
+use crate::choices::Choice;
 use crate::errors;
 use crate::table::Table;
 
 /// A server (or several): its devices and the links between them.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(PartialEq)]
-pub struct Machine(topology::Machine);
+pub struct Machine(pub topology::Machine);
+
+fn link_kind(name: Option<&str>) -> PyResult<Option<LinkKind>> {
+    let Some(name) = name else { return Ok(None) };
+    let found = LinkKind::ALL.into_iter().find(|kind| kind.name() == name);
+    let known = LinkKind::ALL.map(LinkKind::name);
+    found.map(Some).ok_or_else(|| errors::unknown("link kind", name, &known))
+}
 
 #[pymethods]
 impl Machine {
+    /// The built-in machine of that name.
+    ///
+    /// Raises:
+    ///     MachineError: If there is none; the message lists those that exist.
+    #[staticmethod]
+    fn preset(name: &str) -> PyResult<Self> {
+        presets::preset(name).map(Self).map_err(errors::topology)
+    }
+
     /// Reads a machine from its TOML text; `file` names the text in errors.
     ///
     /// Raises:
@@ -21,6 +43,41 @@ impl Machine {
     #[pyo3(signature = (text, file = "<text>"))]
     fn from_toml(text: &str, file: &str) -> PyResult<Self> {
         toml_format::read(file, text).map(Self).map_err(errors::topology)
+    }
+
+    /// Reads what people have: `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL XML, TOML.
+    ///
+    /// Args:
+    ///     text: The text itself.
+    ///     file: Its name in errors.
+    ///     format: `nvidia-smi`, `rocm-smi`, `nccl-xml` or `toml`; told from the text if absent.
+    ///     name: The machine's name.
+    ///     nvlink: The NVLink generation that the text does not say, such as `nvlink3`.
+    ///     pcie: The PCIe generation that the text does not say, such as `pcie4`.
+    ///     xgmi_links: How many xGMI links join a pair of AMD GPUs.
+    ///
+    /// Raises:
+    ///     InputError: If the text is truncated, corrupt or of no known format.
+    #[staticmethod]
+    #[pyo3(signature = (
+        text, file = "<text>", *, format = None, name = None, nvlink = None, pcie = None,
+        xgmi_links = None
+    ))]
+    fn import_text(
+        text: &str,
+        file: &str,
+        format: Option<&str>,
+        name: Option<String>,
+        nvlink: Option<&str>,
+        pcie: Option<&str>,
+        xgmi_links: Option<u32>,
+    ) -> PyResult<Self> {
+        let format = format.map(str::parse::<ImportFormat>).transpose();
+        let options =
+            ImportOptions { name, nvlink: link_kind(nvlink)?, pcie: link_kind(pcie)?, xgmi_links };
+        topology::import(file, text, format.map_err(errors::topology)?, &options)
+            .map(Self)
+            .map_err(errors::topology)
     }
 
     /// The machine's name.
@@ -47,6 +104,12 @@ impl Machine {
         self.0.gpus().len()
     }
 
+    /// The GPUs' names, by id.
+    #[getter]
+    fn gpu_names(&self) -> Vec<String> {
+        self.0.gpus().iter().map(|gpu| self.0.devices()[*gpu].name.clone()).collect()
+    }
+
     /// One row per device: name, kind, model, links and bandwidth to other GPUs.
     fn devices(&self) -> PyResult<Table> {
         Table::new(tables::devices(&self.0))
@@ -57,9 +120,51 @@ impl Machine {
         Table::new(tables::links(&self.0))
     }
 
+    /// For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
+    ///
+    /// A GPU with itself is `("X", 0.0)`.
+    ///
+    /// Raises:
+    ///     MachineError: If no path joins two GPUs.
+    #[pyo3(signature = (bandwidth_profile = "mapa"))]
+    fn gpu_matrix(&self, bandwidth_profile: &str) -> PyResult<Vec<Vec<(String, f64)>>> {
+        let profile = BandwidthProfile::named(bandwidth_profile)?;
+        let graph = GpuGraph::new(&self.0, profile).map_err(errors::topology)?;
+        let cell = |a, b| {
+            graph.pair(a, b).map_or(("X".to_owned(), 0.0), |pair| {
+                (pair.link.label(), pair.bandwidth.as_gigabytes_per_second())
+            })
+        };
+        let count = graph.len();
+        Ok((0..count).map(|a| (0..count).map(|b| cell(a, b)).collect()).collect())
+    }
+
+    /// For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
+    fn proximity(&self) -> PyResult<Vec<Vec<&'static str>>> {
+        let table = proximity(&self.0).map_err(errors::topology)?;
+        let word = |cell: &Option<topology::Proximity>| cell.map_or("X", |near| near.name());
+        Ok(table.iter().map(|row| row.iter().map(word).collect()).collect())
+    }
+
+    /// Which GPU of `other` each GPU is, if their NVLinks make the same graph; else None.
+    fn renumbering(&self, other: &Self) -> Option<Vec<usize>> {
+        let graph = |machine| LabelledGraph::of_gpu_links(machine);
+        renumbering(&graph(&self.0), &graph(&other.0))
+    }
+
     /// The machine as text that `from_toml` reads back to an equal machine.
     fn to_toml(&self) -> String {
         toml_format::write(&self.0)
+    }
+
+    /// The machine as JSON.
+    fn to_json(&self) -> String {
+        export::to_json(&self.0)
+    }
+
+    /// The machine as a Graphviz drawing.
+    fn to_dot(&self) -> String {
+        export::to_dot(&self.0)
     }
 
     fn __repr__(&self) -> String {
@@ -67,4 +172,16 @@ impl Machine {
         let (name, gpus) = (self.0.name(), self.0.gpus().len());
         format!("<Machine {name:?}: {gpus} GPUs, {devices} devices, {links} bundles of links>")
     }
+}
+
+/// Each built-in machine's name and description.
+#[pyfunction]
+pub fn preset_names() -> Vec<(&'static str, &'static str)> {
+    presets::PRESETS.iter().map(|preset| (preset.name, preset.description)).collect()
+}
+
+/// The formats that `Machine.import_text` reads.
+#[pyfunction]
+pub fn import_format_names() -> Vec<&'static str> {
+    ImportFormat::ALL.map(ImportFormat::name).to_vec()
 }

@@ -66,6 +66,14 @@ pub enum AllocationError {
         /// The GPU asked for.
         gpu: usize,
     },
+    /// A placement of another size than the pattern's.
+    #[error("{given} GPUs cannot hold a pattern of {size}; name {size} different GPUs")]
+    PlacementSize {
+        /// How many GPUs were given.
+        given: usize,
+        /// The pattern's size.
+        size: usize,
+    },
     /// A job larger than the machine.
     #[error("job `{job}` asks for {size} GPUs; the machine has {gpus}, so it can never start")]
     JobTooLarge {

@@ -2,6 +2,7 @@
 
 pub mod allocator;
 pub mod bandwidth;
+pub mod counters;
 pub mod error;
 pub mod gpu_set;
 pub mod links;

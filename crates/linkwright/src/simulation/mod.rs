@@ -10,6 +10,7 @@ pub mod job;
 pub mod job_file;
 pub mod scenario;
 pub mod server;
+pub mod tables;
 pub mod workload;
 
 pub use error::SimulationError;

@@ -1,4 +1,5 @@
 //! Integration tests: contracts, brute force, determinism, layer order.
 
 mod brute_force;
+mod layers;
 mod policy_contract;

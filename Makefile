@@ -1,0 +1,71 @@
+# On a fresh machine with git, make, Python 3.11 and cargo, `make demo` and `make test` work:
+# each target does its own set-up, remembered by stamp files in .venv.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+EXTENSION := $(VENV)/.extension
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -name '*.rs' -o -name Cargo.toml)
+
+# The binding asks this interpreter for its version; maturin is found beside it.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYTHONHASHSEED := 0
+# The theme's announcement on standard error is no finding of ours.
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: demo test test-rust test-python bench docs format lock clean install
+.DEFAULT_GOAL := test
+
+install: $(EXTENSION)
+
+$(INSTALLED): requirements.lock
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $@
+
+$(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
+	touch $@
+
+demo: install
+	$(BIN)/linkwright --version
+
+test: test-rust test-python
+
+test-rust: $(INSTALLED)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked
+
+test-python: install
+	$(BIN)/ruff format --check python examples
+	$(BIN)/ruff check python examples
+	$(BIN)/mypy
+	$(BIN)/stubtest linkwright._core
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/pytest
+
+bench: $(INSTALLED)
+	cargo bench --workspace --locked
+
+docs: install
+	$(BIN)/mkdocs build --strict
+
+format: $(INSTALLED)
+	cargo fmt --all
+	$(BIN)/ruff format python examples
+	$(BIN)/ruff check --fix python examples
+
+# Resolves for every platform from Python 3.11 on; the lock names no index.
+lock: $(INSTALLED)
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
+		--output-file requirements.lock
+	cargo update --workspace
+
+clean:
+	rm -rf $(VENV) target site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f python/linkwright/_core*.so

@@ -1,0 +1,323 @@
+//! `linkwright.Allocator`, its decisions and their explanations.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use linkwright::allocation::bandwidth::published;
+use linkwright::allocation::links::LinkCounts;
+use linkwright::allocation::{
+    self, AllocationError, BandwidthModel, GpuSet, POLICIES, PreparedMachine, Request, Selection,
+    ServerState, policy,
+};
+use linkwright::topology::BandwidthProfile;
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::machine::Machine;
+use crate::pattern::Pattern;
+
+/// A pattern placed on GPUs, with its scores.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq)]
+pub struct Match(Selection);
+
+#[pymethods]
+impl Match {
+    /// The GPU of each vertex of the pattern.
+    #[getter]
+    fn gpus(&self) -> Vec<usize> {
+        self.0.chosen.placement.clone()
+    }
+
+    /// How many double NVLinks, single NVLinks and PCIe links the pattern uses.
+    #[getter]
+    fn links(&self) -> (usize, usize, usize) {
+        let LinkCounts { double, single, pcie } = self.0.chosen.links;
+        (double, single, pcie)
+    }
+
+    /// Eq. 1, in GB/s: the bandwidth of all pairs that the pattern uses.
+    #[getter]
+    fn aggregated_bandwidth(&self) -> f64 {
+        self.0.chosen.aggregated_bandwidth.as_gigabytes_per_second()
+    }
+
+    /// Predicted bus bandwidth of an all-reduce, in GB/s; None for one GPU.
+    #[getter]
+    fn effective_bandwidth(&self) -> Option<f64> {
+        self.0.chosen.effective_bandwidth
+    }
+
+    /// Eq. 3, in GB/s: the bandwidth between the GPUs that stay free.
+    #[getter]
+    fn preserved_bandwidth(&self) -> f64 {
+        self.0.chosen.preserved_bandwidth.as_gigabytes_per_second()
+    }
+
+    /// How many sets of GPUs competed for the decision.
+    #[getter]
+    fn candidates(&self) -> u64 {
+        self.0.candidates
+    }
+
+    /// Whether none of them was better; False only where the search ran out of budget.
+    #[getter]
+    fn optimal(&self) -> bool {
+        self.0.optimal
+    }
+
+    fn __repr__(&self) -> String {
+        let (gpus, links) = (self.gpus(), self.links());
+        let aggregated = self.aggregated_bandwidth();
+        format!("<Match GPUs {gpus:?}: links {links:?}, {aggregated} GB/s aggregated>")
+    }
+}
+
+/// Why a decision came out as it did.
+#[pyclass(frozen, module = "linkwright")]
+pub struct Explanation(allocation::Explanation);
+
+#[pymethods]
+impl Explanation {
+    /// The policy's rule for this job, in one sentence.
+    #[getter]
+    fn rule(&self) -> &'static str {
+        self.0.rule
+    }
+
+    /// Why the chosen match beat the next best.
+    #[getter]
+    fn verdict(&self) -> &str {
+        &self.0.verdict
+    }
+
+    /// The decision.
+    #[getter]
+    fn chosen(&self) -> Match {
+        Match(self.0.selection.clone())
+    }
+
+    /// The best candidates by the policy's own order, the chosen one first.
+    #[getter]
+    fn ranking(&self) -> Vec<Match> {
+        let Selection { candidates, optimal, .. } = self.0.selection;
+        let each = self.0.ranking.iter().cloned();
+        each.map(|chosen| Match(Selection { chosen, candidates, optimal })).collect()
+    }
+}
+
+/// Gives jobs their GPUs on a live server, by one policy.
+#[pyclass(module = "linkwright")]
+pub struct Allocator(allocation::Allocator);
+
+impl Allocator {
+    fn checked(&self, pattern: &Pattern, gpus: &[usize]) -> PyResult<()> {
+        let known = self.0.machine().gpu_count();
+        let refuse = |error| Err(errors::allocation(error));
+        if let Some(gpu) = gpus.iter().find(|gpu| **gpu >= known) {
+            return refuse(AllocationError::UnknownGpu { gpu: *gpu, gpus: known });
+        }
+        let repeated = |at: &usize| gpus[..*at].contains(&gpus[*at]);
+        if let Some(at) = (0..gpus.len()).find(repeated) {
+            return refuse(AllocationError::NotFree { gpu: gpus[at] });
+        }
+        if gpus.len() != pattern.0.size() {
+            let (given, size) = (gpus.len(), pattern.0.size());
+            return refuse(AllocationError::PlacementSize { given, size });
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Allocator {
+    /// An allocator; with `state`, text that `save` gave, in that state.
+    ///
+    /// Args:
+    ///     machine: The server.
+    ///     policy: One of `policy_names`.
+    ///     bandwidth_model: `sound` or `published`.
+    ///     bandwidth_profile: `mapa` or `data-sheet`.
+    ///     state: What `save` returned earlier.
+    ///     state_file: The state's name in errors.
+    ///
+    /// Raises:
+    ///     AllocationError: If a name is unknown or the state is of another machine.
+    ///     InputError: If the state is not what `save` gave.
+    #[new]
+    #[pyo3(signature = (
+        machine, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = "mapa",
+        state = None, state_file = "<state>"
+    ))]
+    fn new(
+        machine: &Machine,
+        policy: &str,
+        bandwidth_model: &str,
+        bandwidth_profile: &str,
+        state: Option<&str>,
+        state_file: &str,
+    ) -> PyResult<Self> {
+        let policy = self::policy(policy).map_err(errors::allocation)?;
+        let profile = BandwidthProfile::named(bandwidth_profile)?;
+        let model = BandwidthModel::named(bandwidth_model)?;
+        let prepared =
+            PreparedMachine::new(&machine.0, profile, model).map_err(errors::allocation)?;
+        let state = match state {
+            Some(text) => ServerState::restore(state_file, text).map_err(errors::allocation)?,
+            None => ServerState::new(machine.0.name(), prepared.gpu_count()),
+        };
+        if state.machine() != machine.0.name() {
+            let problem = format!("it is of `{}`, this is `{}`", state.machine(), machine.0.name());
+            return Err(errors::allocation(AllocationError::State { problem }));
+        }
+        allocation::Allocator::new(prepared, policy, state).map(Self).map_err(errors::allocation)
+    }
+
+    /// The policy's name.
+    #[getter]
+    fn policy(&self) -> &'static str {
+        self.0.policy().name()
+    }
+
+    /// The GPUs that a job can get now.
+    #[getter]
+    fn free(&self) -> Vec<usize> {
+        self.0.state().free().iter().collect()
+    }
+
+    /// The GPUs marked unhealthy.
+    #[getter]
+    fn unhealthy(&self) -> Vec<usize> {
+        self.0.state().unhealthy().iter().collect()
+    }
+
+    /// Each job's GPUs.
+    #[getter]
+    fn held(&self) -> BTreeMap<String, Vec<usize>> {
+        self.0.state().held().clone()
+    }
+
+    /// What the policy would give now; None if too few GPUs are free.
+    ///
+    /// Raises:
+    ///     AllocationError: If the job is larger than the machine.
+    #[pyo3(signature = (job, pattern, *, sensitive = true))]
+    fn decide(&self, job: &str, pattern: &Pattern, sensitive: bool) -> PyResult<Option<Match>> {
+        let request = Request { pattern: &pattern.0, sensitive };
+        let decision = self.0.decide(job, &request).map_err(errors::allocation)?;
+        Ok(decision.map(Match))
+    }
+
+    /// Gives the job its GPUs; None, and no change, if too few are free.
+    ///
+    /// Raises:
+    ///     AllocationError: If the job is larger than the machine or holds GPUs already.
+    #[pyo3(signature = (job, pattern, *, sensitive = true))]
+    fn allocate(
+        &mut self,
+        job: &str,
+        pattern: &Pattern,
+        sensitive: bool,
+    ) -> PyResult<Option<Match>> {
+        let request = Request { pattern: &pattern.0, sensitive };
+        let decision = self.0.allocate(job, &request).map_err(errors::allocation)?;
+        Ok(decision.map(Match))
+    }
+
+    /// The decision with its `limit` best candidates; None if too few GPUs are free.
+    #[pyo3(signature = (job, pattern, *, sensitive = true, limit = 5))]
+    fn explain(
+        &self,
+        job: &str,
+        pattern: &Pattern,
+        sensitive: bool,
+        limit: usize,
+    ) -> PyResult<Option<Explanation>> {
+        let request = Request { pattern: &pattern.0, sensitive };
+        let explanation = self.0.explain(job, &request, limit).map_err(errors::allocation)?;
+        Ok(explanation.map(Explanation))
+    }
+
+    /// The scores of a placement: the GPU of each vertex.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+    fn score(&self, pattern: &Pattern, gpus: Vec<usize>) -> PyResult<Match> {
+        self.checked(pattern, &gpus)?;
+        let free = self.0.state().free();
+        let chosen = self.0.machine().score(&pattern.0, gpus, free);
+        Ok(Match(Selection { chosen, candidates: 1, optimal: true }))
+    }
+
+    /// The placement on exactly these GPUs with the most aggregated bandwidth, scored.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+    fn best_placement(&self, pattern: &Pattern, gpus: Vec<usize>) -> PyResult<Match> {
+        self.checked(pattern, &gpus)?;
+        let free = self.0.state().free();
+        Ok(Match(self.0.machine().place(&pattern.0, gpus.into_iter().collect(), free)))
+    }
+
+    /// Effective bandwidth of these GPUs by the sound model, in GB/s.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown.
+    fn sound_bandwidth(&self, gpus: Vec<usize>) -> PyResult<f64> {
+        let known = self.0.machine().gpu_count();
+        if let Some(gpu) = gpus.iter().copied().find(|gpu| *gpu >= known) {
+            return Err(errors::allocation(AllocationError::UnknownGpu { gpu, gpus: known }));
+        }
+        Ok(self.0.machine().sound_bandwidth(gpus.into_iter().collect::<GpuSet>()))
+    }
+
+    /// Takes the job's GPUs back and returns them.
+    ///
+    /// Raises:
+    ///     AllocationError: If it holds none: released before or never allocated.
+    fn release(&mut self, job: &str) -> PyResult<Vec<usize>> {
+        self.0.state_mut().release(job).map_err(errors::allocation)
+    }
+
+    /// Keeps a GPU from new jobs; a job that holds it goes on.
+    fn mark_unhealthy(&mut self, gpu: usize) -> PyResult<()> {
+        self.0.state_mut().mark_unhealthy(gpu).map_err(errors::allocation)
+    }
+
+    /// Lets a GPU be given out again.
+    fn mark_healthy(&mut self, gpu: usize) -> PyResult<()> {
+        self.0.state_mut().mark_healthy(gpu).map_err(errors::allocation)
+    }
+
+    /// The state as JSON text.
+    fn save(&self) -> String {
+        self.0.state().save()
+    }
+
+    /// Seconds of wall-clock time for one decision, the least of so many.
+    #[pyo3(signature = (pattern, *, sensitive = true, repeats = 20))]
+    fn measure_decision(&self, pattern: &Pattern, sensitive: bool, repeats: u32) -> PyResult<f64> {
+        let request = Request { pattern: &pattern.0, sensitive };
+        let mut least = f64::INFINITY;
+        for _ in 0..repeats.max(1) {
+            let start = Instant::now();
+            let decision = self.0.decide("measured", &request).map_err(errors::allocation)?;
+            std::hint::black_box(decision);
+            least = least.min(start.elapsed().as_secs_f64());
+        }
+        Ok(least)
+    }
+}
+
+/// The allocation policies, in the order of the paper's tables.
+#[pyfunction]
+pub fn policy_names() -> Vec<&'static str> {
+    POLICIES.map(allocation::Policy::name).to_vec()
+}
+
+/// MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
+#[pyfunction]
+pub fn published_effective_bandwidth(double: usize, single: usize, pcie: usize) -> f64 {
+    published::effective_bandwidth(LinkCounts { double, single, pcie })
+}

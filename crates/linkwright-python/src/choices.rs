@@ -1,0 +1,48 @@
+//! Choices that Python names by text.
+
+use linkwright::allocation::BandwidthModel;
+use linkwright::simulation::QueueDiscipline;
+use linkwright::topology::BandwidthProfile;
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// A closed set of named values.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// What the values are, for messages.
+    const WHAT: &'static str;
+    /// Every value with its name.
+    const NAMED: &'static [(&'static str, Self)];
+
+    /// The value of that name.
+    fn named(name: &str) -> PyResult<Self> {
+        let found = Self::NAMED.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let known: Vec<&str> = Self::NAMED.iter().map(|(name, _)| *name).collect();
+            errors::unknown(Self::WHAT, name, &known)
+        })
+    }
+
+    /// The name of the value.
+    fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| *name)
+    }
+}
+
+impl Choice for BandwidthModel {
+    const WHAT: &'static str = "bandwidth model";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("sound", Self::Sound), ("published", Self::Published)];
+}
+
+impl Choice for BandwidthProfile {
+    const WHAT: &'static str = "bandwidth profile";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("mapa", Self::Mapa), ("data-sheet", Self::DataSheet)];
+}
+
+impl Choice for QueueDiscipline {
+    const WHAT: &'static str = "queue discipline";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("fifo", Self::Fifo), ("backfill", Self::Backfill)];
+}

@@ -1,0 +1,196 @@
+//! `linkwright.Job` and where jobs come from.
+
+use linkwright::allocation::Shape;
+use linkwright::simulation::{self, MixOptions, Workload, generate, job_file};
+use linkwright::table::Table as CoreTable;
+use linkwright::units::{Bandwidth, Picoseconds};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::table::Table;
+
+/// One job of a shared server.
+#[pyclass(frozen, eq, module = "linkwright", from_py_object)]
+#[derive(PartialEq, Clone)]
+pub struct Job(pub simulation::Job);
+
+/// Seconds that a user gave, as a time.
+fn time(what: &str, seconds: f64) -> PyResult<Picoseconds> {
+    if (0.0..1e7).contains(&seconds) {
+        return Ok(Picoseconds::from_seconds(seconds));
+    }
+    Err(PyValueError::new_err(format!("{what} is {seconds}; give seconds from 0 to 10^7")))
+}
+
+#[pymethods]
+impl Job {
+    /// A job; sensitivity and iterations are the workload's where absent.
+    ///
+    /// Args:
+    ///     name: A name of its own.
+    ///     workload: One of `workload_names`.
+    ///     gpus: How many GPUs it asks for.
+    ///     pattern: One of `pattern_names`.
+    ///     sensitive: Whether allocation treats it as bandwidth sensitive.
+    ///     arrival: When it enters the queue, in seconds.
+    ///     iterations: Its work, in iterations of the workload.
+    ///
+    /// Raises:
+    ///     SimulationError: If a name is unknown or a number out of range.
+    #[new]
+    #[pyo3(signature = (
+        name, workload, gpus, *, pattern = "ring", sensitive = None, arrival = 0.0,
+        iterations = None
+    ))]
+    fn new(
+        name: String,
+        workload: &str,
+        gpus: u32,
+        pattern: &str,
+        sensitive: Option<bool>,
+        arrival: f64,
+        iterations: Option<u64>,
+    ) -> PyResult<Self> {
+        let workload = Workload::find(workload).map_err(errors::simulation)?;
+        let mut job = simulation::Job::new(name, workload, gpus);
+        job.pattern = Shape::from_name(pattern).map_err(errors::allocation)?;
+        job.sensitive = sensitive.unwrap_or(job.sensitive);
+        job.arrival = time("the arrival", arrival)?;
+        job.iterations = iterations.unwrap_or(job.iterations);
+        if job.gpus == 0 || job.iterations == 0 || job.name.trim().is_empty() {
+            let message = "a job needs a name, at least one GPU and at least one iteration";
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(Self(job))
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its workload's name.
+    #[getter]
+    fn workload(&self) -> &str {
+        &self.0.workload
+    }
+
+    /// How many GPUs it asks for.
+    #[getter]
+    fn gpus(&self) -> u32 {
+        self.0.gpus
+    }
+
+    /// Its pattern's name.
+    #[getter]
+    fn pattern(&self) -> &'static str {
+        self.0.pattern.name()
+    }
+
+    /// Whether allocation treats it as bandwidth sensitive.
+    #[getter]
+    fn sensitive(&self) -> bool {
+        self.0.sensitive
+    }
+
+    /// When it enters the queue, in seconds.
+    #[getter]
+    fn arrival(&self) -> f64 {
+        self.0.arrival.as_seconds()
+    }
+
+    /// Its work, in iterations of the workload.
+    #[getter]
+    fn iterations(&self) -> u64 {
+        self.0.iterations
+    }
+
+    /// Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
+    fn run_time(&self, effective_bandwidth: f64) -> PyResult<f64> {
+        let bandwidth = Bandwidth((effective_bandwidth * 1e9).round() as u64);
+        self.0.run_time(bandwidth).map(Picoseconds::as_seconds).map_err(errors::simulation)
+    }
+
+    fn __repr__(&self) -> String {
+        let simulation::Job { name, workload, gpus, .. } = &self.0;
+        format!("<Job {name:?}: {workload} on {gpus} GPUs>")
+    }
+}
+
+/// The workloads that jobs may run, in the order of the paper.
+#[pyfunction]
+pub fn workload_names() -> Vec<&'static str> {
+    Workload::all().iter().map(|workload| workload.name.as_str()).collect()
+}
+
+/// The workloads: name, sensitive, iterations, bytes and compute time per iteration.
+#[pyfunction]
+pub fn workloads() -> PyResult<Table> {
+    let all = Workload::all();
+    let compute = |w: &Workload| w.compute_per_iteration().as_seconds();
+    Table::new(
+        CoreTable::new()
+            .with("workload", "", all.iter().map(|w| w.name.clone()).collect::<Vec<_>>())
+            .with("sensitive", "", all.iter().map(|w| w.sensitive).collect::<Vec<_>>())
+            .with("iterations", "", all.iter().map(|w| w.iterations).collect::<Vec<_>>())
+            .with(
+                "bytes_per_iteration",
+                "B",
+                all.iter().map(|w| w.bytes_per_iteration().0).collect::<Vec<_>>(),
+            )
+            .with("compute_per_iteration", "s", all.iter().map(compute).collect::<Vec<_>>()),
+    )
+}
+
+/// Reads a job file: CSV with a header.
+///
+/// Raises:
+///     InputError: If a row is bad, with its line and column.
+#[pyfunction]
+#[pyo3(signature = (text, file = "<text>"))]
+pub fn read_jobs(text: &str, file: &str) -> PyResult<Vec<Job>> {
+    let jobs = job_file::read(file, text).map_err(errors::simulation)?;
+    Ok(jobs.into_iter().map(Job).collect())
+}
+
+/// The jobs as text that `read_jobs` reads back to equal jobs.
+#[pyfunction]
+pub fn write_jobs(jobs: Vec<Job>) -> String {
+    let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+    job_file::write(&jobs)
+}
+
+/// The paper's uniform mix, or one like it.
+///
+/// Args:
+///     seed: The same seed gives the same jobs.
+///     count: How many jobs.
+///     max_gpus: The GPUs of the largest; sizes are uniform from one to this.
+///     workloads: What to draw from; all nine where absent.
+///     mean_interarrival: Mean seconds between arrivals; all at zero where absent.
+///
+/// Raises:
+///     SimulationError: If a workload is unknown or nothing can be drawn.
+#[pyfunction]
+#[pyo3(signature = (seed = 0, count = 300, max_gpus = 5, *, workloads = None, mean_interarrival = None))]
+pub fn generate_jobs(
+    seed: u64,
+    count: u32,
+    max_gpus: u32,
+    workloads: Option<Vec<String>>,
+    mean_interarrival: Option<f64>,
+) -> PyResult<Vec<Job>> {
+    let default = MixOptions::default();
+    let mean = mean_interarrival.map(|mean| time("the mean interarrival", mean)).transpose()?;
+    let options = MixOptions {
+        seed,
+        count,
+        max_gpus,
+        workloads: workloads.unwrap_or(default.workloads),
+        mean_interarrival: mean,
+    };
+    let jobs = generate(&options).map_err(errors::simulation)?;
+    Ok(jobs.into_iter().map(Job).collect())
+}

@@ -1,0 +1,105 @@
+//! `linkwright.Pattern`.
+
+use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
+use linkwright::allocation::{self, Shape};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::machine::Machine;
+
+/// Which of a job's GPUs talk to which: MAPA's application graph.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq)]
+pub struct Pattern(pub allocation::Pattern);
+
+#[pymethods]
+impl Pattern {
+    /// A named shape (see `pattern_names`) on `size` GPUs.
+    ///
+    /// Raises:
+    ///     AllocationError: If the shape is unknown or the size is not 1 to 128.
+    #[new]
+    fn new(shape: &str, size: usize) -> PyResult<Self> {
+        let shape = Shape::from_name(shape).map_err(errors::allocation)?;
+        allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
+    }
+
+    /// A pattern of its own: edges between vertices 0 to `size` - 1.
+    ///
+    /// Raises:
+    ///     AllocationError: If an edge is no edge of such a graph.
+    #[staticmethod]
+    fn from_edges(size: usize, edges: Vec<(usize, usize)>) -> PyResult<Self> {
+        allocation::Pattern::from_edges(size, &edges).map(Self).map_err(errors::allocation)
+    }
+
+    /// Reads a line per edge: two vertex numbers from zero, `#` for comments.
+    ///
+    /// Raises:
+    ///     InputError: If a line is no edge, with its place.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<text>"))]
+    fn from_edge_list(text: &str, file: &str) -> PyResult<Self> {
+        allocation::Pattern::read_edge_list(file, text).map(Self).map_err(errors::allocation)
+    }
+
+    /// The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
+    ///
+    /// Args:
+    ///     before: The earlier snapshot: its file's name and its text.
+    ///     after: The later one.
+    ///     machine: Whose counters they are.
+    ///
+    /// Returns:
+    ///     The pattern, the GPU of each of its vertices, and for each edge both vertices
+    ///     and the bytes that went from the first to the second and back.
+    ///
+    /// Raises:
+    ///     InputError: If a line is no counter, a counter went backwards, or the traffic
+    ///         fits no pattern or several.
+    #[staticmethod]
+    fn from_counters(
+        before: (String, String),
+        after: (String, String),
+        machine: &Machine,
+    ) -> PyResult<(Self, Vec<usize>, Vec<(usize, usize, u64, u64)>)> {
+        let derived = pattern_from_counters(
+            (&before.0, &before.1),
+            (&after.0, &after.1),
+            &machine.0,
+        )
+        .map_err(errors::allocation)?;
+        let edge = |edge: &EdgeTraffic| (edge.a, edge.b, edge.bytes_a_to_b.0, edge.bytes_b_to_a.0);
+        let traffic = derived.traffic.iter().map(edge).collect();
+        Ok((Self(derived.pattern), derived.gpus, traffic))
+    }
+
+    /// The shape's name; an edge list that is a ring counts as one.
+    #[getter]
+    fn shape(&self) -> &'static str {
+        self.0.shape().name()
+    }
+
+    /// How many GPUs it needs.
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    /// Its edges, each once, lower vertex first.
+    #[getter]
+    fn edges(&self) -> Vec<(usize, usize)> {
+        self.0.edges().to_vec()
+    }
+
+    fn __repr__(&self) -> String {
+        let (shape, size, edges) = (self.shape(), self.size(), self.0.edges().len());
+        format!("<Pattern {shape:?}: {size} GPUs, {edges} edges>")
+    }
+}
+
+/// The shapes that `Pattern` knows by name.
+#[pyfunction]
+pub fn pattern_names() -> Vec<&'static str> {
+    Shape::NAMED.map(Shape::name).to_vec()
+}

@@ -1,0 +1,77 @@
+//! `linkwright.Scenario`.
+
+use linkwright::simulation::{self, JobSource, MachineSource, generate, scenario};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::job::Job;
+
+/// A scenario as written: which machine, which jobs, under which choices.
+#[pyclass(frozen, module = "linkwright")]
+pub struct Scenario(simulation::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// `("preset", name)` or `("file", path)`, the path as written.
+    #[getter]
+    fn machine(&self) -> (&'static str, &str) {
+        match &self.0.machine {
+            MachineSource::Preset(name) => ("preset", name),
+            MachineSource::File(path) => ("file", path),
+        }
+    }
+
+    /// The path of the job file as written, or the jobs that the scenario generates.
+    #[getter]
+    fn jobs(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match &self.0.jobs {
+            JobSource::File(path) => path.into_py_any(py),
+            JobSource::Generate(options) => {
+                let jobs = generate(options).map_err(errors::simulation)?;
+                jobs.into_iter().map(Job).collect::<Vec<_>>().into_py_any(py)
+            }
+        }
+    }
+
+    /// GPUs that are out of order from the start.
+    #[getter]
+    fn unhealthy(&self) -> Vec<usize> {
+        self.0.unhealthy.clone()
+    }
+
+    /// The policies to play the jobs under.
+    #[getter]
+    fn policies(&self) -> Vec<String> {
+        self.0.policies.clone()
+    }
+
+    /// `sound` or `published`: what the policies rank by.
+    #[getter]
+    fn bandwidth_model(&self) -> &'static str {
+        self.0.bandwidth_model.name()
+    }
+
+    /// `mapa` or `data-sheet`: what labels the links.
+    #[getter]
+    fn bandwidth_profile(&self) -> &'static str {
+        self.0.bandwidth_profile.name()
+    }
+
+    /// `fifo` or `backfill`.
+    #[getter]
+    fn discipline(&self) -> &'static str {
+        self.0.discipline.name()
+    }
+}
+
+/// Reads a scenario's TOML text; reading the files it names is left to the caller.
+///
+/// Raises:
+///     InputError: If the text is no scenario, with line and column.
+#[pyfunction]
+#[pyo3(signature = (text, file = "<text>"))]
+pub fn read_scenario(text: &str, file: &str) -> PyResult<Scenario> {
+    scenario::read(file, text).map(Scenario).map_err(errors::simulation)
+}

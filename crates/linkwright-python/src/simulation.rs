@@ -1,0 +1,163 @@
+//! `linkwright.simulate` and its result.
+//!
+//! The simulation runs on a thread of its own, detached from the interpreter; this thread
+//! wakes every 100 ms to report progress and to look for Ctrl-C.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use linkwright::allocation::{BandwidthModel, GpuSet, PreparedMachine, policy};
+use linkwright::engine::Progress;
+use linkwright::simulation::{
+    self, JobRecord, QueueDiscipline, SimulationError, simulate as play, tables,
+};
+use linkwright::topology::BandwidthProfile;
+use linkwright::units::Picoseconds;
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::job::Job;
+use crate::machine::Machine;
+use crate::table::Table;
+
+/// How long Python waits between two reports.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// What happened to each job under one policy.
+#[pyclass(frozen, module = "linkwright")]
+pub struct SimulationResult {
+    policy: &'static str,
+    jobs: Vec<simulation::Job>,
+    records: Vec<JobRecord>,
+}
+
+#[pymethods]
+impl SimulationResult {
+    /// The policy's name.
+    #[getter]
+    fn policy(&self) -> &'static str {
+        self.policy
+    }
+
+    /// Seconds from time zero until the last job ended.
+    #[getter]
+    fn makespan(&self) -> f64 {
+        self.records.iter().map(|record| record.finish).max().map_or(0.0, Picoseconds::as_seconds)
+    }
+
+    /// One row per job, in the jobs' order.
+    ///
+    /// Columns: job, workload, gpu_count, pattern, sensitive, arrival, start, finish, wait,
+    /// run_time (all in seconds), gpus, double_links, single_links, pcie_links,
+    /// aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
+    /// sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
+    /// bandwidths that one GPU does not have are null there.
+    fn jobs(&self) -> PyResult<Table> {
+        Table::new(tables::jobs(&self.jobs, &self.records))
+    }
+
+    fn __repr__(&self) -> String {
+        let (policy, count, makespan) = (self.policy, self.jobs.len(), self.makespan());
+        format!("<SimulationResult: {count} jobs under {policy}, {makespan:.1} s>")
+    }
+}
+
+/// Plays the jobs on an idle server.
+///
+/// Args:
+///     machine: The server.
+///     jobs: The jobs; those of one arrival time queue in this order.
+///     policy: One of `policy_names`.
+///     bandwidth_model: `sound` or `published`: what the policy ranks by.
+///     bandwidth_profile: `mapa` or `data-sheet`: what labels the links.
+///     discipline: `fifo` or `backfill`.
+///     unhealthy: GPUs that are out of order from the start.
+///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
+///
+/// Raises:
+///     SimulationError: If a job can never start, or a name is unknown.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (
+    machine, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = "mapa",
+    discipline = "fifo", unhealthy = Vec::new(), progress = None
+))]
+#[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub fn simulate(
+    py: Python<'_>,
+    machine: &Machine,
+    jobs: Vec<Job>,
+    policy: &str,
+    bandwidth_model: &str,
+    bandwidth_profile: &str,
+    discipline: &str,
+    unhealthy: Vec<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<SimulationResult> {
+    let policy = self::policy(policy).map_err(errors::allocation)?;
+    let profile = BandwidthProfile::named(bandwidth_profile)?;
+    let model = BandwidthModel::named(bandwidth_model)?;
+    let discipline = QueueDiscipline::named(discipline)?;
+    let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+    let known = machine.0.gpus().len();
+    if let Some(gpu) = unhealthy.iter().copied().find(|gpu| *gpu >= known) {
+        let error = linkwright::allocation::AllocationError::UnknownGpu { gpu, gpus: known };
+        return Err(errors::allocation(error));
+    }
+    let unhealthy: GpuSet = unhealthy.into_iter().collect();
+    let stop = AtomicBool::new(false);
+    let run = |report: mpsc::Sender<Progress>| -> Result<Vec<JobRecord>, SimulationError> {
+        let prepared = PreparedMachine::new(&machine.0, profile, model)?;
+        let mut last = Instant::now();
+        play(&prepared, &jobs, policy, discipline, unhealthy, &mut |progress| {
+            if last.elapsed() >= INTERVAL {
+                last = Instant::now();
+                // The receiver lives until this thread has ended.
+                let _ = report.send(progress);
+            }
+            if stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    };
+    let mut failure = None;
+    let records = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let worker = scope.spawn(|| run(sender));
+            loop {
+                let received = receiver.recv_timeout(INTERVAL);
+                if matches!(received, Err(RecvTimeoutError::Disconnected)) {
+                    break;
+                }
+                let outcome = Python::attach(|py| {
+                    py.check_signals()?;
+                    match (received, &progress) {
+                        (Ok(at), Some(call)) => {
+                            call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ())
+                        }
+                        _ => Ok(()),
+                    }
+                });
+                if let Err(error) = outcome {
+                    stop.store(true, Ordering::Relaxed);
+                    failure.get_or_insert(error);
+                }
+            }
+            worker.join()
+        })
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let records = match records {
+        Ok(records) => records.map_err(errors::simulation)?,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    Ok(SimulationResult { policy: policy.name(), jobs, records })
+}

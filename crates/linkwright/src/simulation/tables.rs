@@ -1,0 +1,58 @@
+//! Results as columns.
+
+use super::job::Job;
+use super::server::JobRecord;
+use crate::allocation::GpuSet;
+use crate::table::{Column, Table};
+use crate::units::{Bandwidth, Picoseconds};
+
+/// One row per record: the job, when it waited and ran, its GPUs and their scores.
+///
+/// Times are in seconds and bandwidths in GB/s, as people plot them.
+///
+/// # Panics
+/// If a record's job is not in the list.
+#[must_use]
+pub fn jobs(jobs: &[Job], records: &[JobRecord]) -> Table {
+    let of_job = |column: &dyn Fn(&Job) -> String| -> Vec<String> {
+        records.iter().map(|record| column(&jobs[record.job])).collect()
+    };
+    let seconds = |time: &dyn Fn(&Job, &JobRecord) -> Picoseconds| -> Vec<f64> {
+        let each = records.iter().map(|record| time(&jobs[record.job], record));
+        each.map(Picoseconds::as_seconds).collect()
+    };
+    let gigabytes = |rate: &dyn Fn(&JobRecord) -> Bandwidth| -> Vec<f64> {
+        records.iter().map(|record| rate(record).as_gigabytes_per_second()).collect()
+    };
+    let counts = |count: &dyn Fn(&JobRecord) -> usize| -> Vec<u64> {
+        records.iter().map(|record| count(record) as u64).collect()
+    };
+    let optional = |value: &dyn Fn(&JobRecord) -> Option<f64>| -> Column {
+        records.iter().map(value).collect::<Vec<_>>().into()
+    };
+    let gpus = |set: GpuSet| set.iter().map(|gpu| gpu as u32).collect::<Vec<u32>>();
+    let sensitive: Vec<bool> = records.iter().map(|record| jobs[record.job].sensitive).collect();
+    let between = |from: Picoseconds, to: Picoseconds| Picoseconds(to.0 - from.0);
+    Table::new()
+        .with("job", "", of_job(&|job| job.name.clone()))
+        .with("workload", "", of_job(&|job| job.workload.clone()))
+        .with("gpu_count", "", counts(&|record| record.chosen.placement.len()))
+        .with("pattern", "", of_job(&|job| job.pattern.name().to_owned()))
+        .with("sensitive", "", sensitive)
+        .with("arrival", "s", seconds(&|job, _| job.arrival))
+        .with("start", "s", seconds(&|_, record| record.start))
+        .with("finish", "s", seconds(&|_, record| record.finish))
+        .with("wait", "s", seconds(&|job, record| between(job.arrival, record.start)))
+        .with("run_time", "s", seconds(&|_, record| between(record.start, record.finish)))
+        .with("gpus", "", records.iter().map(|r| gpus(r.chosen.gpus())).collect::<Vec<_>>())
+        .with("double_links", "", counts(&|record| record.chosen.links.double))
+        .with("single_links", "", counts(&|record| record.chosen.links.single))
+        .with("pcie_links", "", counts(&|record| record.chosen.links.pcie))
+        .with("aggregated_bandwidth", "GB/s", gigabytes(&|r| r.chosen.aggregated_bandwidth))
+        .with("ideal_aggregated_bandwidth", "GB/s", gigabytes(&|r| r.ideal_aggregated_bandwidth))
+        .with("effective_bandwidth", "GB/s", optional(&|r| r.chosen.effective_bandwidth))
+        .with("sound_bandwidth", "GB/s", optional(&|r| r.sound_bandwidth))
+        .with("preserved_bandwidth", "GB/s", gigabytes(&|r| r.chosen.preserved_bandwidth))
+        .with("candidates", "", records.iter().map(|r| r.candidates).collect::<Vec<u64>>())
+        .with("optimal", "", records.iter().map(|r| r.optimal).collect::<Vec<bool>>())
+}

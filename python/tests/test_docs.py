@@ -1,0 +1,152 @@
+"""Every example and every command that the documentation shows does what it shows.
+
+- `examples/x.py` prints exactly `examples/x.out`.
+- In a ```console block, `$ linkwright ...` succeeds, and the lines below it are what it prints;
+  a line `...` stands for any number of lines. A block that shows a failing command ends it with
+  `# fails`. All blocks of a page run in order in one copy of `examples/`.
+- In a ```python block that has `>>>`, the session is a doctest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import runpy
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from linkwright.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+FAILS = "# fails"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """One shown command and what the page says that it prints."""
+
+    words: list[str]
+    fails: bool
+    output: list[str]
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, with the line of their first content line."""
+    text = page.read_text(encoding="utf-8")
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start(2)) + 1
+        yield Block(match[1], match[2], line)
+
+
+def commands(block: Block) -> list[Command]:
+    """The `$ linkwright` commands of a console block, each with the lines below it."""
+    found: list[Command] = []
+    ours = False
+    for number, line in enumerate(block.text.splitlines(), block.line):
+        if line.startswith("$ "):
+            fails = line.endswith(FAILS)
+            words = shlex.split(line.removesuffix(FAILS)[2:])
+            ours = words[0] == "linkwright"
+            if ours:
+                found.append(Command(words[1:], fails, [], number))
+        elif ours:
+            found[-1].output.append(line)
+    return found
+
+
+def matches(shown: list[str], printed: list[str]) -> bool:
+    """Whether the shown lines are the printed ones, `...` standing for any lines."""
+    pattern = "".join(
+        r"(?:.*\n)*" if line.strip() == "..." else re.escape(line.rstrip()) + r"\n"
+        for line in shown
+    )
+    text = "".join(line.rstrip() + "\n" for line in printed)
+    return re.fullmatch(pattern, text) is not None
+
+
+def named(path: Path) -> str:
+    """A file's name for the test report."""
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the examples beside which commands run, wide enough for every table."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    return tmp_path
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=named)
+def test_an_example_prints_what_lies_beside_it(example: Path, workplace: Path) -> None:
+    script = workplace / "examples" / example.name
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        runpy.run_path(str(script), run_name="__main__")
+    assert printed.getvalue() == example.with_suffix(".out").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_a_page_s_commands_print_what_it_shows(page: Path, workplace: Path) -> None:
+    del workplace
+    shown = [c for block in blocks(page) if block.language == "console" for c in commands(block)]
+    for command in shown:
+        place = f"{named(page)}:{command.line}: linkwright {shlex.join(command.words)}"
+        result = CliRunner().invoke(app, command.words, prog_name="linkwright")
+        failed = result.exit_code != 0
+        assert failed == command.fails, f"{place}: exit {result.exit_code}\n{result.output}"
+        if command.output:
+            printed = result.output.splitlines()
+            difference = "\n".join(["shown:", *command.output, "printed:", *printed])
+            assert matches(command.output, printed), f"{place}\n{difference}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
+    del workplace
+    names: dict[str, object] = {}
+    for block in blocks(page):
+        if block.language != "python" or ">>>" not in block.text:
+            continue
+        parser = doctest.DocTestParser()
+        session = parser.get_doctest(block.text, names, named(page), str(page), block.line - 1)
+        report = io.StringIO()
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        runner.run(session, out=report.write, clear_globs=False)
+        names.update(session.globs)
+        assert runner.summarize(verbose=False).failed == 0, report.getvalue()
+
+
+def test_dots_stand_for_any_lines() -> None:
+    assert matches(["a", "...", "d"], ["a", "b", "c", "d"])
+    assert matches(["a", "..."], ["a"])
+    assert not matches(["a", "d"], ["a", "b", "d"])
+
+
+def test_every_example_output_has_its_script() -> None:
+    outputs = (ROOT / "examples").glob("*.out")
+    orphans = [path.name for path in outputs if not path.with_suffix(".py").exists()]
+    assert orphans == []

@@ -1,0 +1,62 @@
+"""Machines from Python: reading, writing, and what an error says."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from linkwright import InputError, LinkwrightError, Machine, MachineError
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PAIR = (EXAMPLES / "pair.toml").read_text(encoding="utf-8")
+
+
+def test_a_machine_says_what_it_is() -> None:
+    machine = Machine.from_toml(PAIR)
+    assert machine.name == "pair"
+    assert machine.source == "an example, no real machine"
+    assert machine.assumptions == []
+    assert machine.gpu_count == 2
+    assert repr(machine) == '<Machine "pair": 2 GPUs, 3 devices, 3 bundles of links>'
+
+
+def test_a_machine_survives_its_own_text() -> None:
+    machine = Machine.from_toml(PAIR)
+    assert Machine.from_toml(machine.to_toml()) == machine
+    assert Machine.from_toml(PAIR.replace("pair", "other")) != machine
+    assert machine != PAIR
+
+
+@pytest.fixture
+def error() -> InputError:
+    with pytest.raises(InputError) as caught:
+        Machine.from_toml(PAIR.replace("nvlink2", "nvlonk"), "pair.toml")
+    return caught.value
+
+
+def test_an_input_error_carries_the_place_and_the_value(error: InputError) -> None:
+    assert (error.file, error.line, error.column) == ("pair.toml", 15, 8)
+    assert "nvlonk" in error.value
+    assert error.problem.startswith("unknown variant")
+    assert str(error).startswith("pair.toml:15:8: unknown variant")
+    assert str(error).endswith(error.remedy)
+
+
+def test_an_input_error_is_caught_by_its_families(error: InputError) -> None:
+    assert isinstance(error, LinkwrightError)
+    assert isinstance(error, ValueError)
+    assert not isinstance(error, MachineError)
+
+
+def test_an_input_error_survives_pickling(error: InputError) -> None:
+    # A sweep's worker processes hand their errors back pickled.
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert again.remedy == error.remedy
+
+
+def test_text_without_a_name_is_called_text() -> None:
+    with pytest.raises(InputError, match=r"^<text>:1:8: "):
+        Machine.from_toml("name = 3")
