@@ -16,7 +16,7 @@ from typing import Any, Literal
 import altair as alt
 import vl_convert
 
-from linkwright import SimulationResult
+from linkwright import SimulationResult, workload_names
 from linkwright.files import replace_file
 from linkwright.summary import job_rows
 
@@ -45,7 +45,7 @@ POLICY_COLOURS = {
 }
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
-type Model = Literal["effective", "sound"]
+Model = Literal["effective", "sound"]
 
 
 @dataclass(frozen=True)
@@ -105,19 +105,21 @@ def _boxes_by_workload(
         if row["gpu_count"] > 1 and row[column] is not None
     ]
     policies = [result.policy for result in results]
-    workloads = list(dict.fromkeys(row["workload"] for row in rows))
+    present = {row["workload"] for row in rows}
+    workloads = [workload for workload in workload_names() if workload in present]
     step = max(14, 60 // max(1, len(policies)))
-    return (
+    chart: alt.Chart = (
         _chart(rows, title, f"Box: quartiles; whiskers: least and most; {len(rows)} job runs.")
         .mark_boxplot(extent="min-max", size=step - 5, median={"color": "white", "thickness": 2})
         .encode(
-            x=alt.X("workload:N", sort=sorted(workloads), title=None, axis=alt.Axis(labelAngle=0)),
+            x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=0)),
             xOffset=alt.XOffset("policy:N", sort=policies),
             y=alt.Y(f"{column}:Q", title=axis),
             color=_policy_colour(policies),
         )
         .properties(width=alt.Step(step, **{"for": "position"}), height=260)
     )
+    return chart
 
 
 def allocation_quality(result: SimulationResult, *, title: str | None = None) -> alt.Chart:
@@ -135,7 +137,7 @@ def allocation_quality(result: SimulationResult, *, title: str | None = None) ->
         if row["gpu_count"] > 1 and row["ideal_aggregated_bandwidth"] > 0
     ]
     default = f"How much of the best possible bandwidth jobs got under `{result.policy}`"
-    return (
+    chart: alt.Chart = (
         _chart(rows, title or default, "Box: quartiles; whiskers: least and most.")
         .mark_boxplot(extent="min-max", size=22, color=BLUE, median={"color": "white"})
         .encode(
@@ -149,11 +151,12 @@ def allocation_quality(result: SimulationResult, *, title: str | None = None) ->
         )
         .properties(width=460, height=alt.Step(36))
     )
+    return chart
 
 
 def predicted_against_model(
     points: Sequence[ModelPoint], *, title: str | None = None
-) -> alt.LayerChart:
+) -> alt.TopLevelMixin:
     """Scatter of the published regression against the sound model (after Fig. 12), in GB/s."""
     rows = [asdict(point) for point in points]
     for row in rows:
@@ -200,7 +203,7 @@ def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) 
     machines = list(dict.fromkeys(point.machine for point in points))
     colours = [BLUE, ORANGE, SKY_BLUE, *SPARE_COLOURS]
     default = "Time to decide where a job goes, on an idle machine"
-    return (
+    chart: alt.Chart = (
         _chart(rows, title or default, "Logarithmic scale; the least of several runs.")
         .mark_line(point={"filled": True, "size": 45})
         .encode(
@@ -221,6 +224,7 @@ def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) 
         )
         .properties(width=460, height=260)
     )
+    return chart
 
 
 def occupancy(
@@ -251,7 +255,7 @@ def occupancy(
     busy = sum(row["finish"] - row["start"] for row in rows)
     whole = result.makespan / 3600 * len(names)
     share = f"{busy / whole:.0%} of the GPUs' time was given out." if whole else ""
-    return (
+    chart: alt.Chart = (
         _chart(rows, title or default, share)
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
@@ -268,6 +272,7 @@ def occupancy(
         )
         .properties(width=620, height=alt.Step(16))
     )
+    return chart
 
 
 def _gpu_name(gpu: int, names: Sequence[str]) -> str:
