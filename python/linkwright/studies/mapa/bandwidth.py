@@ -28,8 +28,9 @@ NOTES = {
         "jobs lie below it."
     ),
     "torus2d-16": (
-        "Preserve has the highest quartiles or shares them, by less than the paper says. With a queue that never "
-        "empties, even preserve must take what is left for some jobs, which sets its minimum."
+        "Preserve has the highest quartiles or shares them, by less than the paper says. With a "
+        "queue that never empties, even preserve must take what is left for some jobs, which "
+        "sets its minimum."
     ),
     "cubemesh-16": (
         "Preserve has the highest quartiles or shares them, by less than the paper says, and for "
