@@ -74,7 +74,7 @@ def test_the_mixes_of_links_are_counted() -> None:
 
 
 def test_table_3_stands_beside_its_reproduction(study: mapa.MapaStudy) -> None:
-    rows = [row for row in table(study, "Table 3: speed-up").rows]
+    rows = table(study, "Table 3: speed-up").rows
     published_rows = {row[0]: list(row[2:]) for row in rows if row[1] == "published"}
     assert published_rows == {
         policy: published()["speedup"][policy]
