@@ -190,7 +190,7 @@ def predicted_against_model(
             tooltip=["gpus:Q", "double:Q", "single:Q", "pcie:Q", "published:Q", "sound:Q"],
         )
     )
-    default = "Two models of effective bandwidth, on the links of every ring"
+    default = "Two models of effective bandwidth, by mix of links"
     lines = diagonal.encode(x="at:Q", y="at:Q")
     layers = alt.layer(lines, dots).properties(width=380, height=300)
     return layers.properties(

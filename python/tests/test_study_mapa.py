@@ -9,11 +9,16 @@ import pytest
 
 from linkwright import Allocator, Machine, published_effective_bandwidth
 from linkwright.studies import mapa
-from linkwright.studies.mapa.mix import fragmentation_jobs
+from linkwright.studies.mapa.bandwidth import effective_bandwidth
+from linkwright.studies.mapa.fragmentation import fragmentation
+from linkwright.studies.mapa.mix import fragmentation_jobs, play
 from linkwright.studies.mapa.published import published
-from linkwright.studies.mapa.regression import ring_points
+from linkwright.studies.mapa.regression import regression, ring_points
+from linkwright.studies.mapa.speedup import speedup
 from linkwright.studies.mapa.statements import STATEMENTS
-from linkwright.studies.tables import StudyTable
+from linkwright.studies.tables import StudyTable, section_markdown
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +164,17 @@ def test_markdown_tables_have_as_many_cells_as_heads(study: mapa.MapaStudy) -> N
         if block.startswith("|"):
             lines = [line.replace("\\|", "") for line in block.splitlines()]
             assert len({line.count("|") for line in lines}) == 1, block
+
+
+def test_the_documentation_shows_what_the_study_gives() -> None:
+    page = (ROOT / "docs" / "studies" / "mapa.md").read_text(encoding="utf-8")
+    runs = play("dgx1-v100", range(mapa.SEEDS))
+    sections = [
+        fragmentation(range(mapa.SEEDS)),
+        regression(),
+        speedup(runs),
+        effective_bandwidth(runs),
+    ]
+    # The machines of 16 GPUs are left to the full run: they take most of its time.
+    for section in sections:
+        assert section_markdown(section, "figures") in page, section.title
