@@ -10,7 +10,7 @@ from functools import cache
 import altair as alt
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import linkwright
 from linkwright.plot import chart_specification
@@ -51,6 +51,13 @@ def _as_script(chart: alt.TopLevelMixin) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
 
+def _with_code(text: str) -> Markup:
+    """The text escaped, with what stands between backquotes as code."""
+    parts = str(escape(text)).split("`")
+    marked = [f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)]
+    return Markup("".join(marked))
+
+
 def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
     """One of the package's templates with these values; all text is escaped."""
     environment = Environment(
@@ -60,5 +67,6 @@ def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _with_code
     page = environment.get_template(template)
     return page.render(charts=charts, version=linkwright.__version__, **values).encode()

@@ -178,7 +178,7 @@ def predicted_against_model(
                 scale=alt.Scale(range=[SKY_BLUE, ORANGE, BLUE, *SPARE_COLOURS]),
             ),
             shape=alt.Shape("gpus:O", title="GPUs", scale=alt.Scale(range=list(SHAPES))),
-            tooltip=["gpus", "double", "single", "pcie", "published", "sound"],
+            tooltip=["gpus:Q", "double:Q", "single:Q", "pcie:Q", "published:Q", "sound:Q"],
         )
     )
     default = "Two models of effective bandwidth, on the links of every ring"
@@ -220,7 +220,7 @@ def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) 
                 scale=alt.Scale(domain=machines, range=colours[: len(machines)]),
             ),
             shape=alt.Shape("machine:N", title="machine", sort=machines),
-            tooltip=["machine", "gpus", "milliseconds"],
+            tooltip=["machine:N", "gpus:Q", "milliseconds:Q"],
         )
         .properties(width=460, height=260)
     )
@@ -268,7 +268,7 @@ def occupancy(
                 # From light to dark in one hue: an order, also in print without colour.
                 scale=alt.Scale(scheme="blues"),
             ),
-            tooltip=["job", "workload", "gpus", "start", "finish"],
+            tooltip=["job:N", "workload:N", "gpus:Q", "start:Q", "finish:Q"],
         )
         .properties(width=620, height=alt.Step(16))
     )

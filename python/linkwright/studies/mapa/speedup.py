@@ -1,0 +1,128 @@
+"""Table 3: speed-up of run times and throughput over the baseline, on a DGX-1V."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from statistics import median
+
+from linkwright.plot import run_time_by_workload
+from linkwright.studies.mapa.mix import MODELS, POLICIES, Model, Run, under_model
+from linkwright.studies.mapa.published import published
+from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.summary import Quartiles, Speedup, speedups, summarise
+
+__all__ = ["speedup", "speedup_table"]
+
+HEADS = ("least", "25 %", "50 %", "75 %", "most", "throughput")
+
+
+def speedup(runs: Sequence[Run]) -> Section:
+    """The section on Table 3; the first seed's runs stand for the paper's."""
+    first = [run for run in runs if run.seed == runs[0].seed]
+    drawn = [run.result for run in under_model(first, "sound")]
+    seeds = len({run.seed for run in runs})
+    return Section(
+        title="Table 3: speed-up over the baseline",
+        text=[
+            "300 jobs, uniform over nine workloads and one to five GPUs, all waiting from the "
+            "start, first in, first out, on `dgx1-v100`. Ratios of the quartiles of run times, "
+            "baseline by policy, over the bandwidth-sensitive jobs of two or more GPUs; "
+            "throughput over all jobs. The paper's list of jobs is unpublished: seed "
+            f"{runs[0].seed} stands for it, and {seeds} seeds say how much is chance.",
+            "Preserve is played twice: ranked by the published regression, as in the paper, and "
+            "by the sound model. The other policies do not look at effective bandwidth. Run "
+            "times follow the sound model in every case, so that all are compared in one world.",
+        ],
+        tables=[
+            speedup_table(runs),
+            _spread_table(runs),
+            _seconds_table(first),
+        ],
+        figures={"run-time-dgx1-v100": run_time_by_workload(drawn)},
+    )
+
+
+def speedup_table(runs: Sequence[Run]) -> StudyTable:
+    """Table 3, published beside reproduced by the first seed."""
+    entry = published()["speedup"]
+    reproduced = _by_choice([run for run in runs if run.seed == runs[0].seed])
+    rows: list[tuple[Cell, ...]] = []
+    for policy in POLICIES:
+        rows.append((policy, "published", *entry[policy]))
+        for model in MODELS if policy == "preserve" else MODELS[:1]:
+            how = f"reproduced, {model} model" if policy == "preserve" else "reproduced"
+            rows.append((policy, how, *astuple(reproduced[policy, model])[1:]))
+    return StudyTable(
+        title="Table 3: speed-up over the baseline",
+        columns=("policy", "", *HEADS),
+        rows=tuple(rows),
+        formats=("", "", *(".3f",) * 5, ".2f"),
+        note=(
+            "The order of the policies and the gain at the tail come out; the median does not. "
+            "The paper's medians (1.385 and 1.519) exceed what its own Section 4.1 says of the "
+            "quartile above, and the two do not agree with each other: 540 s by 498 s is 1.084 "
+            "where the table has 1.124, and 540 s by 505 s is 1.069 where it has 1.014. The "
+            "model's fastest jobs are two- to three-GPU jobs on the best links, which every "
+            "policy gives to somebody, hence 1.000 there."
+        ),
+    )
+
+
+def _by_choice(runs: Sequence[Run]) -> dict[tuple[str, Model], Speedup]:
+    """Speed-ups of one seed's runs by policy and by the model that preserve ranks by."""
+    found: dict[tuple[str, Model], Speedup] = {}
+    for model in MODELS:
+        summaries = [summarise(run.result) for run in under_model(runs, model)]
+        for gained in speedups(summaries):
+            found[gained.policy, model] = gained
+    return found
+
+
+def _spread_table(runs: Sequence[Run]) -> StudyTable:
+    seeds = list(dict.fromkeys(run.seed for run in runs))
+    by_seed = [_by_choice([run for run in runs if run.seed == seed]) for seed in seeds]
+    choices: list[tuple[str, Model]] = [(policy, "published") for policy in POLICIES[1:]]
+    choices.append(("preserve", "sound"))
+    rows: list[tuple[Cell, ...]] = []
+    for choice in choices:
+        policy, model = choice
+        name = f"{policy}, {model} model" if policy == "preserve" else policy
+        columns = zip(*(astuple(each[choice])[1:] for each in by_seed), strict=True)
+        spreads = [
+            f"{median(values):.3f} ({min(values):.3f} to {max(values):.3f})" for values in columns
+        ]
+        rows.append((name, *spreads))
+    return StudyTable(
+        title=f"The same over {len(seeds)} seeds: median (range)",
+        columns=("policy", *HEADS),
+        rows=tuple(rows),
+    )
+
+
+def _seconds_table(runs: Sequence[Run]) -> StudyTable:
+    entry = published()["execution_time"]
+    upper: dict[tuple[str, str], float] = {}
+    for run in under_model(runs, "published"):
+        for name in ("vgg-16", "alexnet"):
+            times = [row["run_time"] for row in run.sensitive() if row["workload"] == name]
+            upper[name, run.policy] = Quartiles.of(times).upper
+        everything = [row["run_time"] for row in run.sensitive()]
+        upper["all sensitive", run.policy] = Quartiles.of(everything).upper
+    names = {"vgg-16": "vgg_16", "alexnet": "alexnet", "all sensitive": "sensitive"}
+    rows: list[tuple[Cell, ...]] = []
+    for (name, policy), value in upper.items():
+        said = entry.get(f"{names[name]}_upper_quartile_{policy.replace('-', '_')}")
+        if said is not None:
+            rows.append((name, policy, said, value))
+    rows.sort(key=lambda row: list(names).index(str(row[0])))
+    return StudyTable(
+        title="Section 4.1: upper quartile of run time",
+        columns=("jobs", "policy", "published (s)", "reproduced (s)"),
+        rows=tuple(rows),
+        formats=("", "", ".0f", ".0f"),
+        note=(
+            "Seconds are no independent check: the workloads' batch sizes are calibrated to the "
+            "paper's times on good links. What the model predicts is how much worse links cost."
+        ),
+    )
