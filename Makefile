@@ -1,7 +1,7 @@
 # On a fresh machine with git, make, Python 3.11 and cargo, `make demo` and `make test` work:
 # each target does its own set-up, remembered by stamp files in .venv.
 
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -11,7 +11,6 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -name 
 # The binding asks this interpreter for its version; maturin is found beside it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-export PYTHONHASHSEED := 0
 # The theme's announcement on standard error is no finding of ours.
 export NO_MKDOCS_2_WARNING := 1
 
@@ -64,7 +63,6 @@ lock: $(INSTALLED)
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
 		--output-file requirements.lock
-	cargo update --workspace
 
 clean:
 	rm -rf $(VENV) target site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

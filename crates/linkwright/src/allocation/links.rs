@@ -89,6 +89,13 @@ impl PairTable {
         self.weights[a * self.count + b]
     }
 
+    /// Weights of one GPU's pairs, by the other GPU.
+    #[must_use]
+    #[inline]
+    pub fn weights_of(&self, gpu: usize) -> &[u64] {
+        &self.weights[gpu * self.count..(gpu + 1) * self.count]
+    }
+
     /// Class of a pair.
     #[must_use]
     #[inline]

@@ -6,7 +6,7 @@
 //! ([`MAX_SETS`]); beyond that, sets grown from every GPU and improved by exchanges.
 
 use super::gpu_set::GpuSet;
-use super::matching::search::{Aggregated, BUDGET, MatchScore, Published, best_placement};
+use super::matching::search::{Aggregated, Ahead, BUDGET, MatchScore, Published, best_placement};
 use super::pattern::{Pattern, Shape};
 use super::prepared::{BandwidthModel, Match, PreparedMachine, Tables};
 
@@ -258,7 +258,7 @@ fn best_over_sets<S: MatchScore>(
     let edges = pattern.edges().len();
     let bound = |set: &GpuSet| {
         let score = score(*set);
-        score.bound(score.start(), edges)
+        score.bound(score.start(), &Ahead::everything(edges, *set))
     };
     let mut order: Vec<(usize, f64)> = sets.iter().map(bound).enumerate().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -3,3 +3,5 @@
 mod brute_force;
 mod layers;
 mod policy_contract;
+mod real_machine;
+mod server;

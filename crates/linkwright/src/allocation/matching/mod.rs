@@ -1,5 +1,6 @@
 //! Finding matches of a pattern in the machine: tables for rings, pruned search for the rest.
 
+mod paths;
 pub mod ring;
 pub mod ring_links;
 pub mod search;

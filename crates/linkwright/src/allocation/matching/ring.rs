@@ -5,13 +5,14 @@
 //! once. Preparing a 16-GPU machine costs some 3 million additions; a decision is then a
 //! scan over a table.
 
+use super::paths::{bits, path_starts};
 use crate::allocation::links::PairTable;
 
 /// Heaviest rings of all subsets.
 #[derive(Debug, Clone)]
 pub struct RingTable {
-    count: usize,
-    /// Heaviest path per subset and last GPU; the first GPU is the subset's lowest.
+    starts: Vec<u32>,
+    /// Heaviest path per subset and last GPU.
     paths: Vec<u64>,
     /// Heaviest ring per subset: zero below two GPUs, one edge for two.
     rings: Vec<u64>,
@@ -21,33 +22,26 @@ impl RingTable {
     /// Prepares the table.
     #[must_use]
     pub fn new(pairs: &PairTable) -> Self {
-        let count = pairs.count();
-        let mut paths = vec![0; count << count];
-        let mut rings = vec![0; 1 << count];
+        let starts = path_starts(pairs.count());
+        let mut paths = vec![0; starts[starts.len() - 1] as usize];
+        let mut rings = vec![0; starts.len() - 1];
         for subset in 1..rings.len() {
             let first = subset.trailing_zeros() as usize;
             let later = subset & (subset - 1);
-            let mut best_ring = 0;
-            let mut ends = later;
-            while ends != 0 {
-                let last = ends.trailing_zeros() as usize;
-                ends &= ends - 1;
+            let closes = later & later.wrapping_sub(1) != 0;
+            for (at, last) in bits(later).enumerate() {
                 let before = subset & !(1 << last);
-                let mut others = later & !(1 << last);
-                let mut best = if others == 0 { pairs.weight(first, last) } else { 0 };
-                while others != 0 {
-                    let previous = others.trailing_zeros() as usize;
-                    others &= others - 1;
-                    best =
-                        best.max(paths[before * count + previous] + pairs.weight(previous, last));
-                }
-                paths[subset * count + last] = best;
-                let closing = if later & (later - 1) == 0 { 0 } else { pairs.weight(last, first) };
-                best_ring = best_ring.max(best + closing);
+                let known = &paths[starts[before] as usize..starts[before + 1] as usize];
+                let to_last = pairs.weights_of(last);
+                let others = bits(later & !(1 << last)).zip(known);
+                let longer = others.map(|(previous, path)| path + to_last[previous]).max();
+                let path = longer.unwrap_or(to_last[first]);
+                paths[starts[subset] as usize + at] = path;
+                let closing = if closes { to_last[first] } else { 0 };
+                rings[subset] = rings[subset].max(path + closing);
             }
-            rings[subset] = best_ring;
         }
-        Self { count, paths, rings }
+        Self { starts, paths, rings }
     }
 
     /// Weight of the heaviest ring through exactly this subset.
@@ -61,24 +55,21 @@ impl RingTable {
     #[must_use]
     pub fn ring(&self, subset: u16, pairs: &PairTable) -> Vec<usize> {
         let mut rest = usize::from(subset);
-        if rest.count_ones() < 2 {
-            return (0..self.count).filter(|gpu| rest >> gpu & 1 == 1).collect();
-        }
-        let first = rest.trailing_zeros() as usize;
-        let closing = if rest.count_ones() == 2 { 0 } else { 1 };
-        let members = |set: usize| (first + 1..self.count).filter(move |gpu| set >> gpu & 1 == 1);
+        let Some(first) = bits(rest).next() else { return Vec::new() };
+        let closes = rest.count_ones() > 2;
         let mut ring = Vec::with_capacity(rest.count_ones() as usize);
         // The last GPU is the one whose path and closing edge make the ring; each GPU before
         // it is the one whose path and next edge make the path that is left.
         let mut left = self.rings[rest];
         let mut next = first;
         while rest.count_ones() > 1 {
-            let edge = |gpu: usize| match ring.is_empty() {
-                true => pairs.weight(gpu, next) * closing,
+            let known = &self.paths[self.starts[rest] as usize..];
+            let edge = |gpu: usize| match ring.is_empty() && !closes {
+                true => 0,
                 false => pairs.weight(gpu, next),
             };
-            let fits = |gpu: &usize| self.paths[rest * self.count + gpu] + edge(*gpu) == left;
-            let Some(gpu) = members(rest).find(fits) else { break };
+            let mut ends = bits(rest & (rest - 1)).zip(known);
+            let Some((gpu, _)) = ends.find(|(gpu, path)| *path + edge(*gpu) == left) else { break };
             left -= edge(gpu);
             ring.push(gpu);
             rest &= !(1 << gpu);

@@ -5,6 +5,7 @@
 //! kept as 256 bits; the best of a subset is the best over all counts that a ring of it can
 //! have.
 
+use super::paths::{bits, path_starts};
 use crate::allocation::bandwidth::published;
 use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
 
@@ -15,7 +16,7 @@ type Counts = [u64; 4];
 /// Best published effective bandwidth over the rings of all subsets.
 #[derive(Debug, Clone)]
 pub struct RingLinksTable {
-    count: usize,
+    starts: Vec<u32>,
     paths: Vec<Counts>,
     best: Vec<f64>,
     /// Aggregated bandwidth of the ring that [`Self::ring`] gives.
@@ -26,32 +27,33 @@ impl RingLinksTable {
     /// Prepares the table.
     #[must_use]
     pub fn new(pairs: &PairTable) -> Self {
-        let count = pairs.count();
+        let starts = path_starts(pairs.count());
+        let subsets = 1_usize << pairs.count();
         let mut table = Self {
-            count,
-            paths: vec![[0; 4]; count << count],
-            best: vec![published::effective_bandwidth(LinkCounts::default()); 1 << count],
-            aggregated: vec![0; 1 << count],
+            paths: vec![[0; 4]; starts[subsets] as usize],
+            starts,
+            best: vec![published::effective_bandwidth(LinkCounts::default()); subsets],
+            aggregated: vec![0; subsets],
         };
         let predicted = tabulate_predictions();
         let uniform = class_weights(pairs);
-        for subset in 1..1_usize << count {
+        for subset in 1..subsets {
             let first = subset.trailing_zeros() as usize;
             let later = subset & (subset - 1);
             // What paths reach, by the class of the edge that closes them to a ring.
             let mut open = [[0; 4]; 3];
-            for last in bits(later) {
+            for (at, last) in bits(later).enumerate() {
                 let before = subset & !(1 << last);
                 let others = later & !(1 << last);
                 let mut reachable = [0; 4];
                 if others == 0 {
                     reachable = shifted([1, 0, 0, 0], pairs.class(first, last));
                 }
-                for previous in bits(others) {
-                    let path = table.paths[before * count + previous];
-                    merge(&mut reachable, shifted(path, pairs.class(previous, last)));
+                for (previous, path) in bits(others).zip(table.paths_of(before)) {
+                    merge(&mut reachable, shifted(*path, pairs.class(previous, last)));
                 }
-                table.paths[subset * count + last] = reachable;
+                let start = table.starts[subset] as usize;
+                table.paths[start + at] = reachable;
                 merge(&mut open[pairs.class(last, first) as usize], reachable);
             }
             if later != 0 {
@@ -77,6 +79,11 @@ impl RingLinksTable {
         table
     }
 
+    /// What the paths of a subset reach, by their last GPU.
+    fn paths_of(&self, subset: usize) -> &[Counts] {
+        &self.paths[self.starts[subset] as usize..self.starts[subset + 1] as usize]
+    }
+
     /// The best prediction over the subset's rings, GB/s.
     #[must_use]
     #[inline]
@@ -96,14 +103,14 @@ impl RingLinksTable {
     #[must_use]
     pub fn ring(&self, subset: u16, pairs: &PairTable) -> Vec<usize> {
         let mut rest = usize::from(subset);
-        let first = rest.trailing_zeros() as usize;
+        let Some(first) = bits(rest).next() else { return Vec::new() };
         let best = self.best[rest];
         let chosen = self
             .rings(rest, pairs)
             .filter(|(_, links)| published::effective_bandwidth(*links) == best)
-            .max_by_key(|(last, links)| (*links, self.count - last));
+            .max_by_key(|(last, links)| (*links, usize::MAX - last));
         let Some((mut last, mut links)) = chosen else {
-            return (0..self.count).filter(|gpu| rest >> gpu & 1 == 1).collect();
+            return vec![first];
         };
         if rest.count_ones() > 2 {
             links = minus(links, pairs.class(last, first)).unwrap_or_default();
@@ -111,10 +118,10 @@ impl RingLinksTable {
         let mut ring = vec![last];
         rest &= !(1 << last);
         while rest.count_ones() > 1 {
-            let step = bits(rest & (rest - 1)).find_map(|previous| {
+            let mut paths = bits(rest & (rest - 1)).zip(self.paths_of(rest));
+            let step = paths.find_map(|(previous, reachable)| {
                 let before = minus(links, pairs.class(previous, last))?;
-                let reachable = self.paths[rest * self.count + previous];
-                contains(reachable, before).then_some((previous, before))
+                contains(*reachable, before).then_some((previous, before))
             });
             let Some((previous, before)) = step else { break };
             ring.push(previous);
@@ -135,9 +142,8 @@ impl RingLinksTable {
         let first = subset.trailing_zeros() as usize;
         let later = subset & subset.wrapping_sub(1);
         let edges = subset.count_ones() as usize - 1;
-        bits(later).flat_map(move |last| {
-            let path = self.paths[subset * self.count + last];
-            members(path).map(move |(double, single)| {
+        bits(later).zip(self.paths_of(subset)).flat_map(move |(last, path)| {
+            members(*path).map(move |(double, single)| {
                 let links = LinkCounts { double, single, pcie: edges - double - single };
                 let closing = if edges > 1 { Some(pairs.class(last, first)) } else { None };
                 (last, closing.map_or(links, |class| links.plus(class)))
@@ -179,16 +185,6 @@ fn tabulate_predictions() -> Vec<f64> {
             published::effective_bandwidth(LinkCounts { double, single, pcie })
         })
         .collect()
-}
-
-fn bits(mut set: usize) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (set != 0).then(|| {
-            let bit = set.trailing_zeros() as usize;
-            set &= set - 1;
-            bit
-        })
-    })
 }
 
 #[inline]

@@ -1,8 +1,9 @@
 //! The best match of any pattern on one set of GPUs, by pruned search.
 //!
 //! Pattern vertices are placed one by one, each next to as many placed neighbours as can be;
-//! a branch is cut where its score, with the best links of the set for all edges still to
-//! come, cannot beat the best match found. Exact, unless it runs out of its budget of
+//! a branch is cut where its score, with the best links that the edges still to come could
+//! get, cannot beat the best match found. Vertices that could change places without changing
+//! the pattern are placed in the order of their GPUs only. Exact, unless it runs out of its budget of
 //! placements: the cost grows, at worst, with the factorial of the pattern's size.
 
 use crate::allocation::bandwidth::published;
@@ -19,8 +20,31 @@ pub trait MatchScore {
     fn add(&self, sum: Self::Sum, a: usize, b: usize) -> Self::Sum;
     /// The score of a finished match.
     fn value(&self, sum: Self::Sum) -> f64;
-    /// The most that the score can become with `edges` more edges.
-    fn bound(&self, sum: Self::Sum, edges: usize) -> f64;
+    /// The most that the score can become with the edges that are still to come.
+    fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>) -> f64;
+}
+
+/// The edges that a partial placement still has to place.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead<'a> {
+    /// How many they are.
+    pub edges: usize,
+    /// How many of them join two vertices that are not placed.
+    pub inner: usize,
+    /// GPUs that have edges to vertices not placed, and how many; by their step.
+    pub open: &'a [(usize, usize)],
+    /// The GPU of each step so far.
+    pub placed: &'a [usize],
+    /// The GPUs that are left.
+    pub rest: GpuSet,
+}
+
+impl Ahead<'_> {
+    /// Before anything is placed.
+    #[must_use]
+    pub fn everything(edges: usize, gpus: GpuSet) -> Self {
+        Self { edges, inner: edges, open: &[], placed: &[], rest: gpus }
+    }
 }
 
 /// Aggregated bandwidth (Eq. 1) on one set of GPUs.
@@ -66,8 +90,19 @@ impl MatchScore for Aggregated<'_> {
         sum as f64
     }
 
-    fn bound(&self, sum: u64, edges: usize) -> f64 {
-        (sum + self.heaviest[edges]) as f64
+    fn bound(&self, sum: u64, ahead: &Ahead<'_>) -> f64 {
+        let from = |(step, edges): &(usize, usize)| {
+            let gpu = ahead.placed[*step];
+            let weights = ahead.rest.iter().map(|other| self.pairs.weight(gpu, other));
+            if *edges == 1 {
+                return weights.max().unwrap_or(0);
+            }
+            let mut weights: Vec<u64> = weights.collect();
+            weights.sort_unstable_by(|a, b| b.cmp(a));
+            weights.iter().take(*edges).sum()
+        };
+        let open: u64 = ahead.open.iter().map(from).sum();
+        (sum + open + self.heaviest[ahead.inner]) as f64
     }
 }
 
@@ -104,7 +139,8 @@ impl MatchScore for Published<'_> {
         published::effective_bandwidth(sum)
     }
 
-    fn bound(&self, sum: LinkCounts, edges: usize) -> f64 {
+    fn bound(&self, sum: LinkCounts, ahead: &Ahead<'_>) -> f64 {
+        let edges = ahead.edges;
         let mut most = f64::NEG_INFINITY;
         for double in 0..=edges.min(self.available.double - sum.double) {
             let rest = edges - double;
@@ -135,7 +171,7 @@ pub struct Placement {
 
 /// How many placements of a vertex one decision may try before it settles for the best
 /// match found: about a second.
-pub const BUDGET: u64 = 20_000_000;
+pub const BUDGET: u64 = 5_000_000;
 
 /// The best placement of the pattern on exactly these GPUs, or `None` where none scores
 /// above `floor`. Among equals the first found wins; the order of the search is fixed. It
@@ -159,13 +195,15 @@ pub fn best_placement<S: MatchScore>(
         steps: &order,
         placed: Vec::with_capacity(order.len()),
         best: Placement { gpus: Vec::new(), value: floor },
-        symmetric: pattern.shape() == Shape::AllToAll,
         ring: pattern.shape() == Shape::Ring,
         budget,
     };
-    search.descend(gpus, score.start(), pattern.edges().len());
+    let everything = Ahead::everything(pattern.edges().len(), gpus);
+    if score.bound(score.start(), &everything) > floor {
+        search.descend(gpus, score.start());
+    }
     let Search { best, .. } = search;
-    if best.gpus.is_empty() && pattern.size() > 0 {
+    if best.gpus.is_empty() {
         return None;
     }
     let mut of_vertex = vec![0; order.len()];
@@ -175,10 +213,19 @@ pub fn best_placement<S: MatchScore>(
     Some(Placement { gpus: of_vertex, value: best.value })
 }
 
-/// One vertex to place, and the earlier steps that it has edges to.
+/// One vertex to place, and what is known before any GPU is.
 struct Step {
     vertex: usize,
+    /// Earlier steps that it has edges to.
     neighbours: Vec<usize>,
+    /// The last earlier step whose vertex could change places with this one.
+    twin: Option<usize>,
+    /// After it: earlier steps, and itself, with edges still to come, and how many.
+    open: Vec<(usize, usize)>,
+    /// After it: edges between vertices that come later.
+    inner: usize,
+    /// After it: all edges still to come.
+    edges: usize,
 }
 
 /// Vertices in an order that closes edges early: each next has the most placed neighbours,
@@ -188,17 +235,40 @@ fn placement_order(pattern: &Pattern) -> Vec<Step> {
         let ends = pattern.edges().iter().filter(move |(a, b)| *a == v || *b == v);
         ends.map(move |(a, b)| a + b - v)
     };
-    let mut steps: Vec<Step> = Vec::with_capacity(pattern.size());
-    while steps.len() < pattern.size() {
-        let at = |v: usize| steps.iter().position(|step| step.vertex == v);
-        let placed = |v: usize| neighbours(v).filter_map(at).count();
-        let open = (0..pattern.size()).filter(|v| at(*v).is_none());
+    let mut order: Vec<usize> = Vec::with_capacity(pattern.size());
+    while order.len() < pattern.size() {
+        let placed = |v: usize| neighbours(v).filter(|n| order.contains(n)).count();
+        let open = (0..pattern.size()).filter(|v| !order.contains(v));
         let next = open.max_by_key(|v| (placed(*v), neighbours(*v).count(), usize::MAX - v));
         let Some(vertex) = next else { break };
-        let neighbours = neighbours(vertex).filter_map(at).collect();
-        steps.push(Step { vertex, neighbours });
+        order.push(vertex);
     }
-    steps
+    let others = |v: usize, without: usize| {
+        let mut others: Vec<usize> = neighbours(v).filter(|n| *n != without).collect();
+        others.sort_unstable();
+        others
+    };
+    let step = |at: usize| {
+        let vertex = order[at];
+        let (placed, later) = (&order[..=at], &order[at + 1..]);
+        let ahead = |v: &usize| neighbours(*v).filter(|n| later.contains(n)).count();
+        let open = placed.iter().map(ahead).enumerate().filter(|(_, edges)| *edges > 0);
+        let open: Vec<(usize, usize)> = open.collect();
+        let inner = later.iter().map(ahead).sum::<usize>() / 2;
+        Step {
+            vertex,
+            neighbours: (0..at)
+                .filter(|step| neighbours(vertex).any(|n| n == order[*step]))
+                .collect(),
+            twin: (0..at)
+                .rev()
+                .find(|step| others(vertex, order[*step]) == others(order[*step], vertex)),
+            edges: inner + open.iter().map(|(_, edges)| edges).sum::<usize>(),
+            open,
+            inner,
+        }
+    };
+    (0..order.len()).map(step).collect()
 }
 
 struct Search<'a, S: MatchScore> {
@@ -206,40 +276,39 @@ struct Search<'a, S: MatchScore> {
     steps: &'a [Step],
     placed: Vec<usize>,
     best: Placement,
-    symmetric: bool,
     ring: bool,
     budget: &'a mut u64,
 }
 
 impl<S: MatchScore> Search<'_, S> {
-    fn descend(&mut self, rest: GpuSet, sum: S::Sum, edges_left: usize) {
+    fn descend(&mut self, rest: GpuSet, sum: S::Sum) {
         let depth = self.placed.len();
-        let Some(step) = self.steps.get(depth) else {
+        let steps = self.steps;
+        let Some(step) = steps.get(depth) else {
             let value = self.score.value(sum);
             if value > self.best.value {
                 self.best = Placement { gpus: self.placed.clone(), value };
             }
             return;
         };
-        if self.score.bound(sum, edges_left) <= self.best.value {
-            return;
-        }
-        // Rotations of a ring and orders of an all-to-all are one match: fix their start.
-        let fixed = self.symmetric || (self.ring && depth == 0);
-        let candidates = rest.iter().take(if fixed { 1 } else { rest.len() });
-        for gpu in candidates {
+        // Rotations of a ring are one match: fix its start.
+        let candidates = if self.ring && depth == 0 { 1 } else { rest.len() };
+        let after = step.twin.map(|twin| self.placed[twin]);
+        for gpu in rest.iter().take(candidates).filter(|gpu| after.is_none_or(|twin| *gpu > twin)) {
             let Some(left) = self.budget.checked_sub(1) else { return };
             *self.budget = left;
             let mut next = sum;
             for neighbour in &step.neighbours {
                 next = self.score.add(next, self.placed[*neighbour], gpu);
             }
+            let rest = rest.without(GpuSet::EMPTY.with(gpu));
             self.placed.push(gpu);
-            self.descend(
-                rest.without(GpuSet::EMPTY.with(gpu)),
-                next,
-                edges_left - step.neighbours.len(),
-            );
+            let Step { open, inner, edges, .. } = step;
+            let placed = &self.placed;
+            let ahead = Ahead { edges: *edges, inner: *inner, open, placed, rest };
+            if self.score.bound(next, &ahead) > self.best.value {
+                self.descend(rest, next);
+            }
             self.placed.pop();
         }
     }

@@ -1,0 +1,106 @@
+//! How long decisions take: preparation, one decision, a whole mix, an import.
+//!
+//! `cargo bench --bench allocation`; docs/benchmarks.md quotes its figures.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use linkwright::allocation::{
+    BandwidthModel, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
+};
+use linkwright::simulation::{MixOptions, QueueDiscipline, generate, simulate};
+use linkwright::topology::presets::preset;
+use linkwright::topology::{BandwidthProfile, ImportOptions, import};
+
+fn prepared(name: &str, model: BandwidthModel) -> PreparedMachine {
+    PreparedMachine::new(&preset(name).unwrap(), BandwidthProfile::Mapa, model).unwrap()
+}
+
+/// The machine's one-time work.
+fn prepare(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("prepare");
+    for name in ["dgx1-v100", "dgx2", "torus2d-16", "cubemesh-16"] {
+        for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+            let id = BenchmarkId::new(name, format!("{model:?}").to_lowercase());
+            group.bench_function(id, |bencher| bencher.iter(|| prepared(name, model)));
+        }
+    }
+    group.finish();
+}
+
+/// One decision for a ring, on the idle machine, at every size.
+fn decide_rings(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decide-ring");
+    for name in ["dgx1-v100", "torus2d-16"] {
+        for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+            let machine = prepared(name, model);
+            let free = GpuSet::first(machine.gpu_count());
+            for policy in POLICIES {
+                let label = format!("{name}/{}/{}", policy.name(), format!("{model:?}").to_lowercase());
+                for size in 1..=machine.gpu_count() {
+                    let pattern = Pattern::new(Shape::Ring, size).unwrap();
+                    let request = Request { pattern: &pattern, sensitive: true };
+                    group.bench_function(BenchmarkId::new(&label, size), |bencher| {
+                        bencher.iter(|| policy.choose(&machine, black_box(&request), free));
+                    });
+                }
+            }
+        }
+    }
+    group.finish();
+}
+
+/// One decision for patterns that are searched, on the idle machine, by greedy.
+fn decide_others(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decide-searched");
+    let greedy = POLICIES.into_iter().find(|policy| policy.name() == "greedy").unwrap();
+    for name in ["dgx1-v100", "torus2d-16"] {
+        let machine = prepared(name, BandwidthModel::Sound);
+        let free = GpuSet::first(machine.gpu_count());
+        for shape in [Shape::Chain, Shape::Tree, Shape::Star, Shape::AllToAll, Shape::RingTree] {
+            for size in [4, 8] {
+                let pattern = Pattern::new(shape, size).unwrap();
+                let request = Request { pattern: &pattern, sensitive: true };
+                let id = BenchmarkId::new(format!("{name}/{}", shape.name()), size);
+                group.bench_function(id, |bencher| {
+                    bencher.iter(|| greedy.choose(&machine, black_box(&request), free));
+                });
+            }
+        }
+    }
+    group.finish();
+}
+
+/// The paper's mix of 300 jobs under all four policies, preparation included.
+fn mix(criterion: &mut Criterion) {
+    let jobs = generate(&MixOptions { seed: 7, ..MixOptions::default() }).unwrap();
+    criterion.bench_function("mix/300-jobs-4-policies", |bencher| {
+        bencher.iter(|| {
+            let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+            for policy in POLICIES {
+                let go_on = &mut |_| ControlFlow::Continue(());
+                let fifo = QueueDiscipline::Fifo;
+                black_box(simulate(&machine, &jobs, policy, fifo, GpuSet::EMPTY, go_on)).unwrap();
+            }
+        });
+    });
+}
+
+fn import_paste(criterion: &mut Criterion) {
+    let text = include_str!("../../../examples/topologies/dgx-a100-12-nics.nvidia-smi-topo-m.txt");
+    criterion.bench_function("import/dgx-a100-12-nics", |bencher| {
+        bencher.iter(|| import("dgx-a100.txt", text, None, &ImportOptions::default()).unwrap());
+    });
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(50))
+        .measurement_time(Duration::from_millis(300));
+    targets = prepare, decide_rings, decide_others, mix, import_paste
+}
+criterion_main!(benches);

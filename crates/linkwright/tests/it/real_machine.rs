@@ -1,0 +1,34 @@
+//! A real DGX-1V's `nvidia-smi topo -m` against the preset.
+
+use linkwright::topology::isomorphism::{LabelledGraph, renumbering};
+use linkwright::topology::presets::preset;
+use linkwright::topology::{ImportOptions, Machine, import};
+
+const DGX1V: &str = include_str!("../../../../examples/topologies/dgx1-v100.nvidia-smi-topo-m.txt");
+
+fn read(text: &str) -> Machine {
+    import("dgx1-v100.txt", text, None, &ImportOptions::default()).unwrap()
+}
+
+#[test]
+fn the_imported_dgx1v_is_the_preset_up_to_renumbering() {
+    let (imported, known) = (read(DGX1V), preset("dgx1-v100").unwrap());
+    let graphs = [&imported, &known].map(LabelledGraph::of_gpu_links);
+    let renumbering = renumbering(&graphs[0], &graphs[1]).expect("the same graph");
+    for a in 0..8 {
+        for b in 0..8 {
+            assert_eq!(graphs[0].label(a, b), graphs[1].label(renumbering[a], renumbering[b]));
+        }
+    }
+}
+
+#[test]
+fn one_link_less_is_another_graph() {
+    let changed = DGX1V
+        .replace("GPU0     X      NV1 ", "GPU0     X      NV2 ")
+        .replace("GPU1    NV1      X ", "GPU1    NV2      X ");
+    assert_ne!(changed, DGX1V);
+    let graphs = [read(&changed), preset("dgx1-v100").unwrap()];
+    let [a, b] = graphs.each_ref().map(LabelledGraph::of_gpu_links);
+    assert_eq!(renumbering(&a, &b), None);
+}

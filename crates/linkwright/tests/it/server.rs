@@ -1,0 +1,164 @@
+//! The multi-tenant server: what must hold for any mix, under any policy and discipline.
+
+use std::ops::ControlFlow;
+
+use linkwright::allocation::{BandwidthModel, GpuSet, POLICIES, PreparedMachine, Shape, policy};
+use linkwright::simulation::{
+    Job, JobRecord, MixOptions, QueueDiscipline, SimulationError, Workload, generate, simulate,
+};
+use linkwright::topology::BandwidthProfile;
+use linkwright::topology::presets::preset;
+use linkwright::units::{Bandwidth, Picoseconds};
+use proptest::prelude::*;
+
+fn prepared(name: &str, model: BandwidthModel) -> PreparedMachine {
+    PreparedMachine::new(&preset(name).unwrap(), BandwidthProfile::Mapa, model).unwrap()
+}
+
+fn play(
+    machine: &PreparedMachine,
+    jobs: &[Job],
+    policy_name: &str,
+    discipline: QueueDiscipline,
+) -> Vec<JobRecord> {
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let policy = policy(policy_name).unwrap();
+    simulate(machine, jobs, policy, discipline, GpuSet::EMPTY, go_on).unwrap()
+}
+
+fn job(name: &str, gpus: u32, iterations: u64) -> Job {
+    let mut job = Job::new(name, Workload::find("gmm").unwrap(), gpus);
+    job.iterations = iterations;
+    job
+}
+
+fn starts(records: &[JobRecord]) -> Vec<f64> {
+    records.iter().map(|record| record.start.as_seconds()).collect()
+}
+
+#[test]
+fn first_in_first_out_blocks_behind_a_job_that_does_not_fit() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let jobs = [job("a", 6, 100), job("b", 4, 100), job("c", 2, 10)];
+    let fifo = play(&machine, &jobs, "baseline", QueueDiscipline::Fifo);
+    assert_eq!(fifo[1].start, fifo[0].finish, "b waits for a");
+    assert_eq!(fifo[2].start, fifo[1].start, "c waits behind b, though it would fit at once");
+}
+
+#[test]
+fn backfilling_fills_the_gap_and_delays_nobody_ahead() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let jobs = [job("a", 6, 100), job("b", 4, 100), job("short", 2, 10), job("long", 2, 500)];
+    let records = play(&machine, &jobs, "baseline", QueueDiscipline::Backfill);
+    assert_eq!(starts(&records)[2], 0.0, "it ends before b can start");
+    assert_eq!(records[1].start, records[0].finish, "b starts as if nobody had passed it");
+    assert_eq!(records[3].start, records[2].finish, "four GPUs stay free beside b: room for two");
+    let tight = [job("a", 6, 100), job("b", 8, 100), job("long", 2, 500)];
+    let records = play(&machine, &tight, "baseline", QueueDiscipline::Backfill);
+    assert_eq!(records[1].start, records[0].finish);
+    assert_eq!(records[2].start, records[1].finish, "it would have delayed b");
+}
+
+#[test]
+fn a_job_that_can_never_start_is_refused_before_anything_runs() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let jobs = [job("a", 1, 1), job("huge", 8, 1)];
+    let unhealthy = GpuSet::EMPTY.with(3);
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let policy = policy("greedy").unwrap();
+    let error = simulate(&machine, &jobs, policy, QueueDiscipline::Fifo, unhealthy, go_on);
+    let message = error.unwrap_err().to_string();
+    assert!(message.contains("`huge`") && message.contains("only 7 are healthy"), "{message}");
+}
+
+#[test]
+fn the_hook_stops_a_run() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let jobs = generate(&MixOptions::default()).unwrap();
+    let mut calls = 0;
+    let stop = &mut |_| {
+        calls += 1;
+        if calls == 10 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let policy = policy("greedy").unwrap();
+    let stopped = simulate(&machine, &jobs, policy, QueueDiscipline::Fifo, GpuSet::EMPTY, stop);
+    assert!(matches!(stopped, Err(SimulationError::Interrupted { .. })));
+}
+
+#[test]
+fn a_better_allocation_runs_faster() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let vgg = Job::new("vgg", Workload::find("vgg-16").unwrap(), 2);
+    // GPUs 0 and 1 share one NVLink; 0 and 3 share two.
+    let baseline = play(&machine, std::slice::from_ref(&vgg), "baseline", QueueDiscipline::Fifo);
+    let preserve = play(&machine, &[vgg], "preserve", QueueDiscipline::Fifo);
+    assert_eq!(baseline[0].chosen.placement, [0, 1]);
+    assert_eq!(preserve[0].chosen.placement, [0, 3]);
+    assert!(preserve[0].finish < baseline[0].finish);
+}
+
+#[test]
+fn the_published_model_picks_but_does_not_set_the_run_time() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Published);
+    let jobs = generate(&MixOptions { seed: 3, max_gpus: 8, ..MixOptions::default() }).unwrap();
+    for record in play(&machine, &jobs, "preserve", QueueDiscipline::Fifo) {
+        let sound = machine.sound_bandwidth(record.chosen.gpus());
+        let bandwidth = Bandwidth((sound * 1e9).round() as u64);
+        let run_time = jobs[record.job].run_time(bandwidth).unwrap();
+        assert_eq!(record.start.checked_add(run_time), Some(record.finish));
+    }
+}
+
+fn any_mix() -> impl Strategy<Value = Vec<Job>> {
+    let job = (0..Workload::all().len(), 1_u32..9, 0..6_usize, 0_u64..2_000, any::<bool>());
+    proptest::collection::vec(job, 1..25).prop_map(|rows| {
+        let each = rows.into_iter().enumerate();
+        each.map(|(index, (workload, gpus, shape, arrival, sensitive))| {
+            let mut job = Job::new(format!("job-{index}"), &Workload::all()[workload], gpus);
+            // Large patterns that are searched take long in a test of many cases.
+            job.pattern = if gpus <= 5 { Shape::NAMED[shape] } else { Shape::Ring };
+            job.arrival = Picoseconds(arrival * Picoseconds::SECOND.0);
+            job.sensitive = sensitive;
+            job
+        })
+        .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_gpu_is_shared_and_no_job_is_lost(
+        jobs in any_mix(),
+        which in 0..POLICIES.len(),
+        backfill: bool,
+    ) {
+        let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+        let discipline =
+            if backfill { QueueDiscipline::Backfill } else { QueueDiscipline::Fifo };
+        let records = play(&machine, &jobs, POLICIES[which].name(), discipline);
+        prop_assert_eq!(records.len(), jobs.len());
+        for (index, record) in records.iter().enumerate() {
+            prop_assert_eq!(record.job, index);
+            prop_assert!(record.start >= jobs[index].arrival);
+            prop_assert!(record.finish > record.start);
+            prop_assert_eq!(record.chosen.gpus().len(), jobs[index].gpus as usize);
+            prop_assert!(
+                record.chosen.aggregated_bandwidth <= record.ideal_aggregated_bandwidth
+            );
+            for other in &records[..index] {
+                let overlap = record.start < other.finish && other.start < record.finish;
+                let shared = record.chosen.gpus().intersection(other.chosen.gpus());
+                prop_assert!(!overlap || shared.is_empty());
+            }
+        }
+        if !backfill {
+            let mut order: Vec<usize> = (0..jobs.len()).collect();
+            order.sort_by_key(|index| (jobs[*index].arrival, *index));
+            prop_assert!(order.is_sorted_by_key(|index| records[*index].start));
+        }
+        let again = play(&machine, &jobs, POLICIES[which].name(), discipline);
+        prop_assert_eq!(records, again, "the same inputs give the same result");
+    }
+}
