@@ -18,6 +18,7 @@ from linkwright import (
 )
 from linkwright.cli import output, server
 from linkwright.cli.options import (
+    MOST_GPUS,
     BandwidthModel,
     BandwidthProfile,
     Json,
@@ -32,7 +33,8 @@ from linkwright.cli.program import NotNowError
 def allocate(
     machine: MachineName,
     gpus: Annotated[
-        int, typer.Option("--gpus", "-k", min=1, help="How many GPUs the job asks for.")
+        int,
+        typer.Option("--gpus", "-k", min=1, max=MOST_GPUS, help="How many GPUs the job asks for."),
     ],
     pattern: Annotated[
         str,
@@ -57,7 +59,9 @@ def allocate(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say why, with the best candidates.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="How many candidates to explain.")] = 5,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many candidates to explain.")
+    ] = 5,
     busy: Annotated[
         str | None, typer.Option(metavar="IDS", help="GPUs that are taken, such as 0,3.")
     ] = None,

@@ -13,13 +13,24 @@ from linkwright.cli.options import Json, among
 
 app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
 
+LONGEST_INTERARRIVAL = 10_000_000
+
+
+def _seconds(value: float | None) -> float | None:
+    # Not a number is in no range, so that a range alone would let it through.
+    if value is not None and not 0 <= value <= LONGEST_INTERARRIVAL:
+        raise typer.BadParameter(f"{value:g} is not from 0 to {LONGEST_INTERARRIVAL:,} seconds.")
+    return value
+
 
 @app.command()
 def generate(
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same jobs.")] = 0,
-    count: Annotated[int, typer.Option(min=1, help="How many jobs.")] = 300,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**64 - 1, help="The same seed gives the same jobs.")
+    ] = 0,
+    count: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many jobs.")] = 300,
     max_gpus: Annotated[
-        int, typer.Option(min=1, help="GPUs of the largest; sizes are uniform from 1.")
+        int, typer.Option(min=1, max=128, help="GPUs of the largest; sizes are uniform from 1.")
     ] = 5,
     workload: Annotated[
         list[str] | None,
@@ -33,7 +44,9 @@ def generate(
     mean_interarrival: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="Mean time between arrivals; all at zero where absent."
+            metavar="SECONDS",
+            callback=_seconds,
+            help="Mean time between arrivals; all at zero where absent.",
         ),
     ] = None,
     to: Annotated[

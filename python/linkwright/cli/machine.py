@@ -83,7 +83,8 @@ def import_machine(
         str | None, typer.Option(metavar="KIND", help="The PCIe generation, such as pcie4.")
     ] = None,
     xgmi_links: Annotated[
-        int | None, typer.Option(min=1, help="How many xGMI links join a pair of AMD GPUs.")
+        int | None,
+        typer.Option(min=1, max=1000, help="How many xGMI links join a pair of AMD GPUs."),
     ] = None,
     to: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")

@@ -12,6 +12,7 @@ import typer
 from linkwright import policy_names, preset_names
 
 __all__ = [
+    "MOST_GPUS",
     "BandwidthModel",
     "BandwidthProfile",
     "Json",
@@ -22,6 +23,10 @@ __all__ = [
     "among",
     "gpu_ids",
 ]
+
+
+# Far more than any server has; what a machine lacks, it refuses by its own count.
+MOST_GPUS = 65_535
 
 
 def among(what: str, names: Sequence[str]) -> Callable[[object], object]:
@@ -51,7 +56,7 @@ def gpu_ids(text: str | None) -> list[int]:
     """
     ids = []
     for part in (text or "").split(","):
-        if part.strip().isdecimal():
+        if part.strip().isdecimal() and int(part) <= MOST_GPUS:
             ids.append(int(part))
         elif text:
             raise typer.BadParameter(f"`{part}` is no GPU id; write ids like 0,3.")

@@ -25,7 +25,8 @@ EXIT_CODES = {
     INTERRUPTED: "interrupted by Ctrl-C",
 }
 
-EPILOG = "Exit codes: " + "; ".join(f"{code} {what}" for code, what in EXIT_CODES.items()) + "."
+# The mark keeps each code on a line of its own.
+EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:<5}{what}" for code, what in EXIT_CODES.items())
 
 
 class NotNowError(LinkwrightError):

@@ -9,13 +9,13 @@ import typer
 
 from linkwright import Allocator, FileError, load_machine
 from linkwright.cli import output, server
-from linkwright.cli.options import Json, MachineName, StateFile
+from linkwright.cli.options import MOST_GPUS, Json, MachineName, StateFile
 
 app = typer.Typer(
     help="Show and change who holds which GPU (see allocate --state).", no_args_is_help=True
 )
 
-Gpus = Annotated[list[int], typer.Argument(metavar="GPU...", help="GPU ids.", min=0)]
+Gpus = Annotated[list[int], typer.Argument(metavar="GPU...", help="GPU ids.", min=0, max=MOST_GPUS)]
 
 
 @app.command()

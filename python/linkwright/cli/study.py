@@ -53,10 +53,16 @@ def mapa(
         ]
         made = output.table(table.title, table.columns, left=words)
         for row in table.rows:
-            made.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else cell for cell in row))
+            made.add_row(*(_cell(value) for value in row))
         console.print(made)
         if table.note:
             console.print(table.note, style="dim", markup=False)
         console.print()
     if to is not None:
         typer.echo(f"wrote {to}", err=True)
+
+
+def _cell(value: str | float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
