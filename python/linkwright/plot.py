@@ -32,6 +32,7 @@ __all__ = [
     "save_chart",
 ]
 
+INK = "#1C2430"
 GREY = "#8C8C8C"
 SKY_BLUE = "#56B4E9"
 ORANGE = "#E69F00"
@@ -84,7 +85,7 @@ def bandwidth_by_workload(
         "sound": "effective bandwidth, by the sound model (GB/s)",
     }[model]
     default = "Effective bandwidth of jobs of two or more GPUs, by workload and policy"
-    return _boxes_by_workload(results, f"{model}_bandwidth", axis, title or default)
+    return _boxes_by_workload(results, f"{model}_bandwidth", axis, title or default, from_zero=True)
 
 
 def run_time_by_workload(
@@ -92,11 +93,13 @@ def run_time_by_workload(
 ) -> alt.Chart:
     """Box plots of run time by workload and policy (Fig. 13), in seconds."""
     default = "Run time of jobs of two or more GPUs, by workload and policy"
-    return _boxes_by_workload(results, "run_time", "run time (s)", title or default)
+    return _boxes_by_workload(
+        results, "run_time", "run time (s)", title or default, from_zero=False
+    )
 
 
 def _boxes_by_workload(
-    results: Sequence[SimulationResult], column: str, axis: str, title: str
+    results: Sequence[SimulationResult], column: str, axis: str, title: str, *, from_zero: bool
 ) -> alt.Chart:
     rows = [
         {"workload": row["workload"], "policy": result.policy, column: _rounded(row[column])}
@@ -107,23 +110,24 @@ def _boxes_by_workload(
     policies = [result.policy for result in results]
     present = {row["workload"] for row in rows}
     workloads = [workload for workload in workload_names() if workload in present]
-    step = max(14, 60 // max(1, len(policies)))
     chart: alt.Chart = (
         _chart(rows, title, f"Box: quartiles; whiskers: least and most; {len(rows)} job runs.")
-        .mark_boxplot(extent="min-max", size=step - 5, median={"color": "white", "thickness": 2})
+        .mark_boxplot(extent="min-max", size=13, median={"color": INK, "thickness": 2})
         .encode(
             x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=0)),
-            xOffset=alt.XOffset("policy:N", sort=policies),
-            y=alt.Y(f"{column}:Q", title=axis),
+            xOffset=alt.XOffset("policy:N", sort=policies, scale=alt.Scale(paddingOuter=0.6)),
+            y=alt.Y(f"{column}:Q", title=axis, scale=alt.Scale(zero=from_zero)),
             color=_policy_colour(policies),
         )
-        .properties(width=alt.Step(step, **{"for": "position"}), height=260)
+        .properties(width=alt.Step(17, **{"for": "offset"}), height=260)
     )
     return chart
 
 
-def allocation_quality(result: SimulationResult, *, title: str | None = None) -> alt.Chart:
-    """Box plots of allocation quality by job size (Fig. 4).
+def allocation_quality(
+    results: Sequence[SimulationResult], *, title: str | None = None
+) -> alt.Chart:
+    """Box plots of allocation quality by job size and policy (Fig. 4).
 
     The quality is the bandwidth of the pairs that the job's pattern uses, as a share of the
     most that it could have had on the idle machine.
@@ -131,25 +135,30 @@ def allocation_quality(result: SimulationResult, *, title: str | None = None) ->
     rows = [
         {
             "gpus": row["gpu_count"],
+            "policy": result.policy,
             "quality": _rounded(row["aggregated_bandwidth"] / row["ideal_aggregated_bandwidth"]),
         }
+        for result in results
         for row in job_rows(result)
         if row["gpu_count"] > 1 and row["ideal_aggregated_bandwidth"] > 0
     ]
-    default = f"How much of the best possible bandwidth jobs got under `{result.policy}`"
+    policies = [result.policy for result in results]
+    default = "How much of the best possible bandwidth the jobs got, by size and policy"
     chart: alt.Chart = (
         _chart(rows, title or default, "Box: quartiles; whiskers: least and most.")
-        .mark_boxplot(extent="min-max", size=22, color=BLUE, median={"color": "white"})
+        .mark_boxplot(extent="min-max", size=12, median={"color": INK, "thickness": 2})
         .encode(
             y=alt.Y("gpus:O", title="GPUs of the job", sort="descending"),
+            yOffset=alt.YOffset("policy:N", sort=policies, scale=alt.Scale(paddingOuter=0.6)),
             x=alt.X(
                 "quality:Q",
                 title="aggregated bandwidth, share of the ideal",
                 axis=alt.Axis(format="%"),
                 scale=alt.Scale(domain=[0, 1]),
             ),
+            color=_policy_colour(policies),
         )
-        .properties(width=460, height=alt.Step(36))
+        .properties(width=520, height=alt.Step(16, **{"for": "offset"}))
     )
     return chart
 
@@ -211,6 +220,7 @@ def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) 
             y=alt.Y(
                 "milliseconds:Q",
                 title="time of one decision (ms)",
+                axis=alt.Axis(tickCount=4),
                 scale=alt.Scale(type="log"),
             ),
             color=alt.Color(
@@ -219,7 +229,12 @@ def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) 
                 sort=machines,
                 scale=alt.Scale(domain=machines, range=colours[: len(machines)]),
             ),
-            shape=alt.Shape("machine:N", title="machine", sort=machines),
+            shape=alt.Shape(
+                "machine:N",
+                title="machine",
+                sort=machines,
+                scale=alt.Scale(domain=machines, range=list(SHAPES[: len(machines)])),
+            ),
             tooltip=["machine:N", "gpus:Q", "milliseconds:Q"],
         )
         .properties(width=460, height=260)
@@ -265,6 +280,7 @@ def occupancy(
             color=alt.Color(
                 "gpus:O",
                 title="GPUs of the job",
+                legend=alt.Legend(orient="top"),
                 # From light to dark in one hue: an order, also in print without colour.
                 scale=alt.Scale(scheme="blues"),
             ),
@@ -295,7 +311,9 @@ def _policy_colour(policies: Sequence[str]) -> alt.Color:
     spare = iter(SPARE_COLOURS * len(policies))
     colours = [POLICY_COLOURS.get(policy) or next(spare) for policy in policies]
     scale = alt.Scale(domain=list(policies), range=colours)
-    return alt.Color("policy:N", title="policy", scale=scale, sort=list(policies))
+    return alt.Color(
+        "policy:N", title=None, scale=scale, sort=list(policies), legend=alt.Legend(orient="top")
+    )
 
 
 def _rounded(value: float) -> float:

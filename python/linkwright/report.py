@@ -99,8 +99,7 @@ def _charts(results: Sequence[SimulationResult], machine: Machine) -> dict[str, 
     if shared:
         charts["Effective bandwidth by workload and policy"] = bandwidth_by_workload(results)
         charts["Run time by workload and policy"] = run_time_by_workload(results)
-        for result in results:
-            charts[f"Allocation quality under {result.policy}"] = allocation_quality(result)
+        charts["Allocation quality by job size and policy"] = allocation_quality(results)
     for result in results:
         charts[f"Occupancy of the GPUs under {result.policy}"] = occupancy(
             result, machine.gpu_names
@@ -166,7 +165,7 @@ def _quartile_rows(summaries: Sequence[PolicySummary]) -> list[dict[str, object]
     return [
         {
             "policy": summary.policy,
-            "values": [f"{value:.2f}" for value in astuple(summary.effective_bandwidth)],
+            "cells": [f"{value:.2f}" for value in astuple(summary.effective_bandwidth)],
         }
         for summary in summaries
         if summary.effective_bandwidth is not None
@@ -181,8 +180,8 @@ def _one_gpu_rows(results: Sequence[SimulationResult]) -> list[dict[str, object]
             return []
         run_time = Quartiles.of(row["run_time"] for row in alone)
         wait = Quartiles.of(row["wait"] / 3600 for row in alone)
-        values = [len(alone), f"{run_time.median:.0f}", f"{wait.median:.2f}", f"{wait.maximum:.2f}"]
-        rows.append({"policy": result.policy, "values": values})
+        cells = [len(alone), f"{run_time.median:.0f}", f"{wait.median:.2f}", f"{wait.maximum:.2f}"]
+        rows.append({"policy": result.policy, "cells": cells})
     return rows
 
 

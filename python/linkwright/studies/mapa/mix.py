@@ -52,17 +52,29 @@ class Run:
         return [row for row in self.rows if row["sensitive"] and row["gpu_count"] >= smallest]
 
 
-def play(machine_name: str, seeds: Sequence[int], progress: Progress | None = None) -> list[Run]:
+def play(
+    machine_name: str,
+    seeds: Sequence[int],
+    progress: Progress | None = None,
+    *,
+    mean_interarrival: float | None = None,
+) -> list[Run]:
     """The paper's mix under every policy, by each seed, with preserve ranked by each model.
 
     The other policies never look at effective bandwidth, so that one run serves both models.
+
+    Args:
+        machine_name: The machine, a preset.
+        seeds: A mix per seed.
+        progress: Called after each seed.
+        mean_interarrival: Mean seconds between arrivals; all wait from the start where absent.
     """
     machine = Machine.preset(machine_name)
     choices: list[tuple[str, Model]] = [(policy, "published") for policy in POLICIES]
     choices.append(("preserve", "sound"))
     runs: list[Run] = []
     for seed in seeds:
-        jobs = generate_jobs(seed, JOBS, LARGEST)
+        jobs = generate_jobs(seed, JOBS, LARGEST, mean_interarrival=mean_interarrival)
         for policy, model in choices:
             result = simulate(machine, jobs, policy, bandwidth_model=model)
             runs.append(Run(machine_name, seed, policy, model, result, job_rows(result)))
