@@ -160,7 +160,8 @@ def run_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     path = Path(path)
-    text = read_text(path)
+    content = _read_bytes(path)
+    text = _decode(str(path), content)
     scenario = read_scenario(text, str(path))
     chosen = list(dict.fromkeys(policies or scenario.policies))
     for policy in chosen:
@@ -192,7 +193,7 @@ def run_scenario(
         report(len(jobs), len(jobs), 0.0)
     manifest: dict[str, object] = {
         "linkwright": __version__,
-        "scenario": {"file": path.name, "sha256": _sha256(text.encode())},
+        "scenario": {"file": path.name, "sha256": _sha256(content)},
         "machine": machine_facts,
         "jobs": job_facts,
         "unhealthy": scenario.unhealthy,

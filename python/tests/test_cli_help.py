@@ -86,7 +86,7 @@ def test_bad_usage_is_one_line_and_code_two(words: list[str]) -> None:
 
 
 def test_a_group_alone_shows_its_help() -> None:
-    for words in COMMANDS[:1] + [["machine"], ["jobs"], ["state"], ["study"]]:
+    for words in [[], ["machine"], ["jobs"], ["state"], ["study"]]:
         result = linkwright(*words)
         assert result.exit_code == 2
         assert "Usage:" in result.output
@@ -97,11 +97,10 @@ def test_completion_is_offered() -> None:
     assert result.exit_code in (0, 2), result.output
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
+def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     process = program("machine", "show", "torus2d-16", "--as", "toml")
     assert process.stdout is not None
     process.stdout.close()
-    assert process.wait(20) == 0
-    assert process.stderr is not None
-    assert process.stderr.read() == b""
-    process.stderr.close()
+    process.stdout = None
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (1, b"")

@@ -29,7 +29,7 @@ def test_workloads_and_arrivals_are_as_asked_for() -> None:
 
 
 def test_the_workloads_are_listed() -> None:
-    assert [row["name"] for row in parsed("jobs", "workloads")] == workload_names()
+    assert [row["workload"] for row in parsed("jobs", "workloads")] == workload_names()
     assert "vgg-16" in linkwright("jobs", "workloads").stdout
 
 

@@ -22,6 +22,7 @@ from linkwright import (
     write_jobs,
     write_run,
 )
+from linkwright.studies.tables import StudyTable
 
 FILES = ["jobs.parquet", "manifest.json", "report.html", "summary.json"]
 
@@ -65,8 +66,8 @@ def test_the_jobs_keep_their_units_and_know_their_policy(tmp_path: Path) -> None
     table = pq.read_table(tmp_path / "out" / "jobs.parquet")
     assert table.num_rows == 80
     assert set(table["policy"].to_pylist()) == {"baseline", "preserve"}
-    assert table.schema.field("wait").metadata[b"unit"] == b"s"
-    assert table.schema.field("sound_bandwidth").metadata[b"unit"] == b"GB/s"
+    for column, unit in (("wait", b"s"), ("sound_bandwidth", b"GB/s"), ("policy", b"")):
+        assert (table.schema.field(column).metadata or {})[b"unit"] == unit
 
 
 def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
@@ -150,11 +151,41 @@ def test_ctrl_c_ends_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> No
     assert time.monotonic() - asked < 3
     assert process.returncode == 130
     assert out == b""
-    assert err.decode().strip() == "error: interrupted; nothing was written"
+    assert err.decode().strip() == "error: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
-def test_the_study_is_printed_and_written(tmp_path: Path) -> None:
-    document = parsed("study", "mapa", "--quick", "--output", tmp_path / "out")
-    assert document
-    assert (tmp_path / "out" / "study.json").exists()
+class FakeStudy:
+    """A study of one table, which takes no time; the true one has tests of its own."""
+
+    tables = (
+        StudyTable("Table 9 [draft]", ("policy", "s"), (("greedy", 1.5), ("x", None)), "A note."),
+    )
+
+    def write(self, directory: Path) -> list[Path]:
+        """Makes the directory."""
+        directory.mkdir()
+        return [directory / "study.json"]
+
+    def to_json(self) -> dict[str, object]:
+        """Its tables."""
+        return {"tables": [table.to_json() for table in self.tables]}
+
+
+def test_a_study_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def run(*, quick: bool, progress: object) -> FakeStudy:
+        assert progress is None, "no terminal is there to see it"
+        asked.append(quick)
+        return FakeStudy()
+
+    monkeypatch.setattr("linkwright.studies.mapa.run", run)
+    assert parsed("study", "mapa", "--quick", "--output", tmp_path / "out")["tables"]
+    assert (tmp_path / "out").is_dir()
+    shown = linkwright("study", "mapa").stdout
+    assert "Table 9 [draft]" in shown
+    assert "greedy" in shown
+    assert "A note." in shown
+    assert asked == [True, False]
+    assert "no directory" in fails(2, "study", "mapa", "-o", write_scenario(tmp_path))

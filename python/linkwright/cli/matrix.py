@@ -20,6 +20,7 @@ MEANINGS = {
     "PXB": "several PCIe switches",
     "PHB": "a host bridge",
     "NODE": "host bridges of one socket",
+    "NOD": "host bridges of one socket (NODE)",
     "SYS": "the link between sockets",
 }
 
@@ -49,10 +50,15 @@ def _print_matrix(machine: Machine, bandwidth_profile: str) -> None:
     levels = sorted({bandwidth for row in links for _, bandwidth in row if bandwidth > 0})
     proximity = machine.proximity()
     names = machine.gpu_names
+    narrow = (len("NODE") + 1) * (len(names) + 1) > console.width
+
+    def host_path(a: int, b: int) -> str:
+        return proximity[a][b][:3] if narrow else proximity[a][b]
+
     cells = [
         [
             # Where only the host joins two GPUs, what their path crosses says more than "PCIe".
-            (proximity[a][b] if label == "PCIe" else label, bandwidth)
+            (host_path(a, b) if label == "PCIe" else label, bandwidth)
             for b, (label, bandwidth) in enumerate(row)
         ]
         for a, row in enumerate(links)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import typer
 from rich import box
@@ -18,10 +18,7 @@ from linkwright.documents import json_text
 from linkwright.errors import FileError
 from linkwright.files import replace_file
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["console", "notes", "print_json", "progress_bar", "save", "table"]
+__all__ = ["check_writable", "console", "notes", "print_json", "progress_bar", "save", "table"]
 
 # Nobody reads a pipe by its columns: a line stays whole there, however long.
 PIPE_WIDTH = 1000
@@ -31,8 +28,13 @@ def console(*, stderr: bool = False) -> Console:
     """Where to print: as wide as the terminal, and never folding lines in a pipe."""
     stream = sys.stderr if stderr else sys.stdout
     piped = not stream.isatty() and "COLUMNS" not in os.environ
+    # Names come from files, and a `[` in one is no markup.
     return Console(
-        stderr=stderr, width=PIPE_WIDTH if piped else None, highlight=False, soft_wrap=False
+        stderr=stderr,
+        width=PIPE_WIDTH if piped else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
 
 
@@ -83,6 +85,21 @@ def save(path: Path, text: str) -> None:
         replace_file(path, text.encode())
     except OSError as error:
         raise FileError(f"cannot write `{path}`: {error.strerror or error}") from error
+
+
+def check_writable(directory: Path) -> None:
+    """Refuses, before a long run, a directory that could not be written after it.
+
+    Raises:
+        FileError: If it is no directory, or read-only.
+    """
+    nearest = directory.absolute()
+    while not nearest.exists():
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise FileError(f"cannot write into `{directory}`: `{nearest}` is no directory")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise FileError(f"cannot write into `{directory}`: `{nearest}` is read-only")
 
 
 @contextmanager

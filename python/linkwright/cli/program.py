@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -56,16 +55,12 @@ class Program(TyperGroup):
                 windows_expand_args=windows_expand_args,
                 **extra,
             )
-            # A reader that left early is noticed here and not while the interpreter ends.
-            sys.stdout.flush()
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
-        except BrokenPipeError:
-            # `| head` has read enough; nothing more can reach it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
         except typer.TyperException as error:
             if type(error).__name__ == "NoArgsIsHelpError":
+                # A group without a command: its help is the message.
+                typer.echo(error.format_message(), err=True)
                 code = MISUSED
             else:
                 code = _fail(error.format_message(), error.exit_code)
@@ -78,7 +73,7 @@ class Program(TyperGroup):
         except OSError as error:
             code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
         if code == INTERRUPTED:
-            _fail("interrupted; nothing was written", code)
+            _fail("interrupted", code)
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,6 @@ from typing import Annotated
 import typer
 
 from linkwright import (
-    FileError,
     ScenarioRun,
     policy_names,
     read_scenario,
@@ -96,23 +94,12 @@ def compare(
 
 def _play(scenario: Path, policies: list[str] | None, to: Path | None) -> ScenarioRun:
     if to is not None:
-        _check_writable(to)
+        output.check_writable(to)
     with output.progress_bar() as progress:
         played = run_scenario(scenario, policies=policies, progress=progress)
     if to is not None:
         write_run(played, to)
     return played
-
-
-def _check_writable(directory: Path) -> None:
-    """Refuses now what would fail after a long run."""
-    nearest = directory.absolute()
-    while not nearest.exists():
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        raise FileError(f"cannot write into `{directory}`: `{nearest}` is no directory")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise FileError(f"cannot write into `{directory}`: `{nearest}` is read-only")
 
 
 def _print_summary(played: ScenarioRun) -> None:

@@ -37,6 +37,8 @@ def mapa(
     """Repeat MAPA's evaluation (SC'21): its tables, published beside reproduced."""
     from linkwright.studies import mapa as study
 
+    if to is not None:
+        output.check_writable(to)
     with output.progress_bar() as progress:
         found = study.run(quick=quick, progress=progress)
     if to is not None:
@@ -46,23 +48,13 @@ def mapa(
         return
     console = output.console()
     for table in found.tables:
-        words = [
-            column
-            for at, column in enumerate(table.columns)
-            if all(isinstance(row[at], str) for row in table.rows)
-        ]
+        words = [c for at, c in enumerate(table.columns) if not table.is_number(at)]
         made = output.table(table.title, table.columns, left=words)
-        for row in table.rows:
-            made.add_row(*(_cell(value) for value in row))
+        for row in table.printed():
+            made.add_row(*row)
         console.print(made)
         if table.note:
-            console.print(table.note, style="dim", markup=False)
+            console.print(table.note, style="dim")
         console.print()
     if to is not None:
         typer.echo(f"wrote {to}", err=True)
-
-
-def _cell(value: str | float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
