@@ -139,8 +139,8 @@ def test_a_run_that_cannot_be_written_leaves_nothing(
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process")
 def test_ctrl_c_ends_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    # Tens of thousands of jobs that share 16 GPUs with backfilling take minutes.
-    text = SCENARIO.replace("dgx1-v100", "torus2d-16").replace("count = 40", "count = 1000000")
+    # A long queue that is searched for each GPU that falls free takes minutes.
+    text = SCENARIO.replace("dgx1-v100", "torus2d-16").replace("count = 40", "count = 100000")
     scenario = write_scenario(tmp_path, text + '[queue]\ndiscipline = "backfill"\n')
     process = program("run", scenario, "--output", tmp_path / "out")
     time.sleep(3)

@@ -168,7 +168,7 @@ def _print(match: Match, why: Explanation | None) -> None:
 
 def _print_ranking(ranking: list[Match]) -> None:
     heads = ["GPUs", "double", "single", "PCIe", "effective", "aggregated", "preserved"]
-    made = output.table("", heads, left=["GPUs"])
+    made = output.table(heads, left=["GPUs"])
     for match in ranking:
         effective = match.effective_bandwidth
         made.add_row(

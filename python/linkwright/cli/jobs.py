@@ -95,7 +95,7 @@ def list_workloads(json: Json = False) -> None:
         unit = (field.metadata or {}).get(b"unit", b"").decode()
         head = field.name.replace("_", " ")
         heads.append(f"{head} ({unit})" if unit else head)
-    made = output.table("", heads, left=["workload"])
+    made = output.table(heads, left=["workload"])
     for row in rows:
         made.add_row(*(_cell(value) for value in row.values()))
     output.console().print(made)

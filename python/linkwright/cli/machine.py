@@ -32,7 +32,7 @@ def list_machines(json: Json = False) -> None:
     if json:
         output.print_json(rows)
         return
-    made = output.table("", ["name", "GPUs", "description"], left=["name", "description"])
+    made = output.table(["name", "GPUs", "description"], left=["name", "description"])
     made.columns[0].no_wrap = True
     for row in rows:
         made.add_row(*(str(value) for value in row.values()))

@@ -38,12 +38,9 @@ def console(*, stderr: bool = False) -> Console:
     )
 
 
-def table(title: str, columns: Sequence[str], *, left: Sequence[str] = ()) -> Table:
+def table(columns: Sequence[str], *, left: Sequence[str] = ()) -> Table:
     """An empty table; the columns named in `left` hold words, the others numbers."""
     made = Table(
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
         header_style="bold",
         box=box.SIMPLE_HEAD,
         pad_edge=False,

@@ -81,11 +81,12 @@ def compare(
         return
     heads = ["policy", "minimum", "25 %", "median", "75 %", "maximum", "throughput"]
     title = f"Speed-up over {baseline}: {played.path.name} on {played.machine.name}"
-    made = output.table(title, heads, left=["policy"])
+    made = output.table(heads, left=["policy"])
     for speedup in found:
         numbers = list(asdict(speedup).values())[1:]
         made.add_row(speedup.policy, *(f"{number:.3f}" for number in numbers))
     console = output.console()
+    console.print(title, style="bold")
     console.print(made)
     if not found:
         console.print("No job is sensitive and has two or more GPUs: nothing differs.")
@@ -117,7 +118,7 @@ def _print_summary(played: ScenarioRun) -> None:
         "sound\nGB/s",
     ]
     title = f"{len(played.jobs)} jobs of {played.path.name} on {played.machine.name}"
-    made = output.table(title, heads, left=["policy"])
+    made = output.table(heads, left=["policy"])
     for summary in summaries:
         effective, sound = summary.effective_bandwidth, summary.sound_bandwidth
         run_time = summary.run_time
@@ -132,6 +133,7 @@ def _print_summary(played: ScenarioRun) -> None:
             "none" if sound is None else f"{sound.median:.1f}",
         )
     console = output.console()
+    console.print(title, style="bold")
     console.print(made)
     alone = summaries[0].one_gpu_jobs
     console.print(

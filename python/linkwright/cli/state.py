@@ -68,7 +68,7 @@ def _print(allocator: Allocator, json: bool) -> None:
     if json:
         output.print_json(server.describe(allocator))
         return
-    made = output.table("", ["", "GPUs"], left=["", "GPUs"])
+    made = output.table(["", "GPUs"], left=["", "GPUs"])
     made.show_header = False
     made.add_row("free", _ids(allocator.free))
     made.add_row("unhealthy", _ids(allocator.unhealthy))

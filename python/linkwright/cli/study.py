@@ -49,9 +49,10 @@ def mapa(
     console = output.console()
     for table in found.tables:
         words = [c for at, c in enumerate(table.columns) if not table.is_number(at)]
-        made = output.table(table.title, table.columns, left=words)
+        made = output.table(table.columns, left=words)
         for row in table.printed():
             made.add_row(*row)
+        console.print(table.title, style="bold")
         console.print(made)
         if table.note:
             console.print(table.note, style="dim")
