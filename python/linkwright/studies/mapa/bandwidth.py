@@ -28,8 +28,9 @@ NOTES = {
         "jobs lie below it."
     ),
     "torus2d-16": (
-        "Preserve has the highest quartiles or shares them, by less than the paper says. With a queue that never "
-        "empties, even preserve must take what is left for some jobs, which sets its minimum."
+        "Preserve has the highest quartiles or shares them, by less than the paper says. With a "
+        "queue that never empties, even preserve must take what is left for some jobs, which "
+        "sets its minimum."
     ),
     "cubemesh-16": (
         "Preserve has the highest quartiles or shares them, by less than the paper says, and for "
@@ -74,9 +75,10 @@ def effective_bandwidth(
     return Section(
         title=FIGURES[machine],
         text=[
-            "Sensitive jobs of two or more GPUs out of the mix of Table 3, preserve ranked by "
-            "the model that measures. The published model is what the paper's figures show: "
-            "they plot predictions, not measurements.",
+            "The tables are of the sensitive jobs of two or more GPUs in the mix of Table 3, "
+            "preserve ranked by the model that measures; the charts show the other workloads as "
+            "well. The published model is what the paper's figures show: they plot predictions, "
+            "not measurements.",
         ],
         tables=[
             _statement_table(runs, NOTES[machine]),

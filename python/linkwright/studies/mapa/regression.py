@@ -103,7 +103,7 @@ def _difference_table(points: Sequence[ModelPoint]) -> StudyTable:
             "most (GB/s)",
         ),
         rows=tuple(rows),
-        formats=("", "", ".1f", "+.1f", "+.1f"),
+        formats=("", "", ".1f", "+z.1f", "+z.1f"),
         note=(
             "For two GPUs both agree, since the sound model takes the regression's three values "
             "for two GPUs as the share of the peak that a link reaches."

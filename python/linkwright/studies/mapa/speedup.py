@@ -12,7 +12,7 @@ from linkwright.studies.mapa.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.summary import Quartiles, Speedup, speedups, summarise
 
-__all__ = ["speedup", "speedup_table"]
+__all__ = ["headline_table", "speedup", "speedup_table"]
 
 HEADS = ("least", "25 %", "50 %", "75 %", "most", "throughput")
 
@@ -35,6 +35,7 @@ def speedup(runs: Sequence[Run]) -> Section:
             "times follow the sound model in every case, so that all are compared in one world.",
         ],
         tables=[
+            headline_table(runs),
             speedup_table(runs),
             _spread_table(runs),
             _seconds_table(first),
@@ -59,8 +60,10 @@ def speedup_table(runs: Sequence[Run]) -> StudyTable:
         rows=tuple(rows),
         formats=("", "", *(".3f",) * 5, ".2f"),
         note=(
-            "The gain at the tail comes out, and throughput in the paper's order; the medians do "
-            "not. The paper does not say which jobs its quartiles are over, and its own numbers "
+            "The slowest job's gain comes out, and throughput in the paper's order; the 75th "
+            "percentile gains more than published with this seed and less with most others; the "
+            "medians do not come out. The paper does not say which jobs its quartiles are over, "
+            "and its own numbers "
             "part: by Section 4.1 the 75th percentile falls from 540 s to 498 s (1.084) and "
             "505 s (1.069), where the table has 1.124 and 1.014. The fastest jobs of the model "
             "have the best links under every policy, hence 1.000."
@@ -78,22 +81,60 @@ def _by_choice(runs: Sequence[Run]) -> dict[tuple[str, Model], Speedup]:
     return found
 
 
-def _spread_table(runs: Sequence[Run]) -> StudyTable:
+def _over_seeds(
+    runs: Sequence[Run],
+) -> dict[tuple[str, Model], list[tuple[float, ...]]]:
+    """The speed-ups by choice of policy and model, one tuple per seed in the order of `HEADS`."""
     seeds = list(dict.fromkeys(run.seed for run in runs))
     by_seed = [_by_choice([run for run in runs if run.seed == seed]) for seed in seeds]
     choices: list[tuple[str, Model]] = [(policy, "published") for policy in POLICIES[1:]]
     choices.append(("preserve", "sound"))
+    return {choice: [astuple(each[choice])[1:] for each in by_seed] for choice in choices}
+
+
+def _named(policy: str, model: Model) -> str:
+    return f"{policy}, {model} model" if policy == "preserve" else policy
+
+
+def headline_table(runs: Sequence[Run]) -> StudyTable:
+    """What Table 3 is quoted for, the slowest jobs and throughput, over all seeds."""
     rows: list[tuple[Cell, ...]] = []
-    for choice in choices:
-        policy, model = choice
-        name = f"{policy}, {model} model" if policy == "preserve" else policy
-        columns = zip(*(astuple(each[choice])[1:] for each in by_seed), strict=True)
-        spreads = [
-            f"{median(values):.3f} ({min(values):.3f} to {max(values):.3f})" for values in columns
-        ]
-        rows.append((name, *spreads))
+    for (policy, model), speedups_of in _over_seeds(runs).items():
+        cells: list[Cell] = [_named(policy, model)]
+        for head in ("75 %", "most", "throughput"):
+            at = HEADS.index(head)
+            values = [each[at] for each in speedups_of]
+            said = published()["speedup"][policy][at]
+            cells += [said, f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"]
+        rows.append(tuple(cells))
     return StudyTable(
-        title=f"The same over {len(seeds)} seeds: median (range)",
+        title="In short: speed-up over the baseline, published beside the median (range) of "
+        f"{len({run.seed for run in runs})} job lists",
+        columns=(
+            "policy",
+            "75 %, published",
+            "reproduced",
+            "slowest job, published",
+            "reproduced ",
+            "throughput, published",
+            "reproduced  ",
+        ),
+        rows=tuple(rows),
+        formats=("", ".3f", "", ".3f", "", ".2f", ""),
+    )
+
+
+def _spread_table(runs: Sequence[Run]) -> StudyTable:
+    found = _over_seeds(runs)
+    rows: list[tuple[Cell, ...]] = []
+    for (policy, model), speedups_of in found.items():
+        spreads = [
+            f"{median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+            for values in zip(*speedups_of, strict=True)
+        ]
+        rows.append((_named(policy, model), *spreads))
+    return StudyTable(
+        title=f"The same over {len({run.seed for run in runs})} seeds: median (range)",
         columns=("policy", *HEADS),
         rows=tuple(rows),
         note=(
