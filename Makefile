@@ -28,8 +28,12 @@ $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
 	touch $@
 
+# A real DGX-1V in, the paper's mix of jobs out: a table here, a report in demo/report.html.
 demo: install
-	$(BIN)/linkwright --version
+	mkdir -p demo
+	$(BIN)/linkwright machine import examples/topologies/dgx1-v100.nvidia-smi-topo-m.txt \
+		--output demo/dgx1-v100.toml
+	$(BIN)/linkwright compare examples/dgx1-v100-mix.toml --output demo
 
 test: test-rust test-python
 

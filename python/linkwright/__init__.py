@@ -28,16 +28,19 @@ from linkwright._core import (
 )
 from linkwright.errors import (
     AllocationError,
+    FileError,
     InputError,
     LinkwrightError,
     MachineError,
     SimulationError,
 )
+from linkwright.runs import ScenarioRun, load_machine, read_text, run_scenario, write_run
 
 __all__ = [
     "AllocationError",
     "Allocator",
     "Explanation",
+    "FileError",
     "InputError",
     "Job",
     "LinkwrightError",
@@ -46,20 +49,25 @@ __all__ = [
     "Match",
     "Pattern",
     "Scenario",
+    "ScenarioRun",
     "SimulationError",
     "SimulationResult",
     "Table",
     "__version__",
     "generate_jobs",
     "import_format_names",
+    "load_machine",
     "pattern_names",
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
     "read_jobs",
     "read_scenario",
+    "read_text",
+    "run_scenario",
     "simulate",
     "workload_names",
     "workloads",
     "write_jobs",
+    "write_run",
 ]

@@ -1,13 +1,14 @@
 """The exceptions of Linkwright: each names the thing, the value and what would work.
 
 ``LinkwrightError`` is the root, so that one ``except`` catches all of them; below it stands
-one class for unreadable input and one for each layer of the model.
+one class for unreadable input, one for files, and one for each layer of the model.
 """
 
 from __future__ import annotations
 
 __all__ = [
     "AllocationError",
+    "FileError",
     "InputError",
     "LinkwrightError",
     "MachineError",
@@ -46,6 +47,10 @@ class InputError(LinkwrightError, ValueError):
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}"
         return f"{place}: {self.problem}: `{self.value}`; {self.remedy}"
+
+
+class FileError(LinkwrightError, OSError):
+    """A file that is not there, cannot be read or cannot be written, and what to do about it."""
 
 
 class MachineError(LinkwrightError):

@@ -1,22 +1,29 @@
-"""The command line: it parses, calls the public API and prints; it models nothing."""
+"""The command line: it parses, calls the public API and prints; it models nothing.
+
+Each file holds one group of commands; `program` holds what all of them share when they end:
+the exit code and the one line on standard error.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import linkwright
+from linkwright.cli import allocate, jobs, machine, run, state, study
+from linkwright.cli.program import EPILOG, Program
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
+    cls=Program,
     name="linkwright",
-    help="One model of a multi-GPU system.",
+    epilog=EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -30,30 +37,28 @@ def _print_version(wanted: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
+    """One model of a multi-GPU system: which GPUs a job should get, and what a mix of jobs costs.
+
+    A machine is a preset's name (see machine list) or a file: Linkwright's TOML,
+    nvidia-smi topo -m, rocm-smi --showtopo, or NCCL's XML.
+    """
     del version
 
 
-@app.command()
-def check(
-    files: Annotated[list[Path], typer.Argument(help="Machine files in TOML.")],
-) -> None:
-    """Read machine files and say whether they are sound."""
-    sound = True
-    for file in files:
-        try:
-            machine = linkwright.Machine.from_toml(file.read_text(encoding="utf-8"), str(file))
-        except (linkwright.LinkwrightError, OSError, UnicodeDecodeError) as error:
-            typer.echo(f"error: {error}", err=True)
-            sound = False
-        else:
-            typer.echo(f"{file}: {machine!r}")
-    if not sound:
-        raise typer.Exit(1)
+app.add_typer(machine.app, name="machine")
+app.add_typer(jobs.app, name="jobs")
+app.command("allocate")(allocate.allocate)
+app.add_typer(state.app, name="state")
+app.command("run")(run.run)
+app.command("compare")(run.compare)
+app.add_typer(study.app, name="study")
 
 
 def main() -> None:
     """The program `linkwright`."""
-    app()
+    app(prog_name="linkwright")

@@ -1,0 +1,188 @@
+"""`linkwright allocate`: which GPUs a job should get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkwright import (
+    Allocator,
+    Explanation,
+    Match,
+    Pattern,
+    load_machine,
+    pattern_names,
+    read_text,
+)
+from linkwright.cli import output, server
+from linkwright.cli.options import (
+    MOST_GPUS,
+    BandwidthModel,
+    BandwidthProfile,
+    Json,
+    MachineName,
+    PolicyName,
+    among,
+    gpu_ids,
+)
+from linkwright.cli.program import NotNowError
+
+
+def allocate(
+    machine: MachineName,
+    gpus: Annotated[
+        int,
+        typer.Option("--gpus", "-k", min=1, max=MOST_GPUS, help="How many GPUs the job asks for."),
+    ],
+    pattern: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"Which of them talk to which: {', '.join(pattern_names())}.",
+            callback=among("pattern", pattern_names()),
+            autocompletion=pattern_names,
+        ),
+    ] = "ring",
+    edges: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Instead, a file with a line per pair, like 0 1."),
+    ] = None,
+    sensitive: Annotated[
+        bool,
+        typer.Option("--sensitive/--insensitive", help="Whether bandwidth matters to the job."),
+    ] = True,
+    policy: PolicyName = "preserve",
+    bandwidth_model: BandwidthModel = "sound",
+    bandwidth_profile: BandwidthProfile = "mapa",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say why, with the best candidates.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many candidates to explain.")
+    ] = 5,
+    busy: Annotated[
+        str | None, typer.Option(metavar="IDS", help="GPUs that are taken, such as 0,3.")
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep who holds which GPU in this file; needs --job."),
+    ] = None,
+    job: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The job's name in the state.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Give a job its GPUs by a policy.
+
+    Standard output is one line, CUDA_VISIBLE_DEVICES=..., in the order of the pattern's
+    vertices; what it is worth is said on standard error. Without --state nothing is kept.
+    """
+    if state is not None and job is None:
+        raise typer.BadParameter("--state needs --job, the name to release later.")
+    if state is None and job is not None:
+        raise typer.BadParameter("--job needs --state, the file that remembers it.")
+    if state is not None and busy:
+        raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
+    wanted = _pattern(pattern, gpus, edges)
+    server_machine = load_machine(machine)
+    choices = {
+        "policy": policy,
+        "bandwidth_model": bandwidth_model,
+        "bandwidth_profile": bandwidth_profile,
+    }
+    name = job or "job"
+    if state is None:
+        allocator = Allocator(server_machine, **choices)
+        # Nothing is kept, so that it matters only that these GPUs cannot be had.
+        for gpu in gpu_ids(busy):
+            allocator.mark_unhealthy(gpu)
+        match, why = _decide(allocator, name, wanted, sensitive, limit if explain else None)
+    else:
+        with server.stored(state, server_machine, **choices) as allocator:
+            match, why = _decide(allocator, name, wanted, sensitive, limit if explain else None)
+    if json:
+        document = {"machine": server_machine.name, "policy": policy, "job": job}
+        output.print_json(document | _fields(match) | _explained(why))
+        return
+    typer.echo(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
+    _print(match, why)
+
+
+def _pattern(shape: str, size: int, edges: Path | None) -> Pattern:
+    if edges is None:
+        return Pattern(shape, size)
+    pattern = Pattern.from_edge_list(read_text(edges), str(edges))
+    if pattern.size != size:
+        problem = f"`{edges}` joins {pattern.size} GPUs and --gpus asks for {size}."
+        raise typer.BadParameter(problem)
+    return pattern
+
+
+def _decide(
+    allocator: Allocator, job: str, pattern: Pattern, sensitive: bool, limit: int | None
+) -> tuple[Match, Explanation | None]:
+    why = None
+    # The explanation is of the decision that follows, so that it comes before it.
+    if limit is not None and job not in allocator.held:
+        why = allocator.explain(job, pattern, sensitive=sensitive, limit=limit)
+    match = allocator.allocate(job, pattern, sensitive=sensitive)
+    if match is None:
+        free = allocator.free
+        which = f"{len(free)} are free ({','.join(map(str, free))})" if free else "none is free"
+        raise NotNowError(f"{pattern.size} GPUs are asked for and {which}; try later")
+    return match, why
+
+
+def _fields(match: Match) -> dict[str, object]:
+    double, single, pcie = match.links
+    return {
+        "gpus": match.gpus,
+        "links": {"double": double, "single": single, "pcie": pcie},
+        "aggregated_bandwidth": match.aggregated_bandwidth,
+        "effective_bandwidth": match.effective_bandwidth,
+        "preserved_bandwidth": match.preserved_bandwidth,
+        "candidates": match.candidates,
+        "optimal": match.optimal,
+    }
+
+
+def _explained(why: Explanation | None) -> dict[str, object]:
+    if why is None:
+        return {}
+    ranking = [_fields(match) for match in why.ranking]
+    return {"explanation": {"rule": why.rule, "verdict": why.verdict, "ranking": ranking}}
+
+
+def _print(match: Match, why: Explanation | None) -> None:
+    console = output.console(stderr=True)
+    if why is None:
+        _print_ranking([match])
+        return
+    console.print(why.rule)
+    console.print(why.verdict)
+    console.print()
+    _print_ranking(why.ranking)
+
+
+def _print_ranking(ranking: list[Match]) -> None:
+    heads = ["GPUs", "double", "single", "PCIe", "effective", "aggregated", "preserved"]
+    made = output.table(heads, left=["GPUs"])
+    for match in ranking:
+        effective = match.effective_bandwidth
+        made.add_row(
+            _ids(match),
+            *(str(count) for count in match.links),
+            "none" if effective is None else f"{effective:.1f}",
+            f"{match.aggregated_bandwidth:g}",
+            f"{match.preserved_bandwidth:g}",
+        )
+    console = output.console(stderr=True)
+    console.print(made)
+    best = "best" if ranking[0].optimal else "best found, perhaps not the best there is,"
+    console.print(f"The {best} of {ranking[0].candidates:,} candidates; bandwidths in GB/s.")
+
+
+def _ids(match: Match) -> str:
+    return ",".join(str(gpu) for gpu in match.gpus)

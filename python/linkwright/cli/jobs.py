@@ -1,0 +1,107 @@
+"""`linkwright jobs`: mixes of jobs, and the workloads that they are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkwright import Job, generate_jobs, workload_names, workloads, write_jobs
+from linkwright.cli import output
+from linkwright.cli.options import Json, among
+
+app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
+
+LONGEST_INTERARRIVAL = 10_000_000
+
+
+def _seconds(value: float | None) -> float | None:
+    # Not a number is in no range, so that a range alone would let it through.
+    if value is not None and not 0 <= value <= LONGEST_INTERARRIVAL:
+        raise typer.BadParameter(f"{value:g} is not from 0 to {LONGEST_INTERARRIVAL:,} seconds.")
+    return value
+
+
+@app.command()
+def generate(
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**64 - 1, help="The same seed gives the same jobs.")
+    ] = 0,
+    count: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many jobs.")] = 300,
+    max_gpus: Annotated[
+        int, typer.Option(min=1, max=128, help="GPUs of the largest; sizes are uniform from 1.")
+    ] = 5,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Draw from this workload; repeatable; all where absent.",
+            callback=among("workload", workload_names()),
+            autocompletion=workload_names,
+        ),
+    ] = None,
+    mean_interarrival: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            callback=_seconds,
+            help="Mean time between arrivals; all at zero where absent.",
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to this file."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Generate MAPA's uniform mix of jobs, or one like it, as a job file (CSV)."""
+    made = generate_jobs(
+        seed, count, max_gpus, workloads=workload or None, mean_interarrival=mean_interarrival
+    )
+    text = write_jobs(made)
+    if to is not None:
+        output.save(to, text)
+    if json:
+        output.print_json([_fields(job) for job in made])
+    elif to is None:
+        typer.echo(text, nl=False)
+
+
+def _fields(job: Job) -> dict[str, object]:
+    return {
+        "job": job.name,
+        "arrival": job.arrival,
+        "workload": job.workload,
+        "gpus": job.gpus,
+        "pattern": job.pattern,
+        "sensitive": job.sensitive,
+        "iterations": job.iterations,
+    }
+
+
+@app.command("workloads")
+def list_workloads(json: Json = False) -> None:
+    """List the workloads: whether bandwidth matters to them, and what an iteration costs."""
+    import pyarrow as pa
+
+    columns = pa.table(workloads())
+    rows = columns.to_pylist()
+    if json:
+        output.print_json(rows)
+        return
+    heads = []
+    for field in columns.schema:
+        unit = (field.metadata or {}).get(b"unit", b"").decode()
+        head = field.name.replace("_", " ")
+        heads.append(f"{head} ({unit})" if unit else head)
+    made = output.table(heads, left=["workload"])
+    for row in rows:
+        made.add_row(*(_cell(value) for value in row.values()))
+    output.console().print(made)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value}"

@@ -1,0 +1,142 @@
+"""`linkwright machine`: presets, and what other tools say about a machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from linkwright import (
+    FileError,
+    Machine,
+    import_format_names,
+    load_machine,
+    preset_names,
+)
+from linkwright.cli import matrix, output
+from linkwright.cli.options import BandwidthProfile, Json, among
+
+app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_machines(json: Json = False) -> None:
+    """List the built-in machines."""
+    rows = [
+        {"name": name, "gpus": Machine.preset(name).gpu_count, "description": description}
+        for name, description in preset_names()
+    ]
+    if json:
+        output.print_json(rows)
+        return
+    made = output.table(["name", "GPUs", "description"], left=["name", "description"])
+    made.columns[0].no_wrap = True
+    for row in rows:
+        made.add_row(*(str(value) for value in row.values()))
+    output.console().print(made)
+
+
+@app.command()
+def show(
+    machine: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A preset's name or a machine's file.",
+            autocompletion=lambda: [name for name, _ in preset_names()],
+        ),
+    ],
+    form: Annotated[
+        Literal["table", "toml", "json", "dot"], typer.Option("--as", help="In which form.")
+    ] = "table",
+    bandwidth_profile: BandwidthProfile = "mapa",
+    json: Json = False,
+) -> None:
+    """Show a machine: the link of every pair of GPUs, the devices, and what was assumed."""
+    loaded = load_machine(machine)
+    if json or form != "table":
+        typer.echo(_text(loaded, "json" if json else form), nl=False)
+    else:
+        matrix.print_machine(loaded, bandwidth_profile)
+
+
+@app.command("import")
+def import_machine(
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="What to read; - is the input.")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Its format, told from the text if absent: {', '.join(import_format_names())}.",
+            callback=among("format", import_format_names()),
+            autocompletion=import_format_names,
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The machine's name.")] = None,
+    nvlink: Annotated[
+        str | None, typer.Option(metavar="KIND", help="The NVLink generation, such as nvlink3.")
+    ] = None,
+    pcie: Annotated[
+        str | None, typer.Option(metavar="KIND", help="The PCIe generation, such as pcie4.")
+    ] = None,
+    xgmi_links: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, help="How many xGMI links join a pair of AMD GPUs."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
+    ] = None,
+    form: Annotated[
+        Literal["toml", "json", "dot"], typer.Option("--as", help="In which form.")
+    ] = "toml",
+    json: Json = False,
+) -> None:
+    """Turn what nvidia-smi, rocm-smi or NCCL says about a machine into a machine's file.
+
+    What the text leaves open is assumed, and said on standard error.
+    """
+    if file == "-":
+        machine = Machine.import_text(
+            _standard_input(),
+            "<stdin>",
+            format=format,
+            name=name,
+            nvlink=nvlink,
+            pcie=pcie,
+            xgmi_links=xgmi_links,
+        )
+    elif Path(file).exists():
+        machine = load_machine(
+            Path(file),
+            format=format,
+            name=name,
+            nvlink=nvlink,
+            pcie=pcie,
+            xgmi_links=xgmi_links,
+        )
+    else:
+        raise FileError(f"there is no file `{file}`; write - to read standard input")
+    text = _text(machine, "json" if json else form)
+    if to is None:
+        typer.echo(text, nl=False)
+    else:
+        output.save(to, text)
+    output.notes("Assumed", machine.assumptions, stderr=True)
+
+
+def _standard_input() -> str:
+    # A terminal waits for a paste, and should say so.
+    if sys.stdin.isatty():
+        typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
+    content = sys.stdin.buffer.read()
+    return content.decode("utf-8", errors="replace")
+
+
+def _text(machine: Machine, form: Literal["toml", "json", "dot"] | str) -> str:
+    if form == "json":
+        return json.dumps(json.loads(machine.to_json()), indent=2, ensure_ascii=False) + "\n"
+    text = machine.to_toml() if form == "toml" else machine.to_dot()
+    return text if text.endswith("\n") else text + "\n"

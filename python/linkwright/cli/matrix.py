@@ -1,0 +1,145 @@
+"""A machine drawn for the terminal: the matrix of its GPUs, as nvidia-smi draws it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from rich.table import Table
+from rich.text import Text
+
+from linkwright import Machine
+from linkwright.cli import output
+
+__all__ = ["print_machine"]
+
+# From the slowest kind of link of a machine to its fastest.
+STYLES = ("red", "yellow", "cyan", "green", "bold green")
+
+MEANINGS = {
+    "PIX": "one PCIe switch",
+    "PXB": "several PCIe switches",
+    "PHB": "a host bridge",
+    "NODE": "host bridges of one socket",
+    "NOD": "host bridges of one socket (NODE)",
+    "SYS": "the link between sockets",
+}
+
+
+def print_machine(machine: Machine, bandwidth_profile: str) -> None:
+    """Prints the matrix, its legend, the devices, the sockets and the assumptions."""
+    console = output.console()
+    console.print(Text(machine.name, style="bold"))
+    console.print(Text(machine.source, style="dim"))
+    console.print()
+    _print_matrix(machine, bandwidth_profile)
+    console.print()
+    facts = Table.grid(padding=(0, 2))
+    for kind, names, model in _devices(machine):
+        facts.add_row(Text(kind, style="bold"), Text(f"{names}  {model}".rstrip()))
+    for socket, gpus in _sockets(machine).items():
+        facts.add_row(Text("socket", style="bold"), Text(f"{socket}: {', '.join(gpus)}"))
+    console.print(facts)
+    if machine.assumptions:
+        console.print()
+        output.notes("Assumed", machine.assumptions)
+
+
+def _print_matrix(machine: Machine, bandwidth_profile: str) -> None:
+    console = output.console()
+    links = machine.gpu_matrix(bandwidth_profile)
+    levels = sorted({bandwidth for row in links for _, bandwidth in row if bandwidth > 0})
+    proximity = machine.proximity()
+    names = machine.gpu_names
+    narrow = (len("NODE") + 1) * (len(names) + 1) > console.width
+
+    def host_path(a: int, b: int) -> str:
+        return proximity[a][b][:3] if narrow else proximity[a][b]
+
+    cells = [
+        [
+            # Where only the host joins two GPUs, what their path crosses says more than "PCIe".
+            (host_path(a, b) if label == "PCIe" else label, bandwidth)
+            for b, (label, bandwidth) in enumerate(row)
+        ]
+        for a, row in enumerate(links)
+    ]
+    widest = max(len(label) for row in cells for label, _ in row)
+    heads = names
+    if (max(map(len, names)) + 1) * (len(names) + 1) > console.width:
+        heads = [name.removeprefix("GPU") for name in names]
+    widest = max(widest, *map(len, heads))
+    side = max(map(len, names))
+    lines = [Text(" " * side)]
+    for head in heads:
+        lines[0].append(f" {head:>{widest}}", style="bold")
+    for name, row in zip(names, cells, strict=True):
+        line = Text(f"{name:<{side}}", style="bold")
+        for label, bandwidth in row:
+            line.append(f" {label:>{widest}}", style=_style(bandwidth, levels))
+        lines.append(line)
+    for line in lines:
+        console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    console.print()
+    _print_legend({cell for row in cells for cell in row}, levels)
+
+
+def _print_legend(cells: set[tuple[str, float]], levels: list[float]) -> None:
+    legend = Table.grid(padding=(0, 2))
+    for label, bandwidth in sorted(cells, key=lambda cell: (-cell[1], cell[0])):
+        if bandwidth > 0:
+            meaning = f"over {MEANINGS[label]}" if label in MEANINGS else ""
+            legend.add_row(
+                Text(label, style=_style(bandwidth, levels)), f"{bandwidth:g} GB/s", meaning
+            )
+    output.console().print(legend)
+
+
+def _style(bandwidth: float, levels: list[float]) -> str:
+    if bandwidth not in levels:
+        return "dim"
+    if len(levels) == 1:
+        return STYLES[-2]
+    return STYLES[levels.index(bandwidth) * (len(STYLES) - 1) // (len(levels) - 1)]
+
+
+def _devices(machine: Machine) -> list[tuple[str, str, str]]:
+    """Each kind and model: the kind, its devices' names, and the model."""
+    import pyarrow as pa
+
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in pa.table(machine.devices()).to_pylist():
+        groups.setdefault((row["kind"], row["model"]), []).append(row["name"])
+    return [(kind, _range(names), model) for (kind, model), names in groups.items()]
+
+
+def _range(names: list[str]) -> str:
+    """The names, in short if they are many: `GPU0 to GPU7 (8)`."""
+    if len(names) > 2:
+        return f"{names[0]} to {names[-1]} ({len(names)})"
+    return ", ".join(names)
+
+
+def _sockets(machine: Machine) -> dict[str, list[str]]:
+    """Each CPU with the GPUs that are nearer to it than to another; empty for one CPU."""
+    import pyarrow as pa
+
+    kinds = {row["name"]: row["kind"] for row in pa.table(machine.devices()).to_pylist()}
+    if Counter(kinds.values())["cpu"] < 2:
+        return {}
+    neighbours: dict[str, list[str]] = {name: [] for name in kinds}
+    for link in pa.table(machine.links()).to_pylist():
+        neighbours[link["a"]].append(link["b"])
+        neighbours[link["b"]].append(link["a"])
+    sockets: dict[str, list[str]] = {name: [] for name, kind in kinds.items() if kind == "cpu"}
+    for gpu in machine.gpu_names:
+        seen, queue = {gpu}, deque([gpu])
+        while queue:
+            at = queue.popleft()
+            if at in sockets:
+                sockets[at].append(gpu)
+                break
+            # Another GPU's host is no host of this one.
+            onward = [n for n in neighbours[at] if n not in seen and kinds[n] != "gpu"]
+            seen.update(onward)
+            queue.extend(onward)
+    return sockets

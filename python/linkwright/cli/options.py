@@ -1,0 +1,111 @@
+"""Options and arguments that several commands share, and checks of what people type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from linkwright import policy_names, preset_names
+
+__all__ = [
+    "MOST_GPUS",
+    "BandwidthModel",
+    "BandwidthProfile",
+    "Json",
+    "MachineName",
+    "PolicyName",
+    "PolicyNames",
+    "StateFile",
+    "among",
+    "gpu_ids",
+]
+
+
+# Far more than any server has; what a machine lacks, it refuses by its own count.
+MOST_GPUS = 65_535
+
+
+def among(what: str, names: Sequence[str]) -> Callable[[object], object]:
+    """A check that a value, or each of several, is one of the names."""
+
+    def check(value: object) -> object:
+        for name in value if isinstance(value, list) else [value]:
+            if name is not None and name not in names:
+                close = get_close_matches(str(name), names, n=1, cutoff=0.5)
+                advice = f"did you mean `{close[0]}`? " if close else ""
+                known = ", ".join(names)
+                raise typer.BadParameter(
+                    f"there is no {what} `{name}`; {advice}There are: {known}."
+                    if advice
+                    else f"there is no {what} `{name}`; there are: {known}."
+                )
+        return value
+
+    return check
+
+
+def gpu_ids(text: str | None) -> list[int]:
+    """The ids in a list such as `0,3`; none where the text is absent or empty.
+
+    Raises:
+        typer.BadParameter: If a part is no whole number.
+    """
+    ids = []
+    for part in (text or "").split(","):
+        if part.strip().isdecimal() and int(part) <= MOST_GPUS:
+            ids.append(int(part))
+        elif text:
+            raise typer.BadParameter(f"`{part}` is no GPU id; write ids like 0,3.")
+    return ids
+
+
+def _machines() -> list[str]:
+    return [name for name, _ in preset_names()]
+
+
+MachineName = Annotated[
+    str,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="NAME|FILE",
+        help="A preset's name or a machine's file.",
+        autocompletion=_machines,
+    ),
+]
+PolicyName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"The allocation policy: {', '.join(policy_names())}.",
+        callback=among("policy", policy_names()),
+        autocompletion=policy_names,
+    ),
+]
+PolicyNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME",
+        help=f"Play this policy, not the scenario's; repeatable: {', '.join(policy_names())}.",
+        callback=among("policy", policy_names()),
+        autocompletion=policy_names,
+    ),
+]
+BandwidthModel = Annotated[
+    Literal["sound", "published"],
+    typer.Option(help="What predicts effective bandwidth: the sound model, or MAPA's Eq. 2."),
+]
+BandwidthProfile = Annotated[
+    Literal["mapa", "data-sheet"],
+    typer.Option(help="Which figures label the links: MAPA's, or the data sheets'."),
+]
+StateFile = Annotated[
+    Path,
+    typer.Option("--state", metavar="FILE", help="The file that keeps who holds which GPU."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]

@@ -1,0 +1,118 @@
+"""What commands print: tables for people, JSON for programs, progress on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkwright.documents import json_text
+from linkwright.errors import FileError
+from linkwright.files import replace_file
+
+__all__ = ["check_writable", "console", "notes", "print_json", "progress_bar", "save", "table"]
+
+# Nobody reads a pipe by its columns: a line stays whole there, however long.
+PIPE_WIDTH = 1000
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where to print: as wide as the terminal, and never folding lines in a pipe."""
+    stream = sys.stderr if stderr else sys.stdout
+    piped = not stream.isatty() and "COLUMNS" not in os.environ
+    # Names come from files, and a `[` in one is no markup.
+    return Console(
+        stderr=stderr,
+        width=PIPE_WIDTH if piped else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def table(columns: Sequence[str], *, left: Sequence[str] = ()) -> Table:
+    """An empty table; the columns named in `left` hold words, the others numbers."""
+    made = Table(
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+    )
+    for name in columns:
+        made.add_column(name, justify="left" if name in left else "right", overflow="fold")
+    return made
+
+
+def print_json(value: object) -> None:
+    """Prints a value as JSON, which alone is then on standard output."""
+    typer.echo(json_text(value), nl=False)
+
+
+def notes(title: str, lines: Sequence[str], *, stderr: bool = False) -> None:
+    """Prints a list of remarks, each folded below its own start; nothing if there are none."""
+    if not lines:
+        return
+    made = Table.grid(padding=(0, 1))
+    for line in lines:
+        made.add_row("-", Text(line))
+    where = console(stderr=stderr)
+    where.print(f"{title}:", style="bold")
+    where.print(made)
+
+
+def save(path: Path, text: str) -> None:
+    """Writes a text whole or not at all.
+
+    Raises:
+        FileError: If the folder does not exist or cannot be written to.
+    """
+    if path.is_dir():
+        raise FileError(f"`{path}` is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise FileError(f"there is no directory `{path.parent}`; make it first")
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise FileError(f"cannot write `{path}`: {error.strerror or error}") from error
+
+
+def check_writable(directory: Path) -> None:
+    """Refuses, before a long run, a directory that could not be written after it.
+
+    Raises:
+        FileError: If it is no directory, or read-only.
+    """
+    nearest = directory.absolute()
+    while not nearest.exists():
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise FileError(f"cannot write into `{directory}`: `{nearest}` is no directory")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise FileError(f"cannot write into `{directory}`: `{nearest}` is read-only")
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+    """A function that shows what is being done, and how much of it; None off a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    # Its import takes longer than most commands, which show none.
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        yield show

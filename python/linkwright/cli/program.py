@@ -1,0 +1,83 @@
+"""How every command ends: its exit code, and one line on standard error if it failed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from linkwright import FileError, InputError, LinkwrightError
+
+__all__ = ["EPILOG", "EXIT_CODES", "NotNowError", "Program"]
+
+# The numbers are an interface: scripts test them.
+FAILED, MISUSED, NOT_NOW, INTERRUPTED = 1, 2, 3, 130
+
+EXIT_CODES = {
+    0: "done",
+    FAILED: "what was asked for cannot be done",
+    MISUSED: "bad usage, or a file that cannot be read or written",
+    NOT_NOW: "it cannot be met now: too few GPUs are free",
+    INTERRUPTED: "interrupted by Ctrl-C",
+}
+
+# The mark keeps each code on a line of its own.
+EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:<5}{what}" for code, what in EXIT_CODES.items())
+
+
+class NotNowError(LinkwrightError):
+    """A request that could be met at another time."""
+
+
+class Program(TyperGroup):
+    """The root command, which turns every failure into one line and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Runs one command line and exits with its code."""
+        del standalone_mode
+        try:
+            code = super().main(
+                args,
+                prog_name,
+                complete_var,
+                standalone_mode=False,
+                windows_expand_args=windows_expand_args,
+                **extra,
+            )
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except typer.TyperException as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                # A group without a command: its help is the message.
+                typer.echo(error.format_message(), err=True)
+                code = MISUSED
+            else:
+                code = _fail(error.format_message(), error.exit_code)
+        except NotNowError as error:
+            code = _fail(str(error), NOT_NOW)
+        except (InputError, FileError) as error:
+            code = _fail(str(error), MISUSED)
+        except LinkwrightError as error:
+            code = _fail(str(error), FAILED)
+        except OSError as error:
+            code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
+        if code == INTERRUPTED:
+            _fail("interrupted", code)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> int:
+    line = " ".join(message.split("\n"))
+    typer.echo(f"error: {line}", err=True)
+    return code

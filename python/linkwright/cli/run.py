@@ -1,0 +1,148 @@
+"""`linkwright run` and `linkwright compare`: a scenario's jobs, played under its policies."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkwright import (
+    ScenarioRun,
+    policy_names,
+    read_scenario,
+    read_text,
+    run_scenario,
+    write_run,
+)
+from linkwright.cli import output
+from linkwright.cli.options import Json, PolicyNames, among
+
+ScenarioFile = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="The scenario's file (TOML).")
+]
+Directory = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIRECTORY",
+        help="Write jobs.parquet, summary.json, manifest.json and report.html here.",
+    ),
+]
+
+
+def run(
+    scenario: ScenarioFile, policy: PolicyNames = None, to: Directory = None, json: Json = False
+) -> None:
+    """Play a scenario's jobs under each policy and sum up what they felt."""
+    played = _play(scenario, policy or None, to)
+    from linkwright.runs import run_summary
+
+    if json:
+        output.print_json(run_summary(played))
+        return
+    _print_summary(played)
+    _say_where(to)
+
+
+def compare(
+    scenario: ScenarioFile,
+    policy: PolicyNames = None,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The policy to compare with; played even if not asked for.",
+            callback=among("policy", policy_names()),
+            autocompletion=policy_names,
+        ),
+    ] = "baseline",
+    to: Directory = None,
+    json: Json = False,
+) -> None:
+    """Compare policies with a baseline, as MAPA's Table 3 does.
+
+    Speed-ups are ratios of the run times of the sensitive jobs of two or more GPUs: of the
+    fastest, of each quartile, and of the slowest; above 1 is faster than the baseline.
+    """
+    chosen = policy or read_scenario(read_text(scenario), str(scenario)).policies
+    if baseline not in chosen:
+        chosen = [baseline, *chosen]
+    played = _play(scenario, chosen, to)
+    from linkwright.summary import speedups, summarise
+
+    found = speedups([summarise(result) for result in played.results], baseline)
+    if json:
+        document = {"scenario": played.path.name, "machine": played.machine.name}
+        rows = [asdict(speedup) for speedup in found]
+        output.print_json(document | {"baseline": baseline, "speedups": rows})
+        return
+    heads = ["policy", "minimum", "25 %", "median", "75 %", "maximum", "throughput"]
+    title = f"Speed-up over {baseline}: {played.path.name} on {played.machine.name}"
+    made = output.table(heads, left=["policy"])
+    for speedup in found:
+        numbers = list(asdict(speedup).values())[1:]
+        made.add_row(speedup.policy, *(f"{number:.3f}" for number in numbers))
+    console = output.console()
+    console.print(title, style="bold")
+    console.print(made)
+    if not found:
+        console.print("No job is sensitive and has two or more GPUs: nothing differs.")
+    _say_where(to)
+
+
+def _play(scenario: Path, policies: list[str] | None, to: Path | None) -> ScenarioRun:
+    if to is not None:
+        output.check_writable(to)
+    with output.progress_bar() as progress:
+        played = run_scenario(scenario, policies=policies, progress=progress)
+    if to is not None:
+        write_run(played, to)
+    return played
+
+
+def _print_summary(played: ScenarioRun) -> None:
+    from linkwright.summary import summarise
+
+    summaries = [summarise(result) for result in played.results]
+    heads = [
+        "policy",
+        "makespan\nh",
+        "jobs\nper h",
+        "median\nwait h",
+        "median\nrun s",
+        "75 %\nrun s",
+        "effective\nGB/s",
+        "sound\nGB/s",
+    ]
+    title = f"{len(played.jobs)} jobs of {played.path.name} on {played.machine.name}"
+    made = output.table(heads, left=["policy"])
+    for summary in summaries:
+        effective, sound = summary.effective_bandwidth, summary.sound_bandwidth
+        run_time = summary.run_time
+        made.add_row(
+            summary.policy,
+            f"{summary.makespan / 3600:.2f}",
+            f"{summary.throughput:.1f}",
+            f"{summary.wait.median / 3600:.2f}",
+            "none" if run_time is None else f"{run_time.median:.0f}",
+            "none" if run_time is None else f"{run_time.upper:.0f}",
+            "none" if effective is None else f"{effective.median:.1f}",
+            "none" if sound is None else f"{sound.median:.1f}",
+        )
+    console = output.console()
+    console.print(title, style="bold")
+    console.print(made)
+    alone = summaries[0].one_gpu_jobs
+    console.print(
+        "Run times and bandwidths are of the sensitive jobs of two or more GPUs; "
+        f"{alone} jobs have one GPU.",
+        style="dim",
+    )
+
+
+def _say_where(to: Path | None) -> None:
+    if to is not None:
+        typer.echo(f"wrote {to}", err=True)

@@ -1,0 +1,91 @@
+"""A server's state in a file: read, changed and rewritten as one step."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from linkwright import Allocator, FileError, Machine, read_text
+from linkwright.cli import output
+
+__all__ = ["describe", "open_state", "stored"]
+
+
+@contextmanager
+def stored(
+    file: Path,
+    machine: Machine,
+    *,
+    policy: str = "preserve",
+    bandwidth_model: str = "sound",
+    bandwidth_profile: str = "mapa",
+) -> Iterator[Allocator]:
+    """The allocator in the file's state, or idle if there is no file; saved at the end.
+
+    Nothing is saved if the block fails. Two programs that do this at once take turns.
+
+    Raises:
+        FileError: If the file cannot be read or written.
+        InputError: If it is not a saved state.
+        AllocationError: If it is the state of another machine.
+    """
+    if not file.parent.is_dir():
+        raise FileError(f"there is no directory `{file.parent}`; make it first")
+    with _turn(file.parent):
+        allocator = open_state(
+            file,
+            machine,
+            policy=policy,
+            bandwidth_model=bandwidth_model,
+            bandwidth_profile=bandwidth_profile,
+        )
+        yield allocator
+        output.save(file, allocator.save())
+
+
+def open_state(
+    file: Path,
+    machine: Machine,
+    *,
+    policy: str = "preserve",
+    bandwidth_model: str = "sound",
+    bandwidth_profile: str = "mapa",
+) -> Allocator:
+    """The allocator in the file's state, or idle if there is no file."""
+    return Allocator(
+        machine,
+        policy,
+        bandwidth_model=bandwidth_model,
+        bandwidth_profile=bandwidth_profile,
+        state=read_text(file) if file.exists() else None,
+        state_file=str(file),
+    )
+
+
+def describe(allocator: Allocator) -> dict[str, object]:
+    """The state as data."""
+    return {
+        "free": allocator.free,
+        "unhealthy": allocator.unhealthy,
+        "held": allocator.held,
+    }
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Keeps other programs from changing a state in this folder meanwhile."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    # The folder itself is locked: the state's file is replaced, and a lock file would stay.
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

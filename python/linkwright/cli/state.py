@@ -1,0 +1,81 @@
+"""`linkwright state`: who holds which GPU of a server, kept in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkwright import Allocator, FileError, load_machine
+from linkwright.cli import output, server
+from linkwright.cli.options import MOST_GPUS, Json, MachineName, StateFile
+
+app = typer.Typer(
+    help="Show and change who holds which GPU (see allocate --state).", no_args_is_help=True
+)
+
+Gpus = Annotated[list[int], typer.Argument(metavar="GPU...", help="GPU ids.", min=0, max=MOST_GPUS)]
+
+
+@app.command()
+def show(machine: MachineName, state: StateFile, json: Json = False) -> None:
+    """Show which GPUs are free, held and unhealthy."""
+    _print(server.open_state(_existing(state), load_machine(machine)), json)
+
+
+@app.command()
+def release(
+    job: Annotated[str, typer.Argument(help="The job that has ended.")],
+    machine: MachineName,
+    state: StateFile,
+    json: Json = False,
+) -> None:
+    """Take a job's GPUs back."""
+    with server.stored(_existing(state), load_machine(machine)) as allocator:
+        gpus = allocator.release(job)
+    if json:
+        output.print_json({"job": job, "released": gpus, **server.describe(allocator)})
+    else:
+        typer.echo(f"job {job} released {_ids(gpus)}")
+
+
+@app.command("mark-unhealthy")
+def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
+    """Keep GPUs from new jobs; a job that holds one goes on."""
+    with server.stored(state, load_machine(machine)) as allocator:
+        for gpu in gpus:
+            allocator.mark_unhealthy(gpu)
+    _print(allocator, json)
+
+
+@app.command("mark-healthy")
+def mark_healthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
+    """Let GPUs be given out again."""
+    with server.stored(_existing(state), load_machine(machine)) as allocator:
+        for gpu in gpus:
+            allocator.mark_healthy(gpu)
+    _print(allocator, json)
+
+
+def _existing(state: Path) -> Path:
+    if not state.exists():
+        raise FileError(f"there is no state `{state}`; `allocate --state` makes one")
+    return state
+
+
+def _print(allocator: Allocator, json: bool) -> None:
+    if json:
+        output.print_json(server.describe(allocator))
+        return
+    made = output.table(["", "GPUs"], left=["", "GPUs"])
+    made.show_header = False
+    made.add_row("free", _ids(allocator.free))
+    made.add_row("unhealthy", _ids(allocator.unhealthy))
+    for job, gpus in allocator.held.items():
+        made.add_row(f"job {job}", _ids(gpus))
+    output.console().print(made)
+
+
+def _ids(gpus: list[int]) -> str:
+    return ",".join(str(gpu) for gpu in gpus) or "none"

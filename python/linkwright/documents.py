@@ -1,0 +1,24 @@
+"""JSON as Linkwright writes it: the same text for the same value, and valid whatever happens."""
+
+from __future__ import annotations
+
+import json
+import math
+
+__all__ = ["json_text"]
+
+
+def json_text(value: object) -> str:
+    """The value as JSON with a line's end; null for a number that JSON cannot hold."""
+    text = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+    return text + "\n"
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

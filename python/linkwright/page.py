@@ -1,0 +1,72 @@
+"""HTML pages that need no network: the charts' scripts and data are in the file, once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import altair as alt
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+import linkwright
+from linkwright.plot import chart_specification
+
+__all__ = ["EmbeddedCharts", "embed", "render"]
+
+# What the bundle of scripts ends with: it lets the page's own script draw charts.
+PUBLISH = "window.vegaEmbed = vegaEmbed;"
+
+
+@dataclass(frozen=True)
+class EmbeddedCharts:
+    """The script that draws charts, and what each chart of a page says."""
+
+    names: Sequence[str]
+    script: Markup
+    specifications: Sequence[Markup]
+
+
+def embed(charts: Mapping[str, alt.TopLevelMixin]) -> EmbeddedCharts:
+    """Makes charts ready for a page; the names are read to those who cannot see them."""
+    return EmbeddedCharts(
+        names=list(charts),
+        script=Markup(_drawing_script()),
+        specifications=[_as_script(chart) for chart in charts.values()],
+    )
+
+
+@cache
+def _drawing_script() -> str:
+    # An end tag inside the script would end it: in JavaScript `<\/` means the same.
+    return vl_convert.javascript_bundle(PUBLISH).replace("</script", "<\\/script")
+
+
+def _as_script(chart: alt.TopLevelMixin) -> Markup:
+    text = json.dumps(chart_specification(chart), sort_keys=True, separators=(",", ":"))
+    # Names of jobs and machines come from files and must not end the script either.
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+
+
+def _with_code(text: str) -> Markup:
+    """The text escaped, with what stands between backquotes as code."""
+    parts = str(escape(text)).split("`")
+    marked = [f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)]
+    return Markup("".join(marked))
+
+
+def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
+    """One of the package's templates with these values; all text is escaped."""
+    environment = Environment(
+        loader=PackageLoader("linkwright"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = _with_code
+    page = environment.get_template(template)
+    return page.render(charts=charts, version=linkwright.__version__, **values).encode()

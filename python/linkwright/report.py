@@ -1,0 +1,219 @@
+"""A run as one HTML file: what was run, how the policies compare, and what that leaves out.
+
+The file holds everything it shows, the scripts that draw its charts included, so that it can be
+sent by mail and opened without a network. The same inputs give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+import altair as alt
+
+from linkwright import Machine, SimulationResult
+from linkwright.errors import SimulationError
+from linkwright.files import replace_file
+from linkwright.page import embed, render
+from linkwright.plot import (
+    allocation_quality,
+    bandwidth_by_workload,
+    occupancy,
+    run_time_by_workload,
+)
+from linkwright.summary import (
+    PolicySummary,
+    Quartiles,
+    job_rows,
+    speedups,
+    summarise,
+)
+
+__all__ = ["write_report"]
+
+LEFT_OUT = (
+    "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
+    "another job's GPUs, run as if alone.",
+    "Communication does not overlap with computation, and a collective call costs no start-up.",
+    "Run times follow the sound model of effective bandwidth, whichever model the policies rank "
+    "by; it holds for large messages.",
+    "No job is preempted, moved or stopped early, and a decision takes no simulated time.",
+    "Workloads are iterations of equal length; batch sizes are calibrated to published run "
+    "times, so that ratios between policies mean more than seconds.",
+)
+
+# Light to dark blue, for links from the slowest to the fastest of a machine.
+FILLS = ("#eff3fb", "#d3e0f2", "#9ec4e6", "#4d95cc", "#0b5394")
+
+
+def write_report(
+    path: Path,
+    *,
+    title: str,
+    machine: Machine,
+    results: Sequence[SimulationResult],
+    facts: Mapping[str, str],
+) -> None:
+    """Writes a report on runs of the same jobs under one or more policies.
+
+    Speed-ups are over the policy `baseline` where it was run, else over the first.
+
+    Args:
+        path: The HTML file; it appears whole or not at all.
+        title: The page's heading.
+        machine: The machine that the jobs ran on.
+        results: One run per policy.
+        facts: What the reader must know to repeat the runs, by name, in this order.
+
+    Raises:
+        SimulationError: If there is no result, or one without jobs.
+        OSError: If the file cannot be written.
+    """
+    if not results:
+        raise SimulationError("a report needs at least one run; give one result per policy")
+    summaries = [summarise(result) for result in results]
+    policies = [summary.policy for summary in summaries]
+    baseline = "baseline" if "baseline" in policies else policies[0]
+    content = render(
+        "report.html.j2",
+        embed(_charts(results, machine)),
+        title=title,
+        facts=list(facts.items()),
+        jobs=summaries[0].jobs,
+        one_gpu_jobs=summaries[0].one_gpu_jobs,
+        summaries=_summary_rows(summaries),
+        baseline=baseline,
+        speedups=_speedup_rows(summaries, baseline),
+        quartiles=_quartile_rows(summaries),
+        one_gpu=_one_gpu_rows(results),
+        machine=_machine_view(machine),
+        left_out=LEFT_OUT,
+    )
+    replace_file(path, content)
+
+
+def _charts(results: Sequence[SimulationResult], machine: Machine) -> dict[str, alt.TopLevelMixin]:
+    shared = any(row["gpu_count"] > 1 for row in job_rows(results[0]))
+    charts: dict[str, alt.TopLevelMixin] = {}
+    if shared:
+        charts["Effective bandwidth by workload and policy"] = bandwidth_by_workload(results)
+        charts["Run time by workload and policy"] = run_time_by_workload(results)
+        charts["Allocation quality by job size and policy"] = allocation_quality(results)
+    for result in results:
+        charts[f"Occupancy of the GPUs under {result.policy}"] = occupancy(
+            result, machine.gpu_names
+        )
+    return charts
+
+
+Cell = Mapping[str, object]
+
+
+def _marked(
+    columns: Sequence[Sequence[float | None]],
+    best: Sequence[Callable[..., float] | None],
+    formats: Sequence[str],
+) -> list[list[Cell]]:
+    """Cells row by row, the best of each column marked where the rows differ."""
+    marked: list[list[Cell]] = []
+    for values, choose, form in zip(columns, best, formats, strict=True):
+        texts = ["none" if value is None else format(value, form) for value in values]
+        known = [value for value in values if value is not None]
+        winner = format(choose(known), form) if choose and known else None
+        differ = len(set(texts)) > 1
+        marked.append([{"text": text, "best": differ and text == winner} for text in texts])
+    return [list(row) for row in zip(*marked, strict=True)]
+
+
+def _summary_rows(summaries: Sequence[PolicySummary]) -> list[dict[str, object]]:
+    def part(quartiles: Quartiles | None, name: str) -> float | None:
+        return None if quartiles is None else getattr(quartiles, name)
+
+    columns: list[list[float | None]] = [
+        [summary.jobs for summary in summaries],
+        [summary.makespan / 3600 for summary in summaries],
+        [summary.throughput for summary in summaries],
+        [summary.wait.median / 3600 for summary in summaries],
+        [part(summary.run_time, "median") for summary in summaries],
+        [part(summary.run_time, "upper") for summary in summaries],
+        [part(summary.effective_bandwidth, "median") for summary in summaries],
+        [part(summary.sound_bandwidth, "median") for summary in summaries],
+    ]
+    best = [None, min, max, min, min, min, max, max]
+    formats = ["d", ".2f", ".1f", ".2f", ".0f", ".0f", ".1f", ".1f"]
+    rows = _marked(columns, best, formats)
+    return [
+        {"policy": summary.policy, "cells": cells}
+        for summary, cells in zip(summaries, rows, strict=True)
+    ]
+
+
+def _speedup_rows(summaries: Sequence[PolicySummary], baseline: str) -> list[dict[str, object]]:
+    compared = speedups(summaries, baseline)
+    if len(compared) < 2:
+        return []
+    columns = list(zip(*(astuple(speedup)[1:] for speedup in compared), strict=True))
+    rows = _marked(columns, [max] * len(columns), [".3f"] * len(columns))
+    return [
+        {"policy": speedup.policy, "cells": cells}
+        for speedup, cells in zip(compared, rows, strict=True)
+    ]
+
+
+def _quartile_rows(summaries: Sequence[PolicySummary]) -> list[dict[str, object]]:
+    return [
+        {
+            "policy": summary.policy,
+            "cells": [f"{value:.2f}" for value in astuple(summary.effective_bandwidth)],
+        }
+        for summary in summaries
+        if summary.effective_bandwidth is not None
+    ]
+
+
+def _one_gpu_rows(results: Sequence[SimulationResult]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for result in results:
+        alone = [row for row in job_rows(result) if row["gpu_count"] == 1]
+        if not alone:
+            return []
+        run_time = Quartiles.of(row["run_time"] for row in alone)
+        wait = Quartiles.of(row["wait"] / 3600 for row in alone)
+        cells = [len(alone), f"{run_time.median:.0f}", f"{wait.median:.2f}", f"{wait.maximum:.2f}"]
+        rows.append({"policy": result.policy, "cells": cells})
+    return rows
+
+
+def _machine_view(machine: Machine) -> dict[str, object]:
+    matrix = machine.gpu_matrix()
+    links = {cell: None for index, row in enumerate(matrix) for cell in row[:index]}
+    ordered = sorted(links, key=lambda link: (link[1], link[0]))
+    levels = sorted({bandwidth for _, bandwidth in ordered})
+
+    def shade(bandwidth: float) -> int:
+        position = levels.index(bandwidth) if bandwidth in levels else 0
+        return round(position * (len(FILLS) - 1) / max(1, len(levels) - 1))
+
+    def cell(label: str, bandwidth: float, on_diagonal: bool) -> Cell:
+        at = shade(bandwidth)
+        return {
+            "label": "" if on_diagonal else label,
+            "self": on_diagonal,
+            "bandwidth": f"{bandwidth:g}",
+            "fill": FILLS[at],
+            "ink": "#ffffff" if at >= len(FILLS) - 2 else "#1c2430",
+        }
+
+    return {
+        "name": machine.name,
+        "source": machine.source,
+        "assumptions": machine.assumptions,
+        "gpu_count": machine.gpu_count,
+        "gpu_names": machine.gpu_names,
+        "matrix": [
+            [cell(*link, row == column) for column, link in enumerate(links_of)]
+            for row, links_of in enumerate(matrix)
+        ],
+        "legend": "; ".join(f"{label} {bandwidth:g} GB/s" for label, bandwidth in ordered),
+    }

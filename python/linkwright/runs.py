@@ -1,0 +1,386 @@
+"""A scenario from its file to its results on disk.
+
+A run is repeatable: its manifest names the version and the hash of every input, and holds no
+clock and no folder, so that the same inputs give the same bytes anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+# The package itself imports this module last, when all of these names exist.
+from linkwright import (
+    AllocationError,
+    Job,
+    Machine,
+    Scenario,
+    SimulationResult,
+    __version__,
+    import_format_names,
+    policy_names,
+    preset_names,
+    read_jobs,
+    read_scenario,
+    simulate,
+)
+from linkwright.documents import json_text
+from linkwright.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "ScenarioRun",
+    "load_machine",
+    "read_text",
+    "run_scenario",
+    "run_summary",
+    "write_run",
+]
+
+# pyarrow and the charts take longer to import than most commands take to run, so they are
+# imported where a run is written.
+
+
+@dataclass(frozen=True)
+class ScenarioRun:
+    """A scenario played under each of its policies.
+
+    Attributes:
+        scenario: The scenario as written.
+        path: Its file.
+        machine: The server that the jobs ran on.
+        jobs: The jobs, read or generated.
+        results: One result per policy, in the order in which they were played.
+        manifest: What repeats the run: the version, the choices, the hash of every input.
+    """
+
+    scenario: Scenario
+    path: Path
+    machine: Machine
+    jobs: Sequence[Job]
+    results: Sequence[SimulationResult]
+    manifest: dict[str, object]
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a UTF-8 file.
+
+    Raises:
+        FileError: If there is no such file or it cannot be read.
+        InputError: If it is not UTF-8, with the place of the first bad byte.
+    """
+    return _decode(str(path), _read_bytes(Path(path)))
+
+
+def load_machine(
+    name_or_path: str | Path,
+    *,
+    format: str | None = None,
+    name: str | None = None,
+    nvlink: str | None = None,
+    pcie: str | None = None,
+    xgmi_links: int | None = None,
+) -> Machine:
+    """A preset by its name, or a machine from a file of any format that can be imported.
+
+    Args:
+        name_or_path: A name of `preset_names`, or a file's path. A preset comes first: write
+            `./name` for a file of the same name.
+        format: One of `import_format_names`; told from the text where absent.
+        name: The machine's name; where absent, a TOML file's own, else the file's stem.
+        nvlink: The NVLink generation where the file does not say it.
+        pcie: The PCIe generation where the file does not say it.
+        xgmi_links: How many xGMI links join a pair of AMD GPUs.
+
+    Raises:
+        FileError: If there is neither such a preset nor such a file.
+        InputError: If the file describes no machine, with line and column.
+        MachineError: If the format is unknown.
+    """
+    options = {
+        "format": format,
+        "name": name,
+        "nvlink": nvlink,
+        "pcie": pcie,
+        "xgmi_links": xgmi_links,
+    }
+    presets = [preset for preset, _ in preset_names()]
+    path = Path(name_or_path)
+    if str(name_or_path) in presets:
+        machine = Machine.preset(str(name_or_path))
+        return machine if name is None else Machine.import_text(machine.to_toml(), name=name)
+    if not path.exists():
+        close = get_close_matches(str(name_or_path), presets, n=2, cutoff=0.5)
+        advice = f"did you mean {_either(close)}? " if close else ""
+        raise FileError(
+            f"there is neither a preset nor a file `{name_or_path}`; {advice}"
+            f"the presets are {', '.join(presets)}"
+        )
+    return _import_file(path, **options)
+
+
+def _import_file(path: Path, **options: Any) -> Machine:
+    text = read_text(path)
+    machine = Machine.import_text(text, str(path), **options)
+    if options.get("name") is None and machine.name in import_format_names():
+        # The reader had no better name than its own; the file's says more.
+        options["name"] = path.name.split(".")[0]
+        machine = Machine.import_text(text, str(path), **options)
+    return machine
+
+
+def run_scenario(
+    path: str | Path,
+    *,
+    policies: Sequence[str] | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
+) -> ScenarioRun:
+    """Reads a scenario and plays its jobs under each policy.
+
+    Args:
+        path: The scenario's TOML file; the files that it names are relative to it.
+        policies: Instead of the scenario's own.
+        progress: Called about every 100 ms with a policy, its jobs done and its jobs in all.
+
+    Raises:
+        FileError: If the scenario, or a file that it names, cannot be read.
+        InputError: If one of them is not what it should be, with line and column.
+        AllocationError: If there is no policy of a given name.
+        SimulationError: If a job can never start.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    path = Path(path)
+    content = _read_bytes(path)
+    text = _decode(str(path), content)
+    scenario = read_scenario(text, str(path))
+    chosen = list(dict.fromkeys(policies or scenario.policies))
+    for policy in chosen:
+        if policy not in policy_names():
+            known = ", ".join(policy_names())
+            raise AllocationError(f"there is no policy `{policy}`; the policies are {known}")
+    machine, machine_facts = _machine_of(scenario, path.parent)
+    jobs, job_facts = _jobs_of(scenario, path.parent, text)
+    results = []
+    for policy in chosen:
+
+        def report(done: int, total: int, _time: float, policy: str = policy) -> None:
+            if progress is not None:
+                progress(policy, done, total)
+
+        report(0, len(jobs), 0.0)
+        results.append(
+            simulate(
+                machine,
+                jobs,
+                policy,
+                bandwidth_model=scenario.bandwidth_model,
+                bandwidth_profile=scenario.bandwidth_profile,
+                discipline=scenario.discipline,
+                unhealthy=scenario.unhealthy,
+                progress=report,
+            )
+        )
+        report(len(jobs), len(jobs), 0.0)
+    manifest: dict[str, object] = {
+        "linkwright": __version__,
+        "scenario": {"file": path.name, "sha256": _sha256(content)},
+        "machine": machine_facts,
+        "jobs": job_facts,
+        "unhealthy": scenario.unhealthy,
+        "policies": chosen,
+        "bandwidth_model": scenario.bandwidth_model,
+        "bandwidth_profile": scenario.bandwidth_profile,
+        "discipline": scenario.discipline,
+    }
+    return ScenarioRun(scenario, path, machine, jobs, results, manifest)
+
+
+def run_summary(run: ScenarioRun) -> dict[str, object]:
+    """What `summary.json` holds: each policy's summary and its speed-up over the first policy.
+
+    The speed-ups are over the policy `baseline` where it was played.
+    """
+    from linkwright.summary import speedups, summarise
+
+    summaries = [summarise(result) for result in run.results]
+    names = [summary.policy for summary in summaries]
+    baseline = "baseline" if "baseline" in names else names[0]
+    document: dict[str, object] = {
+        "scenario": run.path.name,
+        "machine": run.machine.name,
+        "jobs": len(run.jobs),
+        "policies": [asdict(summary) for summary in summaries],
+        "baseline": baseline,
+        "speedups": [asdict(speedup) for speedup in speedups(summaries, baseline)],
+    }
+    return document
+
+
+def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
+    """Writes `jobs.parquet`, `summary.json`, `manifest.json` and `report.html`.
+
+    They are written aside and renamed when all are whole, so that a run that is interrupted
+    leaves the directory as it was.
+
+    Args:
+        run: The run.
+        directory: Where to; made if it is not there.
+
+    Returns:
+        The files.
+
+    Raises:
+        FileError: If the directory cannot be written to.
+        SimulationError: If the run had no jobs.
+    """
+    import pyarrow.parquet as pq
+
+    from linkwright.report import write_report
+
+    with _staged(Path(directory)) as (aside, written):
+        pq.write_table(_jobs_table(run), aside / "jobs.parquet")
+        _write_json(aside / "summary.json", run_summary(run))
+        _write_json(aside / "manifest.json", run.manifest)
+        write_report(
+            aside / "report.html",
+            title=f"{run.path.stem} on {run.machine.name}",
+            machine=run.machine,
+            results=run.results,
+            facts=_report_facts(run),
+        )
+    return written
+
+
+def _machine_of(scenario: Scenario, folder: Path) -> tuple[Machine, dict[str, object]]:
+    kind, name = scenario.machine
+    facts: dict[str, object] = {}
+    if kind == "preset":
+        machine = Machine.preset(name)
+        facts["preset"] = name
+    else:
+        file = folder / name
+        facts |= {"file": _portable(name), "sha256": _sha256(_read_bytes(file))}
+        machine = _import_file(file)
+    facts |= {"name": machine.name, "toml_sha256": _sha256(machine.to_toml().encode())}
+    return machine, facts
+
+
+def _jobs_of(scenario: Scenario, folder: Path, text: str) -> tuple[list[Job], dict[str, object]]:
+    jobs = scenario.jobs
+    if isinstance(jobs, str):
+        file = folder / jobs
+        content = _read_bytes(file)
+        read = read_jobs(_decode(str(file), content), str(file))
+        return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
+    # The scenario was read without a complaint, so that the table is there.
+    seed = tomllib.loads(text)["jobs"]["generate"].get("seed", 0)
+    return jobs, {"count": len(jobs), "seed": seed}
+
+
+def _jobs_table(run: ScenarioRun) -> pa.Table:
+    import pyarrow as pa
+
+    tables = []
+    for result in run.results:
+        table = pa.table(result.jobs())
+        policy = pa.array([result.policy] * table.num_rows, pa.string())
+        field = pa.field("policy", pa.string(), nullable=False, metadata={"unit": ""})
+        tables.append(table.add_column(0, field, policy))
+    return pa.concat_tables(tables)
+
+
+def _report_facts(run: ScenarioRun) -> dict[str, str]:
+    jobs = run.manifest["jobs"]
+    assert isinstance(jobs, dict)
+    origin = f"from {jobs['file']}" if "file" in jobs else f"generated with seed {jobs['seed']}"
+    facts = {
+        "Scenario": run.path.name,
+        "Machine": run.machine.name,
+        "Jobs": f"{jobs['count']}, {origin}",
+        "Policies": ", ".join(result.policy for result in run.results),
+        "Bandwidth model": run.scenario.bandwidth_model,
+        "Bandwidth profile": run.scenario.bandwidth_profile,
+        "Queue": run.scenario.discipline,
+        "Version": __version__,
+    }
+    if run.scenario.unhealthy:
+        facts["Unhealthy GPUs"] = ", ".join(str(gpu) for gpu in run.scenario.unhealthy)
+    return facts
+
+
+@contextmanager
+def _staged(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder to write into; what it holds moves into the directory if all goes well."""
+    written: list[Path] = []
+    made = not directory.exists()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".part-") as name:
+            aside = Path(name)
+            yield aside, written
+            for file in sorted(aside.iterdir()):
+                written.append(file.replace(directory / file.name))
+    except BaseException as error:
+        if made and directory.is_dir() and not any(directory.iterdir()):
+            directory.rmdir()
+        if isinstance(error, OSError) and not isinstance(error, FileError):
+            raise FileError(f"cannot write into `{directory}`: {_cause(error)}") from error
+        raise
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json_text(value), encoding="utf-8", newline="\n")
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise FileError(f"there is no file `{path}`; look at the path") from error
+    except IsADirectoryError as error:
+        raise FileError(f"`{path}` is a directory; name a file in it") from error
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read `{path}`: {_cause(error)}") from error
+
+
+def _decode(file: str, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8", errors="replace")
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        value = f"byte 0x{content[error.start]:02x}"
+        remedy = "save the file as UTF-8"
+        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            remedy = "save the file as UTF-8; it looks like UTF-16, which PowerShell's `>` writes"
+        raise InputError(file, line, column, "the text is not UTF-8", value, remedy) from error
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    return str(error)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _portable(path: str) -> str:
+    """The path as written, unless it says where on this computer the file lies."""
+    return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names)

@@ -1,0 +1,104 @@
+"""What a study is made of: tables, statements and charts, and how they are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+
+__all__ = ["Cell", "Section", "StudyTable", "section_markdown"]
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """A table with published and reproduced numbers side by side.
+
+    Attributes:
+        title: What is compared.
+        columns: The heads, each with its unit where it has one.
+        rows: The cells; None where there is no such number.
+        note: Where both part, and why.
+        formats: How each column's numbers are printed, as `format` takes it.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    formats: tuple[str, ...] = ()
+
+    def printed(self) -> list[list[str]]:
+        """The cells as text."""
+        formats = self.formats or ("",) * len(self.columns)
+        return [
+            [_printed(cell, form) for cell, form in zip(row, formats, strict=True)]
+            for row in self.rows
+        ]
+
+    def is_number(self, column: int) -> bool:
+        """Whether a column holds numbers, and so is aligned to the right."""
+        return any(isinstance(row[column], int | float) for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as it enters a study's JSON: numbers unrounded."""
+        return {
+            "title": self.title,
+            "columns": list(self.columns),
+            "rows": [list(row) for row in self.rows],
+            "note": self.note,
+        }
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, with its title above and its note below."""
+        rule = ["---:" if self.is_number(column) else "---" for column in range(len(self.columns))]
+        lines = [self.columns, rule, *self.printed()]
+        table = "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
+        return "\n\n".join(part for part in (f"**{self.title}**", table, self.note) if part)
+
+
+def _printed(cell: Cell, form: str) -> str:
+    match cell:
+        case None:
+            return ""
+        case str():
+            return cell
+        case bool():
+            return "yes" if cell else "no"
+        case _:
+            return format(cell, form)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a study: one table or figure of the paper.
+
+    Attributes:
+        title: What it is about.
+        text: Paragraphs.
+        tables: Its tables.
+        figures: Its charts by the name of their files, without suffix.
+    """
+
+    title: str
+    text: Sequence[str]
+    tables: Sequence[StudyTable]
+    figures: Mapping[str, alt.TopLevelMixin] = field(default_factory=dict)
+
+
+def section_markdown(section: Section, figures: str) -> str:
+    """The section in Markdown; its figures are linked as SVG in the folder `figures`."""
+    images = [f"![{_alternative(name)}]({figures}/{name}.svg)" for name in section.figures]
+    tables = [table.to_markdown() for table in section.tables]
+    return "\n\n".join([f"## {section.title}", *section.text, *tables, *images])
+
+
+def _alternative(name: str) -> str:
+    return name.replace("-", " ")

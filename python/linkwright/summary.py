@@ -1,0 +1,171 @@
+"""What a run comes to: quartiles of what the jobs felt, and policies compared with one another.
+
+The tables of a run say what happened to every job. MAPA compares policies by the quartiles of
+the bandwidth-sensitive jobs' run times and by throughput (SC'21, Table 3), and so does this
+module. Jobs of one GPU have no bandwidth between GPUs, and their run time is the same under
+every policy: they are counted apart, so that they do not blur what the policies do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from linkwright import SimulationResult
+from linkwright.errors import SimulationError
+
+__all__ = ["PolicySummary", "Quartiles", "Speedup", "job_rows", "speedups", "summarise"]
+
+
+@dataclass(frozen=True)
+class Quartiles:
+    """The five numbers that a box plot draws, in the unit of the values."""
+
+    minimum: float
+    lower: float
+    median: float
+    upper: float
+    maximum: float
+
+    @staticmethod
+    def of(values: Iterable[float]) -> Quartiles:
+        """The quartiles of one or more finite numbers.
+
+        Between two values they are interpolated linearly, as numpy's `percentile` does.
+
+        Raises:
+            ValueError: If there is no value, or one is not finite.
+        """
+        ordered = sorted(values)
+        if not ordered:
+            raise ValueError("quartiles need at least one value")
+        if not all(math.isfinite(value) for value in ordered):
+            raise ValueError("quartiles need finite values")
+        quarters = (_at_fraction(ordered, quarter / 4) for quarter in range(5))
+        return Quartiles(*quarters)
+
+
+def _at_fraction(ordered: Sequence[float], fraction: float) -> float:
+    position = fraction * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    rest = position - below
+    low, high = ordered[below], ordered[above]
+    # The weighted sum neither overflows nor leaves the interval between its two values.
+    return min(max(low * (1 - rest) + high * rest, low), high)
+
+
+@dataclass(frozen=True)
+class PolicySummary:
+    """What one policy made of a list of jobs.
+
+    Attributes:
+        policy: The policy's name.
+        jobs: How many jobs ran.
+        one_gpu_jobs: How many of them had one GPU; none of them is in the bandwidths.
+        makespan: Seconds from time zero until the last job ended.
+        throughput: Jobs per hour over the makespan.
+        run_time: Seconds of the sensitive jobs of two or more GPUs; None if there are none.
+        wait: Seconds that jobs of any kind waited.
+        effective_bandwidth: GB/s of those same sensitive jobs, by the scenario's model.
+        sound_bandwidth: GB/s of those same jobs, by the sound model.
+    """
+
+    policy: str
+    jobs: int
+    one_gpu_jobs: int
+    makespan: float
+    throughput: float
+    run_time: Quartiles | None
+    wait: Quartiles
+    effective_bandwidth: Quartiles | None
+    sound_bandwidth: Quartiles | None
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """How much faster a policy is than the baseline: above one is faster.
+
+    The quartiles are ratios of run times, baseline by policy: that of the fastest job of each
+    (`minimum`), of the quartiles, and of the slowest job of each (`maximum`), as in MAPA's
+    Table 3. They compare distributions; no job is followed from one policy to the other.
+    """
+
+    policy: str
+    minimum: float
+    lower: float
+    median: float
+    upper: float
+    maximum: float
+    throughput: float
+
+
+def job_rows(result: SimulationResult) -> list[dict[str, Any]]:
+    """One dictionary per job, with the columns of `SimulationResult.jobs` as keys."""
+    return pa.table(result.jobs()).to_pylist()
+
+
+def summarise(result: SimulationResult) -> PolicySummary:
+    """The summary of one run.
+
+    Raises:
+        SimulationError: If the run had no jobs.
+    """
+    rows = job_rows(result)
+    if not rows:
+        raise SimulationError("a run without jobs has no summary; give at least one job")
+    felt = [row for row in rows if row["sensitive"] and row["gpu_count"] > 1]
+    return PolicySummary(
+        policy=result.policy,
+        jobs=len(rows),
+        one_gpu_jobs=sum(row["gpu_count"] == 1 for row in rows),
+        makespan=result.makespan,
+        throughput=_ratio(3600 * len(rows), result.makespan),
+        run_time=_quartiles(felt, "run_time"),
+        wait=Quartiles.of(row["wait"] for row in rows),
+        effective_bandwidth=_quartiles(felt, "effective_bandwidth"),
+        sound_bandwidth=_quartiles(felt, "sound_bandwidth"),
+    )
+
+
+def _quartiles(rows: Sequence[dict[str, Any]], column: str) -> Quartiles | None:
+    values = [row[column] for row in rows if row[column] is not None]
+    return Quartiles.of(values) if values else None
+
+
+def speedups(summaries: Sequence[PolicySummary], baseline: str = "baseline") -> list[Speedup]:
+    """Each policy's speed-up over the baseline, in the order of the summaries.
+
+    Empty where no job was sensitive and of two or more GPUs: then there is nothing to compare.
+
+    Raises:
+        SimulationError: If the baseline is not among the summaries.
+    """
+    reference = next((summary for summary in summaries if summary.policy == baseline), None)
+    if reference is None:
+        known = ", ".join(summary.policy for summary in summaries)
+        raise SimulationError(f"there is no run of policy `{baseline}`; there are: {known}")
+    return [
+        Speedup(
+            policy=summary.policy,
+            minimum=_ratio(reference.run_time.minimum, summary.run_time.minimum),
+            lower=_ratio(reference.run_time.lower, summary.run_time.lower),
+            median=_ratio(reference.run_time.median, summary.run_time.median),
+            upper=_ratio(reference.run_time.upper, summary.run_time.upper),
+            maximum=_ratio(reference.run_time.maximum, summary.run_time.maximum),
+            throughput=_ratio(summary.throughput, reference.throughput),
+        )
+        for summary in summaries
+        if reference.run_time is not None and summary.run_time is not None
+    ]
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    """The quotient; equal numbers are as fast as one another, even if both are zero."""
+    if numerator == denominator:
+        return 1.0
+    return numerator / denominator if denominator else math.inf

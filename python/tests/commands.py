@@ -1,0 +1,66 @@
+"""Runs the program as a user does, in this process or in one of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner, Result
+
+from linkwright.cli import app
+
+__all__ = ["SCENARIO", "fails", "linkwright", "parsed", "program", "write_scenario"]
+
+SCENARIO = """[machine]
+preset = "dgx1-v100"
+[jobs]
+generate = { seed = 7, count = 40, max-gpus = 4 }
+[allocation]
+policies = ["baseline", "preserve"]
+"""
+
+
+def linkwright(*words: object, stdin: str | bytes = "") -> Result:
+    """One command, run to its end."""
+    return CliRunner().invoke(app, [str(word) for word in words], input=stdin)
+
+
+def parsed(*words: object, stdin: str = "") -> Any:
+    """What a command that succeeds prints with `--json`."""
+    result = linkwright(*words, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def fails(code: int, *words: object, stdin: str | bytes = "") -> str:
+    """The one line of a command that ends with this code and says nothing else."""
+    result = linkwright(*words, stdin=stdin)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def program(*words: object, **options: Any) -> subprocess.Popen[bytes]:
+    """The program in a process of its own."""
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "linkwright.cli", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        **options,
+    )
+
+
+def write_scenario(folder: Path, text: str = SCENARIO) -> Path:
+    """A scenario's file in the folder."""
+    file = folder / "scenario.toml"
+    file.write_text(text, encoding="utf-8")
+    return file

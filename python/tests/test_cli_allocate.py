@@ -1,0 +1,127 @@
+"""`linkwright allocate` and `linkwright state`: decisions, and the file that remembers them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from commands import fails, linkwright, parsed, program
+
+from linkwright import Allocator, Machine, Pattern
+
+ALLOCATE = ["allocate", "--machine", "dgx1-v100"]
+
+
+def test_standard_output_is_one_line_for_the_shell() -> None:
+    result = linkwright(*ALLOCATE, "--gpus", 3)
+    assert result.stdout == "CUDA_VISIBLE_DEVICES=0,3,2\n"
+    assert "candidates" in result.stderr
+
+
+def test_the_decision_is_the_library_s() -> None:
+    decision = Allocator(Machine.preset("dgx1-v100")).decide("job", Pattern("ring", 4))
+    assert decision is not None
+    found = parsed(*ALLOCATE, "--gpus", 4)
+    assert found["gpus"] == decision.gpus
+    assert found["effective_bandwidth"] == decision.effective_bandwidth
+    assert parsed(*ALLOCATE, "--gpus", 1)["effective_bandwidth"] is None
+
+
+@pytest.mark.parametrize("policy", ["baseline", "topology-aware", "greedy", "preserve"])
+def test_every_policy_explains_itself(policy: str) -> None:
+    words = [*ALLOCATE, "--gpus", 2, "--policy", policy, "--explain", "--limit", 3]
+    why = parsed(*words, "--insensitive", "--bandwidth-model", "published")["explanation"]
+    assert why["rule"]
+    assert 1 <= len(why["ranking"]) <= 3
+    shown = linkwright(*words)
+    assert shown.exit_code == 0
+    assert "preserved" in shown.stderr
+
+
+def test_busy_gpus_are_not_given() -> None:
+    assert not {0, 3} & set(parsed(*ALLOCATE, "--gpus", 3, "--busy", "0,3")["gpus"])
+    assert "2 are free (6,7)" in fails(3, *ALLOCATE, "--gpus", 3, "--busy", "0,1,2,3,4,5")
+
+
+def test_a_pattern_may_come_from_a_file(tmp_path: Path) -> None:
+    edges = tmp_path / "edges.txt"
+    edges.write_text("0 1\n1 2\n", encoding="utf-8")
+    assert len(parsed(*ALLOCATE, "--gpus", 3, "--edges", edges)["gpus"]) == 3
+    assert "--gpus asks for 4" in fails(2, *ALLOCATE, "--gpus", 4, "--edges", edges)
+    edges.write_text("0 1\n1 x\n", encoding="utf-8")
+    assert f"{edges}:2:" in fails(2, *ALLOCATE, "--gpus", 3, "--edges", edges)
+
+
+def test_a_job_larger_than_the_machine_can_never_start() -> None:
+    assert "the machine has 8" in fails(1, *ALLOCATE, "--gpus", 9)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--gpus", 0],
+        ["--gpus", 10**30],
+        ["--gpus", 2, "--policy", "preserv"],
+        ["--gpus", 2, "--pattern", "rings"],
+        ["--gpus", 2, "--bandwidth-model", "nice"],
+        ["--gpus", 2, "--busy", "0;3"],
+        ["--gpus", 2, "--busy", "9" * 30],
+        ["--gpus", 2, "--job", "a"],
+        ["--gpus", 2, "--state", "state.json"],
+        ["--gpus", 2, "--state", "state.json", "--job", "a", "--busy", "0"],
+        ["--gpu", 2],
+        [],
+    ],
+    ids=lambda words: " ".join(map(str, words))[:40],
+)
+def test_bad_usage_is_code_two(words: list[object]) -> None:
+    fails(2, *ALLOCATE, *words)
+
+
+def test_a_state_file_goes_through_a_job_s_life(tmp_path: Path) -> None:
+    at = ["--machine", "dgx1-v100", "--state", tmp_path / "state.json"]
+    first = parsed("allocate", *at, "--gpus", 5, "--job", "a")["gpus"]
+    assert parsed("state", "show", *at)["held"] == {"a": first}
+    assert "3 are free" in fails(3, "allocate", *at, "--gpus", 4, "--job", "b")
+    assert "already" in fails(1, "allocate", *at, "--gpus", 1, "--job", "a")
+    shown = [line.split() for line in linkwright("state", "show", *at).stdout.splitlines()]
+    assert ["job", "a", ",".join(map(str, first))] in shown
+    released = parsed("state", "release", "a", *at)
+    assert (released["released"], len(released["free"])) == (first, 8)
+    assert "released before or never" in fails(1, "state", "release", "a", *at)
+    assert parsed("state", "mark-unhealthy", 2, 5, *at)["unhealthy"] == [2, 5]
+    assert "6 are free" in fails(3, "allocate", *at, "--gpus", 7, "--job", "c")
+    assert parsed("state", "mark-healthy", 2, 5, *at)["unhealthy"] == []
+    assert os.listdir(tmp_path) == ["state.json"]  # noqa: PTH208
+
+
+def test_a_refusal_leaves_the_state_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    at = ["--machine", "dgx1-v100", "--state", file]
+    parsed("allocate", *at, "--gpus", 2, "--job", "a")
+    before = file.read_bytes()
+    fails(1, "state", "mark-unhealthy", 3, 99, *at)
+    fails(3, "allocate", *at, "--gpus", 7, "--job", "b")
+    assert file.read_bytes() == before
+
+
+def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    at = ["--machine", "dgx1-v100", "--state", file]
+    for words in (["show"], ["release", "a"], ["mark-healthy", 0]):
+        assert "there is no state" in fails(2, "state", *words, *at)
+    file.write_text("{\n]", encoding="utf-8")
+    assert f"{file}:2:" in fails(2, "state", "show", *at)
+    parsed("state", "mark-unhealthy", 0, "-m", "dgx2", "--state", tmp_path / "other.json")
+    fails(1, "state", "show", "-m", "dgx1-v100", "--state", tmp_path / "other.json")
+    lost = tmp_path / "none" / "state.json"
+    assert "make it first" in fails(2, *ALLOCATE, "-k", 1, "--job", "a", "--state", lost)
+
+
+def test_programs_that_allocate_at_once_take_turns(tmp_path: Path) -> None:
+    at = ["--machine", "dgx1-v100", "--state", tmp_path / "state.json", "--json"]
+    started = [program("allocate", *at, "--gpus", 2, "--job", f"job-{n}") for n in range(4)]
+    given = [json.loads(process.communicate()[0])["gpus"] for process in started]
+    assert sorted(gpu for gpus in given for gpu in gpus) == list(range(8))

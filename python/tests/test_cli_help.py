@@ -1,0 +1,106 @@
+"""The help of every command, as it was agreed on, and its page of the documentation.
+
+`UPDATE_GOLDEN=1 pytest python/tests/test_cli_help.py` rewrites both after a change that is meant.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from commands import fails, linkwright, program
+from typer.core import TyperGroup
+
+import linkwright as package
+from linkwright.cli import app
+from linkwright.cli.program import EXIT_CODES
+
+GOLDEN = Path(__file__).parent / "golden"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
+
+
+def command_lines() -> Iterator[list[str]]:
+    """The words of every command and group, parents first."""
+    waiting: list[tuple[list[str], object]] = [([], typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop(0)
+        yield words
+        if isinstance(command, TyperGroup):
+            inner = [([*words, name], child) for name, child in command.commands.items()]
+            waiting = inner + waiting
+
+
+COMMANDS = list(command_lines())
+
+
+def help_text(words: list[str]) -> str:
+    result = linkwright(*words, "--help")
+    assert result.exit_code == 0
+    return result.stdout.replace("Usage: root", "Usage: linkwright")
+
+
+def check_golden(file: Path, text: str) -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="\n")
+    assert file.read_text(encoding="utf-8") == text, "UPDATE_GOLDEN=1 rewrites it"
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words) or "root")
+def test_the_help_is_as_agreed_on_and_fits(words: list[str]) -> None:
+    text = help_text(words)
+    assert max(map(len, text.splitlines())) <= 80
+    check_golden(GOLDEN / f"{'-'.join(['linkwright', *words])}.txt", text)
+
+
+def test_the_page_of_the_documentation_shows_every_help_and_code() -> None:
+    rows = "".join(f"| {code} | {what} |\n" for code, what in EXIT_CODES.items())
+    parts = [
+        "# Command line\n\n"
+        "Every command prints for people, or with `--json` for programs; then nothing but JSON is\n"
+        "on standard output. Errors are one line on standard error, for a text that cannot be\n"
+        "read with `file:line:column` first. A progress bar shows only on a terminal.\n\n"
+        f"## Exit codes\n\n| Code | Meaning |\n|---|---|\n{rows}"
+    ]
+    for words in COMMANDS:
+        title = " ".join(["linkwright", *words])
+        parts.append(f"## {title}\n\n```text\n{help_text(words).rstrip()}\n```\n")
+    check_golden(PAGE, "\n".join(parts))
+
+
+def test_the_version_is_the_package_s() -> None:
+    assert linkwright("--version").stdout == f"linkwright {package.__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["nope"], ["--nope"], ["machine", "shw"], ["run"]])
+def test_bad_usage_is_one_line_and_code_two(words: list[str]) -> None:
+    fails(2, *words)
+
+
+def test_a_group_alone_shows_its_help() -> None:
+    for words in [[], ["machine"], ["jobs"], ["state"], ["study"]]:
+        result = linkwright(*words)
+        assert result.exit_code == 2
+        assert "Usage:" in result.output
+
+
+def test_completion_is_offered() -> None:
+    result = linkwright("--show-completion", "bash")
+    assert result.exit_code in (0, 2), result.output
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
+    process = program("machine", "show", "torus2d-16", "--as", "toml")
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (1, b"")

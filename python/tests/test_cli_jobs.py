@@ -1,0 +1,56 @@
+"""`linkwright jobs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import fails, linkwright, parsed
+
+from linkwright import generate_jobs, read_jobs, workload_names
+
+
+def test_a_mix_reads_back_as_it_was_generated(tmp_path: Path) -> None:
+    words = ["jobs", "generate", "--seed", 7, "--count", 20, "--max-gpus", 4]
+    printed = linkwright(*words).stdout
+    assert read_jobs(printed) == generate_jobs(7, 20, 4)
+    file = tmp_path / "jobs.csv"
+    assert linkwright(*words, "--output", file).stdout == ""
+    assert file.read_text(encoding="utf-8") == printed
+    rows = parsed(*words)
+    assert [row["job"] for row in rows] == [job.name for job in generate_jobs(7, 20, 4)]
+
+
+def test_workloads_and_arrivals_are_as_asked_for() -> None:
+    words = ["jobs", "generate", "--workload", "gmm", "--workload", "vgg-16"]
+    rows = parsed(*words, "--mean-interarrival", 30, "--count", 50)
+    assert {row["workload"] for row in rows} == {"gmm", "vgg-16"}
+    assert rows[-1]["arrival"] > 0
+
+
+def test_the_workloads_are_listed() -> None:
+    assert [row["workload"] for row in parsed("jobs", "workloads")] == workload_names()
+    assert "vgg-16" in linkwright("jobs", "workloads").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--count", 0],
+        ["--max-gpus", 0],
+        ["--seed", -1],
+        ["--seed", 2**64],
+        ["--count", "many"],
+        ["--workload", "vgg"],
+        ["--mean-interarrival", -1],
+        ["--mean-interarrival", "nan"],
+        ["--mean-interarrival", "inf"],
+    ],
+    ids=lambda words: "=".join(map(str, words)),
+)
+def test_a_number_out_of_range_is_bad_usage(words: list[object]) -> None:
+    assert str(words[0]) in fails(2, "jobs", "generate", *words)
+
+
+def test_a_near_miss_is_answered_with_the_name() -> None:
+    assert "did you mean `vgg-16`?" in fails(2, "jobs", "generate", "--workload", "vgg16")

@@ -1,0 +1,114 @@
+"""`linkwright machine`: what it shows, what it reads, and what it says of mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import fails, linkwright, parsed
+
+from linkwright import Machine, load_machine, preset_names
+
+PASTES = Path(__file__).resolve().parents[2] / "examples" / "topologies"
+DGX1 = PASTES / "dgx1-v100.nvidia-smi-topo-m.txt"
+
+
+def test_every_preset_is_listed_with_its_gpus() -> None:
+    rows = parsed("machine", "list")
+    assert [row["name"] for row in rows] == [name for name, _ in preset_names()]
+    assert {row["name"]: row["gpus"] for row in rows}["dgx2"] == 16
+    assert "dgx-a100" in linkwright("machine", "list").stdout
+
+
+def test_a_machine_is_shown_as_a_matrix_with_its_sockets_and_assumptions() -> None:
+    shown = linkwright("machine", "show", "dgx1-v100").stdout
+    assert "GPU0    X  NV1  NV1  NV2  NV2  SYS  SYS  SYS" in shown
+    assert "NV2  50 GB/s" in shown
+    assert "CPU1: GPU4, GPU5, GPU6, GPU7" in shown
+    assert "Assumed:" in shown
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", [name for name, _ in preset_names()])
+def test_a_machine_fits_the_terminal(
+    name: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = linkwright("machine", "show", name).stdout.splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_a_bandwidth_profile_labels_the_links() -> None:
+    sheet = linkwright("machine", "show", "dgx1-v100", "--bandwidth-profile", "data-sheet").stdout
+    assert sheet != linkwright("machine", "show", "dgx1-v100").stdout
+
+
+def test_each_form_is_what_the_library_writes() -> None:
+    machine = Machine.preset("dgx1-p100")
+    assert linkwright("machine", "show", "dgx1-p100", "--as", "toml").stdout == machine.to_toml()
+    assert parsed("machine", "show", "dgx1-p100") == json.loads(machine.to_json())
+    assert linkwright("machine", "show", "dgx1-p100", "--as", "dot").stdout.startswith("graph")
+
+
+def test_an_import_prints_toml_and_says_what_it_assumed(tmp_path: Path) -> None:
+    result = linkwright("machine", "import", DGX1)
+    machine = Machine.from_toml(result.stdout)
+    assert (machine.name, machine.gpu_count) == ("dgx1-v100", 8)
+    assert result.stderr.startswith("Assumed:\n- ")
+    file = tmp_path / "machine.toml"
+    assert linkwright("machine", "import", DGX1, "--name", "mine", "-o", file).stdout == ""
+    assert load_machine(file).name == "mine"
+    assert linkwright("machine", "show", file).exit_code == 0
+
+
+@pytest.mark.parametrize("paste", sorted(PASTES.glob("*.txt")), ids=lambda path: path.stem)
+def test_a_paste_on_standard_input_is_read_as_its_file(paste: Path) -> None:
+    text = paste.read_text(encoding="utf-8")
+    name = paste.name.split(".")[0]
+    piped = parsed("machine", "import", "-", "--name", name, stdin=text)
+    assert piped == parsed("machine", "import", paste)
+
+
+def test_a_truncated_paste_is_refused_with_its_place() -> None:
+    lines = DGX1.read_text(encoding="utf-8").splitlines()
+    line = fails(2, "machine", "import", "-", stdin="\n".join(lines[:4])[:-20])
+    assert line.startswith("error: <stdin>:")
+
+
+def test_an_unknown_machine_is_answered_with_the_closest() -> None:
+    line = fails(2, "machine", "show", "dgx1-v10")
+    assert "neither a preset nor a file `dgx1-v10`; did you mean `dgx1-v100`" in line
+    assert "did you mean" not in fails(2, "machine", "show", "zzzzzz")
+
+
+def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
+    assert "is a directory" in fails(2, "machine", "show", tmp_path)
+    assert "there is no file" in fails(2, "machine", "import", tmp_path / "none")
+    wide = tmp_path / "wide.txt"
+    wide.write_bytes("GPU0 X".encode("utf-16"))
+    assert f"{wide}:1:1: the text is not UTF-8" in fails(2, "machine", "show", wide)
+    assert "UTF-16" in fails(2, "machine", "show", wide)
+    late = tmp_path / "late.toml"
+    late.write_bytes(b"name = 'a'\nsource = '\xe9'\n")
+    assert f"{late}:2:11:" in fails(2, "machine", "show", late)
+    assert "there is no format `nvidia`" in fails(
+        2, "machine", "import", DGX1, "--format", "nvidia"
+    )
+    assert "no link kind" in fails(1, "machine", "import", DGX1, "--nvlink", "nvlink9")
+
+
+def test_output_into_no_directory_is_refused(tmp_path: Path) -> None:
+    lost = tmp_path / "none" / "machine.toml"
+    assert "make it first" in fails(2, "machine", "import", DGX1, "-o", lost)
+    assert "is a directory" in fails(2, "machine", "import", DGX1, "-o", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_named_as_a_preset_is_reached_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dgx2").write_text(Machine.preset("titan-z").to_toml(), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert load_machine("dgx2").gpu_count == 16
+    assert load_machine("./dgx2").gpu_count == 2

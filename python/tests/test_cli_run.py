@@ -1,0 +1,191 @@
+"""`linkwright run`, `compare` and `study`, and the files that a run leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from commands import SCENARIO, fails, linkwright, parsed, program, write_scenario
+
+from linkwright import (
+    FileError,
+    Machine,
+    generate_jobs,
+    policy_names,
+    run_scenario,
+    write_jobs,
+    write_run,
+)
+from linkwright.studies.tables import StudyTable
+
+FILES = ["jobs.parquet", "manifest.json", "report.html", "summary.json"]
+
+
+def test_a_run_sums_up_each_policy(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    document = parsed("run", scenario)
+    assert [policy["policy"] for policy in document["policies"]] == ["baseline", "preserve"]
+    assert document["jobs"] == 40
+    shown = linkwright("run", scenario)
+    assert "40 jobs of scenario.toml on dgx1-v100" in shown.stdout
+    assert shown.stderr == ""
+    only = parsed("run", scenario, "--policy", "greedy")["policies"]
+    assert [policy["policy"] for policy in only] == ["greedy"]
+
+
+def test_a_comparison_is_with_the_baseline_even_if_nobody_asked_for_it(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    rows = parsed("compare", scenario, "--policy", "preserve")["speedups"]
+    assert [row["policy"] for row in rows] == ["baseline", "preserve"]
+    assert rows[0]["median"] == rows[0]["throughput"] == 1
+    assert "Speed-up over greedy" in linkwright("compare", scenario, "--baseline", "greedy").stdout
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    for name in ("first", "second"):
+        result = linkwright("run", scenario, "--output", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        assert sorted(path.name for path in (tmp_path / name).iterdir()) == FILES
+    for name in FILES:
+        first, second = (tmp_path / run / name for run in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes(), name
+        if name.endswith(".json"):
+            assert str(tmp_path) not in first.read_text(encoding="utf-8")
+
+
+def test_the_jobs_keep_their_units_and_know_their_policy(tmp_path: Path) -> None:
+    run = run_scenario(write_scenario(tmp_path))
+    write_run(run, tmp_path / "out")
+    table = pq.read_table(tmp_path / "out" / "jobs.parquet")
+    assert table.num_rows == 80
+    assert set(table["policy"].to_pylist()) == {"baseline", "preserve"}
+    for column, unit in (("wait", b"s"), ("sound_bandwidth", b"GB/s"), ("policy", b"")):
+        assert (table.schema.field(column).metadata or {})[b"unit"] == unit
+
+
+def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
+    machine = tmp_path / "machine.toml"
+    machine.write_text(Machine.preset("summit-node").to_toml(), encoding="utf-8")
+    jobs = tmp_path / "jobs.csv"
+    jobs.write_text(write_jobs(generate_jobs(3, 10, 4)), encoding="utf-8")
+    text = '[machine]\nfile = "machine.toml"\n[jobs]\nfile = "jobs.csv"\n'
+    scenario = write_scenario(tmp_path, text)
+    seen: list[tuple[str, int, int]] = []
+    run = run_scenario(scenario, progress=lambda *at: seen.append(at))
+    facts = json.loads(json.dumps(run.manifest))
+    for name, file in (("scenario", scenario), ("machine", machine), ("jobs", jobs)):
+        assert facts[name]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert facts["policies"] == policy_names()
+    assert seen[0] == ("baseline", 0, 10)
+    assert seen[-1] == ("preserve", 10, 10)
+    seeded = run_scenario(write_scenario(tmp_path)).manifest["jobs"]
+    assert seeded == {"count": 40, "seed": 7}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (SCENARIO.replace("preserve", "preserv"), 2, "scenario.toml:6:"),
+        (SCENARIO.replace("dgx1-v100", "dgx9"), 1, "dgx9"),
+        (SCENARIO.replace("preset", "file"), 2, "there is no file"),
+        (SCENARIO.replace("max-gpus = 4", "max-gpus = 20"), 1, "can never start"),
+        ("", 2, "scenario.toml:1:1"),
+    ],
+)
+def test_a_scenario_that_cannot_run_is_refused(
+    text: str, code: int, said: str, tmp_path: Path
+) -> None:
+    assert said in fails(code, "run", write_scenario(tmp_path, text))
+
+
+def test_mistakes_with_files_and_policies(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    assert "there is no file" in fails(2, "run", tmp_path / "none.toml")
+    assert "is a directory" in fails(2, "compare", tmp_path)
+    assert "did you mean `greedy`" in fails(2, "run", scenario, "--policy", "greedi")
+    assert "there is no policy" in fails(2, "compare", scenario, "--baseline", "none")
+    assert "is no directory" in fails(2, "run", scenario, "--output", scenario)
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser writes anywhere")
+def test_a_read_only_directory_is_refused_before_the_run(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    assert "read-only" in fails(2, "run", scenario, "--output", closed)
+
+
+def test_a_run_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_scenario(write_scenario(tmp_path))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("linkwright.report.write_report", full)
+    with pytest.raises(FileError, match="no space left"):
+        write_run(run, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process")
+def test_ctrl_c_ends_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    # A long queue that is searched for each GPU that falls free takes minutes.
+    text = SCENARIO.replace("dgx1-v100", "torus2d-16").replace("count = 40", "count = 100000")
+    scenario = write_scenario(tmp_path, text + '[queue]\ndiscipline = "backfill"\n')
+    process = program("run", scenario, "--output", tmp_path / "out")
+    time.sleep(3)
+    assert process.poll() is None, "the run was to be long"
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 3
+    assert process.returncode == 130
+    assert out == b""
+    assert err.decode().strip() == "error: interrupted"
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+class FakeStudy:
+    """A study of one table, which takes no time; the true one has tests of its own."""
+
+    tables = (
+        StudyTable("Table 9 [draft]", ("policy", "s"), (("greedy", 1.5), ("x", None)), "A note."),
+    )
+
+    def write(self, directory: Path) -> list[Path]:
+        """Makes the directory."""
+        directory.mkdir()
+        return [directory / "study.json"]
+
+    def to_json(self) -> dict[str, object]:
+        """Its tables."""
+        return {"tables": [table.to_json() for table in self.tables]}
+
+
+def test_a_study_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def run(*, quick: bool, progress: object) -> FakeStudy:
+        assert progress is None, "no terminal is there to see it"
+        asked.append(quick)
+        return FakeStudy()
+
+    monkeypatch.setattr("linkwright.studies.mapa.run", run)
+    assert parsed("study", "mapa", "--quick", "--output", tmp_path / "out")["tables"]
+    assert (tmp_path / "out").is_dir()
+    shown = linkwright("study", "mapa").stdout
+    assert "Table 9 [draft]" in shown
+    assert "greedy" in shown
+    assert "A note." in shown
+    assert asked == [True, False]
+    assert "no directory" in fails(2, "study", "mapa", "-o", write_scenario(tmp_path))

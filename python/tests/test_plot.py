@@ -1,0 +1,128 @@
+"""Charts: what they hold and how they are saved."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pytest
+
+from linkwright import Machine, SimulationResult, generate_jobs, policy_names, simulate
+from linkwright.plot import (
+    DecisionTime,
+    ModelPoint,
+    allocation_quality,
+    bandwidth_by_workload,
+    chart_specification,
+    decision_times,
+    occupancy,
+    predicted_against_model,
+    run_time_by_workload,
+    save_chart,
+)
+
+
+@pytest.fixture(scope="module")
+def results() -> list[SimulationResult]:
+    machine = Machine.preset("dgx1-v100")
+    jobs = generate_jobs(1, 30)
+    return [simulate(machine, jobs, policy) for policy in policy_names()]
+
+
+CHARTS: dict[str, Callable[[list[SimulationResult]], alt.TopLevelMixin]] = {
+    "bandwidth": bandwidth_by_workload,
+    "sound bandwidth": lambda results: bandwidth_by_workload(results, model="sound"),
+    "run time": run_time_by_workload,
+    "quality": allocation_quality,
+    "occupancy": lambda results: occupancy(results[0]),
+    "models": lambda _: predicted_against_model([ModelPoint(3, 2, 1, 0, 57.9, 66.5)]),
+    "decisions": lambda _: decision_times([DecisionTime("dgx1-v100", 3, 4.5e-7)]),
+}
+
+
+def axis_titles(node: Any) -> list[str]:
+    """The titles of all axes with numbers."""
+    found: list[str] = []
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("x", "y") and isinstance(value, dict) and value["type"] == "quantitative":
+                found.append(value.get("title", ""))
+            found += axis_titles(value)
+    if isinstance(node, list):
+        found += [title for value in node for title in axis_titles(value)]
+    return found
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_has_a_title_and_units(name: str, results: list[SimulationResult]) -> None:
+    specification = chart_specification(CHARTS[name](results))
+    assert specification["title"]["text"]
+    titles = [title for title in axis_titles(specification) if title]
+    assert titles
+    assert all(re.search(r"\((GB/s|s|ms|h)\)|share of", title) for title in titles), titles
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_is_the_same_each_time(name: str, results: list[SimulationResult]) -> None:
+    assert chart_specification(CHARTS[name](results)) == chart_specification(CHARTS[name](results))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_is_drawn(name: str, results: list[SimulationResult], tmp_path: Path) -> None:
+    path = tmp_path / "chart.svg"
+    save_chart(CHARTS[name](results), path)
+    svg = path.read_text()
+    assert svg.startswith("<svg")
+    assert svg.count("<path") > 3
+
+
+def test_policies_keep_their_colours(results: list[SimulationResult]) -> None:
+    def colours(some: list[SimulationResult]) -> dict[str, str]:
+        scale = chart_specification(bandwidth_by_workload(some))["encoding"]["color"]["scale"]
+        return dict(zip(scale["domain"], scale["range"], strict=True))
+
+    everything, two = colours(results), colours(results[2:])
+    assert len(set(everything.values())) == 4
+    assert two == {policy: everything[policy] for policy in two}
+
+
+def test_charts_without_jobs_are_empty(tmp_path: Path) -> None:
+    empty = simulate(Machine.preset("dgx1-v100"), [], "greedy")
+    for name in ("bandwidth", "run time", "quality", "occupancy"):
+        save_chart(CHARTS[name]([empty]), tmp_path / "empty.svg")
+
+
+def test_more_than_five_thousand_rows_are_drawn() -> None:
+    result = simulate(Machine.preset("dgx1-v100"), generate_jobs(0, 6000), "baseline")
+    specification = chart_specification(bandwidth_by_workload([result]))
+    [rows] = (
+        specification["datasets"].values()
+        if "datasets" in specification
+        else [specification["data"]["values"]]
+    )
+    assert len(rows) > 4500
+
+
+def test_charts_are_saved_by_suffix(results: list[SimulationResult], tmp_path: Path) -> None:
+    chart = occupancy(results[0], Machine.preset("dgx1-v100").gpu_names)
+    starts = {".html": b"<!DOCTYPE html>", ".png": b"\x89PNG", ".svg": b"<svg", ".json": b"{"}
+    for suffix, start in starts.items():
+        path = tmp_path / f"chart{suffix}"
+        save_chart(chart, path)
+        assert path.read_bytes().lstrip().startswith(start)
+    assert len(list(tmp_path.iterdir())) == len(starts), "no temporary file is left"
+    html = (tmp_path / "chart.html").read_text()
+    assert not re.search(r"<(script|link)[^>]*(src|href)=", html)
+    assert json.loads((tmp_path / "chart.json").read_text())["mark"]["type"] == "bar"
+
+
+def test_an_unknown_suffix_is_refused(results: list[SimulationResult], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no chart format `\.pdf`; choose \.html"):
+        save_chart(occupancy(results[0]), tmp_path / "chart.pdf")
+    with pytest.raises(FileNotFoundError):
+        save_chart(occupancy(results[0]), tmp_path / "none" / "chart.svg")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,119 @@
+"""The HTML report: whole, self-contained, the same each time."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from linkwright import (
+    Job,
+    Machine,
+    SimulationError,
+    SimulationResult,
+    generate_jobs,
+    policy_names,
+    simulate,
+)
+from linkwright.report import write_report
+
+MACHINE = Machine.preset("dgx1-v100")
+FACTS = {"machine": "preset dgx1-v100", "jobs": "40, seed 1", "note": "a < b & c"}
+
+
+def runs(policies: list[str], jobs: list[Job]) -> list[SimulationResult]:
+    return [simulate(MACHINE, jobs, policy) for policy in policies]
+
+
+def written(path: Path, results: list[SimulationResult], title: str = "Forty jobs") -> str:
+    write_report(path, title=title, machine=MACHINE, results=results, facts=FACTS)
+    return path.read_text(encoding="utf-8")
+
+
+class Sources(HTMLParser):
+    """What a page would fetch, and the headings and cells that it shows."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.scripts = 0
+        self.figures = 0
+        self.text: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Counts what matters and keeps what would be fetched."""
+        self.scripts += tag == "script"
+        self.figures += tag == "figure"
+        self.fetched += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        """Keeps what a reader sees."""
+        if self.lasttag not in ("script", "style"):
+            self.text.append(data)
+
+
+def test_a_report_needs_no_network_and_shows_everything(tmp_path: Path) -> None:
+    page = written(tmp_path / "report.html", runs(policy_names(), generate_jobs(1, 40)))
+    seen = Sources(page)
+    text = " ".join(seen.text)
+    assert seen.fetched == []
+    assert "@import" not in page
+    assert "url(" not in page[: page.index("</style>")]
+    assert seen.scripts == 2, "the charts' scripts once, and what they draw"
+    assert page.count("window.vegaEmbed") == 1
+    assert seen.figures == page.count('vegaEmbed("#chart-') == 3 + len(policy_names())
+    for part in (
+        *policy_names(),
+        *FACTS.values(),
+        "Speed-up over baseline",
+        "Jobs of one GPU",
+        "GPU7",
+        "NV2",
+        "What the model leaves out",
+    ):
+        assert part in text, part
+
+
+def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    pages = [
+        written(tmp_path / f"{name}.html", runs(["baseline", "preserve"], generate_jobs(1, 20)))
+        for name in ("a", "b")
+    ]
+    assert pages[0] == pages[1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
+    hostile = '</script><script>alert("x")</script>'
+    jobs = [Job(hostile, "vgg-16", 2), Job("plain", "vgg-16", 1)]
+    page = written(tmp_path / "report.html", runs(["greedy"], jobs), title=hostile)
+    assert "<script>alert" not in page
+    assert Sources(page).scripts == 2
+
+
+def test_a_report_without_shared_links_says_so_little(tmp_path: Path) -> None:
+    alone = [Job("alone", "gmm", 1)]
+    seen = Sources(written(tmp_path / "report.html", runs(["greedy"], alone)))
+    assert seen.figures == 1
+    assert "Speed-up" not in " ".join(seen.text)
+
+
+def test_speed_ups_are_over_the_first_run_where_there_is_no_baseline(tmp_path: Path) -> None:
+    results = runs(["greedy", "preserve"], generate_jobs(1, 20))
+    assert "Speed-up over greedy" in written(tmp_path / "report.html", results)
+
+
+def test_nothing_to_report_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SimulationError, match="at least one run"):
+        written(tmp_path / "report.html", [])
+    with pytest.raises(SimulationError, match="without jobs"):
+        written(tmp_path / "report.html", runs(["greedy"], []))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_style_prints(tmp_path: Path) -> None:
+    page = written(tmp_path / "report.html", runs(["greedy"], generate_jobs(1, 5)))
+    assert re.search(r"@media print", page)
