@@ -5,6 +5,9 @@
   a line `...` stands for any number of lines. A block that shows a failing command ends it with
   `# fails`. All blocks of a page run in order in one copy of `examples/`.
 - In a ```python block that has `>>>`, the session is a doctest.
+- A ```toml block is a machine or a scenario, a ```csv block a job file; on the page of file formats
+  a ```text block is an edge list and a ```json block a server's state. Its tables of columns are
+  those of the tables.
 """
 
 from __future__ import annotations
@@ -12,17 +15,30 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import json
 import re
 import runpy
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow
 import pytest
 from typer.testing import CliRunner
 
+from linkwright import (
+    Allocator,
+    Machine,
+    Pattern,
+    Table,
+    generate_jobs,
+    read_jobs,
+    read_scenario,
+    simulate,
+    workloads,
+)
 from linkwright.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +46,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 FAILS = "# fails"
+FORMATS = ROOT / "docs" / "reference" / "formats.md"
+COLUMN = re.compile(r"^\| `(\w+)` \| ([\w/]*) ?\|", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -138,6 +156,54 @@ def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
         runner.run(session, out=report.write, clear_globs=False)
         names.update(session.globs)
         assert runner.summarize(verbose=False).failed == 0, report.getvalue()
+
+
+def read_toml(text: str) -> object:
+    """Reads a machine, or what else there is: a scenario."""
+    return Machine.from_toml(text) if "[[device]]" in text else read_scenario(text)
+
+
+def restore(text: str) -> object:
+    """Reads the state of a preset."""
+    machine = Machine.preset(json.loads(text)["machine"])
+    return Allocator(machine, state=text)
+
+
+READERS: dict[str, Callable[[str], object]] = {"toml": read_toml, "csv": read_jobs}
+FORMAT_READERS = READERS | {"text": Pattern.from_edge_list, "json": restore}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_a_page_s_files_are_read(page: Path) -> None:
+    readers = FORMAT_READERS if page == FORMATS else READERS
+    for block in blocks(page):
+        if block.language in readers:
+            readers[block.language](block.text)
+
+
+def test_each_format_has_an_example() -> None:
+    assert {block.language for block in blocks(FORMATS)} == set(FORMAT_READERS)
+
+
+def a_result() -> Table:
+    """The table of a run."""
+    return simulate(Machine.preset("dgx1-v100"), generate_jobs(count=3)).jobs()
+
+
+@pytest.mark.parametrize(
+    ("heading", "make"),
+    [
+        ("One row per job", a_result),
+        ("One row per device", Machine.preset("dgx1-v100").devices),
+        ("One row per bundle of links", Machine.preset("dgx1-v100").links),
+        ("One row per workload", workloads),
+    ],
+)
+def test_the_columns_are_those_of_the_page(heading: str, make: Callable[[], Table]) -> None:
+    section = FORMATS.read_text(encoding="utf-8").split(f"### {heading}\n")[1].split("\n#")[0]
+    shown = [(name, unit.strip()) for name, unit in COLUMN.findall(section)]
+    fields = pyarrow.table(make()).schema
+    assert shown == [(field.name, (field.metadata or {})[b"unit"].decode()) for field in fields]
 
 
 def test_dots_stand_for_any_lines() -> None:

@@ -16,7 +16,7 @@
 //! All GPUs in one group is Blink's tree packing; every GPU alone is the plain ring over
 //! NVSwitches or PCIe. Each way is limited by what fraction of the peak is reached in
 //! practice, taken from the paper's own anchor points, two GPUs on one link: Eq. 2 gives
-//! 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.09 on 16 lanes of
+//! 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.08 on 16 lanes of
 //! PCIe Gen 3 (15.75 by the data sheet). A direct link counts even where the host's way is
 //! wider, and bundles of several kinds add up. What it leaves out: latency, so it holds for large
 //! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
