@@ -34,7 +34,8 @@ from linkwright.errors import (
     MachineError,
     SimulationError,
 )
-from linkwright.runs import ScenarioRun, load_machine, read_text, run_scenario, write_run
+from linkwright.files import read_text
+from linkwright.runs import ScenarioRun, load_machine, run_scenario, write_run
 
 __all__ = [
     "AllocationError",

@@ -389,7 +389,8 @@ class Job:
             iterations: Its work, in iterations of the workload.
 
         Raises:
-            SimulationError: If a name is unknown or a number out of range.
+            SimulationError: If the workload is unknown or a number out of range.
+            AllocationError: If the pattern is unknown.
         """
 
     @property
@@ -572,7 +573,7 @@ def simulate(
     bandwidth_model: str = "sound",
     bandwidth_profile: str = "mapa",
     discipline: str = "fifo",
-    unhealthy: Sequence[int] = (),
+    unhealthy: Sequence[int] | None = None,
     progress: Callable[[int, int, float], object] | None = None,
 ) -> SimulationResult:
     """Plays the jobs on an idle server.

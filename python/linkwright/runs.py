@@ -33,7 +33,8 @@ from linkwright import (
     simulate,
 )
 from linkwright.documents import json_text
-from linkwright.errors import FileError, InputError
+from linkwright.errors import FileError
+from linkwright.files import cause_of, decode, read_bytes, read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ScenarioRun",
     "load_machine",
-    "read_text",
     "run_scenario",
     "run_summary",
     "write_run",
@@ -70,16 +70,6 @@ class ScenarioRun:
     jobs: Sequence[Job]
     results: Sequence[SimulationResult]
     manifest: dict[str, object]
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a UTF-8 file.
-
-    Raises:
-        FileError: If there is no such file or it cannot be read.
-        InputError: If it is not UTF-8, with the place of the first bad byte.
-    """
-    return _decode(str(path), _read_bytes(Path(path)))
 
 
 def load_machine(
@@ -160,8 +150,8 @@ def run_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     path = Path(path)
-    content = _read_bytes(path)
-    text = _decode(str(path), content)
+    content = read_bytes(path)
+    text = decode(str(path), content)
     scenario = read_scenario(text, str(path))
     chosen = list(dict.fromkeys(policies or scenario.policies))
     for policy in chosen:
@@ -269,7 +259,7 @@ def _machine_of(scenario: Scenario, folder: Path) -> tuple[Machine, dict[str, ob
         facts["preset"] = name
     else:
         file = folder / name
-        facts |= {"file": _portable(name), "sha256": _sha256(_read_bytes(file))}
+        facts |= {"file": _portable(name), "sha256": _sha256(read_bytes(file))}
         machine = _import_file(file)
     facts |= {"name": machine.name, "toml_sha256": _sha256(machine.to_toml().encode())}
     return machine, facts
@@ -279,8 +269,8 @@ def _jobs_of(scenario: Scenario, folder: Path, text: str) -> tuple[list[Job], di
     jobs = scenario.jobs
     if isinstance(jobs, str):
         file = folder / jobs
-        content = _read_bytes(file)
-        read = read_jobs(_decode(str(file), content), str(file))
+        content = read_bytes(file)
+        read = read_jobs(decode(str(file), content), str(file))
         return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
     # The scenario was read without a complaint, so that the table is there.
     seed = tomllib.loads(text)["jobs"]["generate"].get("seed", 0)
@@ -334,43 +324,12 @@ def _staged(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
         if made and directory.is_dir() and not any(directory.iterdir()):
             directory.rmdir()
         if isinstance(error, OSError) and not isinstance(error, FileError):
-            raise FileError(f"cannot write into `{directory}`: {_cause(error)}") from error
+            raise FileError(f"cannot write into `{directory}`: {cause_of(error)}") from error
         raise
 
 
 def _write_json(path: Path, value: object) -> None:
     path.write_text(json_text(value), encoding="utf-8", newline="\n")
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise FileError(f"there is no file `{path}`; look at the path") from error
-    except IsADirectoryError as error:
-        raise FileError(f"`{path}` is a directory; name a file in it") from error
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot read `{path}`: {_cause(error)}") from error
-
-
-def _decode(file: str, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8", errors="replace")
-        line = before.count("\n") + 1
-        column = len(before) - (before.rfind("\n") + 1) + 1
-        value = f"byte 0x{content[error.start]:02x}"
-        remedy = "save the file as UTF-8"
-        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            remedy = "save the file as UTF-8; it looks like UTF-16, which PowerShell's `>` writes"
-        raise InputError(file, line, column, "the text is not UTF-8", value, remedy) from error
-
-
-def _cause(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror[0].lower() + error.strerror[1:]
-    return str(error)
 
 
 def _sha256(content: bytes) -> str:

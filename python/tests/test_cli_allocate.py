@@ -11,6 +11,7 @@ from commands import fails, linkwright, parsed, program
 
 from linkwright import Allocator, Machine, Pattern
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 ALLOCATE = ["allocate", "--machine", "dgx1-v100"]
 
 
@@ -52,6 +53,20 @@ def test_a_pattern_may_come_from_a_file(tmp_path: Path) -> None:
     assert "--gpus asks for 4" in fails(2, *ALLOCATE, "--gpus", 4, "--edges", edges)
     edges.write_text("0 1\n1 x\n", encoding="utf-8")
     assert f"{edges}:2:" in fails(2, *ALLOCATE, "--gpus", 3, "--edges", edges)
+
+
+def test_a_pattern_may_come_from_traffic(tmp_path: Path) -> None:
+    snapshots = EXAMPLES / "counters" / "before.txt", EXAMPLES / "counters" / "after.txt"
+    assert len(parsed(*ALLOCATE, "--counters", *snapshots)["gpus"]) == 3
+    assert "of 3 GPUs and --gpus asks for 4" in fails(
+        2, *ALLOCATE, "--gpus", 4, "--counters", *snapshots
+    )
+    backwards = fails(2, *ALLOCATE, "--counters", *reversed(snapshots))
+    assert f"{snapshots[0]}:" in backwards
+    edges = tmp_path / "edges.txt"
+    edges.write_text("0 1\n", encoding="utf-8")
+    assert "give one" in fails(2, *ALLOCATE, "--edges", edges, "--counters", *snapshots)
+    assert "Say how many GPUs" in fails(2, *ALLOCATE)
 
 
 def test_a_job_larger_than_the_machine_can_never_start() -> None:

@@ -49,6 +49,11 @@ pub fn simulation(error: SimulationError) -> PyErr {
     }
 }
 
+/// An argument of a job or a simulation that is out of range.
+pub fn range(message: String) -> PyErr {
+    exceptions::SimulationError::new_err(message)
+}
+
 /// A value of an argument that is none of those that exist.
 pub fn unknown(what: &str, value: &str, known: &[&str]) -> PyErr {
     let known = known.join(", ");

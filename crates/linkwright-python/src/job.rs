@@ -4,7 +4,6 @@ use linkwright::allocation::Shape;
 use linkwright::simulation::{self, MixOptions, Workload, generate, job_file};
 use linkwright::table::Table as CoreTable;
 use linkwright::units::{Bandwidth, Picoseconds};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -20,7 +19,7 @@ fn time(what: &str, seconds: f64) -> PyResult<Picoseconds> {
     if (0.0..1e7).contains(&seconds) {
         return Ok(Picoseconds::from_seconds(seconds));
     }
-    Err(PyValueError::new_err(format!("{what} is {seconds}; give seconds from 0 to 10^7")))
+    Err(errors::range(format!("{what} is {seconds}; give seconds from 0 to 10^7")))
 }
 
 #[pymethods]
@@ -37,7 +36,8 @@ impl Job {
     ///     iterations: Its work, in iterations of the workload.
     ///
     /// Raises:
-    ///     SimulationError: If a name is unknown or a number out of range.
+    ///     SimulationError: If the workload is unknown or a number out of range.
+    ///     AllocationError: If the pattern is unknown.
     #[new]
     #[pyo3(signature = (
         name, workload, gpus, *, pattern = "ring", sensitive = None, arrival = 0.0,
@@ -60,7 +60,7 @@ impl Job {
         job.iterations = iterations.unwrap_or(job.iterations);
         if job.gpus == 0 || job.iterations == 0 || job.name.trim().is_empty() {
             let message = "a job needs a name, at least one GPU and at least one iteration";
-            return Err(PyValueError::new_err(message));
+            return Err(errors::range(message.to_owned()));
         }
         Ok(Self(job))
     }

@@ -7,6 +7,9 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::machine::Machine;
 
+/// An edge's two vertices and the bytes from the first to the second and back.
+type Traffic = (usize, usize, u64, u64);
+
 /// Which of a job's GPUs talk to which: MAPA's application graph.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(PartialEq)]
@@ -62,7 +65,7 @@ impl Pattern {
         before: (String, String),
         after: (String, String),
         machine: &Machine,
-    ) -> PyResult<(Self, Vec<usize>, Vec<(usize, usize, u64, u64)>)> {
+    ) -> PyResult<(Self, Vec<usize>, Vec<Traffic>)> {
         let derived =
             pattern_from_counters((&before.0, &before.1), (&after.0, &after.1), &machine.0)
                 .map_err(errors::allocation)?;

@@ -83,7 +83,7 @@ impl SimulationResult {
 #[pyfunction]
 #[pyo3(signature = (
     machine, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = "mapa",
-    discipline = "fifo", unhealthy = Vec::new(), progress = None
+    discipline = "fifo", unhealthy = None, progress = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
@@ -94,7 +94,7 @@ pub fn simulate(
     bandwidth_model: &str,
     bandwidth_profile: &str,
     discipline: &str,
-    unhealthy: Vec<usize>,
+    unhealthy: Option<Vec<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;
@@ -102,6 +102,7 @@ pub fn simulate(
     let model = BandwidthModel::named(bandwidth_model)?;
     let discipline = QueueDiscipline::named(discipline)?;
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
+    let unhealthy = unhealthy.unwrap_or_default();
     let known = machine.0.gpus().len();
     if let Some(gpu) = unhealthy.iter().copied().find(|gpu| *gpu >= known) {
         let error = linkwright::allocation::AllocationError::UnknownGpu { gpu, gpus: known };

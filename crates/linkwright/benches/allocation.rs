@@ -38,7 +38,8 @@ fn decide_rings(criterion: &mut Criterion) {
             let machine = prepared(name, model);
             let free = GpuSet::first(machine.gpu_count());
             for policy in POLICIES {
-                let label = format!("{name}/{}/{}", policy.name(), format!("{model:?}").to_lowercase());
+                let label =
+                    format!("{name}/{}/{}", policy.name(), format!("{model:?}").to_lowercase());
                 for size in 1..=machine.gpu_count() {
                     let pattern = Pattern::new(Shape::Ring, size).unwrap();
                     let request = Request { pattern: &pattern, sensitive: true };

@@ -10,6 +10,7 @@ import typer
 from linkwright import (
     Allocator,
     Explanation,
+    Machine,
     Match,
     Pattern,
     load_machine,
@@ -33,9 +34,15 @@ from linkwright.cli.program import NotNowError
 def allocate(
     machine: MachineName,
     gpus: Annotated[
-        int,
-        typer.Option("--gpus", "-k", min=1, max=MOST_GPUS, help="How many GPUs the job asks for."),
-    ],
+        int | None,
+        typer.Option(
+            "--gpus",
+            "-k",
+            min=1,
+            max=MOST_GPUS,
+            help="How many GPUs the job asks for; --edges and --counters say it too.",
+        ),
+    ] = None,
     pattern: Annotated[
         str,
         typer.Option(
@@ -48,6 +55,13 @@ def allocate(
     edges: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Instead, a file with a line per pair, like 0 1."),
+    ] = None,
+    counters: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="BEFORE AFTER",
+            help="Instead, two snapshots of nvidia-smi nvlink -gt d around a run of the job.",
+        ),
     ] = None,
     sensitive: Annotated[
         bool,
@@ -85,8 +99,8 @@ def allocate(
         raise typer.BadParameter("--job needs --state, the file that remembers it.")
     if state is not None and busy:
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
-    wanted = _pattern(pattern, gpus, edges)
     server_machine = load_machine(machine)
+    wanted = _pattern(pattern, gpus, edges, counters, server_machine)
     choices = {
         "policy": policy,
         "bandwidth_model": bandwidth_model,
@@ -110,13 +124,28 @@ def allocate(
     _print(match, why)
 
 
-def _pattern(shape: str, size: int, edges: Path | None) -> Pattern:
-    if edges is None:
+def _pattern(
+    shape: str,
+    size: int | None,
+    edges: Path | None,
+    counters: tuple[Path, Path] | None,
+    machine: Machine,
+) -> Pattern:
+    if edges is not None and counters is not None:
+        raise typer.BadParameter("--edges and --counters both say who talks to whom; give one.")
+    if edges is not None:
+        pattern = Pattern.from_edge_list(read_text(edges), str(edges))
+        source = f"`{edges}` joins"
+    elif counters is not None:
+        before, after = ((str(path), read_text(path)) for path in counters)
+        pattern, _, _ = Pattern.from_counters(before, after, machine)
+        source = f"the traffic from `{before[0]}` to `{after[0]}` is of"
+    elif size is not None:
         return Pattern(shape, size)
-    pattern = Pattern.from_edge_list(read_text(edges), str(edges))
-    if pattern.size != size:
-        problem = f"`{edges}` joins {pattern.size} GPUs and --gpus asks for {size}."
-        raise typer.BadParameter(problem)
+    else:
+        raise typer.BadParameter("Say how many GPUs: --gpus, or --edges, or --counters.")
+    if size not in (None, pattern.size):
+        raise typer.BadParameter(f"{source} {pattern.size} GPUs and --gpus asks for {size}.")
     return pattern
 
 

@@ -29,7 +29,8 @@ fn every_policy_fills_every_machine_to_the_last_gpu() {
             let mut free = GpuSet::first(machine.gpu_count());
             while !free.is_empty() {
                 let pattern = Pattern::new(Shape::Ring, free.len().min(3)).unwrap();
-                let request = Request { pattern: &pattern, sensitive: free.len().is_multiple_of(2) };
+                let request =
+                    Request { pattern: &pattern, sensitive: free.len().is_multiple_of(2) };
                 let selection = policy.choose(&machine, &request, free).unwrap();
                 free = free.without(selection.chosen.gpus());
             }
