@@ -88,6 +88,11 @@ def compare(
     console = output.console()
     console.print(title, style="bold")
     console.print(made)
+    console.print(
+        "Ratios of run times, of the sensitive jobs of two or more GPUs: above 1 is faster. "
+        "Throughput is over all jobs.",
+        style="dim",
+    )
     if not found:
         console.print("No job is sensitive and has two or more GPUs: nothing differs.")
     _say_where(to)
