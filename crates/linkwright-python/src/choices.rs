@@ -19,7 +19,7 @@ pub trait Choice: Copy + PartialEq + 'static {
         let found = Self::NAMED.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| *value).ok_or_else(|| {
             let known: Vec<&str> = Self::NAMED.iter().map(|(name, _)| *name).collect();
-            errors::unknown(Self::WHAT, name, &known)
+            errors::unknown_choice(Self::WHAT, name, &known)
         })
     }
 

@@ -21,7 +21,7 @@ fn link_kind(name: Option<&str>) -> PyResult<Option<LinkKind>> {
     let Some(name) = name else { return Ok(None) };
     let found = LinkKind::ALL.into_iter().find(|kind| kind.name() == name);
     let known = LinkKind::ALL.map(LinkKind::name);
-    found.map(Some).ok_or_else(|| errors::unknown("link kind", name, &known))
+    found.map(Some).ok_or_else(|| errors::unknown_link_kind(name, &known))
 }
 
 #[pymethods]

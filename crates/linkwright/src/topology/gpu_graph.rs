@@ -184,8 +184,12 @@ fn label_host(path: &HostPath, profile: BandwidthProfile) -> (PairLink, Bandwidt
     let link = PairLink::Host { pcie: path.pcie.map(|(_, kind)| kind) };
     let bandwidth = match (profile, path.pcie) {
         (BandwidthProfile::DataSheet, _) => path.bandwidth,
-        (BandwidthProfile::Mapa, None | Some((_, LinkKind::Pcie3))) => MAPA_PCIE3,
-        (BandwidthProfile::Mapa, Some((pcie, _))) => pcie,
+        (BandwidthProfile::Mapa, None) => MAPA_PCIE3,
+        // The table's figure is of 16 lanes; fewer keep what the machine says.
+        (BandwidthProfile::Mapa, Some((width, kind))) => {
+            let full = kind == LinkKind::Pcie3 && width >= kind.data_sheet().bandwidth;
+            if full { MAPA_PCIE3 } else { width }
+        }
     };
     (link, bandwidth, path.bandwidth)
 }
