@@ -54,8 +54,16 @@ pub fn range(message: String) -> PyErr {
     exceptions::SimulationError::new_err(message)
 }
 
-/// A value of an argument that is none of those that exist.
-pub fn unknown(what: &str, value: &str, known: &[&str]) -> PyErr {
-    let known = known.join(", ");
-    exceptions::AllocationError::new_err(format!("there is no {what} `{value}`; there are {known}"))
+/// A kind of link that does not exist.
+pub fn unknown_link_kind(name: &str, known: &[&str]) -> PyErr {
+    exceptions::MachineError::new_err(unknown("link kind", name, known))
+}
+
+/// A named choice of an allocation or a simulation that does not exist.
+pub fn unknown_choice(what: &str, name: &str, known: &[&str]) -> PyErr {
+    exceptions::AllocationError::new_err(unknown(what, name, known))
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    format!("there is no {what} `{name}`; there are {}", known.join(", "))
 }
