@@ -12,6 +12,7 @@
 //! | [`diagnostic`] | where an input is wrong, and what would work |
 //! | [`table`] | columns with names and units: every result |
 //! | [`engine`] | event queue, clock, seeded random numbers, progress |
+//! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
@@ -21,6 +22,7 @@
 pub mod allocation;
 pub mod diagnostic;
 pub mod engine;
+pub mod graph;
 pub mod simulation;
 pub mod table;
 pub mod topology;

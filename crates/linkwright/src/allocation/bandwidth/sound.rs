@@ -24,10 +24,10 @@
 use std::sync::OnceLock;
 
 use super::super::links::LinkCounts;
-use super::partition::tightest_partition;
 use super::published;
-use super::strength::{MAX_VERTICES, strength_of_subsets};
 use crate::allocation::GpuSet;
+use crate::graph::partition::tightest_partition;
+use crate::graph::strength::{MAX_VERTICES, strength_of_subsets};
 use crate::topology::{FabricPath, GpuGraph, LinkKind, PairLink};
 
 /// Fractions of the peak that NCCL reaches, from the paper's anchor points.
