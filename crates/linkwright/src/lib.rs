@@ -15,11 +15,13 @@
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
 //! | [`allocation`] | patterns, scores, policies, live state |
+//! | [`collectives`] | schedules of broadcast, all-reduce and the others |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
 
 pub mod allocation;
+pub mod collectives;
 pub mod diagnostic;
 pub mod engine;
 pub mod graph;

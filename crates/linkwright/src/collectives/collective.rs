@@ -1,0 +1,232 @@
+//! What a collective must bring about.
+//!
+//! Every rank has an input and an output buffer of whole shards; a shard is what one rank
+//! contributes or receives where ranks differ, and the whole buffer where they do not. The
+//! definitions are NCCL's (its user guide, "Collective Operations").
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// An operation in which all ranks of a job take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Collective {
+    /// Every rank gets the root's buffer.
+    Broadcast {
+        /// The rank that has the data.
+        root: usize,
+    },
+    /// The root gets the reduction of all ranks' buffers.
+    Reduce {
+        /// The rank that gets the result.
+        root: usize,
+    },
+    /// The root gets every rank's shard, in the order of the ranks.
+    Gather {
+        /// The rank that gets the shards.
+        root: usize,
+    },
+    /// Every rank gets its shard of the root's buffer.
+    Scatter {
+        /// The rank that has the shards.
+        root: usize,
+    },
+    /// Every rank gets the reduction of all ranks' buffers.
+    AllReduce,
+    /// Every rank gets every rank's shard, in the order of the ranks.
+    AllGather,
+    /// Every rank gets its shard of the reduction of all ranks' buffers.
+    ReduceScatter,
+    /// Every rank gets, from every rank, the shard that is meant for it.
+    AllToAll,
+}
+
+/// What one chunk of a buffer holds: a chunk of one rank's input, or its reduction over all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Content {
+    /// A copy of this rank's input.
+    From {
+        /// Whose input.
+        rank: usize,
+        /// Which shard of that input.
+        shard: usize,
+    },
+    /// The reduction of all ranks' inputs.
+    Reduced {
+        /// Which shard of every input.
+        shard: usize,
+    },
+}
+
+impl Collective {
+    /// The names of all collectives.
+    pub const NAMES: [&str; 8] = [
+        "broadcast",
+        "reduce",
+        "gather",
+        "scatter",
+        "all-reduce",
+        "all-gather",
+        "reduce-scatter",
+        "all-to-all",
+    ];
+
+    /// The collective of that name; those with a root get this one.
+    #[must_use]
+    pub fn named(name: &str, root: usize) -> Option<Self> {
+        Some(match name {
+            "broadcast" => Self::Broadcast { root },
+            "reduce" => Self::Reduce { root },
+            "gather" => Self::Gather { root },
+            "scatter" => Self::Scatter { root },
+            "all-reduce" => Self::AllReduce,
+            "all-gather" => Self::AllGather,
+            "reduce-scatter" => Self::ReduceScatter,
+            "all-to-all" => Self::AllToAll,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Broadcast { .. } => "broadcast",
+            Self::Reduce { .. } => "reduce",
+            Self::Gather { .. } => "gather",
+            Self::Scatter { .. } => "scatter",
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+        }
+    }
+
+    /// The rank that alone has, or gets, the data; `None` where all ranks are alike.
+    #[must_use]
+    pub const fn root(self) -> Option<usize> {
+        match self {
+            Self::Broadcast { root }
+            | Self::Reduce { root }
+            | Self::Gather { root }
+            | Self::Scatter { root } => Some(root),
+            _ => None,
+        }
+    }
+
+    /// Whether values of different ranks are combined.
+    #[must_use]
+    pub const fn reduces(self) -> bool {
+        matches!(self, Self::Reduce { .. } | Self::AllReduce | Self::ReduceScatter)
+    }
+
+    /// How many shards a rank's input buffer has.
+    #[must_use]
+    pub fn input_shards(self, ranks: usize, rank: usize) -> usize {
+        match self {
+            Self::Broadcast { root } => usize::from(rank == root),
+            Self::Scatter { root } => {
+                if rank == root {
+                    ranks
+                } else {
+                    0
+                }
+            }
+            Self::Reduce { .. } | Self::Gather { .. } | Self::AllReduce | Self::AllGather => 1,
+            Self::ReduceScatter | Self::AllToAll => ranks,
+        }
+    }
+
+    /// How many shards a rank's output buffer has.
+    #[must_use]
+    pub fn output_shards(self, ranks: usize, rank: usize) -> usize {
+        match self {
+            Self::Broadcast { .. } | Self::Scatter { .. } | Self::AllReduce => 1,
+            Self::ReduceScatter => 1,
+            Self::Reduce { root } => usize::from(rank == root),
+            Self::Gather { root } => {
+                if rank == root {
+                    ranks
+                } else {
+                    0
+                }
+            }
+            Self::AllGather | Self::AllToAll => ranks,
+        }
+    }
+
+    /// What a shard of a rank's output must hold at the end.
+    #[must_use]
+    pub fn expected(self, rank: usize, shard: usize) -> Content {
+        match self {
+            Self::Broadcast { root } => Content::From { rank: root, shard: 0 },
+            Self::Scatter { root } => Content::From { rank: root, shard: rank },
+            Self::Gather { .. } | Self::AllGather => Content::From { rank: shard, shard: 0 },
+            Self::AllToAll => Content::From { rank: shard, shard: rank },
+            Self::Reduce { .. } | Self::AllReduce => Content::Reduced { shard: 0 },
+            Self::ReduceScatter => Content::Reduced { shard: rank },
+        }
+    }
+
+    /// Where a rank's buffers overlap when the operation runs in place: the first shard of
+    /// its input and the first of its output that are the same memory, and how many follow.
+    /// `None` where the rank has only one of the two, or in-place operation is not defined.
+    #[must_use]
+    pub fn in_place_overlap(self, ranks: usize, rank: usize) -> Option<(usize, usize, usize)> {
+        let inputs = self.input_shards(ranks, rank);
+        let outputs = self.output_shards(ranks, rank);
+        if self == Self::AllToAll || inputs == 0 || outputs == 0 {
+            return None;
+        }
+        Some(match (inputs > 1, outputs > 1) {
+            (true, false) => (rank, 0, 1),
+            (false, true) => (0, rank, 1),
+            _ => (0, 0, 1),
+        })
+    }
+
+    /// nccl-tests' factor from algorithm bandwidth to bus bandwidth ("PERFORMANCE.md").
+    #[must_use]
+    pub fn bus_factor(self, ranks: usize) -> f64 {
+        let ranks = ranks as f64;
+        match self {
+            Self::Broadcast { .. } | Self::Reduce { .. } => 1.0,
+            Self::AllReduce => 2.0 * (ranks - 1.0) / ranks,
+            Self::Gather { .. }
+            | Self::Scatter { .. }
+            | Self::AllGather
+            | Self::ReduceScatter
+            | Self::AllToAll => (ranks - 1.0) / ranks,
+        }
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        self.root().map_or(Ok(()), |root| write!(f, " from or to rank {root}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_names_its_collective() {
+        for name in Collective::NAMES {
+            assert_eq!(Collective::named(name, 2).unwrap().name(), name);
+        }
+        assert_eq!(Collective::named("allreduce", 0), None);
+    }
+
+    #[test]
+    fn ranks_with_one_shard_share_it_in_place() {
+        assert_eq!(Collective::AllReduce.in_place_overlap(4, 2), Some((0, 0, 1)));
+        assert_eq!(Collective::AllGather.in_place_overlap(4, 2), Some((0, 2, 1)));
+        assert_eq!(Collective::ReduceScatter.in_place_overlap(4, 2), Some((2, 0, 1)));
+        assert_eq!(Collective::Broadcast { root: 1 }.in_place_overlap(4, 2), None);
+        assert_eq!(Collective::AllToAll.in_place_overlap(4, 2), None);
+    }
+}

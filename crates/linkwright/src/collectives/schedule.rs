@@ -1,0 +1,280 @@
+//! A schedule: what every rank sends, receives and reduces.
+//!
+//! The form is that of a GPU kernel which runs a collective (MSCCL's, and so NCCL's): a rank
+//! runs thread blocks side by side; a block runs its steps one after the other, sends to at
+//! most one peer and receives from at most one. Data is cut into equal chunks, and a step
+//! moves a run of them. What a schedule leaves out: sizes. Data longer than one pass is cut
+//! into pieces, and every piece runs the whole schedule, one after the other in each block,
+//! so that blocks form a pipeline.
+
+use serde::Serialize;
+
+use super::collective::Collective;
+
+/// One of a rank's buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Buffer {
+    /// What the rank contributes; never written, unless the operation runs in place.
+    Input,
+    /// What the rank gets.
+    Output,
+    /// Room for what is on its way.
+    Scratch,
+}
+
+/// Where a run of chunks starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Slice {
+    /// The buffer.
+    pub buffer: Buffer,
+    /// The first chunk: shard times [`Schedule::chunks`] plus the chunk in the shard.
+    pub offset: u32,
+}
+
+impl Slice {
+    /// A place in the input.
+    #[must_use]
+    pub const fn input(offset: u32) -> Self {
+        Self { buffer: Buffer::Input, offset }
+    }
+
+    /// A place in the output.
+    #[must_use]
+    pub const fn output(offset: u32) -> Self {
+        Self { buffer: Buffer::Output, offset }
+    }
+
+    /// A place in the scratch buffer.
+    #[must_use]
+    pub const fn scratch(offset: u32) -> Self {
+        Self { buffer: Buffer::Scratch, offset }
+    }
+}
+
+/// What a step does. `source` and `destination` are the step's; "received" is the next run
+/// of chunks from the block's receive peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Send the source.
+    Send,
+    /// Write what is received to the destination.
+    Receive,
+    /// Write what is received to the destination and send it on.
+    ReceiveCopySend,
+    /// Send the reduction of what is received with the source; keep nothing.
+    ReceiveReduceSend,
+    /// Write the reduction of what is received with the source to the destination.
+    ReceiveReduceCopy,
+    /// As [`Self::ReceiveReduceCopy`], and send it on.
+    ReceiveReduceCopySend,
+    /// Write the source to the destination.
+    Copy,
+    /// Write the reduction of source and destination to the destination.
+    Reduce,
+    /// Nothing but wait for other steps.
+    Nop,
+}
+
+impl Operation {
+    /// Whether the block's receive peer is read.
+    #[must_use]
+    pub const fn receives(self) -> bool {
+        !matches!(self, Self::Send | Self::Copy | Self::Reduce | Self::Nop)
+    }
+
+    /// Whether the block's send peer is written.
+    #[must_use]
+    pub const fn sends(self) -> bool {
+        matches!(
+            self,
+            Self::Send
+                | Self::ReceiveCopySend
+                | Self::ReceiveReduceSend
+                | Self::ReceiveReduceCopySend
+        )
+    }
+
+    /// Whether the source is read.
+    #[must_use]
+    pub const fn reads_source(self) -> bool {
+        !matches!(self, Self::Receive | Self::ReceiveCopySend | Self::Nop)
+    }
+
+    /// Whether the destination is written.
+    #[must_use]
+    pub const fn writes_destination(self) -> bool {
+        !matches!(self, Self::Send | Self::ReceiveReduceSend | Self::Nop)
+    }
+
+    /// Whether two values become one.
+    #[must_use]
+    pub const fn reduces(self) -> bool {
+        matches!(
+            self,
+            Self::ReceiveReduceSend
+                | Self::ReceiveReduceCopy
+                | Self::ReceiveReduceCopySend
+                | Self::Reduce
+        )
+    }
+}
+
+/// A step of the same rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct StepId {
+    /// Index in [`RankProgram::blocks`].
+    pub block: u32,
+    /// Index in [`ThreadBlock::steps`].
+    pub step: u32,
+}
+
+/// One step of a thread block.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Step {
+    /// What it does.
+    pub operation: Operation,
+    /// What it reads, where [`Operation::reads_source`].
+    pub source: Option<Slice>,
+    /// What it writes, where [`Operation::writes_destination`].
+    pub destination: Option<Slice>,
+    /// How many chunks; zero for [`Operation::Nop`] only.
+    pub count: u32,
+    /// Steps of other blocks of the rank that must have ended before this one starts.
+    pub after: Vec<StepId>,
+}
+
+/// Steps that run one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct ThreadBlock {
+    /// The rank that it sends to.
+    pub send: Option<usize>,
+    /// The rank that it receives from.
+    pub receive: Option<usize>,
+    /// Index in [`Schedule::channels`]. On one channel a rank has at most one block that
+    /// sends to a peer and at most one that receives from it.
+    pub channel: usize,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// What one rank does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Default)]
+pub struct RankProgram {
+    /// Length of the scratch buffer, in chunks.
+    pub scratch_chunks: u32,
+    /// The blocks, which run side by side.
+    pub blocks: Vec<ThreadBlock>,
+}
+
+/// Which links carry a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// NVLink or xGMI where the pair has it, else the host, and the network between servers.
+    Best,
+    /// PCIe and what joins the sockets, also where the pair has NVLink.
+    Host,
+}
+
+/// A pair of ranks whose data passes through a third GPU of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Relay {
+    /// The sending rank.
+    pub from: usize,
+    /// The receiving rank.
+    pub to: usize,
+    /// The GPU between them, by its id in the machine; it need not be a rank.
+    pub through: usize,
+}
+
+/// A set of connections, at most one each way between two ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Channel {
+    /// The links that it uses.
+    pub transport: Transport,
+    /// Connections that a third GPU relays.
+    pub relays: Vec<Relay>,
+}
+
+impl Default for Channel {
+    fn default() -> Self {
+        Self { transport: Transport::Best, relays: Vec::new() }
+    }
+}
+
+/// How data and the notice of its arrival travel (NCCL's protocols).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Protocol {
+    /// Flags in every 8 bytes: lowest latency, at most half of the bandwidth.
+    LL,
+    /// Flags in every 128 bytes: low latency, at most 15/16 of the bandwidth.
+    LL128,
+    /// Data, then a flag behind a fence: full bandwidth.
+    Simple,
+}
+
+impl Protocol {
+    /// All of them, lowest latency first.
+    pub const ALL: [Self; 3] = [Self::LL, Self::LL128, Self::Simple];
+
+    /// Its name, as NCCL writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LL => "LL",
+            Self::LL128 => "LL128",
+            Self::Simple => "Simple",
+        }
+    }
+}
+
+/// A collective, planned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Schedule {
+    /// What people call it: letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// What it must bring about.
+    pub collective: Collective,
+    /// The protocol that its connections use.
+    pub protocol: Protocol,
+    /// For each rank its GPU, by id in the machine.
+    pub gpus: Vec<usize>,
+    /// Chunks in a shard.
+    pub chunks: u32,
+    /// Whether it may run with input and output in the same memory.
+    pub in_place: bool,
+    /// Whether it may run with input and output apart.
+    pub out_of_place: bool,
+    /// The channels.
+    pub channels: Vec<Channel>,
+    /// What each rank does.
+    pub programs: Vec<RankProgram>,
+}
+
+impl Schedule {
+    /// How many ranks take part.
+    #[must_use]
+    pub fn ranks(&self) -> usize {
+        self.gpus.len()
+    }
+
+    /// Length of one of a rank's buffers, in chunks.
+    #[must_use]
+    pub fn buffer_chunks(&self, rank: usize, buffer: Buffer) -> usize {
+        let chunks = self.chunks as usize;
+        match buffer {
+            Buffer::Input => self.collective.input_shards(self.ranks(), rank) * chunks,
+            Buffer::Output => self.collective.output_shards(self.ranks(), rank) * chunks,
+            Buffer::Scratch => self.programs[rank].scratch_chunks as usize,
+        }
+    }
+
+    /// How many steps all ranks have together.
+    #[must_use]
+    pub fn step_count(&self) -> usize {
+        let blocks = self.programs.iter().flat_map(|program| &program.blocks);
+        blocks.map(|block| block.steps.len()).sum()
+    }
+}
