@@ -7,9 +7,11 @@
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
 //! - [`schedule`]: the steps of every rank
 //! - [`builder`]: how algorithms write them
+//! - [`lowering`]: trees, rings and pairs of ranks as steps
 
 pub mod builder;
 pub mod collective;
+pub mod lowering;
 pub mod schedule;
 
 pub use builder::ScheduleBuilder;

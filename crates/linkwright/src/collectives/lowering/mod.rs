@@ -1,0 +1,12 @@
+//! From trees, rings and ways between ranks to the steps of a schedule.
+//!
+//! Every lowering appends a step after all those that it waits for, on this rank or another,
+//! or in lockstep around a ring, so that no schedule made here can deadlock.
+
+pub mod ring;
+pub mod tree;
+pub mod way;
+
+pub use ring::{Ring, schedule_of_rings};
+pub use tree::{RootedTree, schedule_of_trees};
+pub use way::{Way, schedule_of_ways};

@@ -1,0 +1,150 @@
+//! Collectives around rings, as NCCL runs them.
+//!
+//! On a ring every rank sends to the next and receives from the one before, in lockstep. An
+//! all-reduce cuts a ring's data into one run for each rank; a run is reduced once around and
+//! handed on once around, 2 (n - 1) hops in all (NCCL's `all_reduce.h`, ring).
+
+use super::super::builder::ScheduleBuilder;
+use super::super::collective::Collective;
+use super::super::schedule::{Channel, Schedule, Slice};
+
+/// A directed ring through all ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ring {
+    /// The ranks; each sends to the next, the last to the first.
+    pub order: Vec<usize>,
+    /// How many chunks of a shard it carries: for an all-reduce a multiple of the ranks.
+    pub chunks: u32,
+    /// The links that it uses.
+    pub channel: Channel,
+}
+
+/// The schedule of an all-reduce, all-gather or reduce-scatter around rings, each with its
+/// own run of every shard. Collectives with a root are chains, which are trees.
+///
+/// # Panics
+/// If the collective is another one, a ring has fewer than two ranks, or an all-reduce's
+/// ring does not carry a multiple of the ranks.
+#[must_use]
+pub fn schedule_of_rings(
+    name: &str,
+    collective: Collective,
+    gpus: &[usize],
+    rings: &[Ring],
+) -> Schedule {
+    let chunks = rings.iter().map(|ring| ring.chunks).sum();
+    let mut builder = ScheduleBuilder::new(name, collective, gpus.to_vec(), chunks);
+    let mut start = 0;
+    for ring in rings {
+        let channel = builder.channel(ring.channel.clone());
+        let mut lowering = Lowering { builder: &mut builder, ring, channel, start, chunks };
+        match collective {
+            Collective::AllReduce => lowering.all_reduce(),
+            Collective::AllGather => lowering.all_gather(),
+            Collective::ReduceScatter => lowering.reduce_scatter(),
+            other => panic!("{other} does not go around a ring"),
+        }
+        start += ring.chunks;
+    }
+    builder.finish()
+}
+
+/// One ring on its way into the schedule.
+struct Lowering<'a> {
+    builder: &'a mut ScheduleBuilder,
+    ring: &'a Ring,
+    channel: usize,
+    /// The ring's first chunk in a shard.
+    start: u32,
+    /// Chunks in a shard.
+    chunks: u32,
+}
+
+impl Lowering<'_> {
+    /// The rank at a position, counted around the ring in both directions.
+    fn rank(&self, position: usize, back: usize) -> usize {
+        let length = self.ring.order.len();
+        self.ring.order[(position + 2 * length - back) % length]
+    }
+
+    /// Before and after a position.
+    fn ends(&self, position: usize) -> (usize, usize) {
+        let next = (position + 1) % self.ring.order.len();
+        (self.rank(position, 1), self.ring.order[next])
+    }
+
+    fn all_reduce(&mut self) {
+        let length = self.ring.order.len();
+        let count = self.ring.chunks / length as u32;
+        assert_eq!(self.ring.chunks, count * length as u32, "one run for each rank");
+        for position in 0..length {
+            let rank = self.ring.order[position];
+            let (before, next) = self.ends(position);
+            let run =
+                |step: usize| self.start + ((position + 2 * length - step) % length) as u32 * count;
+            let builder = &mut *self.builder;
+            builder.send(rank, self.channel, next, Slice::input(run(0)), count, &[]);
+            for step in 1..2 * length - 2 {
+                let (own, kept) = (Slice::input(run(step)), Slice::output(run(step)));
+                let own = (step < length).then_some(own);
+                let destination = (step >= length - 1).then_some(kept);
+                let ends = (before, next);
+                builder.receive_and_send(
+                    rank,
+                    self.channel,
+                    ends,
+                    own,
+                    destination,
+                    kept,
+                    count,
+                    &[],
+                );
+            }
+            let last = Slice::output(run(2 * length - 2));
+            builder.receive(rank, self.channel, before, None, last, count, &[]);
+        }
+    }
+
+    fn all_gather(&mut self) {
+        let (length, count) = (self.ring.order.len(), self.ring.chunks);
+        for position in 0..length {
+            let rank = self.ring.order[position];
+            let (before, next) = self.ends(position);
+            let place = |back: usize| {
+                Slice::output(self.rank(position, back) as u32 * self.chunks + self.start)
+            };
+            let places: Vec<Slice> = (0..length).map(place).collect();
+            let builder = &mut *self.builder;
+            let own = Slice::input(self.start);
+            builder.copy(rank, self.channel, own, places[0], count, &[]);
+            builder.send(rank, self.channel, next, own, count, &[]);
+            for place in &places[1..length - 1] {
+                let ends = (before, next);
+                let kept = Some(*place);
+                builder.receive_and_send(rank, self.channel, ends, None, kept, *place, count, &[]);
+            }
+            builder.receive(rank, self.channel, before, None, places[length - 1], count, &[]);
+        }
+    }
+
+    fn reduce_scatter(&mut self) {
+        let (length, count) = (self.ring.order.len(), self.ring.chunks);
+        for position in 0..length {
+            let rank = self.ring.order[position];
+            let (before, next) = self.ends(position);
+            let own = |back: usize| {
+                Slice::input(self.rank(position, back) as u32 * self.chunks + self.start)
+            };
+            let shards: Vec<Slice> = (1..=length).map(own).collect();
+            let builder = &mut *self.builder;
+            builder.send(rank, self.channel, next, shards[0], count, &[]);
+            let kept = Slice::output(self.start);
+            for shard in &shards[1..length - 1] {
+                let (ends, own) = ((before, next), Some(*shard));
+                builder.receive_and_send(rank, self.channel, ends, own, None, kept, count, &[]);
+            }
+            let own = Some(shards[length - 1]);
+            builder.receive(rank, self.channel, before, own, kept, count, &[]);
+        }
+    }
+}
