@@ -7,10 +7,12 @@
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
 //! - [`schedule`]: the steps of every rank
 //! - [`builder`]: how algorithms write them
+//! - [`link_graph`]: the links that a job was given
 //! - [`lowering`]: trees, rings and pairs of ranks as steps
 
 pub mod builder;
 pub mod collective;
+pub mod link_graph;
 pub mod lowering;
 pub mod schedule;
 

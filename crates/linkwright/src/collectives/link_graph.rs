@@ -1,0 +1,241 @@
+//! The links that a job was given, as a graph of its GPUs and the switches between them.
+//!
+//! What it represents: peak bandwidth in each direction of every link that the job's GPUs can
+//! reach without another job's GPU. What it leaves out: protocol overhead, which the timing
+//! adds, and GPUs that relay (NCCL's NVB), which the baselines add.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use crate::topology::{DeviceId, DeviceKind, LinkKind, Machine};
+
+/// Which links a graph may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkClass {
+    /// NVLink or xGMI, direct or through NVSwitches.
+    Fabric,
+    /// PCIe and what joins the sockets of one server.
+    Host,
+    /// All of them, with NICs and the network between servers.
+    Network,
+}
+
+impl LinkClass {
+    fn admits(self, kind: LinkKind) -> bool {
+        match self {
+            Self::Fabric => kind.is_gpu_fabric(),
+            Self::Host => {
+                !kind.is_gpu_fabric() && !matches!(kind, LinkKind::Infiniband | LinkKind::Ethernet)
+            }
+            Self::Network => true,
+        }
+    }
+}
+
+/// GPUs, the switches between them, and the capacity of each link in each direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkGraph {
+    /// The device of each vertex: the GPUs in the job's order, then everything that forwards.
+    pub devices: Vec<DeviceId>,
+    /// How many of the vertices are GPUs.
+    pub gpus: usize,
+    /// Joined vertices with the bandwidth in each direction, B/s; every pair once, lower first.
+    pub links: Vec<(usize, usize, u64)>,
+}
+
+/// Why a set of GPUs is none that a collective can run on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LinkGraphError {
+    /// An id that the machine does not have.
+    #[error("there is no GPU {gpu} on `{machine}`; its GPUs are 0 to {last}")]
+    UnknownGpu {
+        /// The id.
+        gpu: usize,
+        /// The machine's name.
+        machine: String,
+        /// The largest id.
+        last: usize,
+    },
+    /// An id that is given twice.
+    #[error("GPU {0} is given twice; name each GPU once")]
+    DuplicateGpu(usize),
+    /// Fewer than two GPUs.
+    #[error("a collective needs at least two GPUs, and {0} was given; name more of them")]
+    TooFewGpus(usize),
+    /// GPUs that the admitted links do not join.
+    #[error("{links} does not join these GPUs: {apart} cannot be reached from GPU {from}")]
+    Apart {
+        /// The links, in words.
+        links: &'static str,
+        /// The first GPU.
+        from: usize,
+        /// The GPUs out of its reach, in words.
+        apart: String,
+    },
+}
+
+/// Checks that a job's GPUs exist, are named once and are at least two.
+///
+/// # Errors
+/// The first of them that does not fit.
+pub fn check_gpus(machine: &Machine, gpus: &[usize]) -> Result<(), LinkGraphError> {
+    let count = machine.gpus().len();
+    for (index, gpu) in gpus.iter().enumerate() {
+        if *gpu >= count {
+            let machine = machine.name().to_owned();
+            return Err(LinkGraphError::UnknownGpu { gpu: *gpu, machine, last: count - 1 });
+        }
+        if gpus[..index].contains(gpu) {
+            return Err(LinkGraphError::DuplicateGpu(*gpu));
+        }
+    }
+    if gpus.len() < 2 { Err(LinkGraphError::TooFewGpus(gpus.len())) } else { Ok(()) }
+}
+
+impl LinkGraph {
+    /// The graph of these GPUs, by their ids, over links of one class.
+    ///
+    /// # Errors
+    /// As [`check_gpus`], and [`LinkGraphError::Apart`] where the links do not join the GPUs.
+    pub fn new(
+        machine: &Machine,
+        gpus: &[usize],
+        class: LinkClass,
+    ) -> Result<Self, LinkGraphError> {
+        check_gpus(machine, gpus)?;
+        let devices = machine.devices();
+        let own: Vec<DeviceId> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
+        let forwards = |id: &DeviceId| devices[*id].kind != DeviceKind::Gpu;
+        let mut vertices = own.clone();
+        vertices.extend((0..devices.len()).filter(forwards));
+        let mut vertex_of = vec![None; devices.len()];
+        for (vertex, device) in vertices.iter().enumerate() {
+            vertex_of[*device] = Some(vertex);
+        }
+        let mut capacity: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        for link in machine.links().iter().filter(|link| class.admits(link.kind)) {
+            let (Some(a), Some(b)) = (vertex_of[link.a], vertex_of[link.b]) else { continue };
+            let known = capacity.entry((a.min(b), a.max(b))).or_default();
+            *known = known.saturating_add(link.total_bandwidth().0);
+        }
+        let graph = Self::without_dead_ends(vertices, own.len(), &capacity);
+        graph.joined(gpus, class)?;
+        Ok(graph)
+    }
+
+    /// Whether anything but GPUs is part of it.
+    #[must_use]
+    pub fn has_switches(&self) -> bool {
+        self.devices.len() > self.gpus
+    }
+
+    /// The symmetric matrix of the capacities between GPUs, row by row, B/s.
+    #[must_use]
+    pub fn direct_capacity(&self) -> Vec<u64> {
+        let mut matrix = vec![0; self.gpus * self.gpus];
+        for (a, b, capacity) in self.links.iter().filter(|(_, b, _)| *b < self.gpus) {
+            matrix[a * self.gpus + b] = *capacity;
+            matrix[b * self.gpus + a] = *capacity;
+        }
+        matrix
+    }
+
+    /// Drops what forwards to nobody: a switch with one neighbour, and then the next.
+    fn without_dead_ends(
+        devices: Vec<DeviceId>,
+        gpus: usize,
+        capacity: &BTreeMap<(usize, usize), u64>,
+    ) -> Self {
+        let mut kept = vec![true; devices.len()];
+        loop {
+            let mut degree = vec![0; devices.len()];
+            for (a, b) in capacity.keys().filter(|(a, b)| kept[*a] && kept[*b]) {
+                degree[*a] += 1;
+                degree[*b] += 1;
+            }
+            let dead = (gpus..devices.len()).filter(|at| kept[*at] && degree[*at] < 2);
+            let dead: Vec<usize> = dead.collect();
+            if dead.is_empty() {
+                break;
+            }
+            dead.into_iter().for_each(|at| kept[at] = false);
+        }
+        let mut renumbered = vec![0; devices.len()];
+        let mut next = 0;
+        for (at, is_kept) in kept.iter().enumerate() {
+            renumbered[at] = next;
+            next += usize::from(*is_kept);
+        }
+        let inside = capacity.iter().filter(|((a, b), _)| kept[*a] && kept[*b]);
+        let links =
+            inside.map(|((a, b), value)| (renumbered[*a], renumbered[*b], *value)).collect();
+        let devices = devices.into_iter().zip(kept).filter(|(_, kept)| *kept);
+        Self { devices: devices.map(|(device, _)| device).collect(), gpus, links }
+    }
+
+    fn joined(&self, gpus: &[usize], class: LinkClass) -> Result<(), LinkGraphError> {
+        let mut reached = vec![false; self.devices.len()];
+        let mut open = vec![0];
+        reached[0] = true;
+        while let Some(at) = open.pop() {
+            for (a, b, _) in &self.links {
+                for (from, to) in [(*a, *b), (*b, *a)] {
+                    if from == at && !reached[to] {
+                        reached[to] = true;
+                        open.push(to);
+                    }
+                }
+            }
+        }
+        let apart: Vec<String> = (0..self.gpus)
+            .filter(|vertex| !reached[*vertex])
+            .map(|vertex| gpus[vertex].to_string())
+            .collect();
+        if apart.is_empty() {
+            return Ok(());
+        }
+        let links = match class {
+            LinkClass::Fabric => "NVLink",
+            LinkClass::Host => "PCIe",
+            LinkClass::Network => "the network",
+        };
+        let plural = if apart.len() > 1 { "GPUs" } else { "GPU" };
+        let apart = format!("{plural} {}", apart.join(", "));
+        Err(LinkGraphError::Apart { links, from: gpus[0], apart })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::presets;
+
+    fn graph(gpus: &[usize], class: LinkClass) -> Result<LinkGraph, LinkGraphError> {
+        LinkGraph::new(&presets::preset("dgx1-v100").unwrap(), gpus, class)
+    }
+
+    #[test]
+    fn a_dgx1v_without_the_other_gpus_has_no_switch_in_its_fabric() {
+        let fabric = graph(&[1, 4, 5, 6], LinkClass::Fabric).unwrap();
+        assert!(!fabric.has_switches());
+        let doubled = 50_000_000_000;
+        let expected = [(0, 2, doubled), (1, 2, doubled / 2), (1, 3, doubled / 2), (2, 3, doubled)];
+        assert_eq!(fabric.links, expected);
+    }
+
+    #[test]
+    fn the_host_keeps_only_the_switches_between_the_gpus() {
+        let host = graph(&[0, 1, 2], LinkClass::Host).unwrap();
+        assert_eq!((host.gpus, host.devices.len()), (3, 6), "two PCIe switches and a socket");
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_named() {
+        let error = graph(&[1, 4, 6], LinkClass::Fabric).unwrap_err().to_string();
+        assert!(error.contains("NVLink does not join") && error.contains("GPUs 4, 6"), "{error}");
+        assert_eq!(graph(&[1, 1], LinkClass::Host), Err(LinkGraphError::DuplicateGpu(1)));
+        assert_eq!(graph(&[1], LinkClass::Host), Err(LinkGraphError::TooFewGpus(1)));
+        assert!(graph(&[1, 8], LinkClass::Host).unwrap_err().to_string().contains("0 to 7"));
+    }
+}
