@@ -1,0 +1,75 @@
+//! The chunk size, found as Blink finds it: multiplicative increase, additive decrease.
+//!
+//! Small chunks leave links idle between steps, large ones fill a pipeline late. Blink's code
+//! generator starts small, doubles the chunk while the time falls, and then takes equal steps
+//! back while that helps (Blink, "Auto chunk size selection with MIAD").
+
+use crate::topology::Machine;
+use crate::units::Bytes;
+
+use super::super::schedule::Schedule;
+use super::costs::Costs;
+use super::program::TimeError;
+use super::run::{Timing, time};
+
+/// The first chunk to be tried.
+const FIRST: u64 = 64 << 10;
+
+/// Steps back after the last doubling: quarters of what it added.
+const STEPS_BACK: u64 = 4;
+
+/// One chunk size that was tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChunkTrial {
+    /// The chunk.
+    pub chunk: Bytes,
+    /// Size over time, GB/s.
+    pub algorithm_bandwidth: f64,
+}
+
+/// The best timing over chunk sizes, and what was tried on the way, in order.
+///
+/// # Errors
+/// As [`time`].
+pub fn choose_chunk(
+    schedule: &Schedule,
+    machine: &Machine,
+    size: Bytes,
+    costs: &Costs,
+) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
+    let mut trials = Vec::new();
+    // Long data in short chunks takes long to play and is never best.
+    let mut chunk = FIRST.max(size.0 >> 12).min(size.0.max(1));
+    let mut best = attempt(schedule, machine, size, chunk, costs, &mut trials)?;
+    while best.pieces > 1 {
+        let next = attempt(schedule, machine, size, chunk * 2, costs, &mut trials)?;
+        if next.time >= best.time {
+            break;
+        }
+        (best, chunk) = (next, chunk * 2);
+    }
+    let (step, mut back) = ((chunk / 2 / STEPS_BACK).max(1), chunk);
+    while back > step {
+        back -= step;
+        let next = attempt(schedule, machine, size, back, costs, &mut trials)?;
+        if next.time >= best.time {
+            break;
+        }
+        best = next;
+    }
+    Ok((best, trials))
+}
+
+fn attempt(
+    schedule: &Schedule,
+    machine: &Machine,
+    size: Bytes,
+    chunk: u64,
+    costs: &Costs,
+    trials: &mut Vec<ChunkTrial>,
+) -> Result<Timing, TimeError> {
+    let timing = time(schedule, machine, size, Bytes(chunk), costs)?;
+    let algorithm_bandwidth = timing.algorithm_bandwidth;
+    trials.push(ChunkTrial { chunk: Bytes(chunk), algorithm_bandwidth });
+    Ok(timing)
+}

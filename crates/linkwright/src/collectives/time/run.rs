@@ -1,0 +1,352 @@
+//! The event loop.
+
+use crate::engine::queue::EventQueue;
+use crate::network::FlowNetwork;
+use crate::topology::Machine;
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+use super::super::schedule::Schedule;
+use super::costs::Costs;
+use super::program::{Program, TimeError, resources};
+
+/// The most transfers that one run plays.
+const MOST_TRANSFERS: u64 = 50_000_000;
+
+/// What one direction of a link carried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkLoad {
+    /// Index in [`Machine::links`].
+    pub link: usize,
+    /// Whether the data went from the link's end `a` to its end `b`.
+    pub forwards: bool,
+    /// The data.
+    pub bytes: f64,
+    /// The data over what the link could have carried in the run's time.
+    pub utilisation: f64,
+}
+
+/// How long a schedule takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timing {
+    /// The data, as nccl-tests counts it.
+    pub size: Bytes,
+    /// The longest run of bytes that one step moves.
+    pub chunk: Bytes,
+    /// How many pieces follow one another.
+    pub pieces: u64,
+    /// From the launch to the last byte's arrival.
+    pub time: Picoseconds,
+    /// Size over time, GB/s.
+    pub algorithm_bandwidth: f64,
+    /// nccl-tests' bus bandwidth, GB/s.
+    pub bus_bandwidth: f64,
+    /// What each used link carried, in the machine's order.
+    pub links: Vec<LinkLoad>,
+}
+
+/// Times a schedule that moves `size` bytes in chunks of at most `chunk`.
+///
+/// `size` is counted as nccl-tests does: the whole buffer, so that a shard of an all-gather,
+/// reduce-scatter, gather, scatter or all-to-all is its part of one rank.
+///
+/// # Errors
+/// [`TimeError`] where the machine has no way for a connection, the schedule waits for ever,
+/// or the chunks are too many.
+pub fn time(
+    schedule: &Schedule,
+    machine: &Machine,
+    size: Bytes,
+    chunk: Bytes,
+    costs: &Costs,
+) -> Result<Timing, TimeError> {
+    let count = machine.gpus().len();
+    if let Some((rank, gpu)) = schedule.gpus.iter().enumerate().find(|(_, gpu)| **gpu >= count) {
+        let machine = machine.name().to_owned();
+        return Err(TimeError::UnknownGpu { rank, gpu: *gpu, machine, count });
+    }
+    let routes = resources(machine, costs);
+    let program = Program::new(schedule, machine, &routes, costs)?;
+    let pieces = Pieces::new(schedule, &program, size, chunk)?;
+    let mut run = Run::new(&program, &pieces, costs, FlowNetwork::new(routes.capacities()));
+    let end = run.play()?;
+    let time = Picoseconds(end.0 + costs.base.0);
+    let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
+    let ranks = schedule.ranks();
+    Ok(Timing {
+        size,
+        chunk: pieces.longest_run(&program),
+        pieces: pieces.count,
+        time,
+        algorithm_bandwidth,
+        bus_bandwidth: algorithm_bandwidth * schedule.collective.bus_factor(ranks),
+        links: run.loads(routes.capacities(), time),
+    })
+}
+
+/// How the data is cut.
+#[derive(Debug, Clone, Copy)]
+struct Pieces {
+    /// Bytes of a shard in all pieces together.
+    shard: u64,
+    count: u64,
+    /// Chunks in a shard.
+    chunks: u64,
+}
+
+impl Pieces {
+    fn new(
+        schedule: &Schedule,
+        program: &Program,
+        size: Bytes,
+        chunk: Bytes,
+    ) -> Result<Self, TimeError> {
+        if chunk.0 == 0 {
+            return Err(TimeError::EmptyChunk);
+        }
+        let ranks = schedule.ranks();
+        let shards = (0..ranks).map(|rank| {
+            let collective = schedule.collective;
+            collective.input_shards(ranks, rank).max(collective.output_shards(ranks, rank))
+        });
+        let shard = size.0 / shards.max().unwrap_or(1).max(1) as u64;
+        let chunks = u64::from(schedule.chunks.max(1));
+        let longest = program.steps.iter().map(|step| u64::from(step.count)).max().unwrap_or(1);
+        let run = u128::from(shard) * u128::from(longest);
+        let count = run.div_ceil(u128::from(chunk.0) * u128::from(chunks)).max(1);
+        let sends = program.steps.iter().filter(|step| step.sends).count() as u128;
+        let transfers = u64::try_from(count * sends.max(1)).unwrap_or(u64::MAX);
+        if transfers > MOST_TRANSFERS {
+            return Err(TimeError::TooManyTransfers {
+                size,
+                chunk,
+                transfers,
+                limit: MOST_TRANSFERS,
+            });
+        }
+        Ok(Self { shard, count: count as u64, chunks })
+    }
+
+    /// Bytes of a run of chunks in one piece.
+    fn bytes(&self, piece: u64, start: u32, count: u32) -> u64 {
+        let cut = |part: u64, of: u64, whole: u64| {
+            (u128::from(whole) * u128::from(part) / u128::from(of)) as u64
+        };
+        let length = cut(piece + 1, self.count, self.shard) - cut(piece, self.count, self.shard);
+        // A run that goes on into the next shard has that shard's chunks, which are alike.
+        let (start, end) = (u64::from(start), u64::from(start) + u64::from(count));
+        cut(end, self.chunks, length) - cut(start, self.chunks, length)
+    }
+
+    fn longest_run(&self, program: &Program) -> Bytes {
+        let runs = program.steps.iter().map(|step| self.bytes(0, step.start, step.count));
+        Bytes(runs.max().unwrap_or(0))
+    }
+}
+
+/// What a block is doing.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    piece: u64,
+    step: u32,
+    busy: bool,
+}
+
+/// What a connection holds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    started: u64,
+    arrived: u64,
+    taken: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Arrival(u32),
+    Opening(u32),
+}
+
+struct Run<'a> {
+    program: &'a Program,
+    pieces: &'a Pieces,
+    slots: u64,
+    network: FlowNetwork,
+    events: EventQueue<Event>,
+    turns: Vec<Turn>,
+    held: Vec<Held>,
+    /// Pieces in which each step has ended.
+    ended: Vec<u64>,
+    /// The connection of each flow, by its slot.
+    carried: Vec<u32>,
+    moved: Vec<u64>,
+    /// Blocks that may be able to go on.
+    woken: Vec<u32>,
+    now: Picoseconds,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        program: &'a Program,
+        pieces: &'a Pieces,
+        costs: &Costs,
+        network: FlowNetwork,
+    ) -> Self {
+        let turn =
+            |block: &super::program::FlatBlock| Turn { piece: 0, step: block.steps.0, busy: false };
+        let mut events = EventQueue::new();
+        for (index, connection) in program.connections.iter().enumerate() {
+            if connection.opens > Picoseconds(0) {
+                events
+                    .push(connection.opens, Event::Opening(index as u32))
+                    .expect("nothing lies before the start");
+            }
+        }
+        Self {
+            program,
+            pieces,
+            slots: u64::from(costs.slots.max(1)),
+            network,
+            events,
+            turns: program.blocks.iter().map(turn).collect(),
+            held: vec![Held::default(); program.connections.len()],
+            ended: vec![0; program.steps.len()],
+            carried: Vec::new(),
+            moved: vec![0; program.connections.len()],
+            woken: (0..program.blocks.len() as u32).rev().collect(),
+            now: Picoseconds(0),
+        }
+    }
+
+    /// Plays everything and returns when the last step ended.
+    fn play(&mut self) -> Result<Picoseconds, TimeError> {
+        loop {
+            while let Some(block) = self.woken.pop() {
+                self.advance(block);
+            }
+            let flow = self.network.next_completion();
+            let event = self.events.peek_time();
+            match (flow, event) {
+                (None, None) => break,
+                (Some((time, _)), event) if event.is_none_or(|at| time <= at) => {
+                    let Some((time, flow)) = self.network.complete_next() else { break };
+                    self.now = time;
+                    self.sent(self.carried[flow.slot()]);
+                }
+                _ => {
+                    let Some((time, event)) = self.events.pop() else { break };
+                    self.now = time;
+                    self.happen(event);
+                }
+            }
+        }
+        let waiting = |turn: &Turn| turn.piece < self.pieces.count;
+        if let Some(index) = self.turns.iter().zip(&self.program.blocks).position(|(turn, block)| {
+            waiting(turn) && block.steps.0 < block.steps.1
+        }) {
+            let block = self.program.blocks[index];
+            let step = (self.turns[index].step - block.steps.0) as usize;
+            let (rank, block) = (block.rank as usize, block.index as usize);
+            return Err(TimeError::Stuck { rank, block, step });
+        }
+        Ok(self.now)
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Arrival(connection) => {
+                self.held[connection as usize].arrived += 1;
+                self.woken.push(self.program.connections[connection as usize].receiver);
+            }
+            Event::Opening(connection) => {
+                self.woken.push(self.program.connections[connection as usize].sender);
+            }
+        }
+    }
+
+    /// Lets a block go on as far as it can.
+    fn advance(&mut self, index: u32) {
+        let block = self.program.blocks[index as usize];
+        loop {
+            let turn = self.turns[index as usize];
+            if turn.busy || turn.piece >= self.pieces.count || block.steps.0 == block.steps.1 {
+                return;
+            }
+            let step = self.program.steps[turn.step as usize];
+            let waits = &self.program.waits[step.waits.0 as usize..step.waits.1 as usize];
+            if waits.iter().any(|earlier| self.ended[*earlier as usize] <= turn.piece) {
+                return;
+            }
+            let incoming = block.incoming.filter(|_| step.receives);
+            if let Some(held) = incoming.map(|connection| self.held[connection as usize]) {
+                if held.arrived == held.taken {
+                    return;
+                }
+            }
+            let Some(outgoing) = block.outgoing.filter(|_| step.sends) else {
+                self.end_step(index);
+                continue;
+            };
+            let connection = &self.program.connections[outgoing as usize];
+            let held = &mut self.held[outgoing as usize];
+            if held.started - held.taken >= self.slots || self.now < connection.opens {
+                return;
+            }
+            held.started += 1;
+            self.turns[index as usize].busy = true;
+            let bytes = self.pieces.bytes(turn.piece, step.start, step.count);
+            self.moved[outgoing as usize] += bytes;
+            let flow = self.network.start(&connection.uses, Bytes(bytes), None, self.now);
+            if self.carried.len() <= flow.slot() {
+                self.carried.resize(flow.slot() + 1, 0);
+            }
+            self.carried[flow.slot()] = outgoing;
+            return;
+        }
+    }
+
+    /// A connection's flow has ended: its sender goes on, its receiver gets it a hop later.
+    fn sent(&mut self, connection: u32) {
+        let Self { program, events, now, .. } = self;
+        let link = &program.connections[connection as usize];
+        let arrival = Picoseconds(now.0.saturating_add(link.latency.0));
+        events.push(arrival, Event::Arrival(connection)).expect("an arrival follows its sending");
+        let sender = link.sender;
+        self.turns[sender as usize].busy = false;
+        self.end_step(sender);
+        self.woken.push(sender);
+    }
+
+    fn end_step(&mut self, index: u32) {
+        let block = self.program.blocks[index as usize];
+        let turn = &mut self.turns[index as usize];
+        let at = turn.step as usize;
+        self.ended[at] += 1;
+        turn.step += 1;
+        if turn.step == block.steps.1 {
+            (turn.step, turn.piece) = (block.steps.0, turn.piece + 1);
+        }
+        let step = self.program.steps[at];
+        if let Some(incoming) = block.incoming.filter(|_| step.receives) {
+            self.held[incoming as usize].taken += 1;
+            self.woken.push(self.program.connections[incoming as usize].sender);
+        }
+        let wakes = &self.program.wakes[step.wakes.0 as usize..step.wakes.1 as usize];
+        self.woken.extend(wakes.iter().rev());
+    }
+
+    fn loads(&self, capacities: &[Bandwidth], time: Picoseconds) -> Vec<LinkLoad> {
+        let mut bytes = vec![0.0; capacities.len()];
+        for (connection, moved) in self.program.connections.iter().zip(&self.moved) {
+            for (resource, share) in &connection.uses {
+                bytes[*resource] += share * *moved as f64;
+            }
+        }
+        let used = bytes.iter().enumerate().filter(|(_, bytes)| **bytes > 0.0);
+        used.map(|(resource, bytes)| LinkLoad {
+            link: resource / 2,
+            forwards: resource % 2 == 0,
+            bytes: *bytes,
+            utilisation: bytes / (capacities[resource].0 as f64 * time.as_seconds()),
+        })
+        .collect()
+    }
+}
