@@ -14,6 +14,7 @@
 //! | [`engine`] | event queue, clock, seeded random numbers, progress |
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
+//! | [`network`] | routes over links, and flows that share them fairly |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
 //!
@@ -23,6 +24,7 @@ pub mod allocation;
 pub mod diagnostic;
 pub mod engine;
 pub mod graph;
+pub mod network;
 pub mod simulation;
 pub mod table;
 pub mod topology;
