@@ -14,6 +14,7 @@
 //! | [`engine`] | event queue, clock, seeded random numbers, progress |
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
+//! | [`network`] | routes over links, and flows that share them fairly |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
@@ -25,6 +26,7 @@ pub mod collectives;
 pub mod diagnostic;
 pub mod engine;
 pub mod graph;
+pub mod network;
 pub mod simulation;
 pub mod table;
 pub mod topology;

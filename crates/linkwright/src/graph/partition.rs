@@ -15,7 +15,8 @@
 //! 3. Binding sets that meet can be joined, so that merging them gives a best partition.
 //!    With the smallest binding set of every vertex it is the finest one.
 
-use super::max_flow::FlowNetwork;
+use super::greatest_common_divisor;
+use super::heaviest_set::heaviest_set;
 
 /// The strength of a graph and the finest of the partitions that attain it.
 ///
@@ -32,6 +33,24 @@ pub fn tightest_partition(count: usize, capacity: &[u64]) -> (f64, Vec<Vec<usize
     if count < 2 {
         return (f64::INFINITY, (0..count).map(|only| vec![only]).collect());
     }
+    let (ratio, parts) = tightest(count, capacity);
+    (ratio.cut as f64 / ratio.joints as f64, parts)
+}
+
+/// The strength as a fraction in lowest terms; see [`tightest_partition`].
+///
+/// # Panics
+/// If there are fewer than two vertices, or `capacity` has not `count * count` entries.
+#[must_use]
+pub fn exact_strength(count: usize, capacity: &[u64]) -> (u128, u128) {
+    assert!(count >= 2, "the strength of fewer than two vertices is infinite");
+    assert_eq!(capacity.len(), count * count, "a square matrix");
+    let (Ratio { cut, joints }, _) = tightest(count, capacity);
+    let common = greatest_common_divisor(cut, joints);
+    (cut / common, joints / common)
+}
+
+fn tightest(count: usize, capacity: &[u64]) -> (Ratio, Vec<Vec<usize>>) {
     let mut parts: Vec<Vec<usize>> = (0..count).map(|vertex| vec![vertex]).collect();
     let mut ratio = Ratio::of(&parts, count, capacity);
     loop {
@@ -40,7 +59,7 @@ pub fn tightest_partition(count: usize, capacity: &[u64]) -> (f64, Vec<Vec<usize
         // A best partition that beats the guess has at least two parts and a lower ratio;
         // if none does, the finest best one attains the guess itself.
         if next.cut * ratio.joints >= ratio.cut * next.joints {
-            return (ratio.cut as f64 / ratio.joints as f64, parts);
+            return (ratio, parts);
         }
         ratio = next;
     }
@@ -71,35 +90,13 @@ impl Ratio {
 /// The finest of the partitions with the least `cut - λ (p - 1)`.
 fn finest_best_partition(count: usize, capacity: &[u64], guess: Ratio) -> Vec<Vec<usize>> {
     let scaled = |a: usize, b: usize| guess.joints * u128::from(capacity[a * count + b]);
-    let to_lower: Vec<u128> =
-        (0..count).map(|vertex| (0..vertex).map(|lower| scaled(vertex, lower)).sum()).collect();
     let mut lifted: Vec<u128> = Vec::with_capacity(count);
     let mut part_of: Vec<usize> = (0..count).collect();
     for vertex in 0..count {
         // The set S of `vertex` and lower vertices with the most `b inside(S) - y(S)`.
-        // inside(S) is what S has to lower vertices, less what of it leaves S: the arcs.
-        let sink = vertex + 1;
-        let mut network = FlowNetwork::new(vertex + 2);
-        let mut offset = 0;
-        for at in 0..=vertex {
-            for lower in (0..at).filter(|lower| capacity[at * count + lower] > 0) {
-                network.add_arc(at, lower, scaled(at, lower));
-            }
-            if at == vertex {
-                continue;
-            }
-            let (gain, cost) = (to_lower[at], lifted[at]);
-            if gain > cost {
-                network.add_arc(vertex, at, gain - cost);
-                offset += gain - cost;
-            } else if cost > gain {
-                network.add_arc(at, sink, cost - gain);
-            }
-        }
-        let flow = network.send(vertex, sink);
+        let (excess, binding) = heaviest_set(vertex, scaled, &lifted);
         // At most what leaving every lower vertex out costs, so this is at least λ's share.
-        lifted.push(guess.cut + to_lower[vertex] + offset - flow);
-        let binding = network.reached_from(vertex);
+        lifted.push(guess.cut + excess);
         let meets: Vec<usize> =
             (0..vertex).filter(|at| binding[*at]).map(|at| part_of[at]).collect();
         for part in &mut part_of[..vertex] {

@@ -7,6 +7,8 @@
 //! strength). Here it is found for every subset at once, exactly, by dynamic programming
 //! over subsets: the most capacity that p parts can keep inside, for every p.
 
+use super::common_unit;
+
 /// The most vertices of a graph whose subsets are all tabulated.
 pub const MAX_VERTICES: usize = 16;
 
@@ -57,7 +59,7 @@ type Kept<F> = [F; MAX_VERTICES];
 #[must_use]
 pub fn strength_of_subsets(count: usize, capacity: &[u64]) -> Vec<f64> {
     assert!(count <= MAX_VERTICES, "one word of 16 bits per subset");
-    let unit = capacity.iter().copied().fold(0, greatest_common_divisor).max(1);
+    let unit = common_unit(capacity);
     let units: Vec<u64> = capacity.iter().map(|value| value / unit).collect();
     let strength = if units.iter().sum::<u64>() < f32::EXACT {
         tabulate::<f32>(count, &units)
@@ -65,10 +67,6 @@ pub fn strength_of_subsets(count: usize, capacity: &[u64]) -> Vec<f64> {
         tabulate::<f64>(count, &units)
     };
     strength.into_iter().map(|value| value * unit as f64).collect()
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 fn tabulate<F: Lane>(count: usize, capacity: &[u64]) -> Vec<f64> {

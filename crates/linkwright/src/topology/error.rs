@@ -38,4 +38,14 @@ pub enum TopologyError {
         /// The other GPU.
         b: String,
     },
+    /// A machine that cannot be one server of a cluster.
+    #[error("`{machine}` cannot be a server of a cluster: it {problem}; {remedy}")]
+    NotAServer {
+        /// The machine's name.
+        machine: String,
+        /// What is in the way.
+        problem: &'static str,
+        /// What would work.
+        remedy: &'static str,
+    },
 }

@@ -206,6 +206,12 @@ impl LinkKind {
             Self::Pcie1 | Self::Pcie2 | Self::Pcie3 | Self::Pcie4 | Self::Pcie5 | Self::Pcie6
         )
     }
+
+    /// Whether it joins servers.
+    #[must_use]
+    pub const fn is_network(self) -> bool {
+        matches!(self, Self::Infiniband | Self::Ethernet)
+    }
 }
 
 #[cfg(test)]

@@ -8,10 +8,13 @@
 //! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
 //! - [`nccl_xml`]: the topology file of NCCL and RCCL
 //!
+//! [`fn@cluster`] joins several of them by a network into one.
+//!
 //! [`export`] hands a machine on, [`gpu_graph`] labels what joins each pair of its GPUs,
 //! [`proximity`] tells how far apart they are on the host side, and [`isomorphism`] whether
 //! two machines wire their GPUs alike.
 
+pub mod cluster;
 mod dot;
 pub mod error;
 pub mod export;
@@ -34,6 +37,7 @@ pub mod tables;
 mod test_support;
 pub mod toml_format;
 
+pub use cluster::{ClusterNetwork, NetworkKind, cluster, cluster_of};
 pub use error::TopologyError;
 pub use gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
 pub use import::{ImportFormat, ImportOptions, import};

@@ -1,0 +1,123 @@
+//! Which active flow uses which resource, with what share.
+
+use super::RATES_PER_BANDWIDTH;
+use crate::network::ResourceId;
+use crate::units::Bandwidth;
+
+/// The whole of a flow's rate: 2^16 3^4 5^2 7 11 13 17, about 2^41. The shares of a flow that
+/// is split over NVSwitches or network interfaces are quotients of small numbers, which this
+/// many parts hold exactly.
+pub(super) const WHOLE_SHARE: u64 = (1 << 16) * 81 * 25 * 7 * 11 * 13 * 17;
+
+/// One flow's use of one resource.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Use {
+    /// Index of the resource.
+    pub(super) resource: u32,
+    /// Parts of [`WHOLE_SHARE`], at least one.
+    pub(super) share: u64,
+    /// Where the resource lists this use.
+    place: u32,
+}
+
+/// A resource's mark of one use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct User {
+    /// The flow's slot.
+    pub(super) slot: u32,
+    /// Index among the flow's uses.
+    index: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Resource {
+    capacity: u128,
+    share: u64,
+    users: Vec<User>,
+}
+
+/// Both directions of the relation, by index; slots and resources keep their memory.
+#[derive(Debug, Clone)]
+pub(super) struct Incidence {
+    resources: Vec<Resource>,
+    uses: Vec<Vec<Use>>,
+    limits: Vec<u64>,
+}
+
+impl Incidence {
+    /// Resources without flows.
+    pub(super) fn new(capacities: &[Bandwidth]) -> Self {
+        let parts = u128::from(RATES_PER_BANDWIDTH) * u128::from(WHOLE_SHARE);
+        let resource = |capacity: &Bandwidth| Resource {
+            capacity: u128::from(capacity.0) * parts,
+            share: 0,
+            users: Vec::new(),
+        };
+        let resources = capacities.iter().map(resource).collect();
+        Self { resources, uses: Vec::new(), limits: Vec::new() }
+    }
+
+    /// The capacity of a resource, in rates times parts of a share.
+    pub(super) fn capacity(&self, resource: u32) -> u128 {
+        self.resources[resource as usize].capacity
+    }
+
+    /// The sum of the shares of a resource's flows.
+    pub(super) fn share(&self, resource: u32) -> u64 {
+        self.resources[resource as usize].share
+    }
+
+    /// The flows of a resource; one appears again for each time that its route does.
+    pub(super) fn users(&self, resource: u32) -> &[User] {
+        &self.resources[resource as usize].users
+    }
+
+    /// The resources of a flow.
+    pub(super) fn uses(&self, slot: u32) -> &[Use] {
+        &self.uses[slot as usize]
+    }
+
+    /// The rate that a flow may not pass.
+    pub(super) fn limit(&self, slot: u32) -> u64 {
+        self.limits[slot as usize]
+    }
+
+    /// Records the flow of a free slot, which is at most one past the highest ever used.
+    pub(super) fn add(
+        &mut self,
+        slot: u32,
+        route: &[(ResourceId, f64)],
+        rate_limit: Option<Bandwidth>,
+    ) {
+        if slot as usize == self.uses.len() {
+            self.uses.push(Vec::new());
+            self.limits.push(0);
+        }
+        self.limits[slot as usize] =
+            rate_limit.map_or(u64::MAX, |limit| limit.0.saturating_mul(RATES_PER_BANDWIDTH).max(1));
+        let uses = &mut self.uses[slot as usize];
+        for (index, (id, share)) in route.iter().enumerate() {
+            let share = (share * WHOLE_SHARE as f64).round() as u64;
+            let share = share.clamp(1, WHOLE_SHARE);
+            let resource = &mut self.resources[*id];
+            resource.share += share;
+            uses.push(Use { resource: *id as u32, share, place: resource.users.len() as u32 });
+            resource.users.push(User { slot, index: index as u32 });
+        }
+    }
+
+    /// Forgets a flow and appends to `changed` the resources that it leaves to others.
+    pub(super) fn remove(&mut self, slot: u32, changed: &mut Vec<u32>) {
+        while let Some(gone) = self.uses[slot as usize].pop() {
+            let resource = &mut self.resources[gone.resource as usize];
+            resource.share -= gone.share;
+            resource.users.swap_remove(gone.place as usize);
+            if let Some(moved) = resource.users.get(gone.place as usize) {
+                self.uses[moved.slot as usize][moved.index as usize].place = gone.place;
+            }
+            if !self.resources[gone.resource as usize].users.is_empty() {
+                changed.push(gone.resource);
+            }
+        }
+    }
+}

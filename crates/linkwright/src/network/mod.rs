@@ -1,0 +1,15 @@
+//! How bytes move between devices, and how long that takes.
+//!
+//! A machine's links become resources, one per direction ([`route::Routes`]); a route says
+//! which resources a transfer uses, and what part of it each carries. [`flow`] shares the
+//! resources fairly among the transfers of the moment and tells when each of them ends.
+
+pub mod flow;
+pub mod route;
+
+pub use flow::{FlowId, FlowNetwork};
+pub use route::{Route, RouteClass, RouteError, Routes};
+
+/// The index of a resource: one direction of one bundle of links, or whatever else a caller
+/// gives a capacity.
+pub type ResourceId = usize;

@@ -1,0 +1,248 @@
+//! Which links a transfer between two devices uses, and how much of it each carries.
+//!
+//! What it represents: the ways of fewest hops over one class of links. Where several are
+//! equally short (the planes of NVSwitches, the rails of network interfaces) all are used,
+//! each by its width. What it leaves out: relays through other GPUs, which are a schedule's
+//! matter, and longer ways that would add width.
+
+use thiserror::Error;
+
+use super::ResourceId;
+use crate::topology::{DeviceId, DeviceKind, Link, LinkKind, Machine};
+use crate::units::{Bandwidth, Picoseconds};
+
+/// Over which links a route may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RouteClass {
+    /// NVLink or xGMI: the two devices' own bundle, else NVSwitches.
+    Fabric,
+    /// PCIe, CPUs and what joins them; through no other GPU and no network interface.
+    Host,
+    /// To another server: over the host to a network interface, and over the network. Empty
+    /// of ways within one server.
+    Network,
+    /// The widest of the others; of equally wide ones that of fewest hops, then in the order
+    /// above.
+    Any,
+}
+
+/// How one device reaches another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// Each resource that it uses and the part of the transfer that crosses it, from above 0
+    /// to 1; in the order of the hops, then of the links.
+    pub uses: Vec<(ResourceId, f64)>,
+    /// The sum of the hops' latencies, on the slowest of parallel ways.
+    pub latency: Picoseconds,
+    /// How many links follow one another.
+    pub hops: u32,
+    /// The rate at which the first of the resources is full; the largest bandwidth where the
+    /// two devices are one.
+    pub bandwidth: Bandwidth,
+}
+
+/// What makes no resources.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum RouteError {
+    /// An efficiency that is none.
+    #[error("the efficiency of {kind}, {value}, is not above 0 and at most 1")]
+    Efficiency {
+        /// The links' kind.
+        kind: &'static str,
+        /// The value given.
+        value: f64,
+    },
+}
+
+/// A machine's links as resources, and the routes over them.
+///
+/// The link with index `i` in [`Machine::links`] is the resource `2 * i` from its end `a` to
+/// its end `b`, and `2 * i + 1` back.
+#[derive(Debug, Clone)]
+pub struct Routes<'a> {
+    machine: &'a Machine,
+    adjacency: Vec<Vec<usize>>,
+    servers: Vec<Option<usize>>,
+    capacities: Vec<Bandwidth>,
+}
+
+impl<'a> Routes<'a> {
+    /// Makes the resources: each direction of a bundle carries the bandwidth of all its
+    /// links times what `efficiency` says of their kind.
+    ///
+    /// # Errors
+    /// [`RouteError::Efficiency`] where that is not above 0 and at most 1.
+    pub fn new(
+        machine: &'a Machine,
+        efficiency: impl Fn(LinkKind) -> f64,
+    ) -> Result<Self, RouteError> {
+        let mut capacities = Vec::with_capacity(2 * machine.links().len());
+        for link in machine.links() {
+            let value = efficiency(link.kind);
+            if !(value > 0.0 && value <= 1.0) {
+                return Err(RouteError::Efficiency { kind: link.kind.name(), value });
+            }
+            let total = link.total_bandwidth().0;
+            let reached = if value < 1.0 { (total as f64 * value).round() as u64 } else { total };
+            capacities.extend([Bandwidth(reached.max(1)); 2]);
+        }
+        let (adjacency, servers) = (machine.adjacency(), machine.servers());
+        Ok(Self { machine, adjacency, servers, capacities })
+    }
+
+    /// What each resource carries; the argument of [`super::FlowNetwork::new`].
+    #[must_use]
+    pub fn capacities(&self) -> &[Bandwidth] {
+        &self.capacities
+    }
+
+    /// The link of a resource, and the device at the end that sends.
+    ///
+    /// # Panics
+    /// If there is no such resource.
+    #[must_use]
+    pub fn link(&self, resource: ResourceId) -> (&Link, DeviceId) {
+        let link = &self.machine.links()[resource / 2];
+        (link, if resource % 2 == 0 { link.a } else { link.b })
+    }
+
+    /// The route over links of a class, or None where there is none. A device reaches itself
+    /// by a route without hops, except over the network.
+    ///
+    /// # Panics
+    /// If a device does not exist.
+    #[must_use]
+    pub fn route(&self, from: DeviceId, to: DeviceId, class: RouteClass) -> Option<Route> {
+        if class != RouteClass::Any {
+            let hops = self.hops_to(from, to, class);
+            return hops[from].map(|_| self.split(from, to, class, &hops));
+        }
+        let classes = [RouteClass::Network, RouteClass::Host, RouteClass::Fabric];
+        let routes = classes.into_iter().filter_map(|class| self.route(from, to, class));
+        // Of equal ones the last.
+        routes.max_by(|a, b| a.bandwidth.cmp(&b.bandwidth).then(b.hops.cmp(&a.hops)))
+    }
+
+    fn carries(&self, link: &Link, class: RouteClass) -> bool {
+        let is_cpu = |id: DeviceId| self.machine.devices()[id].kind == DeviceKind::Cpu;
+        let fabric = link.kind.is_gpu_fabric();
+        let host = !link.kind.is_network() && (!fabric || is_cpu(link.a) || is_cpu(link.b));
+        match class {
+            RouteClass::Fabric => fabric,
+            RouteClass::Host => host,
+            RouteClass::Network => host || link.kind.is_network(),
+            RouteClass::Any => true,
+        }
+    }
+
+    /// Whether a route between two devices may pass through a third.
+    fn passes(&self, device: DeviceId, ends: [DeviceId; 2], class: RouteClass) -> bool {
+        let kind = self.machine.devices()[device].kind;
+        let foreign = || {
+            let server = self.servers[device];
+            server.is_some() && ends.iter().all(|end| self.servers[*end] != server)
+        };
+        match class {
+            RouteClass::Fabric => kind == DeviceKind::NvSwitch,
+            RouteClass::Host => {
+                !matches!(kind, DeviceKind::Gpu | DeviceKind::NvSwitch | DeviceKind::Nic)
+            }
+            RouteClass::Network => {
+                !matches!(kind, DeviceKind::Gpu | DeviceKind::NvSwitch) && !foreign()
+            }
+            RouteClass::Any => true,
+        }
+    }
+
+    /// How many hops each device is from `to`, as far as `from` needs to know.
+    fn hops_to(&self, from: DeviceId, to: DeviceId, class: RouteClass) -> Vec<Option<u32>> {
+        let mut hops: Vec<Option<u32>> = vec![None; self.machine.devices().len()];
+        if class == RouteClass::Network && self.servers[from] == self.servers[to] {
+            return hops;
+        }
+        hops[to] = Some(0);
+        let mut layer = vec![to];
+        for distance in 1.. {
+            if layer.is_empty() || hops[from].is_some() {
+                break;
+            }
+            let mut next_layer = Vec::new();
+            for device in layer {
+                for index in &self.adjacency[device] {
+                    let link = &self.machine.links()[*index];
+                    let next = link.other_end(device);
+                    if hops[next].is_some() || !self.carries(link, class) {
+                        continue;
+                    }
+                    if next == from || self.passes(next, [from, to], class) {
+                        hops[next] = Some(distance);
+                        next_layer.push(next);
+                    }
+                }
+            }
+            layer = next_layer;
+        }
+        hops
+    }
+
+    /// Splits a transfer over all ways of fewest hops: at each device in proportion to how
+    /// much the ways on from there carry.
+    fn split(
+        &self,
+        from: DeviceId,
+        to: DeviceId,
+        class: RouteClass,
+        hops: &[Option<u32>],
+    ) -> Route {
+        let distance = hops[from].unwrap_or(0);
+        let mut layers: Vec<Vec<DeviceId>> = vec![Vec::new(); distance as usize + 1];
+        for (device, hops) in hops.iter().enumerate() {
+            if let Some(layer) = hops.and_then(|hops| layers.get_mut(hops as usize)) {
+                layer.push(device);
+            }
+        }
+        // The links that lead one hop on, each with its resource and where it goes.
+        let onward = |device: DeviceId| {
+            let links = self.adjacency[device].iter();
+            links.filter_map(move |index| {
+                let link = &self.machine.links()[*index];
+                let next = link.other_end(device);
+                let closer = hops[next].is_some_and(|hops_on| Some(hops_on + 1) == hops[device]);
+                let resource = 2 * index + usize::from(link.b == device);
+                (closer && self.carries(link, class)).then_some((resource, next, link.latency))
+            })
+        };
+        let count = hops.len();
+        let mut width = vec![0.0_f64; count];
+        let mut latency = vec![Picoseconds(0); count];
+        width[to] = f64::INFINITY;
+        let capacity = |resource: ResourceId| self.capacities[resource].0 as f64;
+        for device in layers.iter().skip(1).flatten() {
+            for (resource, next, hop) in onward(*device) {
+                width[*device] += capacity(resource).min(width[next]);
+                let way = Picoseconds(latency[next].0.saturating_add(hop.0));
+                latency[*device] = latency[*device].max(way);
+            }
+        }
+        let mut share = vec![0.0_f64; count];
+        share[from] = 1.0;
+        let mut uses = Vec::new();
+        for device in layers.iter().rev().flatten().copied().filter(|device| *device != to) {
+            if share[device] == 0.0 {
+                continue;
+            }
+            for (resource, next, _) in onward(device) {
+                let part = share[device] * capacity(resource).min(width[next]) / width[device];
+                share[next] += part;
+                uses.push((resource, part));
+            }
+        }
+        let rates = uses.iter().map(|(resource, part)| capacity(*resource) / part);
+        let narrowest = rates.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
+        let bandwidth = Bandwidth(narrowest.round() as u64);
+        Route { uses, latency: latency[from], hops: distance, bandwidth }
+    }
+}
+
+#[cfg(test)]
+mod tests;
