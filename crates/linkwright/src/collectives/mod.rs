@@ -7,6 +7,7 @@
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
 //! - [`schedule`]: the steps of every rank
 //! - [`builder`]: how algorithms write them
+//! - [`time`]: how long one takes on a machine
 //! - [`link_graph`]: the links that a job was given
 //! - [`lowering`]: trees, rings and pairs of ranks as steps
 
@@ -14,7 +15,9 @@ pub mod builder;
 pub mod collective;
 pub mod link_graph;
 pub mod lowering;
+pub mod plan;
 pub mod schedule;
+pub mod time;
 
 pub use builder::ScheduleBuilder;
 pub use collective::{Collective, Content};

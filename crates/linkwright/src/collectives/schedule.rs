@@ -190,7 +190,7 @@ pub struct Relay {
 }
 
 /// A set of connections, at most one each way between two ranks.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Channel {
     /// The links that it uses.
     pub transport: Transport,
@@ -269,6 +269,16 @@ impl Schedule {
             Buffer::Output => self.collective.output_shards(self.ranks(), rank) * chunks,
             Buffer::Scratch => self.programs[rank].scratch_chunks as usize,
         }
+    }
+
+    /// Length of the longest input or output buffer, in chunks: what nccl-tests calls the size.
+    #[must_use]
+    pub fn longest_buffer(&self) -> usize {
+        let of_rank = |rank: usize| {
+            let input = self.buffer_chunks(rank, Buffer::Input);
+            input.max(self.buffer_chunks(rank, Buffer::Output))
+        };
+        (0..self.ranks()).map(of_rank).max().unwrap_or(0)
     }
 
     /// How many steps all ranks have together.

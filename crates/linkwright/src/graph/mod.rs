@@ -11,7 +11,7 @@ pub mod spanning_trees;
 pub mod strength;
 
 /// Euclid's; of zero and a number it is that number.
-const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
+pub(crate) const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -115,8 +115,11 @@ pub fn pack_spanning_trees(
         return Some(nothing);
     }
     let graph = Graph::new(count, capacity);
-    let whole: Vec<u128> =
-        graph.edges.iter().map(|(a, b)| rate.min(finer * u128::from(units[a * count + b]))).collect();
+    let whole: Vec<u128> = graph
+        .edges
+        .iter()
+        .map(|(a, b)| rate.min(finer * u128::from(units[a * count + b])))
+        .collect();
     let best = improve(&graph, &whole, rate, search)?;
     Some(publish(&graph, best, rate, u128::from(measure), finer))
 }
@@ -271,7 +274,13 @@ fn respread(
 }
 
 /// Weights in the capacities' own unit. The search counts in `measure / finer` of it.
-fn publish(graph: &Graph, best: Candidate, rate: u128, measure: u128, finer: u128) -> SpanningTreePacking {
+fn publish(
+    graph: &Graph,
+    best: Candidate,
+    rate: u128,
+    measure: u128,
+    finer: u128,
+) -> SpanningTreePacking {
     let common = greatest_common_divisor(measure, finer * best.unit);
     let trees = best.shares.into_iter().map(|Share { tree, weight }| {
         let (root, depth) = graph.root_and_depth(&tree);
@@ -318,26 +327,67 @@ mod tests {
             for seed in 0..4 {
                 let start = std::time::Instant::now();
                 let p = pack_spanning_trees(8, &dgx1v(), Search { trials, seed }).unwrap();
-                println!("{trials} {seed} {:?} {:?} d={} {:?}", start.elapsed(), p.rate, p.denominator,
-                    p.trees.iter().map(|t| (t.weight, t.depth)).collect::<Vec<_>>());
+                println!(
+                    "{trials} {seed} {:?} {:?} d={} {:?}",
+                    start.elapsed(),
+                    p.rate,
+                    p.denominator,
+                    p.trees.iter().map(|t| (t.weight, t.depth)).collect::<Vec<_>>()
+                );
             }
         }
         let mut dice = Dice(5);
         for n in [4, 8, 12, 16, 20, 32] {
             for kind in 0..4 {
                 let mut c = vec![0; n * n];
-                for a in 0..n { for b in a+1..n {
-                    let r = dice.roll();
-                    let v = match kind { 0 => 1, 1 => [0, 15_754_000_000, 25_000_000_000, 50_000_000_000][(r % 4) as usize],
-                        2 => if r % 3 == 0 { dice.roll() % 50_000_000_000 } else { 0 },
-                        _ => if (a ^ b).is_power_of_two() { 25_000_000_000 } else if b == a + 1 { 15_754_000_000 } else { 0 } };
-                    c[a * n + b] = v; c[b * n + a] = v;
-                } }
+                for a in 0..n {
+                    for b in a + 1..n {
+                        let r = dice.roll();
+                        let v = match kind {
+                            0 => 1,
+                            1 => [0, 15_754_000_000, 25_000_000_000, 50_000_000_000]
+                                [(r % 4) as usize],
+                            2 => {
+                                if r % 3 == 0 {
+                                    dice.roll() % 50_000_000_000
+                                } else {
+                                    0
+                                }
+                            }
+                            _ => {
+                                if (a ^ b).is_power_of_two() {
+                                    25_000_000_000
+                                } else if b == a + 1 {
+                                    15_754_000_000
+                                } else {
+                                    0
+                                }
+                            }
+                        };
+                        c[a * n + b] = v;
+                        c[b * n + a] = v;
+                    }
+                }
                 let start = std::time::Instant::now();
-                let p = pack_spanning_trees(n, &c, Search { trials: if n <= 16 { 1000 } else { 0 }, seed: 0 });
-                let Some(p) = p else { println!("{n} {kind} none"); continue };
-                println!("{n} {kind} {:?} {:?} d={} trees {} edges {} deepest {:?} min depth {:?}", start.elapsed(), p.rate, p.denominator,
-                    p.trees.len(), c.iter().filter(|v| **v > 0).count() / 2, p.trees.iter().map(|t| t.depth).max(), p.trees.iter().map(|t| t.depth).min());
+                let p = pack_spanning_trees(
+                    n,
+                    &c,
+                    Search { trials: if n <= 16 { 1000 } else { 0 }, seed: 0 },
+                );
+                let Some(p) = p else {
+                    println!("{n} {kind} none");
+                    continue;
+                };
+                println!(
+                    "{n} {kind} {:?} {:?} d={} trees {} edges {} deepest {:?} min depth {:?}",
+                    start.elapsed(),
+                    p.rate,
+                    p.denominator,
+                    p.trees.len(),
+                    c.iter().filter(|v| **v > 0).count() / 2,
+                    p.trees.iter().map(|t| t.depth).max(),
+                    p.trees.iter().map(|t| t.depth).min()
+                );
             }
         }
     }

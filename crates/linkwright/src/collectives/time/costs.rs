@@ -32,6 +32,10 @@ pub struct Costs {
     pub data_share: f64,
     /// How many sends a connection holds that the receiver has not taken yet.
     pub slots: u32,
+    /// Whether the trees between two GPUs take turns chunk by chunk (Blink's reuse of CUDA
+    /// streams), so that each gets a link in proportion to its data; else they share it
+    /// equally, however much each has to move.
+    pub stream_reuse: bool,
     /// Time to switch peer access off before PCIe carries data beside NVLink (Blink's T_dpa).
     pub peer_access_switch: Picoseconds,
 }
@@ -56,6 +60,7 @@ impl Costs {
             network_hop: nanoseconds(network),
             data_share,
             slots: 2,
+            stream_reuse: true,
             peer_access_switch: Picoseconds(0),
         }
     }

@@ -17,3 +17,32 @@ pub use costs::Costs;
 pub use miad::{ChunkTrial, choose_chunk};
 pub use program::TimeError;
 pub use run::{LinkLoad, Timing, time};
+
+use crate::network::Routes;
+use crate::topology::Machine;
+
+use super::schedule::Schedule;
+
+/// What each resource of `routes` carries for one byte of the collective's size.
+///
+/// # Errors
+/// [`TimeError`] where a connection has no route or no other end.
+pub fn link_bytes(
+    schedule: &Schedule,
+    machine: &Machine,
+    routes: &Routes<'_>,
+) -> Result<Vec<f64>, TimeError> {
+    let program = program::Program::new(schedule, machine, routes, &Costs::of(schedule.protocol))?;
+    let chunks = schedule.longest_buffer() as f64;
+    let mut loads = vec![0.0; routes.capacities().len()];
+    for block in &program.blocks {
+        let Some(outgoing) = block.outgoing else { continue };
+        let steps = &program.steps[block.steps.0 as usize..block.steps.1 as usize];
+        let sent: f64 =
+            steps.iter().filter(|step| step.sends).map(|step| f64::from(step.count)).sum();
+        for (resource, share) in &program.connections[outgoing as usize].uses {
+            loads[*resource] += share * sent / chunks;
+        }
+    }
+    Ok(loads)
+}

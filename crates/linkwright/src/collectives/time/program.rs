@@ -91,6 +91,8 @@ pub(super) struct Connection {
     pub(super) receiver: u32,
     pub(super) uses: Vec<(ResourceId, f64)>,
     pub(super) latency: Picoseconds,
+    /// The lane that it shares with the other connections of its ranks over the same links.
+    pub(super) lane: u32,
     /// When it may carry its first byte.
     pub(super) opens: Picoseconds,
 }
@@ -131,6 +133,8 @@ pub(super) struct Program {
     /// Blocks that a step's end may set going.
     pub(super) wakes: Vec<u32>,
     pub(super) connections: Vec<Connection>,
+    /// The connections of each lane.
+    pub(super) lanes: Vec<Vec<u32>>,
 }
 
 impl Program {
@@ -163,8 +167,14 @@ impl Program {
                 blocks.push(FlatBlock { rank, index, steps, outgoing: None, incoming: None });
             }
         }
-        let mut program =
-            Self { blocks, steps, waits: Vec::new(), wakes: Vec::new(), connections: Vec::new() };
+        let mut program = Self {
+            blocks,
+            steps,
+            waits: Vec::new(),
+            wakes: Vec::new(),
+            connections: Vec::new(),
+            lanes: Vec::new(),
+        };
         program.link_dependencies(schedule, &first_of_rank);
         program.connect(schedule, machine, routes, costs, &first_of_rank)?;
         Ok(program)
@@ -212,6 +222,7 @@ impl Program {
                 }
             }
         }
+        let mut lanes = BTreeMap::new();
         let mixed = schedule.channels.iter().any(|channel| channel.transport == Transport::Best);
         for (rank, program) in schedule.programs.iter().enumerate() {
             for (index, block) in program.blocks.iter().enumerate() {
@@ -219,16 +230,21 @@ impl Program {
                 let unpaired = TimeError::Unpaired { rank, block: index, channel: block.channel };
                 let receiver = receivers.remove(&(rank, to, block.channel)).ok_or(unpaired)?;
                 let channel = &schedule.channels[block.channel];
-                let (uses, wire, reach) =
-                    route(schedule, machine, routes, channel, (rank, to))?;
+                let (uses, wire, reach) = route(schedule, machine, routes, channel, (rank, to))?;
                 let late = mixed && channel.transport == Transport::Host;
                 let latency = Picoseconds(costs.hop(reach).0.max(wire.0));
                 let sender = (first_of_rank[rank] + index) as u32;
+                let lane = *lanes.entry((rank, to, channel.clone())).or_insert_with(|| {
+                    self.lanes.push(Vec::new());
+                    self.lanes.len() - 1
+                });
+                self.lanes[lane].push(self.connections.len() as u32);
                 self.blocks[sender as usize].outgoing = Some(self.connections.len() as u32);
                 self.blocks[receiver].incoming = Some(self.connections.len() as u32);
                 let opens = if late { costs.peer_access_switch } else { Picoseconds(0) };
                 let receiver = receiver as u32;
-                self.connections.push(Connection { sender, receiver, uses, latency, opens });
+                let lane = lane as u32;
+                self.connections.push(Connection { sender, receiver, uses, latency, lane, opens });
             }
         }
         if let Some(((_, rank, channel), block)) = receivers.into_iter().next() {
@@ -261,8 +277,7 @@ fn route(
         return hop(machine, routes, channel.transport, (gpu(from), gpu(to)), device);
     };
     let through = relay.through;
-    let (mut uses, first, _) =
-        hop(machine, routes, Transport::Best, (gpu(from), through), device)?;
+    let (mut uses, first, _) = hop(machine, routes, Transport::Best, (gpu(from), through), device)?;
     let (onward, second, reach) =
         hop(machine, routes, Transport::Best, (through, gpu(to)), device)?;
     uses.extend(onward);

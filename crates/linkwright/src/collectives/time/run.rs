@@ -103,12 +103,8 @@ impl Pieces {
         if chunk.0 == 0 {
             return Err(TimeError::EmptyChunk);
         }
-        let ranks = schedule.ranks();
-        let shards = (0..ranks).map(|rank| {
-            let collective = schedule.collective;
-            collective.input_shards(ranks, rank).max(collective.output_shards(ranks, rank))
-        });
-        let shard = size.0 / shards.max().unwrap_or(1).max(1) as u64;
+        let shards = schedule.longest_buffer() as u64 / u64::from(schedule.chunks.max(1));
+        let shard = size.0 / shards.max(1);
         let chunks = u64::from(schedule.chunks.max(1));
         let longest = program.steps.iter().map(|step| u64::from(step.count)).max().unwrap_or(1);
         let run = u128::from(shard) * u128::from(longest);
@@ -173,6 +169,9 @@ struct Run<'a> {
     events: EventQueue<Event>,
     turns: Vec<Turn>,
     held: Vec<Held>,
+    /// Whether each lane carries something, where connections take turns.
+    occupied: Vec<bool>,
+    take_turns: bool,
     /// Pieces in which each step has ended.
     ended: Vec<u64>,
     /// The connection of each flow, by its slot.
@@ -184,12 +183,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(
-        program: &'a Program,
-        pieces: &'a Pieces,
-        costs: &Costs,
-        network: FlowNetwork,
-    ) -> Self {
+    fn new(program: &'a Program, pieces: &'a Pieces, costs: &Costs, network: FlowNetwork) -> Self {
         let turn =
             |block: &super::program::FlatBlock| Turn { piece: 0, step: block.steps.0, busy: false };
         let mut events = EventQueue::new();
@@ -208,6 +202,8 @@ impl<'a> Run<'a> {
             events,
             turns: program.blocks.iter().map(turn).collect(),
             held: vec![Held::default(); program.connections.len()],
+            occupied: vec![false; program.lanes.len()],
+            take_turns: costs.stream_reuse,
             ended: vec![0; program.steps.len()],
             carried: Vec::new(),
             moved: vec![0; program.connections.len()],
@@ -239,9 +235,12 @@ impl<'a> Run<'a> {
             }
         }
         let waiting = |turn: &Turn| turn.piece < self.pieces.count;
-        if let Some(index) = self.turns.iter().zip(&self.program.blocks).position(|(turn, block)| {
-            waiting(turn) && block.steps.0 < block.steps.1
-        }) {
+        if let Some(index) = self
+            .turns
+            .iter()
+            .zip(&self.program.blocks)
+            .position(|(turn, block)| waiting(turn) && block.steps.0 < block.steps.1)
+        {
             let block = self.program.blocks[index];
             let step = (self.turns[index].step - block.steps.0) as usize;
             let (rank, block) = (block.rank as usize, block.index as usize);
@@ -276,10 +275,12 @@ impl<'a> Run<'a> {
                 return;
             }
             let incoming = block.incoming.filter(|_| step.receives);
-            if let Some(held) = incoming.map(|connection| self.held[connection as usize]) {
-                if held.arrived == held.taken {
-                    return;
-                }
+            let nothing_there = |connection: u32| {
+                let held = self.held[connection as usize];
+                held.arrived == held.taken
+            };
+            if incoming.is_some_and(nothing_there) {
+                return;
             }
             let Some(outgoing) = block.outgoing.filter(|_| step.sends) else {
                 self.end_step(index);
@@ -287,9 +288,11 @@ impl<'a> Run<'a> {
             };
             let connection = &self.program.connections[outgoing as usize];
             let held = &mut self.held[outgoing as usize];
-            if held.started - held.taken >= self.slots || self.now < connection.opens {
+            let lane = &mut self.occupied[connection.lane as usize];
+            if held.started - held.taken >= self.slots || self.now < connection.opens || *lane {
                 return;
             }
+            *lane = self.take_turns;
             held.started += 1;
             self.turns[index as usize].busy = true;
             let bytes = self.pieces.bytes(turn.piece, step.start, step.count);
@@ -305,14 +308,25 @@ impl<'a> Run<'a> {
 
     /// A connection's flow has ended: its sender goes on, its receiver gets it a hop later.
     fn sent(&mut self, connection: u32) {
-        let Self { program, events, now, .. } = self;
+        let program = self.program;
         let link = &program.connections[connection as usize];
-        let arrival = Picoseconds(now.0.saturating_add(link.latency.0));
+        let arrival = Picoseconds(self.now.0.saturating_add(link.latency.0));
+        let events = &mut self.events;
         events.push(arrival, Event::Arrival(connection)).expect("an arrival follows its sending");
         let sender = link.sender;
         self.turns[sender as usize].busy = false;
         self.end_step(sender);
         self.woken.push(sender);
+        if self.take_turns {
+            self.occupied[link.lane as usize] = false;
+            // The one that is furthest behind goes first; the list is taken from its end.
+            let from = self.woken.len();
+            let senders = program.lanes[link.lane as usize].iter();
+            self.woken.extend(senders.map(|other| program.connections[*other as usize].sender));
+            let turns = &self.turns;
+            self.woken[from..]
+                .sort_by_key(|block| std::cmp::Reverse((turns[*block as usize].piece, *block)));
+        }
     }
 
     fn end_step(&mut self, index: u32) {

@@ -125,7 +125,11 @@ impl<'a> Loads<'a> {
     pub fn longest_step(&mut self, tree: &[usize]) -> Step {
         let least = tree.iter().map(|edge| self.load[*edge]).min().unwrap_or(0);
         let step = Step { numerator: least.min(self.rate), denominator: 1, binding: None };
-        if self.table.is_empty() { self.step_by_cuts(tree, step) } else { self.step_by_table(tree, step) }
+        if self.table.is_empty() {
+            self.step_by_cuts(tree, step)
+        } else {
+            self.step_by_table(tree, step)
+        }
     }
 
     fn step_by_table(&mut self, tree: &[usize], mut step: Step) -> Step {
@@ -165,7 +169,8 @@ impl<'a> Loads<'a> {
         }
         loop {
             let Step { numerator, denominator, .. } = step;
-            let left = self.matrix(|edge| denominator * self.load[edge] - numerator * in_tree[edge]);
+            let left =
+                self.matrix(|edge| denominator * self.load[edge] - numerator * in_tree[edge]);
             let cost = vec![denominator * self.rate - numerator; self.vertices];
             let violated = (1..self.vertices)
                 .map(|last| {
@@ -233,5 +238,6 @@ pub(super) fn contains(set: Set, (a, b): (usize, usize)) -> bool {
 
 /// The sets below `end` that have all of some bits, in rising order.
 fn supersets(bits: usize, end: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(bits), move |set| Some((set + 1) | bits)).take_while(move |s| *s < end)
+    std::iter::successors(Some(bits), move |set| Some((set + 1) | bits))
+        .take_while(move |s| *s < end)
 }

@@ -1,0 +1,163 @@
+//! From a job's GPUs and a collective to a schedule.
+//!
+//! [`plan`] takes the links that the job was given ([`super::link_graph`]), lets the named
+//! [`Algorithm`] choose trees, rings or ways, and lowers them. The rate that it reports is what
+//! the schedule reaches of the links' peak in the limit of long data; [`Plan::optimum`] is
+//! what no schedule of its kind could pass.
+
+mod packing;
+mod rate;
+mod shares;
+
+use thiserror::Error;
+
+use super::collective::Collective;
+use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
+use super::lowering::{RootedTree, schedule_of_trees};
+use super::schedule::{Schedule, Transport};
+use super::time::TimeError;
+use crate::topology::Machine;
+use crate::units::Bandwidth;
+
+/// How a schedule is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Algorithm {
+    /// Spanning trees packed at the optimum, exactly.
+    Packing,
+    /// One star for each GPU, with an equal part of the data (Blink on NVSwitch machines).
+    OneHop,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Packing, Self::OneHop];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packing => "packing",
+            Self::OneHop => "one-hop",
+        }
+    }
+
+    /// The algorithm of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+}
+
+/// Which links a plan uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Links {
+    /// NVLink where it joins all GPUs, else PCIe, and the network between servers.
+    #[default]
+    Auto,
+    /// NVLink only.
+    Fabric,
+    /// PCIe only.
+    Host,
+}
+
+/// A schedule and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What to do.
+    pub schedule: Schedule,
+    /// Who found it.
+    pub algorithm: Algorithm,
+    /// The links that carry it.
+    pub links: LinkClass,
+    /// The trees behind it, in the order of their chunks; empty for rings and ways.
+    pub trees: Vec<RootedTree>,
+    /// What the schedule reaches of the links' peak: size over time in the limit of long data.
+    pub rate: Bandwidth,
+    /// The most that any schedule of this kind could, where that is known.
+    pub optimum: Option<Bandwidth>,
+    /// What a person should know: links that could not be used, weights that were rounded.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum PlanError {
+    /// The GPUs do not fit the machine or each other.
+    #[error(transparent)]
+    Links(#[from] LinkGraphError),
+    /// The root is no rank.
+    #[error("the root is rank {root}, and the job has ranks 0 to {last}")]
+    UnknownRoot {
+        /// The root.
+        root: usize,
+        /// The largest rank.
+        last: usize,
+    },
+    /// The algorithm does not do this collective.
+    #[error("{algorithm} does not do {collective}; use one of: {remedy}")]
+    Unsupported {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The collective.
+        collective: &'static str,
+        /// Algorithms that do.
+        remedy: &'static str,
+    },
+    /// Bandwidths with so little in common that exact weights leave 128 bits.
+    #[error(
+        "the links' bandwidths have no common measure that fits 128 bits; round them to whole \
+         megabytes per second"
+    )]
+    TooFine,
+    /// The schedule cannot be routed.
+    #[error(transparent)]
+    Route(#[from] TimeError),
+}
+
+/// Plans a collective on these GPUs, by their ids in the machine; rank `i` is `gpus[i]`.
+///
+/// # Errors
+/// [`PlanError`] where the GPUs, their links or the collective do not allow it.
+pub fn plan(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+) -> Result<Plan, PlanError> {
+    check_gpus(machine, gpus)?;
+    if let Some(root) = collective.root().filter(|root| *root >= gpus.len()) {
+        return Err(PlanError::UnknownRoot { root, last: gpus.len() - 1 });
+    }
+    let mut notes = Vec::new();
+    let (class, graph) = choose_links(machine, gpus, links, &mut notes)?;
+    let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
+    let (trees, optimum) = match algorithm {
+        Algorithm::Packing => packing::pack(&graph, collective, transport)?,
+        Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
+    };
+    let name = format!("{}-{}", algorithm.name(), collective.name());
+    let schedule = schedule_of_trees(&name, collective, gpus, &trees);
+    let rate = rate::steady_rate(&schedule, machine)?;
+    let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
+    Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })
+}
+
+fn choose_links(
+    machine: &Machine,
+    gpus: &[usize],
+    links: Links,
+    notes: &mut Vec<String>,
+) -> Result<(LinkClass, LinkGraph), PlanError> {
+    let over = |class: LinkClass| LinkGraph::new(machine, gpus, class).map(|graph| (class, graph));
+    match links {
+        Links::Fabric => Ok(over(LinkClass::Fabric)?),
+        Links::Host => Ok(over(LinkClass::Host)?),
+        Links::Auto => over(LinkClass::Fabric).or_else(|error| {
+            let (class, graph) = over(LinkClass::Host).or_else(|_| over(LinkClass::Network))?;
+            let instead = if class == LinkClass::Host { "PCIe" } else { "the network" };
+            notes.push(format!("{error}; planned over {instead}"));
+            Ok((class, graph))
+        }),
+    }
+}
