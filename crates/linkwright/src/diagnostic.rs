@@ -76,6 +76,31 @@ fn visible(text: &str, most: usize) -> String {
     visible
 }
 
+/// The known name that was probably meant: the nearest, if at most a third of it is wrong.
+#[must_use]
+pub fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    // A name much longer than any known one is near none, and would take long to compare.
+    let name: Vec<char> = name.chars().take(MOST_OF_VALUE).collect();
+    let distances = known.iter().map(|candidate| (edit_distance(&name, candidate), *candidate));
+    let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance * 3 <= nearest.chars().count().max(3)).then_some(nearest)
+}
+
+/// How many letters to insert, remove or replace (Levenshtein's distance).
+fn edit_distance(a: &[char], b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=a.len()).collect();
+    for (line, letter) in b.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for column in 0..a.len() {
+            let replaced = diagonal + usize::from(a[column] != letter);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[a.len()]
+}
+
 /// A value in its place behind a problem; where there is none, nothing.
 fn behind_problem(value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(": `{value}`") }
@@ -159,6 +184,18 @@ mod tests {
         let error = InputError::at("a.csv", position, endless.as_str(), &endless, endless.as_str());
         let message = error.to_string();
         assert!(message.len() < 5_000 && !message.contains('\u{7}'), "{message}");
+    }
+
+    #[test]
+    fn the_name_that_was_meant_is_found() {
+        let known = ["bandwidth_model", "bandwidth_profile", "policies"];
+        assert_eq!(closest("bandwith_model", &known), Some("bandwidth_model"));
+        assert_eq!(closest("policy", &known), None);
+        assert_eq!(closest("polices", &known), Some("policies"));
+        assert_eq!(closest("", &known), None);
+        assert_eq!(closest("x", &[]), None);
+        let word: Vec<char> = "kitten".chars().collect();
+        assert_eq!(edit_distance(&word, "sitting"), 3);
     }
 
     #[test]

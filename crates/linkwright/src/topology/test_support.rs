@@ -80,7 +80,8 @@ pub(super) fn assert_rectangles_are_safe(
     let lines: Vec<&str> = text.lines().collect();
     let widest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     for width in 1..=widest {
-        let cut: Vec<String> = lines.iter().map(|line| line.chars().take(width).collect()).collect();
+        let cut: Vec<String> =
+            lines.iter().map(|line| line.chars().take(width).collect()).collect();
         for height in (1..=rows.min(lines.len())).chain([lines.len()]) {
             match read(&cut[..height].join("\n")) {
                 Ok(machine) => assert_eq!(machine, whole, "cut to {width} by {height}"),

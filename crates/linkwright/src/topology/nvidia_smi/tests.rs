@@ -202,8 +202,7 @@ fn what_is_wrong_is_named_with_its_place() {
 
 #[test]
 fn relations_of_no_tree_are_refused() {
-    let text =
-        "GPU0 GPU1 NIC0 CPU Affinity\nGPU0 X SYS PIX 0\nGPU1 SYS X PIX 0\nNIC0 PIX PIX X\n";
+    let text = "GPU0 GPU1 NIC0 CPU Affinity\nGPU0 X SYS PIX 0\nGPU1 SYS X PIX 0\nNIC0 PIX PIX X\n";
     let error = plain(text).unwrap_err().to_string();
     assert!(error.starts_with("paste:2:8: ") && error.contains("PIX to NIC0"));
 }
