@@ -543,9 +543,7 @@ def workloads() -> Table:
 def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
     """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class."""
 
-def read_jobs(
-    text: str, file: str = "<text>", *, healthy_gpus: int | None = None
-) -> list[Job]:
+def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
     """Reads a job file: CSV with a header.
 
     Args:

@@ -76,14 +76,15 @@ fn visible(text: &str, most: usize) -> String {
     visible
 }
 
-/// The known name that was probably meant: the nearest, if at most a third of it is wrong.
+/// The known name that was probably meant: the nearest, if at most two fifths of it are wrong,
+/// as two swapped letters of five are.
 #[must_use]
 pub fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     // A name much longer than any known one is near none, and would take long to compare.
     let name: Vec<char> = name.chars().take(MOST_OF_VALUE).collect();
     let distances = known.iter().map(|candidate| (edit_distance(&name, candidate), *candidate));
     let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
-    (distance * 3 <= nearest.chars().count().max(3)).then_some(nearest)
+    (distance * 5 <= nearest.chars().count().max(3) * 2).then_some(nearest)
 }
 
 /// How many letters to insert, remove or replace (Levenshtein's distance).
@@ -190,8 +191,9 @@ mod tests {
     fn the_name_that_was_meant_is_found() {
         let known = ["bandwidth_model", "bandwidth_profile", "policies"];
         assert_eq!(closest("bandwith_model", &known), Some("bandwidth_model"));
-        assert_eq!(closest("policy", &known), None);
-        assert_eq!(closest("polices", &known), Some("policies"));
+        assert_eq!(closest("policy", &known), Some("policies"));
+        assert_eq!(closest("conut", &["seed", "count"]), Some("count"));
+        assert_eq!(closest("bandwidth", &known), None);
         assert_eq!(closest("", &known), None);
         assert_eq!(closest("x", &[]), None);
         let word: Vec<char> = "kitten".chars().collect();

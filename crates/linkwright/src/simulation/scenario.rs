@@ -232,12 +232,9 @@ impl Source<'_> {
         let default = MixOptions::default();
         let workloads = match &table.workloads {
             None => default.workloads,
-            Some(names) => self.names(
-                names,
-                "workload",
-                |name| Workload::find(name).is_ok(),
-                || Workload::known(),
-            )?,
+            Some(names) => {
+                self.names(names, "workload", |name| Workload::find(name).is_ok(), Workload::known)?
+            }
         };
         Ok(MixOptions {
             seed: table.seed,

@@ -24,7 +24,7 @@ pub enum Proximity {
     Phb,
     /// One CPU, or several host bridges of one.
     Node,
-    /// The links between CPUs.
+    /// The links between CPUs, or nothing, where no host path joins the GPUs.
     Sys,
 }
 
