@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(closest("bandwith_model", &known), Some("bandwidth_model"));
         assert_eq!(closest("policy", &known), Some("policies"));
         assert_eq!(closest("conut", &["seed", "count"]), Some("count"));
-        assert_eq!(closest("bandwidth", &known), None);
+        assert_eq!(closest("band", &known), None);
         assert_eq!(closest("", &known), None);
         assert_eq!(closest("x", &[]), None);
         let word: Vec<char> = "kitten".chars().collect();
