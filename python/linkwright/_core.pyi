@@ -116,7 +116,10 @@ class Machine:
         """
 
     def proximity(self) -> list[list[str]]:
-        """For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X."""
+        """For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
+
+        X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
+        """
 
     def renumbering(self, other: Machine) -> list[int] | None:
         """Which GPU of `other` each GPU is, if their NVLinks make the same graph; else None."""
@@ -422,7 +425,12 @@ class Job:
         """Its work, in iterations of the workload."""
 
     def run_time(self, effective_bandwidth: float) -> float:
-        """Seconds that it runs on GPUs of this effective bandwidth, in GB/s."""
+        """Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
+
+        Raises:
+            SimulationError: If the bandwidth is negative or no number, or so small that the job
+                would run for more than 213 days.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -434,6 +442,14 @@ class Scenario:
     @property
     def machine(self) -> tuple[str, str]:
         """`("preset", name)` or `("file", path)`, the path as written."""
+
+    @property
+    def machine_position(self) -> tuple[int, int]:
+        """Line and column, from one, where the scenario names its machine."""
+
+    @property
+    def jobs_position(self) -> tuple[int, int]:
+        """Line and column, from one, where it names its job file or says what to generate."""
 
     @property
     def jobs(self) -> str | list[Job]:
@@ -527,11 +543,17 @@ def workloads() -> Table:
 def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
     """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class."""
 
-def read_jobs(text: str, file: str = "<text>") -> list[Job]:
+def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
     """Reads a job file: CSV with a header.
 
+    Args:
+        text: The text itself.
+        file: Its name in errors.
+        healthy_gpus: How many GPUs the server can give out, where that is known.
+
     Raises:
-        InputError: If a row is bad, with its line and column.
+        InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
+            and column.
     """
 
 def write_jobs(jobs: Sequence[Job]) -> str:
@@ -589,6 +611,8 @@ def simulate(
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 
     Raises:
-        SimulationError: If a job can never start, or a name is unknown.
+        AllocationError: If a policy, a choice or a GPU is unknown.
+        SimulationError: If a job can never start or has another's name, or a time is beyond
+            213 days.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """

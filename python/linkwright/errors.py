@@ -28,7 +28,7 @@ class InputError(LinkwrightError, ValueError):
         line: The line of the offending value, from one.
         column: Its column in characters, from one.
         problem: What is wrong, without the value.
-        value: The offending value, as written.
+        value: The offending value, shortened, without control characters; may be empty.
         remedy: What would work.
     """
 
@@ -46,7 +46,8 @@ class InputError(LinkwrightError, ValueError):
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}"
-        return f"{place}: {self.problem}: `{self.value}`; {self.remedy}"
+        value = f": `{self.value}`" if self.value else ""
+        return f"{place}: {self.problem}{value}; {self.remedy}"
 
 
 class FileError(LinkwrightError, OSError):

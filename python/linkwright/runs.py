@@ -33,7 +33,7 @@ from linkwright import (
     simulate,
 )
 from linkwright.documents import json_text
-from linkwright.errors import FileError
+from linkwright.errors import FileError, InputError
 from linkwright.files import cause_of, decode, read_bytes, read_text
 
 if TYPE_CHECKING:
@@ -139,13 +139,14 @@ def run_scenario(
 
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
-        policies: Instead of the scenario's own.
+        policies: Instead of the scenario's own; at least one.
         progress: Called about every 100 ms with a policy, its jobs done and its jobs in all.
 
     Raises:
-        FileError: If the scenario, or a file that it names, cannot be read.
-        InputError: If one of them is not what it should be, with line and column.
-        AllocationError: If there is no policy of a given name.
+        FileError: If the scenario cannot be read.
+        InputError: If it or a file that it names is not what it should be or cannot be read,
+            with line and column.
+        AllocationError: If there is no policy of a given name, or `policies` is empty.
         SimulationError: If a job can never start.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
@@ -153,13 +154,17 @@ def run_scenario(
     content = read_bytes(path)
     text = decode(str(path), content)
     scenario = read_scenario(text, str(path))
-    chosen = list(dict.fromkeys(policies or scenario.policies))
+    if policies is not None and not policies:
+        known = ", ".join(policy_names())
+        raise AllocationError(f"`policies` is empty; name some of {known}, or leave it out")
+    chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
     for policy in chosen:
         if policy not in policy_names():
             known = ", ".join(policy_names())
             raise AllocationError(f"there is no policy `{policy}`; the policies are {known}")
-    machine, machine_facts = _machine_of(scenario, path.parent)
-    jobs, job_facts = _jobs_of(scenario, path.parent, text)
+    machine, machine_facts = _machine_of(scenario, path)
+    healthy = machine.gpu_count - len(set(scenario.unhealthy) & set(range(machine.gpu_count)))
+    jobs, job_facts = _jobs_of(scenario, path, text, healthy)
     results = []
     for policy in chosen:
 
@@ -251,26 +256,38 @@ def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
     return written
 
 
-def _machine_of(scenario: Scenario, folder: Path) -> tuple[Machine, dict[str, object]]:
+def _read_named(scenario: Path, position: tuple[int, int], name: str) -> bytes:
+    """A file that a scenario names; where it cannot be read, the error is the scenario's."""
+    try:
+        return read_bytes(scenario.parent / name)
+    except FileError as error:
+        problem, _, remedy = str(error).partition("; ")
+        remedy = remedy or "let it be read"
+        raise InputError(str(scenario), *position, problem, name, remedy) from error
+
+
+def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, object]]:
     kind, name = scenario.machine
     facts: dict[str, object] = {}
     if kind == "preset":
         machine = Machine.preset(name)
         facts["preset"] = name
     else:
-        file = folder / name
-        facts |= {"file": _portable(name), "sha256": _sha256(read_bytes(file))}
-        machine = _import_file(file)
+        content = _read_named(path, scenario.machine_position, name)
+        facts |= {"file": _portable(name), "sha256": _sha256(content)}
+        machine = _import_file(path.parent / name)
     facts |= {"name": machine.name, "toml_sha256": _sha256(machine.to_toml().encode())}
     return machine, facts
 
 
-def _jobs_of(scenario: Scenario, folder: Path, text: str) -> tuple[list[Job], dict[str, object]]:
+def _jobs_of(
+    scenario: Scenario, path: Path, text: str, healthy_gpus: int
+) -> tuple[list[Job], dict[str, object]]:
     jobs = scenario.jobs
     if isinstance(jobs, str):
-        file = folder / jobs
-        content = read_bytes(file)
-        read = read_jobs(decode(str(file), content), str(file))
+        content = _read_named(path, scenario.jobs_position, jobs)
+        file = str(path.parent / jobs)
+        read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
         return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
     # The scenario was read without a complaint, so that the table is there.
     seed = tomllib.loads(text)["jobs"]["generate"].get("seed", 0)

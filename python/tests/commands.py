@@ -18,7 +18,7 @@ __all__ = ["SCENARIO", "fails", "linkwright", "parsed", "program", "write_scenar
 SCENARIO = """[machine]
 preset = "dgx1-v100"
 [jobs]
-generate = { seed = 7, count = 40, max-gpus = 4 }
+generate = { seed = 7, count = 40, max_gpus = 4 }
 [allocation]
 policies = ["baseline", "preserve"]
 """

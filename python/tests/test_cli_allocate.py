@@ -130,7 +130,8 @@ def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
     file.write_text("{\n]", encoding="utf-8")
     assert f"{file}:2:" in fails(2, "state", "show", *at)
     parsed("state", "mark-unhealthy", 0, "-m", "dgx2", "--state", tmp_path / "other.json")
-    fails(1, "state", "show", "-m", "dgx1-v100", "--state", tmp_path / "other.json")
+    other = fails(2, "state", "show", "-m", "dgx1-v100", "--state", tmp_path / "other.json")
+    assert "other.json:2:3: the state is of another machine" in other
     lost = tmp_path / "none" / "state.json"
     assert "make it first" in fails(2, *ALLOCATE, "-k", 1, "--job", "a", "--state", lost)
 

@@ -14,6 +14,7 @@ import pytest
 from commands import SCENARIO, fails, linkwright, parsed, program, write_scenario
 
 from linkwright import (
+    AllocationError,
     FileError,
     Machine,
     generate_jobs,
@@ -93,9 +94,10 @@ def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
     ("text", "code", "said"),
     [
         (SCENARIO.replace("preserve", "preserv"), 2, "scenario.toml:6:"),
-        (SCENARIO.replace("dgx1-v100", "dgx9"), 1, "dgx9"),
-        (SCENARIO.replace("preset", "file"), 2, "there is no file"),
-        (SCENARIO.replace("max-gpus = 4", "max-gpus = 20"), 1, "can never start"),
+        (SCENARIO.replace("dgx1-v100", "dgx9"), 2, "scenario.toml:2:10: unknown preset"),
+        (SCENARIO.replace("preset", "file"), 2, "scenario.toml:2:8: there is no file"),
+        (SCENARIO.replace("count = 40", "conut = 40"), 2, "did you mean `count`?"),
+        (SCENARIO.replace("max_gpus = 4", "max_gpus = 20"), 1, "can never start"),
         ("", 2, "scenario.toml:1:1"),
     ],
 )
@@ -103,6 +105,19 @@ def test_a_scenario_that_cannot_run_is_refused(
     text: str, code: int, said: str, tmp_path: Path
 ) -> None:
     assert said in fails(code, "run", write_scenario(tmp_path, text))
+
+
+def test_mistakes_of_a_job_file_are_placed(tmp_path: Path) -> None:
+    text = '[machine]\npreset = "titan-z"\nunhealthy = [1]\n[jobs]\nfile = "jobs.csv"\n'
+    scenario = write_scenario(tmp_path, text)
+    assert "scenario.toml:5:8: there is no file" in fails(2, "run", scenario)
+    jobs = tmp_path / "jobs.csv"
+    jobs.write_text("job,workload,gpus\n", encoding="utf-8")
+    assert "jobs.csv:1:18: the file has no jobs" in fails(2, "run", scenario)
+    jobs.write_text("job,workload,gpus\na,gmm,1\nb,gmm,2\n", encoding="utf-8")
+    assert "jobs.csv:3:7: the job asks for more GPUs" in fails(2, "run", scenario)
+    with pytest.raises(AllocationError, match="`policies` is empty"):
+        run_scenario(scenario, policies=[])
 
 
 def test_mistakes_with_files_and_policies(tmp_path: Path) -> None:

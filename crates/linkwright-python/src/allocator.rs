@@ -120,7 +120,7 @@ impl Allocator {
         }
         let repeated = |at: &usize| gpus[..*at].contains(&gpus[*at]);
         if let Some(at) = (0..gpus.len()).find(repeated) {
-            return refuse(AllocationError::NotFree { gpu: gpus[at] });
+            return Err(errors::repeated_gpu(gpus[at]));
         }
         if gpus.len() != pattern.0.size() {
             let (given, size) = (gpus.len(), pattern.0.size());
@@ -163,14 +163,13 @@ impl Allocator {
         let model = BandwidthModel::named(bandwidth_model)?;
         let prepared =
             PreparedMachine::new(&machine.0, profile, model).map_err(errors::allocation)?;
+        let (name, graph) = (machine.0.name(), prepared.graph());
         let state = match state {
-            Some(text) => ServerState::restore(state_file, text).map_err(errors::allocation)?,
-            None => ServerState::new(machine.0.name(), prepared.gpu_count()),
+            Some(text) => {
+                ServerState::restore(state_file, text, name, graph).map_err(errors::allocation)?
+            }
+            None => ServerState::new(name, graph),
         };
-        if state.machine() != machine.0.name() {
-            let problem = format!("it is of `{}`, this is `{}`", state.machine(), machine.0.name());
-            return Err(errors::allocation(AllocationError::State { problem }));
-        }
         allocation::Allocator::new(prepared, policy, state).map(Self).map_err(errors::allocation)
     }
 

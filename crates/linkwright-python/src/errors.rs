@@ -54,6 +54,11 @@ pub fn range(message: String) -> PyErr {
     exceptions::SimulationError::new_err(message)
 }
 
+/// A GPU that a placement names more than once.
+pub fn repeated_gpu(gpu: usize) -> PyErr {
+    exceptions::AllocationError::new_err(format!("GPU {gpu} is named twice; name each GPU once"))
+}
+
 /// A kind of link that does not exist.
 pub fn unknown_link_kind(name: &str, known: &[&str]) -> PyErr {
     exceptions::MachineError::new_err(unknown("link kind", name, known))

@@ -3,24 +3,17 @@
 use linkwright::allocation::Shape;
 use linkwright::simulation::{self, MixOptions, Workload, generate, job_file};
 use linkwright::table::Table as CoreTable;
-use linkwright::units::{Bandwidth, Picoseconds};
+use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::number;
 use crate::table::Table;
 
 /// One job of a shared server.
 #[pyclass(frozen, eq, module = "linkwright", from_py_object)]
 #[derive(PartialEq, Clone)]
 pub struct Job(pub simulation::Job);
-
-/// Seconds that a user gave, as a time.
-fn time(what: &str, seconds: f64) -> PyResult<Picoseconds> {
-    if (0.0..1e7).contains(&seconds) {
-        return Ok(Picoseconds::from_seconds(seconds));
-    }
-    Err(errors::range(format!("{what} is {seconds}; give seconds from 0 to 10^7")))
-}
 
 #[pymethods]
 impl Job {
@@ -46,18 +39,21 @@ impl Job {
     fn new(
         name: String,
         workload: &str,
-        gpus: u32,
+        gpus: i128,
         pattern: &str,
         sensitive: Option<bool>,
         arrival: f64,
-        iterations: Option<u64>,
+        iterations: Option<i128>,
     ) -> PyResult<Self> {
+        let gpus = number::whole("gpus", gpus, u32::MAX)?;
         let workload = Workload::find(workload).map_err(errors::simulation)?;
         let mut job = simulation::Job::new(name, workload, gpus);
         job.pattern = Shape::from_name(pattern).map_err(errors::allocation)?;
         job.sensitive = sensitive.unwrap_or(job.sensitive);
-        job.arrival = time("the arrival", arrival)?;
-        job.iterations = iterations.unwrap_or(job.iterations);
+        job.arrival = number::time("the arrival", arrival)?;
+        if let Some(iterations) = iterations {
+            job.iterations = number::whole("iterations", iterations, u64::MAX)?;
+        }
         if job.gpus == 0 || job.iterations == 0 || job.name.trim().is_empty() {
             let message = "a job needs a name, at least one GPU and at least one iteration";
             return Err(errors::range(message.to_owned()));
@@ -108,8 +104,12 @@ impl Job {
     }
 
     /// Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
+    ///
+    /// Raises:
+    ///     SimulationError: If the bandwidth is negative or no number, or so small that the job
+    ///         would run for more than 213 days.
     fn run_time(&self, effective_bandwidth: f64) -> PyResult<f64> {
-        let bandwidth = Bandwidth((effective_bandwidth * 1e9).round() as u64);
+        let bandwidth = number::bandwidth("the effective bandwidth", effective_bandwidth)?;
         self.0.run_time(bandwidth).map(Picoseconds::as_seconds).map_err(errors::simulation)
     }
 
@@ -146,12 +146,22 @@ pub fn workloads() -> PyResult<Table> {
 
 /// Reads a job file: CSV with a header.
 ///
+/// Args:
+///     text: The text itself.
+///     file: Its name in errors.
+///     healthy_gpus: How many GPUs the server can give out, where that is known.
+///
 /// Raises:
-///     InputError: If a row is bad, with its line and column.
+///     InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
+///         and column.
 #[pyfunction]
-#[pyo3(signature = (text, file = "<text>"))]
-pub fn read_jobs(text: &str, file: &str) -> PyResult<Vec<Job>> {
-    let jobs = job_file::read(file, text).map_err(errors::simulation)?;
+#[pyo3(signature = (text, file = "<text>", *, healthy_gpus = None))]
+pub fn read_jobs(text: &str, file: &str, healthy_gpus: Option<i128>) -> PyResult<Vec<Job>> {
+    let gpus = match healthy_gpus {
+        Some(gpus) => number::whole("healthy_gpus", gpus, usize::MAX)?,
+        None => usize::MAX,
+    };
+    let jobs = job_file::read_for(file, text, gpus).map_err(errors::simulation)?;
     Ok(jobs.into_iter().map(Job).collect())
 }
 
@@ -176,18 +186,19 @@ pub fn write_jobs(jobs: Vec<Job>) -> String {
 #[pyfunction]
 #[pyo3(signature = (seed = 0, count = 300, max_gpus = 5, *, workloads = None, mean_interarrival = None))]
 pub fn generate_jobs(
-    seed: u64,
-    count: u32,
-    max_gpus: u32,
+    seed: i128,
+    count: i128,
+    max_gpus: i128,
     workloads: Option<Vec<String>>,
     mean_interarrival: Option<f64>,
 ) -> PyResult<Vec<Job>> {
     let default = MixOptions::default();
-    let mean = mean_interarrival.map(|mean| time("the mean interarrival", mean)).transpose()?;
+    let time = |mean| number::time("the mean interarrival", mean);
+    let mean = mean_interarrival.map(time).transpose()?;
     let options = MixOptions {
-        seed,
-        count,
-        max_gpus,
+        seed: number::whole("seed", seed, u64::MAX)?,
+        count: number::whole("count", count, u32::MAX)?,
+        max_gpus: number::whole("max_gpus", max_gpus, u32::MAX)?,
         workloads: workloads.unwrap_or(default.workloads),
         mean_interarrival: mean,
     };

@@ -8,6 +8,7 @@ mod choices;
 mod errors;
 mod job;
 mod machine;
+mod number;
 mod pattern;
 mod scenario;
 mod simulation;

@@ -140,10 +140,12 @@ impl Machine {
     }
 
     /// For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
-    fn proximity(&self) -> PyResult<Vec<Vec<&'static str>>> {
-        let table = proximity(&self.0).map_err(errors::topology)?;
+    ///
+    /// X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
+    fn proximity(&self) -> Vec<Vec<&'static str>> {
+        let table = proximity(&self.0);
         let word = |cell: &Option<topology::Proximity>| cell.map_or("X", |near| near.name());
-        Ok(table.iter().map(|row| row.iter().map(word).collect()).collect())
+        table.iter().map(|row| row.iter().map(word).collect()).collect()
     }
 
     /// Which GPU of `other` each GPU is, if their NVLinks make the same graph; else None.

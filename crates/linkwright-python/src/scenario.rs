@@ -23,6 +23,18 @@ impl Scenario {
         }
     }
 
+    /// Line and column, from one, where the scenario names its machine.
+    #[getter]
+    fn machine_position(&self) -> (usize, usize) {
+        (self.0.machine_position.line, self.0.machine_position.column)
+    }
+
+    /// Line and column, from one, where it names its job file or says what to generate.
+    #[getter]
+    fn jobs_position(&self) -> (usize, usize) {
+        (self.0.jobs_position.line, self.0.jobs_position.column)
+    }
+
     /// The path of the job file as written, or the jobs that the scenario generates.
     #[getter]
     fn jobs(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

@@ -21,6 +21,7 @@ use crate::choices::Choice;
 use crate::errors;
 use crate::job::Job;
 use crate::machine::Machine;
+use crate::number;
 use crate::table::Table;
 
 /// How long Python waits between two reports.
@@ -78,7 +79,9 @@ impl SimulationResult {
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 ///
 /// Raises:
-///     SimulationError: If a job can never start, or a name is unknown.
+///     AllocationError: If a policy, a choice or a GPU is unknown.
+///     SimulationError: If a job can never start or has another's name, or a time is beyond
+///         213 days.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
@@ -94,7 +97,7 @@ pub fn simulate(
     bandwidth_model: &str,
     bandwidth_profile: &str,
     discipline: &str,
-    unhealthy: Option<Vec<usize>>,
+    unhealthy: Option<Vec<i128>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;
@@ -102,7 +105,11 @@ pub fn simulate(
     let model = BandwidthModel::named(bandwidth_model)?;
     let discipline = QueueDiscipline::named(discipline)?;
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
-    let unhealthy = unhealthy.unwrap_or_default();
+    let unhealthy: Vec<usize> = unhealthy
+        .unwrap_or_default()
+        .into_iter()
+        .map(|gpu| number::whole("an id of `unhealthy`", gpu, usize::MAX))
+        .collect::<PyResult<_>>()?;
     let known = machine.0.gpus().len();
     if let Some(gpu) = unhealthy.iter().copied().find(|gpu| *gpu >= known) {
         let error = linkwright::allocation::AllocationError::UnknownGpu { gpu, gpus: known };

@@ -39,9 +39,77 @@ impl fmt::Display for Position {
     }
 }
 
+/// The most characters of a user's value that an error shows.
+const MOST_OF_VALUE: usize = 60;
+/// The most characters of a problem or a remedy, either of which may name what it found.
+const MOST_OF_SENTENCE: usize = 400;
+
+/// A value as errors show it: its first line, at most 60 characters, and whatever a terminal
+/// would obey or hide written as an escape.
+#[must_use]
+pub fn shown(value: &str) -> String {
+    let first = value.lines().next().unwrap_or_default();
+    let mut shown = visible(first, MOST_OF_VALUE);
+    if first.len() < value.trim_end().len() && !shown.ends_with('…') {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The first characters of a text, with escapes for what a terminal would obey or hide.
+fn visible(text: &str, most: usize) -> String {
+    let mut visible = String::new();
+    for (index, character) in text.chars().enumerate() {
+        if index == most {
+            visible.push('…');
+            break;
+        }
+        // Marks of direction and of no width turn a line around, or into another.
+        let hidden = matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if hidden || character.is_control() {
+            visible.extend(character.escape_default());
+        } else {
+            visible.push(character);
+        }
+    }
+    visible
+}
+
+/// The known name that was probably meant: the nearest, if at most two fifths of it are wrong,
+/// as two swapped letters of five are.
+#[must_use]
+pub fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    // A name much longer than any known one is near none, and would take long to compare.
+    let name: Vec<char> = name.chars().take(MOST_OF_VALUE).collect();
+    let distances = known.iter().map(|candidate| (edit_distance(&name, candidate), *candidate));
+    let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance * 5 <= nearest.chars().count().max(3) * 2).then_some(nearest)
+}
+
+/// How many letters to insert, remove or replace (Levenshtein's distance).
+fn edit_distance(a: &[char], b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=a.len()).collect();
+    for (line, letter) in b.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for column in 0..a.len() {
+            let replaced = diagonal + usize::from(a[column] != letter);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[a.len()]
+}
+
+/// A value in its place behind a problem; where there is none, nothing.
+fn behind_problem(value: &str) -> String {
+    if value.is_empty() { String::new() } else { format!(": `{value}`") }
+}
+
 /// An input that cannot be accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{file}:{position}: {problem}: `{value}`; {remedy}")]
+#[error("{file}:{position}: {problem}{}; {remedy}", behind_problem(.value))]
 pub struct InputError {
     /// The file's name as the user gave it, or `<text>`.
     pub file: String,
@@ -49,7 +117,7 @@ pub struct InputError {
     pub position: Position,
     /// What is wrong, without the value.
     pub problem: String,
-    /// The offending value, as written, shortened to 60 characters.
+    /// The offending value as [`shown`]; empty where something is missing.
     pub value: String,
     /// What the user can do.
     pub remedy: String,
@@ -65,17 +133,12 @@ impl InputError {
         value: &str,
         remedy: impl Into<String>,
     ) -> Self {
-        let one_line = value.lines().next().unwrap_or_default();
-        let mut shown: String = one_line.chars().take(60).collect();
-        if shown.len() < value.trim_end().len() {
-            shown.push('…');
-        }
         Self {
             file: file.to_owned(),
             position,
-            problem: problem.into(),
-            value: shown,
-            remedy: remedy.into(),
+            problem: visible(&problem.into(), MOST_OF_SENTENCE),
+            value: shown(value),
+            remedy: visible(&remedy.into(), MOST_OF_SENTENCE),
         }
     }
 
@@ -85,7 +148,8 @@ impl InputError {
         let span = error.span().unwrap_or(text.len()..text.len());
         let value = text.get(span.clone()).unwrap_or_default();
         let position = Position::of_offset(text, span.start);
-        Self::at(file, position, error.message(), value, "see the file format in the reference")
+        let problem = error.message().replace('\n', ", ");
+        Self::at(file, position, problem, value, "see the file format in the reference")
     }
 }
 
@@ -107,5 +171,39 @@ mod tests {
         let position = Position { line: 3, column: 7 };
         let error = InputError::at("a.csv", position, "not a number", "x\ny", "write 3");
         assert_eq!(error.to_string(), "a.csv:3:7: not a number: `x…`; write 3");
+    }
+
+    #[test]
+    fn values_are_short_and_obeyed_by_no_terminal() {
+        assert_eq!(shown("a\u{1b}[2J\tb\u{202e}"), "a\\u{1b}[2J\\tb\\u{202e}");
+        assert_eq!(shown(&"é".repeat(60)), "é".repeat(60));
+        assert_eq!(shown(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
+        assert_eq!(shown("x\ny"), "x…");
+        assert_eq!(shown("x\n"), "x");
+        let position = Position { line: 1, column: 1 };
+        let endless = "n\u{7}".repeat(10_000);
+        let error = InputError::at("a.csv", position, endless.as_str(), &endless, endless.as_str());
+        let message = error.to_string();
+        assert!(message.len() < 5_000 && !message.contains('\u{7}'), "{message}");
+    }
+
+    #[test]
+    fn the_name_that_was_meant_is_found() {
+        let known = ["bandwidth_model", "bandwidth_profile", "policies"];
+        assert_eq!(closest("bandwith_model", &known), Some("bandwidth_model"));
+        assert_eq!(closest("policy", &known), Some("policies"));
+        assert_eq!(closest("conut", &["seed", "count"]), Some("count"));
+        assert_eq!(closest("band", &known), None);
+        assert_eq!(closest("", &known), None);
+        assert_eq!(closest("x", &[]), None);
+        let word: Vec<char> = "kitten".chars().collect();
+        assert_eq!(edit_distance(&word, "sitting"), 3);
+    }
+
+    #[test]
+    fn an_error_about_nothing_quotes_nothing() {
+        let position = Position { line: 2, column: 1 };
+        let error = InputError::at("a.csv", position, "the file ends here", "", "add a row");
+        assert_eq!(error.to_string(), "a.csv:2:1: the file ends here; add a row");
     }
 }

@@ -91,7 +91,7 @@ impl PreparedMachine {
             return Err(AllocationError::TooManyGpus { gpus: count });
         }
         let graph = GpuGraph::new(machine, profile)?;
-        let tree = host_tree(machine)?;
+        let tree = host_tree(machine);
         let pairs = PairTable::new(&graph);
         let sound = SoundModel::new(&graph);
         let tables = (count <= MAX_TABULATED).then(|| {

@@ -1,18 +1,21 @@
 //! Which GPUs of a live server are free, held or unhealthy.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::AllocationError;
-use super::gpu_set::{GpuSet, MAX_GPUS};
+use super::gpu_set::GpuSet;
 use crate::diagnostic::{InputError, Position};
+use crate::topology::{GpuGraph, PairLink};
 
 /// The state of one server. Every change either happens as a whole or is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerState {
     machine: String,
     gpus: usize,
+    fingerprint: String,
     unhealthy: GpuSet,
     held: BTreeMap<String, Vec<usize>>,
 }
@@ -23,16 +26,18 @@ pub struct ServerState {
 struct Saved {
     machine: String,
     gpus: usize,
+    fingerprint: String,
     unhealthy: Vec<usize>,
     jobs: BTreeMap<String, Vec<usize>>,
 }
 
 impl ServerState {
-    /// A server whose GPUs are all free and healthy.
+    /// A server of this name and these GPUs, all of them free and healthy.
     #[must_use]
-    pub fn new(machine: &str, gpus: usize) -> Self {
+    pub fn new(machine: &str, graph: &GpuGraph) -> Self {
         let (unhealthy, held) = (GpuSet::EMPTY, BTreeMap::new());
-        Self { machine: machine.to_owned(), gpus, unhealthy, held }
+        let fingerprint = fingerprint(graph);
+        Self { machine: machine.to_owned(), gpus: graph.len(), fingerprint, unhealthy, held }
     }
 
     /// The machine's name.
@@ -129,6 +134,7 @@ impl ServerState {
         let saved = Saved {
             machine: self.machine.clone(),
             gpus: self.gpus,
+            fingerprint: self.fingerprint.clone(),
             unhealthy: self.unhealthy.iter().collect(),
             jobs: self.held.clone(),
         };
@@ -136,49 +142,118 @@ impl ServerState {
         serde_json::to_string_pretty(&saved).unwrap_or_default() + "\n"
     }
 
-    /// The state that [`Self::save`] wrote.
+    /// The state that [`Self::save`] wrote of this machine.
     ///
     /// # Errors
-    /// Text that is not such JSON, with its place; GPUs that do not exist or are held twice.
-    pub fn restore(file: &str, text: &str) -> Result<Self, AllocationError> {
+    /// Text that is not such JSON; the state of a machine with another name or whose GPUs are
+    /// named or joined otherwise; GPUs that do not exist or are held twice; each with its place.
+    pub fn restore(
+        file: &str,
+        text: &str,
+        machine: &str,
+        graph: &GpuGraph,
+    ) -> Result<Self, AllocationError> {
         let saved: Saved = serde_json::from_str(text).map_err(|error| {
             let position = Position { line: error.line().max(1), column: error.column().max(1) };
             let value = text.lines().nth(position.line - 1).unwrap_or_default();
             let message = error.to_string();
             let problem = message.split(" at line ").next().unwrap_or_default();
-            let remedy = "restore a file that was saved, or delete it to start afresh";
-            InputError::at(file, position, problem, value.trim(), remedy)
+            InputError::at(file, position, problem, value.trim(), RESTORE)
         })?;
-        if saved.gpus == 0 || saved.gpus > MAX_GPUS {
-            let problem = format!("{} GPUs; it must have 1 to {MAX_GPUS}", saved.gpus);
-            return Err(AllocationError::State { problem });
+        let refuse = |key: &str, problem: String, value: &str, remedy: &str| {
+            let place = text.find(&format!("\"{key}\"")).unwrap_or_default();
+            let position = Position::of_offset(text, place);
+            AllocationError::from(InputError::at(file, position, problem, value, remedy))
+        };
+        let mut state = Self::new(machine, graph);
+        let another = "restore it on its own machine, or delete the file to start afresh";
+        if saved.machine != machine {
+            let problem = format!("the state is of another machine; this one is `{machine}`");
+            return Err(refuse("machine", problem, &saved.machine, another));
         }
-        let mut state = Self::new(&saved.machine, saved.gpus);
+        if saved.gpus != state.gpus {
+            let problem =
+                format!("the state is of another machine; this one has {} GPUs", state.gpus);
+            return Err(refuse("gpus", problem, &saved.gpus.to_string(), another));
+        }
+        if saved.fingerprint != state.fingerprint {
+            let problem = format!(
+                "the state is of a machine whose GPUs are named or joined otherwise; this one has \
+                 the fingerprint {}",
+                state.fingerprint
+            );
+            return Err(refuse("fingerprint", problem, &saved.fingerprint, another));
+        }
         for (job, gpus) in &saved.jobs {
             if gpus.is_empty() {
-                return Err(AllocationError::State { problem: format!("job `{job}` holds none") });
+                return Err(refuse("jobs", "this job holds no GPU".to_owned(), job, RESTORE));
             }
-            state
-                .allocate(job, gpus)
-                .map_err(|error| AllocationError::State { problem: error.to_string() })?;
+            state.allocate(job, gpus).map_err(|error| {
+                refuse("jobs", format!("this job cannot hold its GPUs ({error})"), job, RESTORE)
+            })?;
         }
         for gpu in saved.unhealthy {
-            state
-                .mark_unhealthy(gpu)
-                .map_err(|error| AllocationError::State { problem: error.to_string() })?;
+            state.mark_unhealthy(gpu).map_err(|error| {
+                let problem = format!("a GPU cannot be unhealthy ({error})");
+                refuse("unhealthy", problem, &gpu.to_string(), RESTORE)
+            })?;
         }
         Ok(state)
     }
 }
 
+const RESTORE: &str = "restore a file that was saved, or delete it to start afresh";
+
+/// What tells one machine's GPUs from another's: 16 hexadecimal digits that depend on the
+/// GPUs' names, their links, and their host paths, and not on the bandwidth profile.
+fn fingerprint(graph: &GpuGraph) -> String {
+    let mut text = String::new();
+    for (b, name) in graph.names().iter().enumerate() {
+        // With its length, a name that holds a line break cannot pass for another machine's.
+        let _ = writeln!(text, "gpu {} {name}", name.len());
+        for a in 0..b {
+            for path in graph.fabric_paths(a, b) {
+                let (way, kind, count) = match path.link {
+                    PairLink::Direct { kind, count } => ("direct", kind.name(), count),
+                    PairLink::Switched { kind, count } => ("switched", kind.name(), count),
+                    PairLink::Host { .. } => ("host", "", 0),
+                };
+                let bandwidth = path.bandwidth.0;
+                let _ = writeln!(text, "{a} {b} {way} {kind} {count} {bandwidth}");
+            }
+            let host = graph.pair(a, b).map_or(0, |pair| pair.host.0);
+            let _ = writeln!(text, "{a} {b} host {host}");
+        }
+    }
+    format!("{:016x}", fnv1a(text.as_bytes()))
+}
+
+/// The 64-bit FNV-1a hash: the same on every machine and in every version, which a saved file
+/// needs and std's hashers do not promise (Fowler, Noll and Vo; IETF draft-eastlake-fnv).
+fn fnv1a(bytes: &[u8]) -> u64 {
+    const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    bytes.iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::presets::preset;
+    use crate::topology::{BandwidthProfile, Machine, toml_format};
     use proptest::prelude::*;
+
+    fn graph(machine: &Machine) -> GpuGraph {
+        GpuGraph::new(machine, BandwidthProfile::Mapa).unwrap()
+    }
+
+    fn of_preset(name: &str) -> GpuGraph {
+        graph(&preset(name).unwrap())
+    }
 
     #[test]
     fn misuse_is_an_error_and_changes_nothing() {
-        let mut state = ServerState::new("m", 4);
+        let mut state = ServerState::new("m", &of_preset("pcie-tree-4"));
         state.allocate("a", &[0, 1]).unwrap();
         let before = state.clone();
         assert!(state.allocate("a", &[2]).is_err(), "holds GPUs already");
@@ -194,7 +269,7 @@ mod tests {
 
     #[test]
     fn an_unhealthy_gpu_stays_out_after_its_release() {
-        let mut state = ServerState::new("m", 2);
+        let mut state = ServerState::new("m", &of_preset("titan-z"));
         state.allocate("a", &[0]).unwrap();
         state.mark_unhealthy(0).unwrap();
         state.release("a").unwrap();
@@ -204,17 +279,65 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_state_that_contradicts_itself_is_refused() {
-        for text in [
-            "",
-            "{}",
-            r#"{"machine":"m","gpus":2,"unhealthy":[],"jobs":{"a":[0],"b":[0]}}"#,
-            r#"{"machine":"m","gpus":2,"unhealthy":[2],"jobs":{}}"#,
-            r#"{"machine":"m","gpus":2,"unhealthy":[],"jobs":{"a":[]}}"#,
-            r#"{"machine":"m","gpus":999,"unhealthy":[],"jobs":{}}"#,
-        ] {
-            assert!(ServerState::restore("s.json", text).is_err(), "{text}");
+    fn a_saved_state_that_contradicts_itself_is_refused_with_its_place() {
+        let pair = of_preset("titan-z");
+        let saved = ServerState::new("m", &pair).save();
+        let cases = [
+            (String::new(), "s.json:1:1: "),
+            ("{}".to_owned(), "s.json:1:2: missing field `machine`"),
+            (saved.replace("{}", r#"{"a": [0], "b": [0]}"#), "s.json:6:3: this job cannot hold"),
+            (saved.replace("{}", r#"{"a": []}"#), "s.json:6:3: this job holds no GPU: `a`; "),
+            (saved.replace("{}", r#"{"a": [2]}"#), "s.json:6:3: this job cannot hold its GPUs (th"),
+            (
+                saved.replace("[]", "[2]"),
+                "s.json:5:3: a GPU cannot be unhealthy (there is no GPU 2",
+            ),
+            (saved.replace("2,", "999,"), "s.json:3:3: the state is of another machine; this one"),
+        ];
+        for (text, start) in cases {
+            let error = ServerState::restore("s.json", &text, "m", &pair).unwrap_err().to_string();
+            assert!(error.starts_with(start), "{error}\n{text}");
+            assert!(error.contains("delete"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_state_of_other_gpus_is_refused_and_of_another_profile_is_not() {
+        let dgx = preset("dgx1-v100").unwrap();
+        let mut state = ServerState::new("dgx", &graph(&dgx));
+        state.allocate("a", &[0, 3]).unwrap();
+        let saved = state.save();
+        let restore = |machine: &Machine, profile| {
+            let graph = GpuGraph::new(machine, profile).unwrap();
+            ServerState::restore("s.json", &saved, "dgx", &graph)
+        };
+        for profile in [BandwidthProfile::Mapa, BandwidthProfile::DataSheet] {
+            assert_eq!(restore(&dgx, profile).unwrap(), state);
+        }
+        let toml = toml_format::write(&dgx);
+        let read = |text: &str| toml_format::read("m.toml", text).unwrap();
+        let swapped =
+            toml.replace("GPU0", "GPU").replace("GPU1", "GPU0").replace("GPU\"", "GPU1\"");
+        assert_ne!(read(&swapped), dgx);
+        let others = [
+            preset("dgx1-p100").unwrap(),
+            read(&swapped),
+            read(&toml.replacen("count = 2", "count = 3", 1)),
+        ];
+        for other in others {
+            let error = restore(&other, BandwidthProfile::Mapa).unwrap_err().to_string();
+            assert!(error.starts_with("s.json:4:3: ") && error.contains("otherwise"), "{error}");
+        }
+        let named = ServerState::restore("s.json", &saved, "node17", &graph(&dgx));
+        let error = named.unwrap_err().to_string();
+        assert!(error.starts_with("s.json:2:3: ") && error.contains("`dgx`"), "{error}");
+    }
+
+    #[test]
+    fn a_fingerprint_stays_what_it_was() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+        assert_eq!(fingerprint(&of_preset("dgx1-v100")), "009ef5683f67c0bd");
     }
 
     proptest! {
@@ -222,7 +345,8 @@ mod tests {
         fn free_and_held_always_partition_the_healthy(
             actions in proptest::collection::vec((0_u8..4, 0_usize..10, 0_usize..10), 0..60),
         ) {
-            let mut state = ServerState::new("m", 8);
+            let graph = of_preset("dgx1-v100");
+            let mut state = ServerState::new("m", &graph);
             for (action, job, gpu) in actions {
                 let name = format!("job-{job}");
                 let _ = match action {
@@ -237,14 +361,14 @@ mod tests {
                 prop_assert!(set.intersection(state.free()).is_empty());
                 let all = set.union(state.free()).union(state.unhealthy());
                 prop_assert_eq!(all, GpuSet::first(8));
-                let restored = ServerState::restore("s", &state.save()).unwrap();
+                let restored = ServerState::restore("s", &state.save(), "m", &graph).unwrap();
                 prop_assert_eq!(&restored, &state);
             }
         }
 
         #[test]
         fn any_text_restores_or_is_refused(text in "\\PC*") {
-            let _ = ServerState::restore("s", &text);
+            let _ = ServerState::restore("s", &text, "m", &of_preset("titan-z"));
         }
     }
 }

@@ -3,8 +3,9 @@
 use thiserror::Error;
 
 use crate::allocation::AllocationError;
-use crate::diagnostic::InputError;
+use crate::diagnostic::{InputError, shown};
 use crate::engine::PastEvent;
+use crate::units::Bandwidth;
 
 /// Any failure of the simulation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -16,7 +17,9 @@ pub enum SimulationError {
     #[error(transparent)]
     Allocation(#[from] AllocationError),
     /// A job that could never start.
-    #[error("job `{job}` asks for {size} GPUs; only {gpus} are healthy, so it can never start")]
+    #[error(
+        "job `{}` asks for {size} GPUs; only {gpus} are healthy, so it can never start", shown(.job)
+    )]
     JobTooLarge {
         /// The job.
         job: String,
@@ -24,6 +27,25 @@ pub enum SimulationError {
         size: usize,
         /// The healthy GPUs.
         gpus: usize,
+    },
+    /// Two jobs of one name.
+    #[error("two jobs are named `{}`; give each job a name of its own", shown(.job))]
+    DuplicateJob {
+        /// The name.
+        job: String,
+    },
+    /// A job that would run for longer than time is counted.
+    #[error(
+        "job `{}` would run for more than 213 days, with {iterations} iterations at {bandwidth}; \
+         lower its iterations or give it links with more bandwidth", shown(.job)
+    )]
+    RunTooLong {
+        /// The job.
+        job: String,
+        /// The effective bandwidth of its GPUs.
+        bandwidth: Bandwidth,
+        /// Its iterations.
+        iterations: u64,
     },
     /// A run that its caller ended.
     #[error("stopped after {done} of {total} jobs")]
@@ -37,7 +59,7 @@ pub enum SimulationError {
     #[error(transparent)]
     PastEvent(#[from] PastEvent),
     /// A workload that the table does not hold.
-    #[error("there is no workload `{name}`; the workloads are {known}")]
+    #[error("there is no workload `{}`; the workloads are {known}", shown(.name))]
     UnknownWorkload {
         /// The name asked for.
         name: String,

@@ -45,9 +45,29 @@ impl Job {
     /// [`Workload::run_time`].
     ///
     /// # Errors
-    /// A workload that the table does not hold.
+    /// A workload that the table does not hold; a run of more than 213 days.
     pub fn run_time(&self, effective_bandwidth: Bandwidth) -> Result<Picoseconds, SimulationError> {
         let workload = Workload::find(&self.workload)?;
-        Ok(workload.run_time(self.gpus, self.iterations, effective_bandwidth))
+        let run_time = workload.run_time(self.gpus, self.iterations, effective_bandwidth);
+        run_time.ok_or_else(|| SimulationError::RunTooLong {
+            job: self.name.clone(),
+            bandwidth: effective_bandwidth,
+            iterations: self.iterations,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_an_end_names_its_job() {
+        let mut job = Job::new("endless", Workload::find("gmm").unwrap(), 2);
+        let error = job.run_time(Bandwidth(0)).unwrap_err().to_string();
+        assert!(error.contains("`endless`") && error.contains("0 B/s"), "{error}");
+        job.iterations = u64::MAX;
+        let error = job.run_time(Bandwidth::gigabytes_per_second(50)).unwrap_err().to_string();
+        assert!(error.contains("18446744073709551615 iterations"), "{error}");
     }
 }

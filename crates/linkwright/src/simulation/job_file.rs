@@ -208,31 +208,49 @@ impl<'a> Row<'a> {
 /// # Errors
 /// A header with unknown, repeated or missing columns, rows of another length than the
 /// header, fields that are no value of their column, and a job's name given twice; each
-/// with file, line and column. A file of nothing but a header is no error: it has no jobs.
+/// with file, line and column; so is a file of nothing but a header.
 pub fn read(file: &str, text: &str) -> Result<Vec<Job>, SimulationError> {
+    read_for(file, text, usize::MAX)
+}
+
+/// Reads the jobs of a file for a server with so many healthy GPUs; see [`read`].
+///
+/// # Errors
+/// Those of [`read`], and a job that asks for more GPUs than that, which could never start.
+pub fn read_for(file: &str, text: &str, gpus: usize) -> Result<Vec<Job>, SimulationError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text
         .lines()
         .zip(1..)
         .filter(|(text, _)| !text.trim().is_empty() && !text.starts_with('#'))
         .map(|(text, number)| Line { file, number, text });
-    let Some(line) = lines.next() else {
+    let Some(header_line) = lines.next() else {
         let line = Line { file, number: 1, text: "" };
         let remedy = format!("begin with a header such as `{}`", COLUMNS.join(","));
         return Err(line.refuse_end("the file has no header", remedy).into());
     };
-    let header = Header::read(line)?;
+    let header = Header::read(header_line)?;
     let mut first_uses: BTreeMap<String, usize> = BTreeMap::new();
     let mut jobs = Vec::new();
     for line in lines {
         let row = Row::read(line, &header)?;
         let job = row.job()?;
+        if job.gpus as usize > gpus {
+            let remedy = format!("ask for at most {gpus}, or choose a larger machine");
+            let field = row.required(Column::Gpus)?;
+            let problem = "the job asks for more GPUs than are healthy, so it can never start";
+            return Err(row.refuse(field, problem, remedy).into());
+        }
         if let Some(first) = first_uses.insert(job.name.clone(), line.number) {
             let remedy = format!("line {first} uses this name already; give each job its own");
             let field = row.required(Column::Job)?;
             return Err(row.refuse(field, "two jobs have one name", remedy).into());
         }
         jobs.push(job);
+    }
+    if jobs.is_empty() {
+        let remedy = "add a row for each job below the header".to_owned();
+        return Err(header_line.refuse_end("the file has no jobs", remedy).into());
     }
     Ok(jobs)
 }
@@ -278,7 +296,15 @@ mod tests {
         assert_eq!(read("", text), Ok(vec![Job::new("a, b", vgg, 2), Job::new("c", gmm, 1)]));
         let empty = format!("{HEADER}a,,vgg-16,2,,,\n");
         assert_eq!(read("", &empty), Ok(vec![Job::new("a", vgg, 2)]));
-        assert_eq!(read("", HEADER), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_job_too_large_for_the_server_is_named_with_its_place() {
+        let text = format!("{HEADER}a,,gmm,8,,,\nb,, vgg-16, 9,,,\n");
+        assert_eq!(read_for("jobs.csv", &text, 9).map(|jobs| jobs.len()), Ok(2));
+        let error = read_for("jobs.csv", &text, 8).unwrap_err().to_string();
+        assert!(error.starts_with("jobs.csv:3:13: the job asks for more GPUs than"), "{error}");
+        assert!(error.ends_with(": `9`; ask for at most 8, or choose a larger machine"), "{error}");
     }
 
     #[test]
@@ -293,7 +319,7 @@ mod tests {
     fn errors_name_line_column_value_and_remedy() {
         let row = |row: &str| format!("# first\n{HEADER}\"é\",0 s,gmm,1,,,\n{row}\n");
         let cases = [
-            (String::new(), "1:1: the file has no header: ``; begin with a header such as `job,"),
+            (String::new(), "1:1: the file has no header; begin with a header such as `job,"),
             ("job,gpu".into(), "1:5: unknown column: `gpu`; the columns are job, arrival,"),
             ("job,gpus,job".into(), "1:10: a column is named twice: `job`; name each"),
             ("job,gpus".into(), "1:9: the header lacks a column: `job,gpus`; add the column `wor"),
@@ -308,7 +334,8 @@ mod tests {
             (row("a,,gmm,1,,yes,"), "4:11: neither true nor false: `yes`; write `true` or"),
             (row("a,,gmm,1,,,-1"), "4:12: not a count: `-1`; write a whole number from 1 to 18"),
             (row("a,,\"gmm,1,,,"), "4:4: the quote is not closed on its line: `\"gmm,1,,,`; quote"),
-            (row("a\tb,,gmm,1,,,"), "4:1: not a job name: `a\tb`; name jobs without tabs"),
+            (row("a\tb,,gmm,1,,,"), "4:1: not a job name: `a\\tb`; name jobs without tabs"),
+            (format!("# none\n{HEADER}\n"), "2:55: the file has no jobs: `job,arrival,workload,gp"),
             (row(" é,,gmm,1,,,"), "4:2: two jobs have one name: `é`; line 3 uses this name"),
         ];
         for (text, expected) in cases {
@@ -329,7 +356,7 @@ mod tests {
 
     fn any_jobs() -> impl Strategy<Value = Vec<Job>> {
         let name = "[a-z#\",; é]{0,5}[a-z\"]";
-        prop::collection::btree_map(name, any_job(), 0..8)
+        prop::collection::btree_map(name, any_job(), 1..8)
             .prop_map(|jobs| jobs.into_iter().map(|(name, job)| Job { name, ..job }).collect())
     }
 

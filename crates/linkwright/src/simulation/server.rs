@@ -11,7 +11,7 @@
 //! What it leaves out: interference of jobs on shared wires, preemption, and time taken by
 //! the decision itself.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,7 @@ use super::job::Job;
 use crate::allocation::{
     GpuSet, Match, Objective, Pattern, Policy, PreparedMachine, Request, Selection, ServerState,
 };
+use crate::diagnostic::shown;
 use crate::engine::{EventQueue, Hook, Progress};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -61,8 +62,8 @@ pub struct JobRecord {
 /// Plays the jobs on an idle server and returns what happened to each, in the jobs' order.
 ///
 /// # Errors
-/// A job that asks for more GPUs than are healthy, so that it could never start; a run that
-/// the hook ended; a time beyond 213 days.
+/// Two jobs of one name; a job that asks for more GPUs than are healthy, so that it could never
+/// start; a run that the hook ended; a time beyond 213 days.
 pub fn simulate(
     machine: &PreparedMachine,
     jobs: &[Job],
@@ -117,14 +118,18 @@ impl<'a> Server<'a> {
         policy: &'a dyn Policy,
         unhealthy: GpuSet,
     ) -> Result<Self, SimulationError> {
-        let mut state = ServerState::new("simulated", machine.gpu_count());
+        let mut state = ServerState::new("simulated", machine.graph());
         for gpu in unhealthy.iter() {
             state.mark_unhealthy(gpu)?;
         }
         let healthy = state.free().len();
         let mut events = EventQueue::new();
         let mut patterns = Vec::with_capacity(jobs.len());
+        let mut names = BTreeSet::new();
         for (index, job) in jobs.iter().enumerate() {
+            if !names.insert(&job.name) {
+                return Err(SimulationError::DuplicateJob { job: job.name.clone() });
+            }
             let size = job.gpus as usize;
             if size > healthy {
                 return Err(SimulationError::JobTooLarge {
@@ -163,7 +168,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Names in a job list made by hand may repeat; positions do not.
+    /// The state's name for a job, from which `reservation` gets its index back.
     fn key(&self, job: usize) -> String {
         job.to_string()
     }
@@ -226,10 +231,11 @@ impl<'a> Server<'a> {
             })
             .collect();
         running.sort_unstable();
-        for (finish, gpus) in running {
-            free += gpus;
+        // All jobs that end at one moment give their GPUs back before anything starts then.
+        for ending in running.chunk_by(|a, b| a.0 == b.0) {
+            free += ending.iter().map(|(_, gpus)| gpus).sum::<usize>();
             if free >= needed {
-                return (finish, free - needed);
+                return (ending[0].0, free - needed);
             }
         }
         (Picoseconds(u64::MAX), 0)
@@ -249,7 +255,7 @@ impl<'a> Server<'a> {
         let sound = self.machine.sound_bandwidth(selection.chosen.gpus());
         let run_time = self.jobs[job].run_time(Bandwidth((sound * 1e9).round() as u64))?;
         now.checked_add(run_time).ok_or_else(|| SimulationError::TimeTooLong {
-            what: format!("the end of job `{}`", self.jobs[job].name),
+            what: format!("the end of job `{}`", shown(&self.jobs[job].name)),
             remedy: "lower its iterations or its arrival",
         })
     }

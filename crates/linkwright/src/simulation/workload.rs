@@ -139,17 +139,21 @@ impl Workload {
     ///
     /// The effective bandwidth is that of the job's GPUs together, in nccl-tests' sense of
     /// bus bandwidth; one GPU (or none) does not communicate and ignores it. The result is
-    /// exact to the picosecond of an iteration, and saturates at the largest time: so does
-    /// a run that should communicate over a bandwidth of zero, which never ends.
+    /// exact to the picosecond of an iteration. It is `None` for a run that does not end
+    /// within 64 bits of picoseconds, 213 days: so long a one, and one that should communicate
+    /// over a bandwidth of zero.
     ///
     /// ```
     /// use linkwright::simulation::Workload;
     /// use linkwright::units::Bandwidth;
     ///
     /// let vgg = Workload::find("vgg-16")?;
-    /// let fast = vgg.run_time(3, vgg.iterations, Bandwidth(57_857_000_000));
-    /// let slow = vgg.run_time(3, vgg.iterations, Bandwidth(12_330_000_000));
-    /// assert_eq!((fast.as_seconds().round(), slow.as_seconds().round()), (364.0, 835.0));
+    /// let seconds = |bandwidth| {
+    ///     vgg.run_time(3, vgg.iterations, Bandwidth(bandwidth)).map(|time| time.as_seconds().round())
+    /// };
+    /// assert_eq!(seconds(57_857_000_000), Some(364.0));
+    /// assert_eq!(seconds(12_330_000_000), Some(835.0));
+    /// assert_eq!(seconds(0), None);
     /// # Ok::<(), linkwright::simulation::SimulationError>(())
     /// ```
     #[must_use]
@@ -158,7 +162,7 @@ impl Workload {
         gpus: u32,
         iterations: u64,
         effective_bandwidth: Bandwidth,
-    ) -> Picoseconds {
+    ) -> Option<Picoseconds> {
         let gpus = u128::from(gpus);
         let communication = if gpus < 2 {
             0
@@ -166,12 +170,11 @@ impl Workload {
             let sent_times_gpus = 2 * (gpus - 1) * u128::from(self.bytes_per_iteration().0);
             sent_times_gpus
                 .saturating_mul(u128::from(Picoseconds::SECOND.0))
-                .checked_div(gpus * u128::from(effective_bandwidth.0))
-                .unwrap_or(u128::from(u64::MAX))
+                .checked_div(gpus * u128::from(effective_bandwidth.0))?
         };
         let iteration = u128::from(self.compute_per_iteration().0).saturating_add(communication);
         let run = iteration.saturating_mul(u128::from(iterations));
-        Picoseconds(u64::try_from(run).unwrap_or(u64::MAX))
+        u64::try_from(run).ok().map(Picoseconds)
     }
 }
 
@@ -216,7 +219,8 @@ mod tests {
     fn run_times_lie_near_the_papers() {
         let seconds = |name: &str| {
             let workload = Workload::find(name).unwrap();
-            workload.run_time(3, workload.iterations, MEDIAN).as_seconds().round() as u64
+            let time = workload.run_time(3, workload.iterations, MEDIAN).unwrap();
+            time.as_seconds().round() as u64
         };
         let published = [("alexnet", 374), ("vgg-16", 378), ("resnet-50", 498)];
         for (name, published) in published {
@@ -231,8 +235,11 @@ mod tests {
     fn programs_that_train_no_net_hardly_feel_the_links() {
         for (name, limit) in [("jacobi", 0.03), ("gmm", 0.001), ("cusimann", 0.001)] {
             let workload = Workload::find(name).unwrap();
-            let time = |rate| workload.run_time(2, 1, Bandwidth::gigabytes_per_second(rate));
-            let gain = time(10).as_seconds() / time(50).as_seconds() - 1.0;
+            let seconds = |rate| {
+                let bandwidth = Bandwidth::gigabytes_per_second(rate);
+                workload.run_time(2, 1, bandwidth).unwrap().as_seconds()
+            };
+            let gain = seconds(10) / seconds(50) - 1.0;
             assert!((0.0..limit).contains(&gain), "{name} {gain}");
         }
     }
@@ -241,8 +248,9 @@ mod tests {
     fn one_gpu_only_computes_and_no_bandwidth_never_ends() {
         let workload = Workload::find("alexnet").unwrap();
         let compute = workload.compute_per_iteration();
-        assert_eq!(workload.run_time(1, 1, Bandwidth(0)), compute);
-        assert_eq!(workload.run_time(2, 1, Bandwidth(0)), Picoseconds(u64::MAX));
+        assert_eq!(workload.run_time(1, 1, Bandwidth(0)), Some(compute));
+        assert_eq!(workload.run_time(2, 1, Bandwidth(0)), None);
+        assert_eq!(workload.run_time(1, u64::MAX, MEDIAN), None);
     }
 
     proptest! {
@@ -251,7 +259,10 @@ mod tests {
             index in 0_usize..9, gpus: u32, iterations: u64, slow: u64, fast: u64,
         ) {
             let workload = &Workload::all()[index];
-            let time = |rate| workload.run_time(gpus, iterations, Bandwidth(rate));
+            let time = |rate| {
+                let time = workload.run_time(gpus, iterations, Bandwidth(rate));
+                time.map_or(u128::MAX, |time| time.0.into())
+            };
             prop_assert!(time(slow.max(fast)) <= time(slow.min(fast)));
         }
     }

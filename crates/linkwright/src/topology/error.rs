@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::machine::MachineError;
-use crate::diagnostic::InputError;
+use crate::diagnostic::{InputError, shown};
 
 /// Any failure of the topology layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -15,7 +15,7 @@ pub enum TopologyError {
     #[error(transparent)]
     Machine(#[from] MachineError),
     /// A preset that does not exist.
-    #[error("there is no preset `{name}`; the presets are {known}")]
+    #[error("there is no preset `{}`; the presets are {known}", shown(.name))]
     UnknownPreset {
         /// The name asked for.
         name: String,
@@ -23,7 +23,7 @@ pub enum TopologyError {
         known: String,
     },
     /// An import format that does not exist.
-    #[error("there is no import format `{name}`; the formats are {known}")]
+    #[error("there is no import format `{}`; the formats are {known}", shown(.name))]
     UnknownFormat {
         /// The name asked for.
         name: String,
@@ -31,7 +31,9 @@ pub enum TopologyError {
         known: String,
     },
     /// Two GPUs that no path of links joins.
-    #[error("no path of links joins `{a}` and `{b}`; add the link that is missing")]
+    #[error(
+        "no path of links joins `{}` and `{}`; add the link that is missing", shown(.a), shown(.b)
+    )]
     NotConnected {
         /// One GPU.
         a: String,

@@ -1,8 +1,8 @@
 //! Tool output as people paste it: words with their places, and lists of numbers.
 //!
 //! Terminals and issue trackers change columns into spaces, lose the escape character of
-//! a colour code, and add line ends of their own. What stays is the order of the words on
-//! a line, so the readers of pasted text work on words.
+//! a colour code, add line ends of their own, and quote lines with `>`. What stays is the
+//! order of the words on a line, so the readers of pasted text work on words.
 
 use crate::diagnostic::{InputError, Position};
 
@@ -72,7 +72,8 @@ fn split(line: &str, number: usize) -> Line {
         }
         let character = characters[at];
         at += 1;
-        if character.is_whitespace() || character == '\u{feff}' {
+        let quote = character == '>' && tokens.is_empty();
+        if quote || character.is_whitespace() || character == '\u{feff}' {
             inside = false;
             continue;
         }
@@ -150,6 +151,15 @@ mod tests {
         assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 5 });
         assert_eq!(lines[1].joined(), "A B");
         assert_eq!(lines[1].end, Position { line: 2, column: 9 });
+        assert_eq!(lines[2].first(), "");
+    }
+
+    #[test]
+    fn quotation_marks_vanish_from_the_start_of_a_line() {
+        let lines = lines("> GPU0\tX\n>> >GPU1 > X\n>\n");
+        assert_eq!(lines[0].joined(), "GPU0 X");
+        assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 3 });
+        assert_eq!(lines[1].joined(), "GPU1 > X");
         assert_eq!(lines[2].first(), "");
     }
 

@@ -9,7 +9,6 @@ use std::collections::BinaryHeap;
 
 use serde::Serialize;
 
-use super::error::TopologyError;
 use super::kinds::{DeviceKind, LinkKind};
 use super::machine::{DeviceId, Link, Machine};
 
@@ -25,7 +24,7 @@ pub enum Proximity {
     Phb,
     /// One CPU, or several host bridges of one.
     Node,
-    /// The links between CPUs.
+    /// The links between CPUs, or nothing, where no host path joins the GPUs.
     Sys,
 }
 
@@ -139,11 +138,10 @@ fn crossed_from(
 }
 
 /// How close each GPU is to each other over PCIe and host links: row and column are indices
-/// in [`Machine::gpus`], and `None` stands on the diagonal and where no host path is.
-///
-/// # Errors
-/// None today: every machine has an answer.
-pub fn proximity(machine: &Machine) -> Result<Vec<Vec<Option<Proximity>>>, TopologyError> {
+/// in [`Machine::gpus`], and `None` stands on the diagonal. GPUs that no host path joins, as
+/// in a machine of NVLinks alone, are as far apart as can be: [`Proximity::Sys`].
+#[must_use]
+pub fn proximity(machine: &Machine) -> Vec<Vec<Option<Proximity>>> {
     let mut neighbours = vec![Vec::new(); machine.devices().len()];
     for link in machine.links().iter().filter(|link| is_host_link(machine, link)) {
         neighbours[link.a].push(link.b);
@@ -151,25 +149,21 @@ pub fn proximity(machine: &Machine) -> Result<Vec<Vec<Option<Proximity>>>, Topol
     }
     let row = |start: &DeviceId| {
         let best = crossed_from(machine, &neighbours, *start);
-        let cell = |end: &DeviceId| best[*end].filter(|_| end != start).map(Crossed::proximity);
+        let cell = |end: &DeviceId| {
+            (end != start).then(|| best[*end].map_or(Proximity::Sys, Crossed::proximity))
+        };
         machine.gpus().iter().map(cell).collect()
     };
-    Ok(machine.gpus().iter().map(row).collect())
+    machine.gpus().iter().map(row).collect()
 }
 
 /// The GPUs as a tree of groups, from those behind one PCIe switch up to the whole machine.
-///
-/// # Errors
-/// [`TopologyError::NotConnected`] where two GPUs have no host path between them.
-pub fn host_tree(machine: &Machine) -> Result<HostTree, TopologyError> {
-    let matrix = proximity(machine)?;
-    let everything: Vec<usize> = (0..matrix.len()).collect();
-    let parts = split(&matrix, &everything, Proximity::Sys);
-    if let [first, second, ..] = parts.as_slice() {
-        let name = |gpu: usize| machine.devices()[machine.gpus()[gpu]].name.clone();
-        return Err(TopologyError::NotConnected { a: name(first[0]), b: name(second[0]) });
-    }
-    Ok(group(&matrix, everything, &Proximity::ALL))
+/// GPUs that no host path joins share only the outermost group, [`Proximity::Sys`].
+#[must_use]
+pub fn host_tree(machine: &Machine) -> HostTree {
+    let matrix = proximity(machine);
+    let everything = (0..matrix.len()).collect();
+    group(&matrix, everything, &Proximity::ALL)
 }
 
 /// Groups GPUs that are within the last of `levels` of each other.
@@ -243,14 +237,14 @@ mod tests {
             ("pcie-tree-4", "PHB{PIX{0,1},PIX{2,3}}"),
         ];
         for (name, expected) in cases {
-            assert_eq!(show(&host_tree(&preset(name).unwrap()).unwrap()), expected, "{name}");
+            assert_eq!(show(&host_tree(&preset(name).unwrap())), expected, "{name}");
         }
     }
 
     #[test]
     fn the_matrix_is_symmetric_and_has_no_diagonal() {
         for name in NAMES {
-            let matrix = proximity(&preset(name).unwrap()).unwrap();
+            let matrix = proximity(&preset(name).unwrap());
             for (a, row) in matrix.iter().enumerate() {
                 for (b, cell) in row.iter().enumerate() {
                     assert_eq!(*cell, matrix[b][a]);
@@ -261,15 +255,19 @@ mod tests {
     }
 
     #[test]
-    fn gpus_without_a_host_path_make_no_tree() {
-        let mut builder = MachineBuilder::new("pair", "test");
-        let a = builder.device("GPU0", DeviceKind::Gpu, None).unwrap();
-        let b = builder.device("GPU1", DeviceKind::Gpu, None).unwrap();
-        builder.data_sheet_link(a, b, LinkKind::Nvlink2, 1).unwrap();
-        let machine = builder.build().unwrap();
-        assert_eq!(proximity(&machine).unwrap(), vec![vec![None; 2]; 2]);
-        let refused = TopologyError::NotConnected { a: "GPU0".into(), b: "GPU1".into() };
-        assert_eq!(host_tree(&machine), Err(refused));
+    fn gpus_without_a_host_path_are_far_apart() {
+        let mut builder = MachineBuilder::new("two islands", "test");
+        let ids = ["GPU0", "GPU1", "GPU2", "GPU3"]
+            .map(|name| builder.device(name, DeviceKind::Gpu, None).unwrap());
+        for pair in ids.windows(2) {
+            builder.data_sheet_link(pair[0], pair[1], LinkKind::Nvlink2, 1).unwrap();
+        }
+        let alone = builder.clone().build().unwrap();
+        assert_eq!(proximity(&alone)[0][1..], [Some(Proximity::Sys); 3]);
+        assert_eq!(show(&host_tree(&alone)), "SYS{0,1,2,3}");
+        builder.data_sheet_link(ids[1], ids[2], LinkKind::Pcie3, 1).unwrap();
+        let partly = builder.build().unwrap();
+        assert_eq!(show(&host_tree(&partly)), "SYS{0,PIX{1,2},3}");
     }
 
     #[test]
@@ -279,7 +277,7 @@ mod tests {
             .map(|name| builder.device(name, DeviceKind::Gpu, None).unwrap());
         builder.data_sheet_link(ids[0], ids[1], LinkKind::Pcie3, 1).unwrap();
         builder.data_sheet_link(ids[1], ids[2], LinkKind::Pcie3, 1).unwrap();
-        let matrix = proximity(&builder.build().unwrap()).unwrap();
-        assert_eq!(matrix[0], [None, Some(Proximity::Pix), None]);
+        let matrix = proximity(&builder.build().unwrap());
+        assert_eq!(matrix[0], [None, Some(Proximity::Pix), Some(Proximity::Sys)]);
     }
 }

@@ -6,8 +6,8 @@ use linkwright::allocation::{BandwidthModel, GpuSet, POLICIES, PreparedMachine, 
 use linkwright::simulation::{
     Job, JobRecord, MixOptions, QueueDiscipline, SimulationError, Workload, generate, simulate,
 };
-use linkwright::topology::BandwidthProfile;
 use linkwright::topology::presets::preset;
+use linkwright::topology::{BandwidthProfile, toml_format};
 use linkwright::units::{Bandwidth, Picoseconds};
 use proptest::prelude::*;
 
@@ -57,6 +57,49 @@ fn backfilling_fills_the_gap_and_delays_nobody_ahead() {
     let records = play(&machine, &tight, "baseline", QueueDiscipline::Backfill);
     assert_eq!(records[1].start, records[0].finish);
     assert_eq!(records[2].start, records[1].finish, "it would have delayed b");
+}
+
+#[test]
+fn backfilling_counts_all_that_ends_with_the_reservation() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let mut jobs: Vec<Job> = (0..7).map(|n| job(&format!("single-{n}"), 1, 100)).collect();
+    jobs.extend([job("first", 4, 100), job("long", 1, 500)]);
+    let records = play(&machine, &jobs, "baseline", QueueDiscipline::Backfill);
+    assert_eq!(records[7].start, records[0].finish, "seven GPUs fall free at once");
+    assert_eq!(starts(&records)[8], 0.0, "four of eight stay spare beside the first");
+}
+
+#[test]
+fn a_name_given_twice_and_a_run_without_an_end_are_refused() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let refusal = |jobs: &[Job]| {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let policy = policy("greedy").unwrap();
+        let error = simulate(&machine, jobs, policy, QueueDiscipline::Fifo, GpuSet::EMPTY, go_on);
+        error.unwrap_err().to_string()
+    };
+    let twice = refusal(&[job("a", 1, 1), job("a\u{7}", 1, 1), job("a\u{7}", 2, 1)]);
+    assert!(twice.starts_with("two jobs are named `a\\u{7}`"), "{twice}");
+    let endless = refusal(&[job("a", 1, 1), job("endless", 2, u64::MAX)]);
+    assert!(endless.starts_with("job `endless` would run for more than 213 days"), "{endless}");
+}
+
+#[test]
+fn a_machine_of_nvlinks_alone_plays_jobs() {
+    let text = "name = \"pair\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n\
+        [[link]]\nkind = \"nvlink2\"\ncount = 2\nbetween = [[\"A\", \"B\"]]\n";
+    let pair = toml_format::read("pair.toml", text).unwrap();
+    for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+        let machine = PreparedMachine::new(&pair, BandwidthProfile::Mapa, model).unwrap();
+        for policy in POLICIES {
+            let jobs = [job("a", 2, 10), job("b", 1, 10)];
+            let records = play(&machine, &jobs, policy.name(), QueueDiscipline::Fifo);
+            assert_eq!(
+                records[0].sound_bandwidth,
+                machine.sound_bandwidth(GpuSet::first(2)).into()
+            );
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::topology::host_tree::Relation;
 use crate::topology::test_support::{
-    assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, census, damaged, relation,
+    assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
+    census, damaged, relation,
 };
 
 /// Two sockets, two GPUs under one switch and one elsewhere, NVLink in a chain.
@@ -181,6 +182,7 @@ fn what_is_wrong_is_named_with_its_place() {
 fn a_cut_file_is_never_a_smaller_machine() {
     for text in [WIRES, SWITCHED, PLAIN] {
         assert_cuts_are_safe(text, plain);
+        assert_rectangles_are_safe(text, usize::MAX, plain);
     }
 }
 

@@ -8,7 +8,10 @@ use crate::topology::paste::{self, Affinity, Line, Token};
 
 /// The most NVLinks that a cell may bond: two generations beyond today's 18.
 const MOST_NVLINKS: u32 = 36;
-const WHOLE_PASTE: &str = "paste the whole output of `nvidia-smi topo -m`, widening the terminal";
+const WHOLE_PASTE: &str =
+    "paste the whole output of `nvidia-smi topo -m`, every row to its last column";
+const WHOLE_HEADER: &str = "paste the whole output of `nvidia-smi topo -m`, every row to its last \
+    column; if no device is missing, end the header with CPU Affinity and each GPU's row with N/A";
 const KNOWN_CELLS: &str = "the cells are X, NV#, PIX, PXB, PHB, NODE, SYS and SOC";
 
 /// What a cell says of its two devices.
@@ -142,6 +145,13 @@ fn read_header(file: &str, line: &Line) -> Result<(Vec<Device>, Vec<Trailing>), 
         devices.push(Device { name: token.clone(), is_gpu, numa: None, cores: None });
         rest = &rest[1..];
     }
+    // Every version of nvidia-smi titles the affinities, right of all devices: a header
+    // without them was cut, and nobody can say how many devices went with them.
+    if trailing.is_empty() {
+        let problem = "the header ends before its CPU Affinity, so devices may be cut off";
+        let last = line.tokens.last().map_or("", |token| token.text.as_str());
+        return Err(InputError::at(file, line.end, problem, last, WHOLE_HEADER));
+    }
     Ok((devices, trailing))
 }
 
@@ -260,9 +270,14 @@ impl Reader<'_> {
     fn after_matrix(&self, line: &Line) -> Result<(), InputError> {
         let first = &line.tokens[0];
         let known = self.matrix.devices.iter().any(|device| device.name.text == first.text);
-        if known || paste::is_gpu_name(&first.text) {
+        if known {
             let problem = "a row follows the last one of the header";
             return Err(first.refuse(self.file, problem, "paste one matrix, each row once"));
+        }
+        let has_cell = line.tokens.get(1).is_some_and(|second| cell(&second.text).is_some());
+        if has_cell || paste::is_gpu_name(&first.text) {
+            let problem = "this row has no column in the header";
+            return Err(first.refuse(self.file, problem, WHOLE_PASTE));
         }
         Ok(())
     }

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::topology::host_tree::Relation;
 use crate::topology::test_support::{
-    assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, census, damaged, example,
-    relation,
+    assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
+    census, damaged, example, relation,
 };
 
 const DGX1: &str = example!("dgx1-v100.nvidia-smi-topo-m.txt");
@@ -131,6 +131,8 @@ fn pastes_of_every_manner_read_alike() {
             matrix.iter().map(squeeze).collect::<Vec<_>>().join("\n"),
             text.lines().map(|line| format!("    {line}\n")).collect(),
             text.replace("SYS", "SOC"),
+            text.lines().map(|line| format!("> {line}\n")).collect(),
+            text.lines().map(|line| format!(">>{line}\n")).collect(),
         ];
         for manner in manners {
             assert_eq!(plain(&manner).unwrap(), expected, "{manner}");
@@ -150,7 +152,8 @@ fn odd_but_real_pastes_read() {
     let machine = plain(virtual_machine).unwrap();
     assert_eq!(census(&machine)["cpu"], 2);
     assert!(machine.assumptions().join("").contains("shares its affinity"));
-    let bridged = "GPU0 GPU1 GPU2\nGPU0 X NV4 SYS\nGPU1 NV4 X SYS\nGPU2 SYS SYS X\n";
+    let bridged = "GPU0 GPU1 GPU2 CPU Affinity\nGPU0 X NV4 SYS N/A\nGPU1 NV4 X SYS N/A\n\
+        GPU2 SYS SYS X N/A\n";
     let machine = plain(bridged).unwrap();
     assert_eq!(links_of_kind(&machine, LinkKind::Nvlink2), [("GPU0", "GPU1", 4)]);
     assert!(machine.assumptions().join("").contains("socket holds GPU1; taken to be on CPU0"));
@@ -179,6 +182,10 @@ fn what_is_wrong_is_named_with_its_place() {
         (pair.replace("0-7", "7-0"), "2:12", "no affinity"),
         (pair.replace("0-7", "0-7 0"), "2:16", "more cells"),
         (format!("{pair}GPU1 NV2 X 8-15\n"), "4:1", "follows the last"),
+        (format!("{pair}GPU2 SYS SYS X 8-15\n"), "4:1", "no column in the header"),
+        (format!("{pair}\nmlx5_0 PIX SYS\n"), "5:1", "no column in the header"),
+        (pair.replace(" CPU Affinity", ""), "1:10", "devices may be cut off"),
+        (pair.replace("GPU1 CPU Affinity", "GP"), "1:8", "devices may be cut off"),
         (pair.replace("GPU0 GPU1 CPU", "GPU0 GPU0 CPU"), "1:6", "two columns"),
         (pair.replace("Affinity", "Affinity GPU2"), "1:24", "not known"),
         (pair.replace("GPU1", "CPU1"), "1:6", "this name"),
@@ -195,14 +202,15 @@ fn what_is_wrong_is_named_with_its_place() {
 
 #[test]
 fn relations_of_no_tree_are_refused() {
-    let text = "GPU0 GPU1 NIC0\nGPU0 X SYS PIX\nGPU1 SYS X PIX\nNIC0 PIX PIX X\n";
+    let text = "GPU0 GPU1 NIC0 CPU Affinity\nGPU0 X SYS PIX 0\nGPU1 SYS X PIX 0\nNIC0 PIX PIX X\n";
     let error = plain(text).unwrap_err().to_string();
     assert!(error.starts_with("paste:2:8: ") && error.contains("PIX to NIC0"));
 }
 
 #[test]
 fn counts_of_neither_wires_nor_switches_are_refused() {
-    let text = "GPU0 GPU1 GPU2\nGPU0 X NV12 NV12\nGPU1 NV12 X NV6\nGPU2 NV12 NV6 X\n";
+    let text = "GPU0 GPU1 GPU2 CPU Affinity\nGPU0 X NV12 NV12 0\nGPU1 NV12 X NV6 0\n\
+        GPU2 NV12 NV6 X 0\n";
     let error = plain(text).unwrap_err().to_string();
     assert!(error.starts_with("paste:3:13: "), "{error}");
 }
@@ -211,6 +219,14 @@ fn counts_of_neither_wires_nor_switches_are_refused() {
 fn a_cut_paste_is_never_a_smaller_machine() {
     for text in REAL {
         assert_cuts_are_safe(text, plain);
+    }
+}
+
+#[test]
+fn a_paste_cut_on_the_right_is_never_a_smaller_machine() {
+    for text in REAL {
+        let rows = text.lines().take_while(|line| !line.is_empty()).count() + 3;
+        assert_rectangles_are_safe(text, rows, plain);
     }
 }
 
@@ -234,12 +250,10 @@ fn word(relation: Relation) -> &'static str {
     }
 }
 
-fn print(leaves: &[Leaf], bridged: &[bool], affinities: bool) -> String {
+fn print(leaves: &[Leaf], bridged: &[bool], numa_known: bool) -> String {
     let name = |n: usize| if leaves[n].0 { format!("GPU{n}") } else { format!("mlx5_{n}") };
     let mut rows: Vec<Vec<String>> = vec![(0..leaves.len()).map(name).collect()];
-    if affinities {
-        rows[0].push("NUMA Affinity".to_owned());
-    }
+    rows[0].push("NUMA Affinity".to_owned());
     for (a, leaf) in leaves.iter().enumerate() {
         let cell = |b: usize| match &leaves[b] {
             _ if a == b => "X",
@@ -248,8 +262,8 @@ fn print(leaves: &[Leaf], bridged: &[bool], affinities: bool) -> String {
         };
         let mut row = vec![name(a)];
         row.extend((0..leaves.len()).map(|b| cell(b).to_owned()));
-        if affinities && leaf.0 {
-            row.push(leaf.1[0].to_string());
+        if leaf.0 {
+            row.push(if numa_known { leaf.1[0].to_string() } else { "N/A".to_owned() });
         }
         rows.push(row);
     }
@@ -262,11 +276,11 @@ proptest! {
         mut leaves in prop::collection::vec(
             (any::<bool>(), [0..3usize, 0..2usize, 0..2usize, 0..2usize]), 1..10),
         bridged in prop::collection::vec(prop::bool::weighted(0.2), 100),
-        affinities in any::<bool>(),
+        numa_known in any::<bool>(),
     ) {
         leaves[0].0 = true;
         leaves.sort_by_key(|leaf| !leaf.0);
-        let text = print(&leaves, &bridged, affinities);
+        let text = print(&leaves, &bridged, numa_known);
         let machine = plain(&text).unwrap();
         assert_explains(&text, &machine);
     }

@@ -1,6 +1,7 @@
 //! The blocks of `rocm-smi --showtopo`: three matrices and the NUMA lines.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::diagnostic::{InputError, Position};
 use crate::topology::paste::{self, Affinity, Line, Token};
@@ -51,10 +52,12 @@ struct NumaLines {
     affinity: Option<Option<Affinity>>,
 }
 
-/// What a matrix block's title says, and its words.
+/// What a matrix block says, in words.
 struct Square {
     header: Vec<Token>,
     words: Vec<Vec<Token>>,
+    /// The places of its lines, from its title to its last row.
+    lines: Range<usize>,
 }
 
 /// Reads the blocks.
@@ -79,6 +82,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Topology, InputError> {
         check_same_gpus(file, &link_type.header, &block.header)?;
     }
     let gpus: Vec<String> = link_type.header.iter().map(|token| token.text.clone()).collect();
+    let blocks: Vec<&Square> = [&weight, &hops].into_iter().flatten().chain([&link_type]).collect();
+    check_no_stray_line(file, &lines, &blocks)?;
     let numa = numa(file, &lines, &gpus)?;
     let number_block = |block: Option<Square>| block.map(|b| values(file, b, number)).transpose();
     Ok(Topology {
@@ -109,18 +114,20 @@ fn matrix(file: &str, lines: &[Line], name: &str) -> Result<Option<Square>, Inpu
         let problem = "this block is there twice";
         return Err(lines[again].tokens[0].refuse(file, problem, "paste one output"));
     }
-    let mut block = lines[at + 1..].iter().filter(|line| !line.tokens.is_empty());
+    let mut block =
+        (at + 1..lines.len()).map(|i| (i, &lines[i])).filter(|(_, line)| !line.tokens.is_empty());
     let end = |problem: String, line: &Line| {
         InputError::at(file, line.end, problem, line.first(), WHOLE_PASTE)
     };
-    let header = block.next().ok_or_else(|| end(format!("`{name}` has no rows"), &lines[at]))?;
+    let (mut last_at, header) =
+        block.next().ok_or_else(|| end(format!("`{name}` has no rows"), &lines[at]))?;
     check_header(file, &header.tokens)?;
     let mut last = header;
     let mut words = Vec::new();
     for gpu in &header.tokens {
         let problem = || format!("`{name}` ends before the row of {}", gpu.text);
-        let row = block.next().ok_or_else(|| end(problem(), last))?;
-        last = row;
+        let (row_at, row) = block.next().ok_or_else(|| end(problem(), last))?;
+        (last_at, last) = (row_at, row);
         if row.first() != gpu.text {
             return Err(row.tokens[0].refuse(file, problem(), WHOLE_PASTE));
         }
@@ -133,12 +140,30 @@ fn matrix(file: &str, lines: &[Line], name: &str) -> Result<Option<Square>, Inpu
         }
         words.push(row.tokens[1..].to_vec());
     }
-    let row_again = block.next().filter(|line| paste::is_gpu_name(line.first()));
-    if let Some(row) = row_again.filter(|row| row.tokens.get(1).is_some_and(|t| t.text != ":")) {
-        let problem = "a row follows the last one of the header";
-        return Err(row.tokens[0].refuse(file, problem, WHOLE_PASTE));
+    Ok(Some(Square { header: header.tokens.clone(), words, lines: at..last_at + 1 }))
+}
+
+/// Refuses lines that belong into a block and stand in none: a row without a column, and what
+/// follows a title that was cut or mistyped.
+fn check_no_stray_line(file: &str, lines: &[Line], blocks: &[&Square]) -> Result<(), InputError> {
+    let numa = lines.iter().position(|line| title(line).is_some_and(|t| t == NUMA_TITLE));
+    for (at, line) in lines.iter().enumerate() {
+        if blocks.iter().any(|block| block.lines.contains(&at)) {
+            continue;
+        }
+        let is_cell = |word: &str| number(word).is_some() || link_type_of(word).is_some();
+        let second = line.tokens.get(1).map_or("", |token| &token.text);
+        if paste::is_gpu_name(line.first()) && is_cell(second) {
+            let problem = "this row has no column in a header, or its block has no title";
+            return Err(line.tokens[0].refuse(file, problem, WHOLE_PASTE));
+        }
+        let after_title = numa.is_some_and(|title| at > title);
+        if line.tokens.iter().any(|token| token.text == "(Topology)") && !after_title {
+            let problem = format!("this line stands below no title `{NUMA_TITLE}`");
+            return Err(line.tokens[0].refuse(file, problem, WHOLE_PASTE));
+        }
     }
-    Ok(Some(Square { header: header.tokens.clone(), words }))
+    Ok(())
 }
 
 fn check_header(file: &str, header: &[Token]) -> Result<(), InputError> {

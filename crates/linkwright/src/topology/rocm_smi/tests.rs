@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::topology::test_support::{
-    assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, census, damaged, example,
-    relation,
+    assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
+    census, damaged, example, relation,
 };
 
 const MI210: &str = example!("4x-mi210.rocm-smi-showtopo.txt");
@@ -91,6 +91,8 @@ fn pastes_of_every_manner_read_alike() {
         MI210.replace('\n', "  \r\n"),
         format!("$ rocm-smi --showtopo\nWARNING: low-power state\n\n{MI210}\n$ "),
         MI210.lines().map(|line| format!("  {line}\n")).collect(),
+        MI210.lines().map(|line| format!("> {line}\n")).collect(),
+        format!("{MI210}== Link accessibility ==\n     GPU0 GPU1\nGPU0 True False\n"),
         MI210.replace("=== End of ROCm SMI Log", ""),
     ];
     for manner in manners {
@@ -114,6 +116,8 @@ fn what_is_wrong_is_named_with_its_place() {
         (PAIRS.replace("Hops", "Link Type"), "7:1", "twice"),
         (PAIRS.replace("0 2", "0 1").replace("2 0", "1 0"), "5:14", "at least two hops"),
         (MI210.replace("Numa Node: 3", "Numa Node: x"), "30:40", "no number"),
+        (MI210.replace("Numa Nodes", "Numa Nods"), "24:1", "no title `Numa Nodes`"),
+        (MI210.replace("Hops between", "Hop between"), "11:1", "no title"),
         (MI210.replace("GPU 3          : (Topology) Numa Node: 3\n", ""), "31:81", "gap"),
         (MI210.replace("GPU 3 ", "GPU 4 "), "30:1", "no column"),
         (MI210.replace("Numa Affinity: 3", "Numa Node: 3"), "31:1", "twice"),
@@ -141,6 +145,38 @@ fn hops_of_no_tree_are_refused() {
 fn a_cut_paste_is_never_a_smaller_machine() {
     assert_cuts_are_safe(MI210, plain);
     assert_cuts_are_safe(PAIRS, plain);
+}
+
+/// Eight GPUs, whose columns go on beyond the titles.
+fn eight() -> String {
+    let block = |title: &str, cell: &str| {
+        let rule = "=".repeat(24);
+        let names: Vec<String> = (0..8).map(|gpu| format!("GPU{gpu}         ")).collect();
+        let mut text =
+            format!("{rule} {title} between two GPUs {rule}\n       {}\n", names.concat());
+        for row in 0..8 {
+            let cells = (0..8).map(|column| if row == column { "0" } else { cell });
+            let cells: Vec<String> = cells.map(|cell| format!("{cell:<13}")).collect();
+            text += &format!("GPU{row}   {}\n", cells.concat());
+        }
+        text
+    };
+    let blocks = [block("Weight", "15"), block("Hops", "1"), block("Link Type", "XGMI")];
+    let numa = (0..8).map(|gpu| {
+        let line = format!("GPU[{gpu}]\t\t: (Topology) Numa");
+        format!("{line} Node: {0}\n{line} Affinity: {0}\n", gpu / 4)
+    });
+    let end = "===== End of ROCm SMI Log =====\n";
+    format!("{}======== Numa Nodes ========\n{}{end}", blocks.concat(), numa.collect::<String>())
+}
+
+#[test]
+fn a_paste_cut_on_the_right_is_never_a_smaller_machine() {
+    assert_rectangles_are_safe(MI210, usize::MAX, plain);
+    assert_rectangles_are_safe(PAIRS, usize::MAX, plain);
+    assert_rectangles_are_safe(&eight(), usize::MAX, plain);
+    let last_matrix = MI210.find("========================== Link").unwrap();
+    assert_rectangles_are_safe(&MI210[last_matrix..], usize::MAX, plain);
 }
 
 proptest! {

@@ -1,0 +1,39 @@
+//! Numbers from Python that the core cannot count with.
+//!
+//! Left to PyO3, a negative number raises `OverflowError` and names no argument. Arguments are
+//! therefore taken as wide as they come and narrowed here.
+
+use std::fmt::Display;
+
+use linkwright::units::{Bandwidth, Picoseconds};
+use pyo3::PyResult;
+
+use crate::errors;
+
+/// The widest effective bandwidth that is taken, in GB/s; the core counts bytes in 64 bits.
+const WIDEST: f64 = 1e9;
+
+/// A whole number from zero to the most that its type or its meaning allows.
+pub fn whole<T>(what: &str, value: i128, most: T) -> PyResult<T>
+where
+    T: TryFrom<i128> + PartialOrd + Display,
+{
+    let refuse = |most: &T| errors::range(format!("{what} is {value}; give 0 to {most}"));
+    T::try_from(value).ok().filter(|value| *value <= most).ok_or_else(|| refuse(&most))
+}
+
+/// Seconds that a user gave, as a time.
+pub fn time(what: &str, seconds: f64) -> PyResult<Picoseconds> {
+    if (0.0..1e7).contains(&seconds) {
+        return Ok(Picoseconds::from_seconds(seconds));
+    }
+    Err(errors::range(format!("{what} is {seconds}; give seconds from 0 to 10^7")))
+}
+
+/// Gigabytes per second that a user gave, as a bandwidth.
+pub fn bandwidth(what: &str, gigabytes_per_second: f64) -> PyResult<Bandwidth> {
+    if (0.0..=WIDEST).contains(&gigabytes_per_second) {
+        return Ok(Bandwidth((gigabytes_per_second * 1e9).round() as u64));
+    }
+    Err(errors::range(format!("{what} is {gigabytes_per_second}; give GB/s from 0 to 10^9")))
+}
