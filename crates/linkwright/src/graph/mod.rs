@@ -4,6 +4,7 @@
 //! numbered vertices and whole-number capacities, so that every answer can be checked against
 //! brute force and used by more than one layer.
 
+pub mod arborescences;
 pub mod max_flow;
 pub mod partition;
 pub mod strength;
