@@ -4,6 +4,7 @@
 //! numbered vertices and whole-number capacities, so that every answer can be checked against
 //! brute force and used by more than one layer.
 
+pub mod arborescences;
 mod heaviest_set;
 pub mod max_flow;
 pub mod partition;

@@ -1,0 +1,149 @@
+//! The most spanning arborescences that a directed graph holds, exactly.
+//!
+//! A broadcast moves data down trees from one root; in an all-gather every terminal is the
+//! root of trees that carry its own share. What it represents: capacities of directed arcs,
+//! shared by any number of trees, and switches, vertices that forward without needing the
+//! data. What it leaves out: latency, and limits on how much one vertex can handle. The plan
+//! attains the highest rate that the cuts of the graph allow; among the plans that a fixed list
+//! of orders leads to it is the one with the fewest trees, then the shallowest.
+//!
+//! 1. [`rate`] finds the rate by cuts, as a fraction that then scales the capacities.
+//! 2. [`reduce`] takes switches together that act as one.
+//! 3. [`switches`] replaces arcs through each switch by arcs past it.
+//! 4. [`pack`] grows the trees on what is left.
+//!
+//! After "ForestColl" (Zhao et al. 2024) in its order of steps.
+
+mod dense_flow;
+mod pack;
+mod plan;
+mod rate;
+mod reduce;
+mod switches;
+#[cfg(test)]
+mod tests;
+
+use thiserror::Error;
+
+pub use plan::{pack_from_every_root, pack_from_root};
+
+/// A directed graph whose vertices `0..vertices` are terminals or switches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectedGraph {
+    /// How many vertices there are.
+    pub vertices: usize,
+    /// Those that hold or need data. All others are switches, which only forward: as much
+    /// capacity must leave each as enters it.
+    pub terminals: Vec<usize>,
+    /// From, to, and capacity in any unit; parallel arcs add up.
+    pub arcs: Vec<(usize, usize, u64)>,
+}
+
+/// A nonnegative fraction in lowest terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fraction {
+    /// Above the line.
+    pub numerator: u64,
+    /// Below the line, never zero.
+    pub denominator: u64,
+}
+
+/// A tree from one root to every other terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arborescence {
+    /// Where the data comes from.
+    pub root: usize,
+    /// Parent and child, both terminals; a parent is the root or an earlier arc's child.
+    pub arcs: Vec<(usize, usize)>,
+    /// The tree's rate: in the capacities' unit over the packing's denominator.
+    pub weight: u64,
+}
+
+/// A way from one terminal to another through switches alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The vertices, both terminals included.
+    pub path: Vec<usize>,
+    /// How much goes this way: in the capacities' unit over the packing's denominator.
+    pub units: u64,
+}
+
+/// What the trees send from one terminal to another, and which ways it goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogicalArc {
+    /// The parent.
+    pub from: usize,
+    /// The child.
+    pub to: usize,
+    /// The ways; their units add up to the weights of the trees that use the arc.
+    pub routes: Vec<Route>,
+}
+
+/// Trees that together attain the highest rate.
+///
+/// The weights of each root's trees add up to `rate` times `denominator`; what goes over one
+/// of the graph's arcs, over all routes, is at most its capacity times `denominator`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArborescencePacking {
+    /// What each root sends, in the capacities' unit.
+    pub rate: Fraction,
+    /// What weights and units are to be divided by.
+    pub denominator: u64,
+    /// The trees, by root.
+    pub trees: Vec<Arborescence>,
+    /// The arcs that the trees use, by their ends.
+    pub logical_arcs: Vec<LogicalArc>,
+}
+
+/// Why nothing can be packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ArborescenceError {
+    /// A broadcast needs someone to send to.
+    #[error("{0} terminal(s); trees need at least two")]
+    TooFewTerminals(usize),
+    /// A terminal, a root or an end of an arc is not a vertex.
+    #[error("vertex {vertex} is not one of the {vertices} vertices from 0 on")]
+    UnknownVertex {
+        /// What was named.
+        vertex: usize,
+        /// How many there are.
+        vertices: usize,
+    },
+    /// A terminal is listed twice.
+    #[error("vertex {0} is listed as a terminal twice; list each terminal once")]
+    RepeatedTerminal(usize),
+    /// The root holds no data.
+    #[error("vertex {0} is a switch; a root must be a terminal")]
+    RootIsSwitch(usize),
+    /// Capacity into a switch differs from capacity out of it.
+    #[error(
+        "{entering} enters switch {switch} and {leaving} leaves it; \
+         links of a switch must be as fast in one direction as in the other"
+    )]
+    UnbalancedSwitch {
+        /// The switch.
+        switch: usize,
+        /// Capacity into it.
+        entering: u128,
+        /// Capacity out of it.
+        leaving: u128,
+    },
+    /// There is no way between two terminals.
+    #[error("no way leads from terminal {from} to terminal {to}; join them by links")]
+    Unreachable {
+        /// Where no way begins.
+        from: usize,
+        /// Where none ends.
+        to: usize,
+    },
+    /// Exact numbers would not fit 64 bits.
+    #[error(
+        "the capacities are too large or share too small a divisor for exact 64-bit arithmetic; \
+         round them to a common unit"
+    )]
+    TooLarge,
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
