@@ -5,6 +5,7 @@
 //! the capacities hold exactly, and equal levels are equal however their sums were made.
 
 use super::incidence::Incidence;
+use super::quotient::quotient;
 
 /// A resource of the components at hand.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,9 +15,6 @@ struct Filled {
     capacity: u128,
     /// The sum of the shares of flows that are not fixed.
     share: u64,
-    /// The level at which it is full; worked out anew once `stale`.
-    level: u64,
-    stale: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -104,7 +102,6 @@ impl Filling {
             filled.visit = self.visit;
             filled.capacity = incidence.capacity(resource);
             filled.share = incidence.share(resource);
-            filled.stale = true;
             self.rising.push(resource);
         }
     }
@@ -134,22 +131,24 @@ impl Filling {
         let mut lowest = u64::MAX;
         let mut index = 0;
         while let Some(resource) = self.rising.get(index).copied() {
-            let filled = &mut self.resources[resource as usize];
+            let filled = self.resources[resource as usize];
             if filled.share == 0 {
                 self.rising.swap_remove(index);
                 continue;
             }
-            if filled.stale {
-                let level = filled.capacity / u128::from(filled.share);
+            // Products tell how its level compares, and cost less than quotients.
+            let (capacity, share) = (filled.capacity, u128::from(filled.share));
+            let product = u128::from(lowest) * share;
+            if capacity < product {
+                let level = quotient(capacity, filled.share);
                 // At least one, so that no flow stands still for want of capacity.
-                filled.level = u64::try_from(level).unwrap_or(u64::MAX).max(1);
-                filled.stale = false;
-            }
-            if filled.level < lowest {
-                lowest = filled.level;
-                self.full.clear();
-            }
-            if filled.level == lowest {
+                let level = level.max(1);
+                if level < lowest {
+                    lowest = level;
+                    self.full.clear();
+                }
+                self.full.push(resource);
+            } else if capacity - product < share || lowest == u64::MAX {
                 self.full.push(resource);
             }
             index += 1;
@@ -169,7 +168,6 @@ impl Filling {
             let used = u128::from(rate) * u128::from(each.share);
             filled.capacity = filled.capacity.saturating_sub(used);
             filled.share -= each.share;
-            filled.stale = true;
         }
         1
     }

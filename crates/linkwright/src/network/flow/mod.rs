@@ -15,12 +15,14 @@
 mod completions;
 mod filling;
 mod incidence;
+mod quotient;
 #[cfg(test)]
 mod tests;
 
 use self::completions::Completions;
 use self::filling::Filling;
 use self::incidence::Incidence;
+use self::quotient::quotient_up;
 use super::ResourceId;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -71,8 +73,7 @@ impl Flow {
 
     /// When nothing is left, rounded up; the largest time where that does not fit.
     fn completion(&self) -> Picoseconds {
-        let span = self.remaining.div_ceil(u128::from(self.rate));
-        let span = u64::try_from(span).unwrap_or(u64::MAX);
+        let span = quotient_up(self.remaining, self.rate);
         Picoseconds(self.settled.0.saturating_add(span))
     }
 }

@@ -1,1 +1,140 @@
+//! Routes on real machines, and what holds of every route.
 
+use super::*;
+use crate::topology::presets::{NAMES, preset};
+use crate::topology::{ClusterNetwork, NetworkKind, cluster};
+
+const CLASSES: [RouteClass; 4] =
+    [RouteClass::Fabric, RouteClass::Host, RouteClass::Network, RouteClass::Any];
+
+/// Ways, hops, GB/s and nanoseconds of a route between two named devices; ways are counted
+/// on the first hop.
+fn summary(
+    machine: &Machine,
+    from: &str,
+    to: &str,
+    class: RouteClass,
+) -> Option<(usize, u32, f64, u64)> {
+    let routes = Routes::new(machine, |_| 1.0).unwrap();
+    let [from, to] = [from, to].map(|name| machine.device(name).unwrap());
+    let route = routes.route(from, to, class)?;
+    let first = route.uses.iter().filter(|(resource, _)| routes.link(*resource).1 == from);
+    let rate = route.bandwidth.as_gigabytes_per_second();
+    Some((first.count(), route.hops, rate, route.latency.0 / 1000))
+}
+
+#[test]
+fn known_machines_have_their_known_routes() {
+    use RouteClass::{Any, Fabric, Host, Network};
+    let cases = [
+        ("dgx1-v100", "GPU0", "GPU3", Fabric, Some((1, 1, 50.0, 500))),
+        ("dgx1-v100", "GPU0", "GPU1", Any, Some((1, 1, 25.0, 500))),
+        ("dgx1-v100", "GPU0", "GPU5", Fabric, None),
+        ("dgx1-v100", "GPU0", "GPU1", Host, Some((1, 2, 15.754, 500))),
+        ("dgx1-v100", "GPU0", "GPU5", Any, Some((1, 5, 15.754, 1100))),
+        ("dgx1-v100", "GPU0", "GPU5", Network, None),
+        ("dgx1-v100", "GPU0", "mlx5_0", Host, Some((1, 2, 15.754, 500))),
+        ("dgx2", "GPU0", "GPU7", Fabric, Some((6, 2, 150.0, 1000))),
+        ("dgx2", "GPU0", "GPU8", Fabric, Some((6, 3, 150.0, 1500))),
+        ("dgx2", "GPU0", "GPU2", Host, Some((1, 4, 15.754, 1000))),
+        ("dgx2", "GPU0", "GPU8", Host, Some((1, 7, 15.754, 1600))),
+        ("dgx-a100", "GPU0", "GPU7", Fabric, Some((6, 2, 300.0, 1000))),
+        ("dgx-a100", "GPU0", "GPU7", Any, Some((6, 2, 300.0, 1000))),
+        ("hgx-h100", "GPU3", "GPU5", Fabric, Some((4, 2, 450.0, 1000))),
+        ("summit-node", "GPU0", "GPU1", Any, Some((1, 1, 50.0, 500))),
+        ("summit-node", "GPU0", "GPU3", Fabric, None),
+        ("summit-node", "GPU0", "GPU3", Host, Some((1, 3, 50.0, 1100))),
+        ("pcie-tree-4", "GPU0", "GPU1", Any, Some((1, 2, 15.754, 500))),
+        ("pcie-tree-4", "GPU0", "GPU2", Any, Some((1, 4, 15.754, 1000))),
+        ("pcie-tree-4", "GPU0", "GPU2", Fabric, None),
+    ];
+    for (name, from, to, class, expected) in cases {
+        let machine = preset(name).unwrap();
+        assert_eq!(summary(&machine, from, to, class), expected, "{name} {from} {to} {class:?}");
+    }
+}
+
+#[test]
+fn the_network_is_as_wide_as_its_narrowest_part() {
+    let cases = [
+        ("dgx1-v100", 40, (1, 6, 5.0, 2200)),
+        ("dgx1-v100", 100, (1, 6, 12.5, 2200)),
+        ("dgx1-v100", 400, (1, 6, 15.754, 2200)),
+        // Two interfaces share a PCIe switch with two GPUs.
+        ("dgx-a100", 40, (1, 6, 10.0, 2200)),
+        ("dgx-a100", 100, (1, 6, 25.0, 2200)),
+        ("dgx-a100", 200, (1, 6, 31.508, 2200)),
+        ("pcie-tree-4", 100, (1, 10, 12.5, 2800)),
+    ];
+    for (name, gigabits, expected) in cases {
+        for count in [2, 4] {
+            let network = ClusterNetwork {
+                bandwidth_per_nic: Bandwidth(gigabits * 125_000_000),
+                latency: Picoseconds(600_000),
+                kind: NetworkKind::Infiniband,
+            };
+            let whole = cluster(&preset(name).unwrap(), count, &network).unwrap();
+            let far = format!("node{}/GPU3", count - 1);
+            for class in [RouteClass::Network, RouteClass::Any] {
+                assert_eq!(summary(&whole, "node0/GPU1", &far, class), Some(expected), "{name}");
+            }
+            assert_eq!(summary(&whole, "node0/GPU1", &far, RouteClass::Host), None);
+            assert_eq!(summary(&whole, "node0/GPU1", "node0/GPU3", RouteClass::Network), None);
+            assert_conserving(&whole);
+        }
+    }
+}
+
+/// Of every route: what enters a device leaves it, all reaches the end, nothing crosses
+/// another GPU, and the bandwidth is that of the resource that is full first.
+fn assert_conserving(machine: &Machine) {
+    let routes = Routes::new(machine, |_| 1.0).unwrap();
+    for (from, to) in machine.gpus().iter().flat_map(|a| machine.gpus().iter().map(|b| (*a, *b))) {
+        for class in CLASSES {
+            let Some(route) = routes.route(from, to, class) else { continue };
+            let mut surplus = vec![0.0; machine.devices().len()];
+            let mut narrowest = f64::INFINITY;
+            for (resource, share) in &route.uses {
+                assert!(*share > 0.0 && *share <= 1.0);
+                let (link, sender) = routes.link(*resource);
+                surplus[sender] -= share;
+                surplus[link.other_end(sender)] += share;
+                narrowest = narrowest.min(routes.capacities()[*resource].0 as f64 / share);
+                let is_gpu = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Gpu;
+                assert!(!is_gpu(sender) || sender == from);
+            }
+            if from != to {
+                surplus[from] += 1.0;
+                surplus[to] -= 1.0;
+            }
+            assert!(surplus.iter().all(|sum: &f64| sum.abs() < 1e-12));
+            assert_eq!(route.bandwidth, Bandwidth(narrowest.round() as u64));
+            assert_eq!(route.uses.is_empty(), from == to);
+        }
+    }
+}
+
+#[test]
+fn every_preset_has_sound_routes() {
+    for name in NAMES {
+        let machine = preset(name).unwrap();
+        assert_conserving(&machine);
+        let routes = Routes::new(&machine, |_| 1.0).unwrap();
+        for pair in machine.gpus().windows(2) {
+            assert!(routes.route(pair[0], pair[1], RouteClass::Any).is_some(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn efficiency_scales_capacities_by_kind() {
+    let machine = preset("dgx1-v100").unwrap();
+    let nvlink = |kind: LinkKind| if kind.is_gpu_fabric() { 0.8 } else { 1.0 };
+    let routes = Routes::new(&machine, nvlink).unwrap();
+    let route = routes.route(machine.gpus()[0], machine.gpus()[3], RouteClass::Any).unwrap();
+    assert_eq!(route.bandwidth, Bandwidth::gigabytes_per_second(40));
+    for value in [0.0, -1.0, 1.01, f64::NAN] {
+        let error = Routes::new(&machine, |_| value).unwrap_err().to_string();
+        assert!(error.contains("nvlink2"), "{error}");
+    }
+}
