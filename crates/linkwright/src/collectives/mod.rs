@@ -7,9 +7,11 @@
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
 //! - [`schedule`]: the steps of every rank
 //! - [`builder`]: how algorithms write them
+//! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
 
 pub mod builder;
 pub mod collective;
+pub mod export;
 pub mod schedule;
 
 pub use builder::ScheduleBuilder;

@@ -12,7 +12,7 @@
 //! [`proximity`] tells how far apart they are on the host side, and [`isomorphism`] whether
 //! two machines wire their GPUs alike.
 
-mod dot;
+pub(crate) mod dot;
 pub mod error;
 pub mod export;
 pub mod gpu_graph;
