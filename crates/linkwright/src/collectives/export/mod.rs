@@ -5,7 +5,7 @@
 //! - [`msccl_xml`]: what MSCCL's executors load
 //! - [`msccl_xml_import`]: the reader of the same
 //! - [`mscclpp_json`]: what the MSCCL++ executor loads
-//! - [`dot`]: pictures
+//! - [`mod@dot`] draws pictures
 //!
 //! A format's limit is never passed in silence: a schedule is split, or refused with the
 //! limit and a remedy.

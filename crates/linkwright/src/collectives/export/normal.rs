@@ -254,6 +254,9 @@ mod tests {
     use crate::collectives::export::test_support::ring_all_reduce;
     use crate::collectives::{Buffer, Channel, Collective, ScheduleBuilder};
 
+    /// A change that breaks a schedule, and what is said of it.
+    type Case<'a> = (&'a dyn Fn(&mut Schedule), &'a str);
+
     fn id(block: u32, step: u32) -> StepId {
         StepId { block, step }
     }
@@ -317,7 +320,7 @@ mod tests {
         let step = |schedule: &mut Schedule, change: &dyn Fn(&mut Step)| {
             change(&mut schedule.programs[1].blocks[0].steps[1]);
         };
-        let cases: [(&dyn Fn(&mut Schedule), &str); 12] = [
+        let cases: [Case; 12] = [
             (&|s| s.programs.truncate(2), "needs one program for each GPU"),
             (&|s| s.chunks = 0, "no chunks"),
             (&|s| s.channels.clear(), "rank 0, block 0 uses a channel"),
