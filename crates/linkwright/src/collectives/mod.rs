@@ -5,14 +5,16 @@
 //! consumer knows which algorithm made it.
 //!
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
-//! - [`schedule`]: the steps of every rank
-//! - [`builder`]: how algorithms write them
-//! - [`time`]: how long one takes on a machine
 //! - [`link_graph`]: the links that a job was given
-//! - [`lowering`]: trees, rings and pairs of ranks as steps
+//! - [`plan`](mod@plan): which trees, rings or ways the data takes
+//! - [`lowering`] and [`builder`]: how those become steps
+//! - [`schedule`]: the steps of every rank
+//! - [`time`](mod@time): how long they take on a machine
+//! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
 
 pub mod builder;
 pub mod collective;
+pub mod export;
 pub mod link_graph;
 pub mod lowering;
 pub mod plan;

@@ -66,7 +66,7 @@ fn pen_width(link: &Link) -> f64 {
 }
 
 /// A DOT string. Control characters, which DOT has no form for, become spaces.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let text = text.replace(char::is_control, " ");
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -15,7 +15,7 @@
 //! two machines wire their GPUs alike.
 
 pub mod cluster;
-mod dot;
+pub(crate) mod dot;
 pub mod error;
 pub mod export;
 pub mod gpu_graph;

@@ -133,7 +133,10 @@ pub fn plan(
     let (class, graph) = choose_links(machine, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let (trees, optimum) = match algorithm {
-        Algorithm::Packing => packing::pack(&graph, collective, transport)?,
+        Algorithm::Packing => {
+            let (trees, optimum) = packing::pack(&graph, collective, transport)?;
+            (trees, Some(optimum))
+        }
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
     };
     let name = format!("{}-{}", algorithm.name(), collective.name());

@@ -1,5 +1,9 @@
 //! Spanning trees packed on a job's links, at the optimum, as trees of its ranks.
 
+use crate::graph::arborescences::{
+    Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, pack_from_every_root,
+    pack_from_root,
+};
 use crate::graph::spanning_trees::{Search, pack_spanning_trees};
 
 use super::super::collective::Collective;
@@ -9,16 +13,35 @@ use super::super::schedule::{Channel, Transport};
 use super::PlanError;
 use super::shares::chunks_of;
 
-/// Trees for a collective and the most that any could reach, B/s of its size.
+/// Trees for a collective, and the most that any trees of their kind reach, B/s of its size.
 pub(super) fn pack(
     graph: &LinkGraph,
     collective: Collective,
     transport: Transport,
-) -> Result<(Vec<RootedTree>, Option<f64>), PlanError> {
-    let (trees, rate) =
-        undirected(graph.gpus, &graph.direct_capacity(), transport).ok_or(PlanError::TooFine)?;
-    let _ = collective;
-    Ok((trees, Some(rate.0 as f64 / rate.1 as f64)))
+) -> Result<(Vec<RootedTree>, f64), PlanError> {
+    let ranks = graph.gpus as f64;
+    match collective {
+        Collective::AllReduce if !graph.has_switches() => undirected(graph, transport),
+        // Reduced to every root and sent from there: each direction serves both halves.
+        Collective::AllReduce => {
+            from_every_root(graph, transport).map(|(trees, share)| (trees, share * ranks / 2.0))
+        }
+        Collective::AllGather | Collective::ReduceScatter => {
+            from_every_root(graph, transport).map(|(trees, share)| (trees, share * ranks))
+        }
+        Collective::AllToAll => Err(PlanError::Unsupported {
+            algorithm: "packing of trees",
+            collective: "all-to-all",
+            remedy: "pairs",
+        }),
+        Collective::Broadcast { root } | Collective::Reduce { root } => {
+            from_root(graph, root, transport)
+        }
+        // A tree's weight is a share of every rank's shard, of which the size counts them all.
+        Collective::Gather { root } | Collective::Scatter { root } => {
+            from_root(graph, root, transport)
+        }
+    }
 }
 
 /// One star for each rank; a collective with a root has but that one.
@@ -32,28 +55,90 @@ pub(super) fn stars(
         chunks: 1,
         channel: Channel { transport, relays: Vec::new() },
     };
-    Ok(match collective.root() {
-        Some(root) => vec![star(root)],
-        None => (0..ranks).map(star).collect(),
-    })
+    match (collective, collective.root()) {
+        (Collective::AllToAll, _) => Err(PlanError::Unsupported {
+            algorithm: "one-hop",
+            collective: "all-to-all",
+            remedy: "pairs",
+        }),
+        (_, Some(root)) => Ok(vec![star(root)]),
+        (_, None) => Ok((0..ranks).map(star).collect()),
+    }
 }
 
-/// The undirected packing for an all-reduce on links without switches, and its rate as a
-/// fraction of bytes per second. `None` where the weights leave 128 bits.
-pub(super) fn undirected(
-    ranks: usize,
-    capacity: &[u64],
+/// The undirected packing, whose trees carry a reduction up and a broadcast down.
+fn undirected(
+    graph: &LinkGraph,
     transport: Transport,
-) -> Option<(Vec<RootedTree>, (u128, u128))> {
-    let packing = pack_spanning_trees(ranks, capacity, Search::default())?;
+) -> Result<(Vec<RootedTree>, f64), PlanError> {
+    let packing = pack_spanning_trees(graph.gpus, &graph.direct_capacity(), Search::default())
+        .ok_or(PlanError::TooFine)?;
     let weights = packing.trees.iter().map(|tree| tree.weight).collect();
     let chunks = chunks_of(&[weights]).remove(0);
     let trees = packing.trees.iter().zip(chunks).map(|(tree, chunks)| RootedTree {
-        parent: parents(ranks, &tree.edges, tree.root),
+        parent: parents(graph.gpus, &tree.edges, tree.root),
         chunks,
         channel: Channel { transport, relays: Vec::new() },
     });
-    Some((trees.collect(), packing.rate))
+    Ok((trees.collect(), packing.rate.0 as f64 / packing.rate.1 as f64))
+}
+
+fn from_root(
+    graph: &LinkGraph,
+    root: usize,
+    transport: Transport,
+) -> Result<(Vec<RootedTree>, f64), PlanError> {
+    let packing = pack_from_root(&directed(graph), root).map_err(too_fine)?;
+    Ok((rooted(graph, &packing, transport), share(&packing)))
+}
+
+fn from_every_root(
+    graph: &LinkGraph,
+    transport: Transport,
+) -> Result<(Vec<RootedTree>, f64), PlanError> {
+    let packing = pack_from_every_root(&directed(graph)).map_err(too_fine)?;
+    Ok((rooted(graph, &packing, transport), share(&packing)))
+}
+
+fn directed(graph: &LinkGraph) -> DirectedGraph {
+    let both_ways =
+        |(a, b, capacity): &(usize, usize, u64)| [(*a, *b, *capacity), (*b, *a, *capacity)];
+    DirectedGraph {
+        vertices: graph.devices.len(),
+        terminals: (0..graph.gpus).collect(),
+        arcs: graph.links.iter().flat_map(both_ways).collect(),
+    }
+}
+
+fn share(packing: &ArborescencePacking) -> f64 {
+    packing.rate.numerator as f64 / packing.rate.denominator as f64
+}
+
+/// A link graph is connected, full duplex and has at least two GPUs: what is left is numbers.
+fn too_fine(error: ArborescenceError) -> PlanError {
+    debug_assert_eq!(error, ArborescenceError::TooLarge);
+    PlanError::TooFine
+}
+
+/// The packing's trees with as many chunks for every root.
+fn rooted(
+    graph: &LinkGraph,
+    packing: &ArborescencePacking,
+    transport: Transport,
+) -> Vec<RootedTree> {
+    let of_one_root = |trees: &[Arborescence]| -> Vec<u128> {
+        trees.iter().map(|tree| u128::from(tree.weight)).collect()
+    };
+    let groups: Vec<_> = packing.trees.chunk_by(|a, b| a.root == b.root).map(of_one_root).collect();
+    let chunks = chunks_of(&groups).into_iter().flatten();
+    let tree = |(tree, chunks): (&Arborescence, u32)| {
+        let mut parent = vec![None; graph.gpus];
+        for (from, to) in &tree.arcs {
+            parent[*to] = Some(*from);
+        }
+        RootedTree { parent, chunks, channel: Channel { transport, relays: Vec::new() } }
+    };
+    packing.trees.iter().zip(chunks).map(tree).collect()
 }
 
 /// The parent of every vertex of a tree that hangs from `root`.

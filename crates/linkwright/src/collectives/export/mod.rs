@@ -1,0 +1,128 @@
+//! Schedules in the formats of others: MSCCL XML, MSCCL++ JSON and Graphviz DOT.
+//!
+//! - [`normal`]: what every format shares: a schedule without `nop` steps and without
+//!   dependencies that say nothing, checked for the rules that the formats rely on
+//! - [`msccl_xml`]: what MSCCL's executors load
+//! - [`msccl_xml_import`]: the reader of the same
+//! - [`mscclpp_json`]: what the MSCCL++ executor loads
+//! - [`mod@dot`] draws pictures
+//!
+//! A format's limit is never passed in silence: a schedule is split, or refused with the
+//! limit and a remedy.
+
+pub mod dot;
+pub mod msccl_xml;
+pub mod msccl_xml_import;
+pub mod mscclpp_json;
+
+pub mod normal;
+#[cfg(test)]
+mod test_support;
+
+use thiserror::Error;
+
+use super::collective::Collective;
+
+pub use dot::{to_dot, trees_to_dot};
+pub use msccl_xml::{MscclOptions, to_msccl_xml};
+pub use msccl_xml_import::read_msccl_xml;
+pub use mscclpp_json::{MscclppOptions, to_mscclpp_json};
+
+pub use normal::normalise;
+
+/// A schedule in another format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// The file's whole text; the same schedule and options give the same bytes.
+    pub text: String,
+    /// What the format could not say and its user must know, each a sentence.
+    pub notes: Vec<String>,
+}
+
+/// Why a schedule cannot be exported.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ExportError {
+    /// The executor would refuse the file, or read past its arrays.
+    #[error("{place} has {count} {what}, and {format} takes at most {most}; {remedy}")]
+    Limit {
+        /// The format.
+        format: &'static str,
+        /// What there is too much of.
+        what: &'static str,
+        /// Where.
+        place: String,
+        /// How many there are.
+        count: u64,
+        /// How many there may be.
+        most: u64,
+        /// What the user can do.
+        remedy: &'static str,
+    },
+    /// The format has no such collective.
+    #[error("{format} has no {}; {remedy}", .collective.name())]
+    NoCollective {
+        /// The format.
+        format: &'static str,
+        /// The collective.
+        collective: Collective,
+        /// What the user can do.
+        remedy: &'static str,
+    },
+    /// The schedule breaks a rule of schedules.
+    #[error("the schedule is broken: {place} {problem}; run the check, and plan it again")]
+    Broken {
+        /// Where: a rank, a block, a step.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An option has a value that the format cannot hold.
+    #[error("the option `{option}` is {value}; {remedy}")]
+    BadOption {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: u64,
+        /// What would work.
+        remedy: &'static str,
+    },
+}
+
+/// The notes on what no format says: which GPU a rank is, and which links a channel uses.
+fn placement_notes(schedule: &super::Schedule, executor: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    if schedule.gpus.iter().enumerate().any(|(rank, gpu)| rank != *gpu) {
+        let gpus: Vec<String> = schedule.gpus.iter().map(usize::to_string).collect();
+        let gpus = gpus.join(",");
+        notes.push(format!(
+            "The file names ranks only: start the job so that its ranks are GPUs {gpus}, such \
+             as by CUDA_VISIBLE_DEVICES={gpus}."
+        ));
+    }
+    for (index, channel) in schedule.channels.iter().enumerate() {
+        if channel.transport == super::Transport::Host {
+            notes.push(format!(
+                "Channel {index} is planned over PCIe and the host; {executor} chooses the \
+                 links itself and takes NVLink where two GPUs have it."
+            ));
+        }
+        if !channel.relays.is_empty() {
+            let pairs: Vec<String> = channel
+                .relays
+                .iter()
+                .map(|relay| format!("{} to {} by GPU {}", relay.from, relay.to, relay.through))
+                .collect();
+            notes.push(format!(
+                "Channel {index} relays through other GPUs (ranks {}); {executor} chooses the \
+                 links itself.",
+                pairs.join(", ")
+            ));
+        }
+    }
+    if let Some(root) = schedule.collective.root() {
+        notes.push(format!(
+            "The file cannot name the root: use it for calls with root {root} only."
+        ));
+    }
+    notes
+}
