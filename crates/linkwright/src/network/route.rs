@@ -103,7 +103,7 @@ impl<'a> Routes<'a> {
     #[must_use]
     pub fn link(&self, resource: ResourceId) -> (&Link, DeviceId) {
         let link = &self.machine.links()[resource / 2];
-        (link, if resource % 2 == 0 { link.a } else { link.b })
+        (link, if resource.is_multiple_of(2) { link.a } else { link.b })
     }
 
     /// The route over links of a class, or None where there is none. A device reaches itself
