@@ -7,13 +7,19 @@
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
 //! - [`schedule`]: the steps of every rank
 //! - [`builder`]: how algorithms write them
+//! - [`placement`]: where a rank's buffers lie
+//! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
 
 pub mod builder;
+pub mod check;
 pub mod collective;
+pub mod placement;
 pub mod schedule;
 
 pub use builder::ScheduleBuilder;
+pub use check::{CheckReport, ScheduleFault, check};
 pub use collective::{Collective, Content};
+pub use placement::{MemoryMap, Placement};
 pub use schedule::{
     Buffer, Channel, Operation, Protocol, RankProgram, Relay, Schedule, Slice, Step, StepId,
     ThreadBlock, Transport,
