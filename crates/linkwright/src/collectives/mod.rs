@@ -9,16 +9,19 @@
 //! - [`builder`]: how algorithms write them
 //! - [`placement`]: where a rank's buffers lie
 //! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
+//! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
 
 pub mod builder;
 pub mod check;
 pub mod collective;
+pub mod execute;
 pub mod placement;
 pub mod schedule;
 
 pub use builder::ScheduleBuilder;
 pub use check::{CheckReport, ScheduleFault, check};
 pub use collective::{Collective, Content};
+pub use execute::{Element, ExecuteError, ExecuteOptions, Reduction, execute, reference};
 pub use placement::{MemoryMap, Placement};
 pub use schedule::{
     Buffer, Channel, Operation, Protocol, RankProgram, Relay, Schedule, Slice, Step, StepId,

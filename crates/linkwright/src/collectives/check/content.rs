@@ -174,9 +174,8 @@ impl Play<'_> {
         if destination.buffer == Buffer::Input && !map.overlaps() {
             return Err(ScheduleFault::WritesInput { place, placement });
         }
-        let distance = source.map_or(0, |source| {
-            map.address(source).abs_diff(map.address(destination))
-        });
+        let distance =
+            source.map_or(0, |source| map.address(source).abs_diff(map.address(destination)));
         if distance > 0 && distance < count {
             return Err(ScheduleFault::Overlap { place, placement });
         }

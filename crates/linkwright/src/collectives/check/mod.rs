@@ -78,10 +78,7 @@ pub fn check(schedule: &Schedule) -> Result<CheckReport, ScheduleFault> {
 ///
 /// # Errors
 /// The first fault, always the same for the same schedule.
-pub fn check_with_slots(
-    schedule: &Schedule,
-    slots: usize,
-) -> Result<CheckReport, ScheduleFault> {
+pub fn check_with_slots(schedule: &Schedule, slots: usize) -> Result<CheckReport, ScheduleFault> {
     structure::check(schedule)?;
     let graph = order::StepGraph::new(schedule)?;
     let order = graph.order(slots.max(1))?;

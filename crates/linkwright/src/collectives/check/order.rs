@@ -228,9 +228,9 @@ impl<'a> StepGraph<'a> {
     pub(super) fn longest_chain(&self, order: &[StepIndex]) -> usize {
         let mut hops = vec![0; self.len()];
         for &index in order {
-            let through = self.predecessors(index).map(|(earlier, cause)| {
-                hops[earlier] + usize::from(cause == Cause::Message)
-            });
+            let through = self
+                .predecessors(index)
+                .map(|(earlier, cause)| hops[earlier] + usize::from(cause == Cause::Message));
             hops[index] = through.max().unwrap_or(0);
         }
         hops.into_iter().max().unwrap_or(0)

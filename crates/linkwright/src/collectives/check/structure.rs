@@ -68,7 +68,8 @@ fn sizes(schedule: &Schedule) -> Result<(), ScheduleFault> {
     )?;
     within("steps times blocks", steps.saturating_mul(all), limits::CLOCK_UPDATES)?;
     let every_block = schedule.programs.iter().flat_map(|program| &program.blocks);
-    let dependencies = every_block.flat_map(|block| &block.steps).map(|step| step.after.len()).sum();
+    let dependencies =
+        every_block.flat_map(|block| &block.steps).map(|step| step.after.len()).sum();
     within("dependencies", dependencies, limits::DEPENDENCIES)
 }
 
