@@ -10,7 +10,7 @@ use super::limits;
 use super::order::{StepGraph, StepIndex};
 use super::structure::chunk_of;
 use crate::collectives::placement::{MemoryMap, Placement};
-use crate::collectives::schedule::{Schedule, Slice};
+use crate::collectives::schedule::{Operation, Schedule, Slice};
 
 /// A step of the rank at hand: its block and its position there.
 type Access = (usize, usize);
@@ -82,11 +82,17 @@ struct Rank<'a> {
 }
 
 impl Rank<'_> {
-    /// What a step reads and writes, reads first.
+    /// What a step reads and writes, reads first. A copy of a run to itself, which is what
+    /// copying the input to the output may come to in place, leaves all as it is: it conflicts
+    /// with other steps' writes but not with their reads.
     fn slices(&self, index: StepIndex) -> impl Iterator<Item = (Slice, bool)> {
         let step = self.graph.step(index);
+        let address = |slice| self.memory.address(slice);
+        let still = step.operation == Operation::Copy
+            && step.source.map(address) == step.destination.map(address);
         let read = step.source.filter(|_| step.operation.reads_source());
-        let written = step.destination.filter(|_| step.operation.writes_destination());
+        let writes = step.operation.writes_destination() && !still;
+        let written = step.destination.filter(|_| writes);
         let read = read.map(|slice| (slice, false));
         read.into_iter().chain(written.map(|slice| (slice, true)))
     }
