@@ -9,20 +9,29 @@
 //! - [`plan`](mod@plan): which trees, rings or ways the data takes
 //! - [`lowering`] and [`builder`]: how those become steps
 //! - [`schedule`]: the steps of every rank
-//! - [`time`](mod@time): how long they take on a machine
+//! - [`placement`]: where a rank's buffers lie
+//! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
+//! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
+//! - [`mod@time`]: how long they take on a machine
 //! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
 
 pub mod builder;
+pub mod check;
 pub mod collective;
+pub mod execute;
 pub mod export;
 pub mod link_graph;
 pub mod lowering;
+pub mod placement;
 pub mod plan;
 pub mod schedule;
 pub mod time;
 
 pub use builder::ScheduleBuilder;
+pub use check::{CheckReport, ScheduleFault, check};
 pub use collective::{Collective, Content};
+pub use execute::{Element, ExecuteError, ExecuteOptions, Reduction, execute, reference};
+pub use placement::{MemoryMap, Placement};
 pub use schedule::{
     Buffer, Channel, Operation, Protocol, RankProgram, Relay, Schedule, Slice, Step, StepId,
     ThreadBlock, Transport,

@@ -1,6 +1,7 @@
-//! Integration tests: contracts, brute force, determinism, layer order.
+//! Integration tests: contracts, brute force, schedules, determinism, layer order.
 
 mod brute_force;
+mod collectives;
 mod layers;
 mod policy_contract;
 mod real_machine;

@@ -1,0 +1,72 @@
+//! How fast schedules are checked and executed, beside a plain copy of memory.
+//!
+//! `cargo bench --bench execute`. The throughput of a group is the algorithm bandwidth of
+//! nccl-tests: bytes of one rank's buffer over the time of the whole operation.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use linkwright::collectives::{ExecuteOptions, Reduction, check, execute};
+
+#[allow(dead_code, reason = "the tests use more of them")]
+#[path = "../tests/it/collectives/schedules.rs"]
+mod schedules;
+
+/// Elements of a rank's buffer: 32 MiB of `f32`, more than a core's caches.
+const ELEMENTS: usize = 8 << 20;
+
+fn memcpy(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("memcpy");
+    group.throughput(Throughput::Bytes(4 * ELEMENTS as u64));
+    let source = vec![1.0_f32; ELEMENTS];
+    let mut destination = vec![0.0_f32; ELEMENTS];
+    group.bench_function("32-MiB", |bencher| {
+        bencher.iter(|| destination.copy_from_slice(black_box(&source)));
+    });
+    group.finish();
+}
+
+fn execution(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("execute");
+    group.throughput(Throughput::Bytes(4 * ELEMENTS as u64));
+    let mut run = |name: &str, schedule: &linkwright::collectives::Schedule| {
+        let ranks = schedule.ranks();
+        let inputs = (0..ranks)
+            .map(|rank| vec![1.0_f32; ELEMENTS * schedule.collective.input_shards(ranks, rank)]);
+        let inputs: Vec<_> = inputs.collect();
+        group.bench_function(BenchmarkId::new(name, ranks), |bencher| {
+            let options = ExecuteOptions::default();
+            let run = |inputs| execute(schedule, inputs, Reduction::Sum, &options).unwrap();
+            bencher.iter_batched(|| inputs.clone(), run, BatchSize::PerIteration);
+        });
+    };
+    for ranks in [2, 4, 8] {
+        run("ring-all-reduce", &schedules::ring_all_reduce(ranks, 1));
+        run("chain-broadcast", &schedules::chain_broadcast(ranks, 8));
+    }
+    group.finish();
+}
+
+fn checks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("check");
+    for loops in [1, 64, 840] {
+        let schedule = schedules::ring_all_reduce(8, loops);
+        let id = BenchmarkId::new("ring-of-8", schedule.step_count());
+        group.bench_function(id, |bencher| bencher.iter(|| check(black_box(&schedule)).unwrap()));
+    }
+    let wide = schedules::one_hop_all_to_all(64, 8);
+    let id = BenchmarkId::new("all-to-all-of-64", wide.step_count());
+    group.bench_function(id, |bencher| bencher.iter(|| check(black_box(&wide)).unwrap()));
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(600));
+    targets = memcpy, execution, checks
+}
+criterion_main!(benches);

@@ -1,0 +1,331 @@
+//! What can be wrong with a schedule.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::collectives::placement::Placement;
+use crate::collectives::schedule::{Buffer, Operation};
+
+/// A step, by rank, block and position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The rank.
+    pub rank: usize,
+    /// Index in the rank's blocks.
+    pub block: usize,
+    /// Index in the block's steps.
+    pub step: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} block {} step {}", self.rank, self.block, self.step)
+    }
+}
+
+/// Why a step waits for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The other comes before it in its block.
+    Block,
+    /// It names the other in its `after` list.
+    After,
+    /// The other sends what it receives.
+    Message,
+    /// The other must first receive what fills the connection.
+    Room,
+}
+
+/// One step that waits for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// The step that waits.
+    pub step: Place,
+    /// The step that it waits for.
+    pub waits_for: Place,
+    /// Why.
+    pub cause: Cause,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { step, waits_for, cause } = self;
+        match cause {
+            Cause::Block => write!(f, "{step} comes after {waits_for} in its block"),
+            Cause::After => write!(f, "{step} depends on {waits_for}"),
+            Cause::Message => write!(f, "{step} waits for what {waits_for} sends"),
+            Cause::Room => {
+                write!(f, "{step} cannot send until {waits_for} has received what fills the slots")
+            }
+        }
+    }
+}
+
+/// A circle of waits, shortened where it is long.
+fn circle(waits: &[Wait]) -> String {
+    const SHOWN: usize = 8;
+    let mut text = String::new();
+    for wait in waits.iter().take(SHOWN) {
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        text.push_str(&wait.to_string());
+    }
+    if waits.len() > SHOWN {
+        text.push_str(&format!("; and so on through {} more steps", waits.len() - SHOWN));
+    }
+    text
+}
+
+/// The word for a buffer.
+const fn word(buffer: Buffer) -> &'static str {
+    match buffer {
+        Buffer::Input => "input",
+        Buffer::Output => "output",
+        Buffer::Scratch => "scratch",
+    }
+}
+
+/// The first thing that is wrong with a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ScheduleFault {
+    /// More than the checker takes on.
+    #[error("the schedule has {found} {what}; the checker's limit is {limit}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much, or the first amount past the limit.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The schedule's own figures do not fit together.
+    #[error("the schedule {problem}")]
+    Header {
+        /// What is wrong, as the end of a sentence.
+        problem: String,
+    },
+    /// A block names something that does not exist.
+    #[error("rank {rank} block {block} {problem}")]
+    Block {
+        /// The rank.
+        rank: usize,
+        /// The block.
+        block: usize,
+        /// What is wrong, as the end of a sentence.
+        problem: String,
+    },
+    /// Two blocks of a rank hold the same end of a connection.
+    #[error(
+        "rank {rank} blocks {first} and {second} both {direction} rank {peer} on channel \
+         {channel}; one block at most may"
+    )]
+    ConnectionTwice {
+        /// The rank.
+        rank: usize,
+        /// The block that came first.
+        first: usize,
+        /// The other block.
+        second: usize,
+        /// "send to" or "receive from".
+        direction: &'static str,
+        /// The other rank.
+        peer: usize,
+        /// The channel.
+        channel: usize,
+    },
+    /// A step that needs a peer in a block that has none.
+    #[error("{place} is a {operation:?}, but its block has no peer to {direction}")]
+    NoPeer {
+        /// The step.
+        place: Place,
+        /// What it does.
+        operation: Operation,
+        /// "send to" or "receive from".
+        direction: &'static str,
+    },
+    /// A step without the source or destination that it needs.
+    #[error("{place} is a {operation:?}, but names no {what}")]
+    NoSlice {
+        /// The step.
+        place: Place,
+        /// What it does.
+        operation: Operation,
+        /// "source" or "destination".
+        what: &'static str,
+    },
+    /// A step that moves nothing.
+    #[error("{place} is a {operation:?} of 0 chunks; it must move at least 1")]
+    NoChunks {
+        /// The step.
+        place: Place,
+        /// What it does.
+        operation: Operation,
+    },
+    /// A step beyond the end of a buffer.
+    #[error(
+        "{place} uses chunks {offset} to {last} of the {} buffer, which has {length}",
+        word(*buffer)
+    )]
+    OutOfBuffer {
+        /// The step.
+        place: Place,
+        /// The buffer.
+        buffer: Buffer,
+        /// The first chunk of the step.
+        offset: usize,
+        /// Its last chunk.
+        last: usize,
+        /// The buffer's length in chunks.
+        length: usize,
+    },
+    /// A dependency on a step that does not exist.
+    #[error("{place} depends on block {block} step {step} of its rank, which does not exist")]
+    UnknownDependency {
+        /// The step.
+        place: Place,
+        /// The block that it names.
+        block: usize,
+        /// The step that it names.
+        step: usize,
+    },
+    /// A run that is sent but never received, or awaited but never sent.
+    #[error("{place} {problem} on channel {channel}, the {number}th run of this connection")]
+    Unmatched {
+        /// The step.
+        place: Place,
+        /// What is missing.
+        problem: String,
+        /// The channel.
+        channel: usize,
+        /// Which run of the connection, from one.
+        number: usize,
+    },
+    /// A run that is sent with one length and received with another.
+    #[error("{send} sends {sent} chunks, which {receive} receives as {received}")]
+    CountsDiffer {
+        /// The sending step.
+        send: Place,
+        /// Its chunks.
+        sent: u32,
+        /// The receiving step.
+        receive: Place,
+        /// Its chunks.
+        received: u32,
+    },
+    /// Steps of a rank that depend on each other in a circle.
+    #[error("steps depend on each other in a circle: {}", circle(.0))]
+    DependencyCycle(Vec<Wait>),
+    /// Steps that wait for each other for ever.
+    #[error("deadlock: {}", circle(.0))]
+    Deadlock(Vec<Wait>),
+    /// A write to what may only be read.
+    #[error("{place} writes the input, which is only read when the schedule runs {placement}")]
+    WritesInput {
+        /// The step.
+        place: Place,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A source and a destination that overlap without being the same.
+    #[error("{place} reads and writes runs that overlap by part when it runs {placement}")]
+    Overlap {
+        /// The step.
+        place: Place,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// Two steps that use a chunk at once.
+    #[error(
+        "race when run {placement}: {first} {} and {second} {} chunk {chunk} of the {} buffer, \
+         and nothing orders them",
+        verb(*first_writes), verb(*second_writes), word(*buffer)
+    )]
+    Race {
+        /// One step.
+        first: Place,
+        /// Whether it writes.
+        first_writes: bool,
+        /// The other.
+        second: Place,
+        /// Whether it writes.
+        second_writes: bool,
+        /// The buffer, as the second step names it.
+        buffer: Buffer,
+        /// The chunk.
+        chunk: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A read of what was never written.
+    #[error(
+        "{place} reads chunk {chunk} of the {} buffer, which nothing has written by then, when \
+         run {placement}",
+        word(*buffer)
+    )]
+    Unwritten {
+        /// The step.
+        place: Place,
+        /// The buffer.
+        buffer: Buffer,
+        /// The chunk.
+        chunk: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A reduction of two values that share a contribution.
+    #[error(
+        "{place} counts rank {rank}'s chunk {chunk} twice: it is in both of the values that the \
+         step reduces, when run {placement}"
+    )]
+    CountedTwice {
+        /// The step.
+        place: Place,
+        /// The rank whose contribution it is.
+        rank: usize,
+        /// The chunk of that rank's input.
+        chunk: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// A reduction of different chunks of the input, which no collective asks for.
+    #[error(
+        "{place} reduces chunk {first} of the input with chunk {second}, when run {placement}; \
+         only equal chunks of different ranks may be reduced"
+    )]
+    MixedChunks {
+        /// The step.
+        place: Place,
+        /// One chunk.
+        first: usize,
+        /// The other.
+        second: usize,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+    /// An output that does not end as it should.
+    #[error(
+        "rank {rank} must end with {expected} in chunk {chunk} of its output, but has {found}, \
+         when run {placement}{}",
+        writer.map_or_else(String::new, |place| format!("; {place} wrote it last"))
+    )]
+    WrongOutput {
+        /// The rank.
+        rank: usize,
+        /// The chunk of its output.
+        chunk: usize,
+        /// What it should hold.
+        expected: String,
+        /// What it holds.
+        found: String,
+        /// The step that wrote it last, where one did.
+        writer: Option<Place>,
+        /// How the schedule runs.
+        placement: Placement,
+    },
+}
+
+const fn verb(writes: bool) -> &'static str {
+    if writes { "writes" } else { "reads" }
+}

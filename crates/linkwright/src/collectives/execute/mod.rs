@@ -1,0 +1,283 @@
+//! A schedule run on real buffers, with one thread per rank.
+//!
+//! It does what the kernel does that a schedule is written for: blocks side by side, bounded
+//! connections, data cut into pieces that follow each other through all steps. As the check
+//! comes first, it ends, and every run gives the same bits: what a chunk holds depends on the
+//! schedule alone. What it leaves out: the machine. Its bandwidth is that of this computer's
+//! memory and says nothing of a GPU's links.
+
+mod element;
+mod exchange;
+mod lengths;
+mod memory;
+mod reference;
+mod worker;
+
+use std::thread;
+
+use thiserror::Error;
+
+use super::check::{DEFAULT_SLOTS, ScheduleFault, check_with_slots};
+use super::placement::{MemoryMap, Placement};
+use super::schedule::Schedule;
+
+use lengths::Lengths;
+use memory::RankMemory;
+use worker::{Connections, Pieces, Worker, connections};
+
+pub use element::{Element, Reduction};
+pub use exchange::{Exchange, ThreadExchange};
+pub use reference::reference;
+
+/// The most ranks, since each is a thread.
+pub const MOST_RANKS: usize = 256;
+
+/// How a schedule is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExecuteOptions {
+    /// Whether input and output share memory; by default apart, where the schedule may.
+    pub placement: Option<Placement>,
+    /// The most bytes that a step moves at once; what is longer is cut.
+    pub piece: usize,
+    /// Messages that a connection holds.
+    pub slots: usize,
+    /// The most bytes of memory that all ranks may take together.
+    pub memory: u64,
+}
+
+impl Default for ExecuteOptions {
+    /// Pieces of 128 KiB stay in a core's cache between the sender and the receiver.
+    fn default() -> Self {
+        Self { placement: None, piece: 128 << 10, slots: DEFAULT_SLOTS, memory: 16 << 30 }
+    }
+}
+
+/// Why a schedule cannot be run on some inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ExecuteError {
+    /// A schedule that would give wrong results or none.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleFault),
+    /// A placement that the schedule does not declare.
+    #[error("schedule `{name}` does not run {placement}")]
+    Placement {
+        /// The schedule.
+        name: String,
+        /// The placement asked for.
+        placement: Placement,
+    },
+    /// A root that takes no part.
+    #[error("rank {root} is the root, but there are inputs for {ranks} ranks")]
+    Root {
+        /// The root.
+        root: usize,
+        /// The ranks.
+        ranks: usize,
+    },
+    /// Inputs for more or fewer ranks than the schedule has.
+    #[error("the schedule has {ranks} ranks, but there are {inputs} inputs; give one for each")]
+    Inputs {
+        /// The schedule's ranks.
+        ranks: usize,
+        /// The inputs.
+        inputs: usize,
+    },
+    /// An input that is not as long as the others, or that nothing reads.
+    #[error("rank {rank}'s input has {found} elements; this collective needs {expected}")]
+    InputLength {
+        /// The rank.
+        rank: usize,
+        /// Its elements.
+        found: usize,
+        /// How many it should have.
+        expected: usize,
+    },
+    /// An input that does not divide among the ranks.
+    #[error("rank {rank}'s input has {found} elements, which do not divide into {shards} shards")]
+    Indivisible {
+        /// The rank.
+        rank: usize,
+        /// Its elements.
+        found: usize,
+        /// One shard for each rank.
+        shards: usize,
+    },
+    /// More ranks than threads are allowed.
+    #[error("the schedule has {ranks} ranks; at most {MOST_RANKS} can run, as a thread each")]
+    TooManyRanks {
+        /// The ranks.
+        ranks: usize,
+    },
+    /// More memory than allowed.
+    #[error("running the schedule takes {needed} bytes; the options allow {allowed}")]
+    Memory {
+        /// The bytes needed.
+        needed: u128,
+        /// The bytes allowed.
+        allowed: u64,
+    },
+    /// A piece or a connection without room.
+    #[error("{what} must be at least 1")]
+    Zero {
+        /// Which option.
+        what: &'static str,
+    },
+    /// A thread that did not start, or that failed.
+    #[error("the thread of rank {rank} {problem}")]
+    Thread {
+        /// The rank.
+        rank: usize,
+        /// What happened.
+        problem: String,
+    },
+}
+
+/// Runs a schedule on one input for each rank and returns the output of each.
+///
+/// Any number of elements will do where ranks hold whole buffers; a buffer that is shared out
+/// among ranks must divide by their number. For gather and all-gather, inputs may differ in
+/// length. Ranks that the collective reads nothing from give an empty input. Within a shard of
+/// `n` elements, chunk `i` starts at element `i * n / chunks`.
+///
+/// # Errors
+/// A schedule that does not check, inputs that do not fit it, or more memory or threads than
+/// allowed.
+pub fn execute<T: Element>(
+    schedule: &Schedule,
+    inputs: Vec<Vec<T>>,
+    reduction: Reduction,
+    options: &ExecuteOptions,
+) -> Result<Vec<Vec<T>>, ExecuteError> {
+    for (what, value) in [("slots", options.slots), ("piece", options.piece)] {
+        if value == 0 {
+            return Err(ExecuteError::Zero { what });
+        }
+    }
+    let report = check_with_slots(schedule, options.slots)?;
+    let placement = options.placement.unwrap_or(report.placements[0]);
+    if !report.placements.contains(&placement) {
+        return Err(ExecuteError::Placement { name: schedule.name.clone(), placement });
+    }
+    let ranks = schedule.ranks();
+    if ranks > MOST_RANKS {
+        return Err(ExecuteError::TooManyRanks { ranks });
+    }
+    if inputs.len() != ranks {
+        return Err(ExecuteError::Inputs { ranks, inputs: inputs.len() });
+    }
+    let input_lengths: Vec<_> = inputs.iter().map(Vec::len).collect();
+    let lengths = Lengths::new(schedule.collective, &input_lengths)?;
+    let connections = connections(schedule);
+    let pieces = pieces::<T>(schedule, &lengths, options.piece);
+    let needed = memory_needed::<T>(schedule, placement, pieces, connections.len(), options.slots);
+    if needed > u128::from(options.memory) {
+        return Err(ExecuteError::Memory { needed, allowed: options.memory });
+    }
+    let ends: Vec<_> = connections.keys().map(|&(from, to, _)| (from, to)).collect();
+    let exchange = ThreadExchange::new(ranks, &ends, options.slots);
+    let memory = |rank, input| RankMemory::new(schedule, rank, placement, &lengths, input);
+    let run = Run { schedule, connections: &connections, exchange: &exchange, reduction, pieces };
+    run.threads(inputs, memory, |rank, memory| memory.into_output(rank, &lengths))
+}
+
+/// The pieces that keep the longest run of chunks within so many bytes.
+fn pieces<T>(schedule: &Schedule, lengths: &Lengths, bytes: usize) -> Pieces {
+    let longest = longest_run(schedule);
+    let chunk = lengths.longest().div_ceil(schedule.chunks as usize);
+    Pieces { chunk, piece: (bytes / (longest * size_of::<T>())).clamp(1, chunk.max(1)) }
+}
+
+fn longest_run(schedule: &Schedule) -> usize {
+    let blocks = schedule.programs.iter().flat_map(|program| &program.blocks);
+    blocks.flat_map(|block| &block.steps).map(|step| step.count as usize).max().unwrap_or(0).max(1)
+}
+
+fn memory_needed<T>(
+    schedule: &Schedule,
+    placement: Placement,
+    pieces: Pieces,
+    connections: usize,
+    slots: usize,
+) -> u128 {
+    let chunks = (0..schedule.ranks()).map(|rank| MemoryMap::new(schedule, rank, placement).len());
+    let buffers = chunks.sum::<usize>() as u128 * pieces.chunk as u128;
+    let messages = (connections as u128)
+        .saturating_mul(slots as u128)
+        .saturating_mul(longest_run(schedule) as u128 * pieces.piece as u128);
+    buffers.saturating_add(messages).saturating_mul(size_of::<T>() as u128)
+}
+
+/// What all ranks share.
+struct Run<'a, E> {
+    schedule: &'a Schedule,
+    connections: &'a Connections,
+    exchange: &'a E,
+    reduction: Reduction,
+    pieces: Pieces,
+}
+
+/// Ends the other ranks when one of them fails, so that none waits for it for ever.
+struct StopOnFailure<'a, T, E: Exchange<T>>(&'a E, std::marker::PhantomData<T>);
+
+impl<T, E: Exchange<T>> Drop for StopOnFailure<'_, T, E> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+impl<E> Run<'_, E> {
+    /// Starts a thread for each rank, which makes its memory, runs, and gives its output.
+    fn threads<T: Element>(
+        &self,
+        inputs: Vec<Vec<T>>,
+        memory: impl Fn(usize, Vec<T>) -> RankMemory<T> + Sync,
+        output: impl Fn(usize, RankMemory<T>) -> Vec<T> + Sync,
+    ) -> Result<Vec<Vec<T>>, ExecuteError>
+    where
+        E: Exchange<T>,
+    {
+        let rank_thread = |rank: usize, input: Vec<T>| {
+            let _guard = StopOnFailure(self.exchange, std::marker::PhantomData::<T>);
+            let worker = Worker {
+                rank,
+                exchange: self.exchange,
+                reduction: self.reduction,
+                memory: memory(rank, input),
+                pieces: self.pieces,
+            };
+            let memory = worker.run(&self.schedule.programs[rank], self.connections)?;
+            Some(output(rank, memory))
+        };
+        let rank_thread = &rank_thread;
+        thread::scope(|scope| {
+            let mut threads = Vec::with_capacity(inputs.len());
+            let mut failed = None;
+            for (rank, input) in inputs.into_iter().enumerate() {
+                let builder = thread::Builder::new().name(format!("rank {rank}"));
+                match builder.spawn_scoped(scope, move || rank_thread(rank, input)) {
+                    Ok(handle) => threads.push(handle),
+                    Err(error) => {
+                        self.exchange.stop();
+                        let problem = format!("did not start: {error}");
+                        failed = Some(ExecuteError::Thread { rank, problem });
+                        break;
+                    }
+                }
+            }
+            let mut outputs = Vec::with_capacity(threads.len());
+            for (rank, handle) in threads.into_iter().enumerate() {
+                match handle.join() {
+                    Ok(Some(output)) => outputs.push(output),
+                    Ok(None) => {}
+                    Err(_) => {
+                        let problem = "failed".to_owned();
+                        failed.get_or_insert(ExecuteError::Thread { rank, problem });
+                    }
+                }
+            }
+            failed.map_or(Ok(outputs), Err)
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! One rank at work: its blocks take turns on one thread.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use super::element::{Element, Reduction};
+use super::exchange::Exchange;
+use super::memory::{Piece, RankMemory, Stretch};
+use crate::collectives::schedule::{Operation, RankProgram, Schedule, StepId};
+
+/// Turns in which no block could go on before the thread sleeps. With fewer cores than ranks
+/// it is others that must go on, so each such turn gives the core away.
+const IDLE_TURNS: usize = 16;
+
+/// The connections of a schedule: sender, receiver and channel to number.
+pub(super) type Connections = BTreeMap<(usize, usize, usize), usize>;
+
+/// Numbers the connections in the order of sender, receiver and channel.
+pub(super) fn connections(schedule: &Schedule) -> Connections {
+    let mut connections = Connections::new();
+    for (rank, program) in schedule.programs.iter().enumerate() {
+        for block in &program.blocks {
+            if let Some(to) = block.send {
+                connections.insert((rank, to, block.channel), 0);
+            }
+            if let Some(from) = block.receive {
+                connections.insert((from, rank, block.channel), 0);
+            }
+        }
+    }
+    for (number, connection) in connections.values_mut().enumerate() {
+        *connection = number;
+    }
+    connections
+}
+
+/// A step with everything looked up.
+#[derive(Debug, Clone)]
+struct Task<'a> {
+    operation: Operation,
+    source: Option<Stretch>,
+    destination: Option<Stretch>,
+    after: &'a [StepId],
+}
+
+/// A block, and how far it has come.
+#[derive(Debug, Clone)]
+struct Block<'a> {
+    send: Option<usize>,
+    receive: Option<usize>,
+    tasks: Vec<Task<'a>>,
+    /// Tasks done, over all pieces.
+    done: usize,
+}
+
+/// The pieces into which every chunk is cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pieces {
+    /// Elements of a chunk.
+    pub(super) chunk: usize,
+    /// Elements of a piece; the last may be shorter.
+    pub(super) piece: usize,
+}
+
+impl Pieces {
+    const fn count(self) -> usize {
+        self.chunk.div_ceil(self.piece)
+    }
+
+    fn get(self, index: usize) -> Piece {
+        let start = index * self.piece;
+        Piece { start, end: (start + self.piece).min(self.chunk) }
+    }
+}
+
+/// A rank's blocks and memory.
+pub(super) struct Worker<'a, T, E> {
+    pub(super) rank: usize,
+    pub(super) exchange: &'a E,
+    pub(super) reduction: Reduction,
+    pub(super) memory: RankMemory<T>,
+    pub(super) pieces: Pieces,
+}
+
+impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
+    /// Runs all pieces and returns the memory, or nothing when the ranks were stopped.
+    pub(super) fn run(
+        mut self,
+        program: &RankProgram,
+        connections: &Connections,
+    ) -> Option<RankMemory<T>> {
+        let mut blocks = self.prepare(program, connections);
+        let mut idle = 0;
+        loop {
+            let mut ended = true;
+            let mut moved = false;
+            for index in 0..blocks.len() {
+                if self.can_go_on(&blocks, index) {
+                    let block = &mut blocks[index];
+                    let (piece, task) =
+                        (block.done / block.tasks.len(), block.done % block.tasks.len());
+                    self.go_on(block, &block.tasks[task], self.pieces.get(piece));
+                    block.done += 1;
+                    moved = true;
+                }
+                let block = &blocks[index];
+                ended &= block.done == block.tasks.len() * self.pieces.count();
+            }
+            if ended {
+                return Some(self.memory);
+            }
+            if moved {
+                idle = 0;
+            } else if idle < IDLE_TURNS {
+                idle += 1;
+                thread::yield_now();
+            } else {
+                idle = 0;
+                if !self.exchange.wait(self.rank) {
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn prepare<'p>(&self, program: &'p RankProgram, connections: &Connections) -> Vec<Block<'p>> {
+        let blocks = program.blocks.iter().map(|block| {
+            let tasks = block.steps.iter().map(|step| Task {
+                operation: step.operation,
+                source: step.source.map(|slice| self.memory.locate(slice, step.count)),
+                destination: step.destination.map(|slice| self.memory.locate(slice, step.count)),
+                after: &step.after,
+            });
+            Block {
+                send: block.send.map(|to| connections[&(self.rank, to, block.channel)]),
+                receive: block.receive.map(|from| connections[&(from, self.rank, block.channel)]),
+                tasks: tasks.collect(),
+                done: 0,
+            }
+        });
+        blocks.collect()
+    }
+
+    fn can_go_on(&self, blocks: &[Block<'_>], index: usize) -> bool {
+        let block = &blocks[index];
+        let length = block.tasks.len();
+        if length == 0 || block.done == length * self.pieces.count() {
+            return false;
+        }
+        let (piece, task) = (block.done / length, &block.tasks[block.done % length]);
+        let ready = |earlier: &StepId| {
+            let other = &blocks[earlier.block as usize];
+            other.done > piece * other.tasks.len() + earlier.step as usize
+        };
+        let operation = task.operation;
+        task.after.iter().all(ready)
+            && block
+                .receive
+                .filter(|_| operation.receives())
+                .is_none_or(|connection| self.exchange.has_message(connection))
+            && block
+                .send
+                .filter(|_| operation.sends())
+                .is_none_or(|connection| self.exchange.has_room(connection))
+    }
+
+    /// Runs one task. A message that is sent on is not copied: its buffer moves on, and the
+    /// free buffer of the next connection takes its place in the first.
+    fn go_on(&mut self, block: &Block<'_>, task: &Task<'_>, piece: Piece) {
+        let Task { operation, source, destination, .. } = *task;
+        let (reduction, exchange) = (self.reduction, self.exchange);
+        let receive = block.receive.filter(|_| operation.receives());
+        let send = block.send.filter(|_| operation.sends());
+        let Some(receive) = receive else {
+            match (send, source, destination) {
+                (Some(send), Some(source), _) => {
+                    let mut message = exchange.buffer(send);
+                    self.memory.read(source, piece, &mut message);
+                    exchange.send(send, message);
+                }
+                (None, Some(source), Some(destination)) => {
+                    let reduction = operation.reduces().then_some(reduction);
+                    self.memory.local(reduction, source, destination, piece);
+                }
+                _ => {}
+            }
+            return;
+        };
+        let source = source.filter(|_| operation.reads_source());
+        let destination = destination.filter(|_| operation.writes_destination());
+        let mut message = exchange.take(receive);
+        if source.is_some() && source == destination && send.is_none() {
+            if let Some(run) = source {
+                self.memory.reduce_into_run(reduction, run, piece, &message);
+            }
+        } else {
+            if let Some(source) = source {
+                self.memory.reduce_into_message(reduction, source, piece, &mut message);
+            }
+            if let Some(destination) = destination {
+                self.memory.write(destination, piece, &message);
+            }
+        }
+        match send {
+            Some(send) => {
+                let free = exchange.buffer(send);
+                exchange.send(send, message);
+                exchange.give_back(receive, free);
+            }
+            None => exchange.give_back(receive, message),
+        }
+    }
+}
