@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::topology::{DeviceId, DeviceKind, LinkKind, Machine};
+use crate::topology::{DeviceId, DeviceKind, Link, Machine};
 
 /// Which links a graph may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,12 +22,13 @@ pub enum LinkClass {
 }
 
 impl LinkClass {
-    fn admits(self, kind: LinkKind) -> bool {
+    /// Whether a link is of the class; NVLink between a GPU and a CPU counts as the host's.
+    fn admits(self, machine: &Machine, link: &Link) -> bool {
+        let is_cpu = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Cpu;
+        let fabric = link.kind.is_gpu_fabric() && !is_cpu(link.a) && !is_cpu(link.b);
         match self {
-            Self::Fabric => kind.is_gpu_fabric(),
-            Self::Host => {
-                !kind.is_gpu_fabric() && !matches!(kind, LinkKind::Infiniband | LinkKind::Ethernet)
-            }
+            Self::Fabric => fabric,
+            Self::Host => !fabric && !link.kind.is_network(),
             Self::Network => true,
         }
     }
@@ -114,7 +115,7 @@ impl LinkGraph {
             vertex_of[*device] = Some(vertex);
         }
         let mut capacity: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-        for link in machine.links().iter().filter(|link| class.admits(link.kind)) {
+        for link in machine.links().iter().filter(|link| class.admits(machine, link)) {
             let (Some(a), Some(b)) = (vertex_of[link.a], vertex_of[link.b]) else { continue };
             let known = capacity.entry((a.min(b), a.max(b))).or_default();
             *known = known.saturating_add(link.total_bandwidth().0);

@@ -8,6 +8,7 @@ pub mod arborescences;
 mod heaviest_set;
 pub mod max_flow;
 pub mod partition;
+pub mod scatter;
 pub mod spanning_trees;
 pub mod strength;
 

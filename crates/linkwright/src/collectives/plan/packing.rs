@@ -4,6 +4,7 @@ use crate::graph::arborescences::{
     Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, pack_from_every_root,
     pack_from_root,
 };
+use crate::graph::scatter::share_from_root;
 use crate::graph::spanning_trees::{Search, pack_spanning_trees};
 
 use super::super::collective::Collective;
@@ -37,9 +38,13 @@ pub(super) fn pack(
         Collective::Broadcast { root } | Collective::Reduce { root } => {
             from_root(graph, root, transport)
         }
-        // A tree's weight is a share of every rank's shard, of which the size counts them all.
+        // A tree carries the same part of every rank's shard; what other ways than packed
+        // trees could reach is known, too.
         Collective::Gather { root } | Collective::Scatter { root } => {
-            from_root(graph, root, transport)
+            let (trees, _) = from_root(graph, root, transport)?;
+            let links = directed(graph);
+            let (share, scale) = share_from_root(links.vertices, graph.gpus, &links.arcs, root);
+            Ok((trees, share as f64 / scale as f64 * ranks))
         }
     }
 }

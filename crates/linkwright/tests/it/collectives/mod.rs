@@ -4,4 +4,5 @@ mod check;
 mod execute;
 mod interpreter;
 mod mutation;
+mod plans;
 pub mod schedules;

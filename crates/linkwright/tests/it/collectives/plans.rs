@@ -1,0 +1,147 @@
+//! Every plan of every collective is right: its schedule checks, executes and reaches its rate.
+
+use linkwright::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
+use linkwright::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
+use linkwright::collectives::{Collective, check};
+use linkwright::topology::{DeviceKind, LinkKind, Machine, MachineBuilder, presets};
+use proptest::prelude::*;
+
+/// Distinct small numbers, so that a misplaced or doubled contribution shows.
+fn inputs(collective: Collective, ranks: usize, per_shard: usize) -> Vec<Vec<i64>> {
+    let value = |rank: usize, at: usize| (rank * 1_000_003 + at * 7 + 1) as i64;
+    let input = |rank: usize| {
+        let count = collective.input_shards(ranks, rank) * per_shard;
+        (0..count).map(|at| value(rank, at)).collect()
+    };
+    (0..ranks).map(input).collect()
+}
+
+/// Checks and executes a plan's schedule on real buffers of an awkward length.
+fn holds(plan: &Plan) {
+    let schedule = &plan.schedule;
+    let name = format!("{} on {:?}", schedule.name, schedule.gpus);
+    check(schedule).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    let inputs = inputs(schedule.collective, schedule.ranks(), 1_009);
+    let expected = reference(schedule.collective, &inputs, Reduction::Sum).unwrap();
+    let options = ExecuteOptions { piece: 512, ..ExecuteOptions::default() };
+    let found = execute(schedule, inputs, Reduction::Sum, &options).unwrap();
+    assert!(found == expected, "{name}: executed to something else");
+}
+
+fn planned(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+) -> Plan {
+    match plan(machine, gpus, collective, algorithm, Links::Auto) {
+        Ok(plan) => plan,
+        Err(error) => panic!("{} {collective} on {gpus:?}: {error}", algorithm.name()),
+    }
+}
+
+fn every_collective(ranks: usize) -> impl Iterator<Item = Collective> {
+    let root = ranks / 2;
+    Collective::NAMES.into_iter().filter_map(move |name| Collective::named(name, root))
+}
+
+#[test]
+fn every_plan_on_the_presets_checks_and_executes() {
+    for (name, gpus) in [
+        ("dgx1-v100", vec![0, 1, 2, 3, 4, 5, 6, 7]),
+        ("dgx1-v100", vec![1, 4, 5, 6]),
+        ("dgx1-v100", vec![1, 4, 6]),
+        ("dgx-a100", vec![0, 2, 5]),
+        ("summit-node", vec![0, 1, 2, 3, 4, 5]),
+        ("pcie-tree-4", vec![3, 1, 0]),
+    ] {
+        let machine = presets::preset(name).unwrap();
+        for collective in every_collective(gpus.len()) {
+            for algorithm in Algorithm::ALL {
+                match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
+                    Ok(plan) => holds(&plan),
+                    Err(PlanError::Unsupported { .. }) => {}
+                    Err(error) => panic!("{name} {collective}: {error}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_dgx1v_reaches_what_its_links_allow() {
+    let machine = presets::preset("dgx1-v100").unwrap();
+    let all = [0, 1, 2, 3, 4, 5, 6, 7];
+    let rate = |collective| {
+        let plan = planned(&machine, &all, collective, Algorithm::Packing);
+        assert_eq!(Some(plan.rate), plan.optimum, "{collective}");
+        plan.rate.as_gigabytes_per_second() / 25.0
+    };
+    assert!((rate(Collective::AllReduce) - 24.0 / 7.0).abs() < 1e-9);
+    assert!((rate(Collective::Broadcast { root: 0 }) - 6.0).abs() < 1e-9);
+    assert!((rate(Collective::AllGather) - 48.0 / 7.0).abs() < 1e-9);
+    assert!((rate(Collective::Scatter { root: 3 }) - 48.0 / 7.0).abs() < 1e-9);
+}
+
+/// A machine of GPUs that NVLinks join as the matrix says, by counts.
+fn nvlinked(count: usize, links: &[u32]) -> Machine {
+    let mut builder = MachineBuilder::new("random", "made for a test");
+    let ids: Vec<_> = (0..count)
+        .map(|gpu| builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap())
+        .collect();
+    let pairs = (0..count).flat_map(|b| (0..b).map(move |a| (a, b)));
+    for ((a, b), links) in pairs.zip(links).filter(|(_, links)| **links > 0) {
+        builder.data_sheet_link(ids[a], ids[b], LinkKind::Nvlink2, *links).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// Capacity out of every set that holds the root, in links: the least is the broadcast's rate.
+fn least_cut(count: usize, links: &[u32], root: usize) -> u32 {
+    let pairs: Vec<_> = (0..count).flat_map(|b| (0..b).map(move |a| (a, b))).collect();
+    let cut = |side: usize| -> u32 {
+        let crosses = |(a, b): (usize, usize)| side >> a & 1 != side >> b & 1;
+        pairs.iter().zip(links).filter(|(pair, _)| crosses(**pair)).map(|(_, n)| n).sum()
+    };
+    (0..1 << count)
+        .filter(|side| side >> root & 1 == 1 && side + 1 != 1 << count)
+        .map(cut)
+        .min()
+        .unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn plans_on_random_links_reach_the_cut_and_execute(
+        count in 2_usize..8,
+        links in proptest::collection::vec(0_u32..4, 28),
+        root in 0_usize..8,
+    ) {
+        let machine = nvlinked(count, &links);
+        let gpus: Vec<usize> = (0..count).collect();
+        let root = root % count;
+        let cut = least_cut(count, &links, root);
+        let broadcast = Collective::Broadcast { root };
+        let plan = plan(&machine, &gpus, broadcast, Algorithm::Packing, Links::Fabric);
+        if cut == 0 {
+            prop_assert!(matches!(plan, Err(PlanError::Links(_))));
+            return Ok(());
+        }
+        let plan = plan.unwrap();
+        prop_assert_eq!(plan.rate.0, u64::from(cut) * 25_000_000_000);
+        holds(&plan);
+        for collective in every_collective(count) {
+            if collective != Collective::AllToAll {
+                let plan = planned(&machine, &gpus, collective, Algorithm::Packing);
+                let reached = plan.rate.0 as f64 / plan.optimum.unwrap().0 as f64;
+                // Trees that are packed for a broadcast are not always best for other shards.
+                let shares = matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
+                prop_assert!(reached < 1.0 + 1e-6, "{}", collective);
+                prop_assert!(shares || reached > 1.0 - 1e-6, "{} {}", collective, reached);
+                holds(&plan);
+            }
+        }
+    }
+}
