@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use linkwright::collectives::{ExecuteOptions, Reduction, check, execute};
+use linkwright::collectives::{ExecuteOptions, Placement, Reduction, Schedule, check, execute};
 
 #[allow(dead_code, reason = "the tests use more of them")]
 #[path = "../tests/it/collectives/schedules.rs"]
@@ -16,34 +16,40 @@ mod schedules;
 /// Elements of a rank's buffer: 32 MiB of `f32`, more than a core's caches.
 const ELEMENTS: usize = 8 << 20;
 
+/// A copy to memory in use, and one to memory that the system has yet to hand out: what a
+/// run out of place pays for its outputs.
 fn memcpy(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("memcpy");
     group.throughput(Throughput::Bytes(4 * ELEMENTS as u64));
     let source = vec![1.0_f32; ELEMENTS];
     let mut destination = vec![0.0_f32; ELEMENTS];
-    group.bench_function("32-MiB", |bencher| {
+    group.bench_function("used", |bencher| {
         bencher.iter(|| destination.copy_from_slice(black_box(&source)));
     });
+    group.bench_function("fresh", |bencher| bencher.iter_with_large_drop(|| source.clone()));
     group.finish();
 }
 
 fn execution(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("execute");
     group.throughput(Throughput::Bytes(4 * ELEMENTS as u64));
-    let mut run = |name: &str, schedule: &linkwright::collectives::Schedule| {
+    let mut run = |name: &str, schedule: &Schedule, placement| {
         let ranks = schedule.ranks();
-        let inputs = (0..ranks)
-            .map(|rank| vec![1.0_f32; ELEMENTS * schedule.collective.input_shards(ranks, rank)]);
-        let inputs: Vec<_> = inputs.collect();
+        let input = |rank| vec![1.0_f32; ELEMENTS * schedule.collective.input_shards(ranks, rank)];
+        let inputs: Vec<_> = (0..ranks).map(input).collect();
         group.bench_function(BenchmarkId::new(name, ranks), |bencher| {
-            let options = ExecuteOptions::default();
+            let options =
+                ExecuteOptions { placement: Some(placement), ..ExecuteOptions::default() };
             let run = |inputs| execute(schedule, inputs, Reduction::Sum, &options).unwrap();
             bencher.iter_batched(|| inputs.clone(), run, BatchSize::PerIteration);
         });
     };
     for ranks in [2, 4, 8] {
-        run("ring-all-reduce", &schedules::ring_all_reduce(ranks, 1));
-        run("chain-broadcast", &schedules::chain_broadcast(ranks, 8));
+        let ring = schedules::ring_all_reduce(ranks, 1);
+        run("ring-all-reduce/in-place", &ring, Placement::InPlace);
+        run("ring-all-reduce/out-of-place", &ring, Placement::OutOfPlace);
+        let chain = schedules::chain_broadcast(ranks, 8);
+        run("chain-broadcast/out-of-place", &chain, Placement::OutOfPlace);
     }
     group.finish();
 }
