@@ -12,7 +12,7 @@ use super::gpu_set::{GpuSet, MAX_GPUS};
 use super::links::{LinkCounts, PairTable};
 use super::matching::ring::RingTable;
 use super::matching::ring_links::RingLinksTable;
-use super::matching::search::links_of;
+use super::matching::scores::links_of;
 use super::matching::subsets::{MAX_TABULATED, Subsets};
 use super::pattern::Pattern;
 use crate::topology::{BandwidthProfile, GpuGraph, HostTree, Machine, host_tree};
@@ -68,6 +68,7 @@ pub(super) struct Tables {
 /// A machine with all that decisions need.
 #[derive(Debug, Clone)]
 pub struct PreparedMachine {
+    name: String,
     graph: GpuGraph,
     tree: HostTree,
     model: BandwidthModel,
@@ -104,7 +105,13 @@ impl PreparedMachine {
                 published_rings: published.then(|| RingLinksTable::new(&pairs)),
             }
         });
-        Ok(Self { graph, tree, model, pairs, sound, tables })
+        Ok(Self { name: machine.name().to_owned(), graph, tree, model, pairs, sound, tables })
+    }
+
+    /// The machine's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// How the GPUs are joined.
@@ -150,10 +157,18 @@ impl PreparedMachine {
         }
     }
 
+    /// The steps of [`super::Effort`] that [`Self::sound_bandwidth`] takes for so many GPUs.
+    pub(super) fn sound_steps(&self, size: usize) -> u64 {
+        match self.tables.as_ref() {
+            Some(tables) if !tables.effective.is_empty() => 0,
+            _ => self.sound.steps(size),
+        }
+    }
+
     /// Scores a placement that is given, with these GPUs free before it.
     #[must_use]
     pub fn score(&self, pattern: &Pattern, placement: Vec<usize>, free: GpuSet) -> Match {
-        let links = links_of(pattern, &placement, &self.pairs);
+        let links = links_of(pattern.edges(), &placement, &self.pairs);
         let weight = |(a, b): &(usize, usize)| self.pairs.weight(placement[*a], placement[*b]);
         let aggregated = pattern.edges().iter().map(weight).sum();
         let gpus: GpuSet = placement.iter().copied().collect();
