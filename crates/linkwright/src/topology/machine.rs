@@ -329,6 +329,28 @@ mod tests {
     }
 
     #[test]
+    fn more_bandwidth_than_sums_can_hold_is_refused() {
+        let (mut builder, a, b) = pair();
+        let link = |b, kind, count, bandwidth| {
+            let latency = Picoseconds(0);
+            Link { a, b, kind, count, bandwidth: Bandwidth(bandwidth), latency }
+        };
+        let third = MAX_BANDWIDTH.0 / 3;
+        let too_wide = [(1, MAX_BANDWIDTH.0 + 1), (4, third), (u32::MAX, u64::MAX)];
+        for (count, bandwidth) in too_wide {
+            let refused = builder.link(link(b, LinkKind::Nvlink2, count, bandwidth));
+            assert!(matches!(refused, Err(MachineError::TooWide(..))));
+        }
+        builder.link(link(b, LinkKind::Nvlink2, 3, third)).unwrap();
+        let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
+        let refused = builder.link(link(switch, LinkKind::Nvlink2, 1, third));
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("`GPU0` has links of more than 50 TB/s"), "{message}");
+        assert!(8_128 * u128::from(MAX_BANDWIDTH.0) < u128::from(u64::MAX));
+        assert!(120 * MAX_BANDWIDTH.0 < 1 << 53, "exact as a float");
+    }
+
+    #[test]
     fn a_bundle_adds_up() {
         let (mut builder, a, b) = pair();
         builder.data_sheet_link(a, b, LinkKind::Nvlink2, 2).unwrap();

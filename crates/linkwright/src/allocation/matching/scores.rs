@@ -86,8 +86,11 @@ impl<'a> Aggregated<'a> {
         let from = |(step, edges): &(usize, usize)| {
             let gpu = ahead.placed[*step];
             let weights = ahead.rest.iter().map(|other| self.pairs.weight(gpu, other));
-            if *edges == 1 {
-                return weights.max().unwrap_or(0);
+            if *edges <= 2 {
+                let (first, second) = weights.fold((0, 0), |(first, second), weight| {
+                    (weight.max(first), second.max(weight.min(first)))
+                });
+                return if *edges == 1 { first } else { first + second };
             }
             let mut weights: Vec<u64> = weights.collect();
             weights.sort_unstable_by(|a, b| b.cmp(a));
