@@ -229,8 +229,10 @@ class Match:
 
     @property
     def optimal(self) -> bool:
-        """Whether no match can be better; False where the search ran out of its budget, and on
-        machines of more than 16 GPUs also where not all sets of free GPUs were tried.
+        """Whether no match can be better.
+
+        False where the search ran out of its budget, and on machines of more than 16 GPUs also
+        where not all sets of free GPUs were tried.
         """
 
     def __eq__(self, other: object, /) -> bool: ...

@@ -62,8 +62,10 @@ impl Match {
         self.0.candidates
     }
 
-    /// Whether no match can be better; False where the search ran out of its budget, and on
-    /// machines of more than 16 GPUs also where not all sets of free GPUs were tried.
+    /// Whether no match can be better.
+    ///
+    /// False where the search ran out of its budget, and on machines of more than 16 GPUs also
+    /// where not all sets of free GPUs were tried.
     #[getter]
     fn optimal(&self) -> bool {
         self.0.optimal

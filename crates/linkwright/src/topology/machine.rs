@@ -346,6 +346,11 @@ mod tests {
         let refused = builder.link(link(switch, LinkKind::Nvlink2, 1, third));
         let message = refused.unwrap_err().to_string();
         assert!(message.contains("`GPU0` has links of more than 50 TB/s"), "{message}");
+        let text = "name = \"m\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n[[link]]\n\
+            kind = \"nvlink2\"\nbandwidth = \"9000 TB/s\"\ncount = 4000000000\n\
+            between = [[\"A\", \"B\"]]\n";
+        let error = crate::topology::toml_format::read("m.toml", text).unwrap_err().to_string();
+        assert!(error.starts_with("m.toml:9:12: ") && error.contains("50 TB/s in all"), "{error}");
         assert!(8_128 * u128::from(MAX_BANDWIDTH.0) < u128::from(u64::MAX));
         assert!(120 * MAX_BANDWIDTH.0 < 1 << 53, "exact as a float");
     }

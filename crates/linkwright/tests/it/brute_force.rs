@@ -189,7 +189,7 @@ fn mixed(gpus: usize, direct: &[(u32, bool)], narrow: &[u64]) -> Machine {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn machines_whose_links_of_one_class_differ(

@@ -175,11 +175,17 @@ impl MatchScore for Published<'_> {
         let [doubles, singles, pcies] = &self.heaviest;
         let mut most = Rank::default();
         let mut tried = 0;
-        for double in 0..=ahead.edges.min(self.available(LinkClass::Double) - links.double) {
+        let free = |class, used: usize| (self.available(class) - used).min(ahead.edges);
+        let free_singles = free(LinkClass::Single, links.single);
+        let free_pcies = free(LinkClass::Pcie, links.pcie);
+        for (double, of_doubles) in
+            doubles.iter().enumerate().take(free(LinkClass::Double, links.double) + 1)
+        {
             let rest = ahead.edges - double;
-            for single in 0..=rest.min(self.available(LinkClass::Single) - links.single) {
+            for (single, of_singles) in singles.iter().enumerate().take(free_singles.min(rest) + 1)
+            {
                 let pcie = rest - single;
-                if links.pcie + pcie > self.available(LinkClass::Pcie) {
+                if pcie > free_pcies {
                     continue;
                 }
                 tried += 1;
@@ -188,7 +194,7 @@ impl MatchScore for Published<'_> {
                     single: links.single + single,
                     pcie: links.pcie + pcie,
                 };
-                let heaviest = weight + doubles[double] + singles[single] + pcies[pcie];
+                let heaviest = weight + of_doubles + of_singles + pcies[pcie];
                 most = most.max(self.rank((all, heaviest.min(limit))));
             }
         }
