@@ -10,6 +10,7 @@ use super::bandwidth::{published, sound::SoundModel};
 use super::error::AllocationError;
 use super::gpu_set::{GpuSet, MAX_GPUS};
 use super::links::{LinkCounts, PairTable};
+use super::matching::rank::Primary;
 use super::matching::ring::RingTable;
 use super::matching::ring_links::RingLinksTable;
 use super::matching::scores::links_of;
@@ -63,6 +64,20 @@ pub(super) struct Tables {
     pub effective: Vec<f64>,
     /// Best rings under the published model; absent under the sound one.
     pub published_rings: Option<RingLinksTable>,
+}
+
+impl Tables {
+    /// Preserved bandwidth where the set leaves these free GPUs.
+    #[inline]
+    pub fn preserved(&self, set: u16, free: GpuSet) -> Primary {
+        Primary::of_bandwidth(self.inside[usize::from(free.0 as u16 & !set)])
+    }
+
+    /// Effective bandwidth of a set under the sound model.
+    #[inline]
+    pub fn effective(&self, set: u16) -> Primary {
+        Primary::of_prediction(self.effective[usize::from(set)])
+    }
 }
 
 /// A machine with all that decisions need.

@@ -169,38 +169,30 @@ impl PreparedMachine {
         free: GpuSet,
         objective: Objective,
     ) -> Option<Selection> {
-        let busy = !(free.0 as u16);
-        let mut best: Option<(Rank, u16)> = None;
-        let mut candidates = 0;
-        let sets = tables.subsets.of_size(pattern.size()).iter().copied();
-        for set in sets.filter(|set| set & busy == 0) {
-            candidates += 1;
-            let rank = self.ring_rank(tables, set, free, objective);
-            if best.is_none_or(|(most, _)| rank > most) {
-                best = Some((rank, set));
+        let sets = tables.subsets.of_size(pattern.size());
+        let weight = |set| tables.rings.weight(set);
+        let (found, candidates) = match (objective, &tables.published_rings) {
+            (Objective::Aggregated, _) => scan(sets, free, |_| Primary::NONE, weight),
+            (Objective::Preserved, _) => {
+                scan(sets, free, |set| tables.preserved(set, free), weight)
             }
-        }
-        let (_, set) = best?;
+            (Objective::Effective, None) => scan(sets, free, |set| tables.effective(set), weight),
+            (Objective::Effective, Some(rings)) => {
+                scan(sets, free, |set| rings.primary(set), |set| rings.aggregated(set))
+            }
+        };
+        let set = found?;
         let chosen = self.score(pattern, self.ring(tables, pattern, set, objective), free);
         Some(Selection { chosen, candidates, optimal: true })
     }
 
     /// The rank of a set's best ring.
-    #[inline]
     fn ring_rank(&self, tables: &Tables, set: u16, free: GpuSet, objective: Objective) -> Rank {
         let (primary, aggregated) = match (objective, &tables.published_rings) {
-            (Objective::Effective, Some(rings)) => {
-                (Primary::of_prediction(rings.effective_bandwidth(set)), rings.aggregated(set))
-            }
-            (Objective::Effective, None) => {
-                let effective = tables.effective[usize::from(set)];
-                (Primary::of_prediction(effective), tables.rings.weight(set))
-            }
             (Objective::Aggregated, _) => (Primary::NONE, tables.rings.weight(set)),
-            (Objective::Preserved, _) => {
-                let inside = tables.inside[usize::from(free.0 as u16 & !set)];
-                (Primary::of_bandwidth(inside), tables.rings.weight(set))
-            }
+            (Objective::Preserved, _) => (tables.preserved(set, free), tables.rings.weight(set)),
+            (Objective::Effective, None) => (tables.effective(set), tables.rings.weight(set)),
+            (Objective::Effective, Some(rings)) => (rings.primary(set), rings.aggregated(set)),
         };
         Rank { primary, aggregated }
     }
@@ -219,6 +211,32 @@ impl PreparedMachine {
         };
         in_ring_order(pattern, &ring)
     }
+}
+
+/// The first free set with the highest rank, and how many free sets there were. Only ties
+/// read what is secondary.
+fn scan(
+    sets: &[u16],
+    free: GpuSet,
+    primary: impl Fn(u16) -> Primary,
+    aggregated: impl Fn(u16) -> u64,
+) -> (Option<u16>, u64) {
+    let busy = !(free.0 as u16);
+    let mut best: Option<(Primary, u64, u16)> = None;
+    let mut candidates = 0;
+    for set in sets.iter().copied().filter(|set| set & busy == 0) {
+        candidates += 1;
+        let first = primary(set);
+        let better = match best {
+            None => true,
+            Some((most, ..)) if first != most => first > most,
+            Some((_, most, _)) => aggregated(set) > most,
+        };
+        if better {
+            best = Some((first, aggregated(set), set));
+        }
+    }
+    (best.map(|(_, _, set)| set), candidates)
 }
 
 /// The GPU of each vertex when the pattern's own ring is laid along `ring`.

@@ -7,6 +7,7 @@
 //! have; of rings with the same prediction, the heaviest.
 
 use super::paths::{bits, path_starts};
+use super::rank::Primary;
 use crate::allocation::bandwidth::published;
 use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
 
@@ -60,8 +61,10 @@ impl RingLinksTable {
                 if later & (later - 1) == 0 {
                     reachable = shifted(NO_LINKS, pairs.class(first, last));
                 }
-                for (previous, path) in before(&starts, subset, last) {
-                    merge(&mut reachable, shifted(paths[path], pairs.class(previous, last)));
+                let rest = subset & !(1 << last);
+                let known = &paths[starts[rest] as usize..starts[rest + 1] as usize];
+                for (previous, path) in bits(rest & (rest - 1)).zip(known) {
+                    merge(&mut reachable, shifted(*path, pairs.class(previous, last)));
                 }
                 paths[starts[subset] as usize + at] = reachable;
             }
@@ -83,10 +86,15 @@ impl RingLinksTable {
         for subset in (1..self.best.len()).filter(|subset| !subset.is_power_of_two()) {
             let mut best = (f64::NEG_INFINITY, 0);
             if let Weights::Uniform(weights) = self.weights {
-                for links in self.counts_of_rings(subset, pairs) {
-                    let value = predicted[at(links)];
-                    if value >= best.0 {
-                        best = larger(best, (value, weigh(links, weights)));
+                let edges = subset.count_ones() as usize - 1;
+                for (class, paths) in LinkClass::ALL.into_iter().zip(self.closed(subset, pairs)) {
+                    for (double, single) in members(paths) {
+                        let path = LinkCounts { double, single, pcie: edges - double - single };
+                        let links = if edges > 1 { path.plus(class) } else { path };
+                        let value = predicted[at(links)];
+                        if value >= best.0 {
+                            best = larger(best, (value, weigh(links, weights)));
+                        }
                     }
                 }
             } else {
@@ -98,25 +106,14 @@ impl RingLinksTable {
         }
     }
 
-    /// Every link counts that a ring of the subset can have, few of them twice.
-    fn counts_of_rings(
-        &self,
-        subset: usize,
-        pairs: &PairTable,
-    ) -> impl Iterator<Item = LinkCounts> {
+    /// What the paths of a subset reach, by the class of the edge that closes them to a ring.
+    fn closed(&self, subset: usize, pairs: &PairTable) -> [Counts; 3] {
         let first = subset.trailing_zeros() as usize;
-        let edges = subset.count_ones() as usize - 1;
-        // What paths reach, by the class of the edge that closes them to a ring.
-        let mut open = [[0; 4]; 3];
+        let mut closed = [[0; 4]; 3];
         for (last, path) in bits(subset & (subset - 1)).zip(self.paths_of(subset)) {
-            merge(&mut open[pairs.class(last, first) as usize], *path);
+            merge(&mut closed[pairs.class(last, first) as usize], *path);
         }
-        LinkClass::ALL.into_iter().zip(open).flat_map(move |(class, paths)| {
-            members(paths).map(move |(double, single)| {
-                let path = LinkCounts { double, single, pcie: edges - double - single };
-                if edges > 1 { path.plus(class) } else { path }
-            })
-        })
+        closed
     }
 
     /// What the paths of a subset reach, by their last GPU.
@@ -124,11 +121,11 @@ impl RingLinksTable {
         &self.paths[self.starts[subset] as usize..self.starts[subset + 1] as usize]
     }
 
-    /// The best prediction over the subset's rings, GB/s.
+    /// The best prediction over the subset's rings.
     #[must_use]
     #[inline]
-    pub fn effective_bandwidth(&self, subset: u16) -> f64 {
-        self.best[usize::from(subset)]
+    pub fn primary(&self, subset: u16) -> Primary {
+        Primary::of_prediction(self.best[usize::from(subset)])
     }
 
     /// Aggregated bandwidth of the ring with that prediction, bytes per second.
