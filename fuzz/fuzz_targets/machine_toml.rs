@@ -1,3 +1,27 @@
 #![no_main]
-use linkwright::topology::toml_format;
-libfuzzer_sys::fuzz_target!(|text: &str| drop(toml_format::read("fuzz", text)));
+use linkwright::allocation::{
+    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
+};
+use linkwright::topology::{BandwidthProfile, toml_format};
+
+// What is read can also be prepared and decided on, whatever its links carry.
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let Ok(machine) = toml_format::read("fuzz", text) else { return };
+    for (profile, model) in [
+        (BandwidthProfile::Mapa, BandwidthModel::Sound),
+        (BandwidthProfile::DataSheet, BandwidthModel::Published),
+    ] {
+        let Ok(prepared) = PreparedMachine::new(&machine, profile, model) else { continue };
+        let free = GpuSet::first(prepared.gpu_count());
+        for shape in [Shape::Ring, Shape::Chain, Shape::AllToAll] {
+            let size = free.len().min(4);
+            let Ok(pattern) = Pattern::new(shape, size) else { continue };
+            for policy in POLICIES {
+                let request = Request { pattern: &pattern, sensitive: true };
+                let effort = &mut Effort::new();
+                let selection = policy.choose(&prepared, &request, free, effort);
+                assert_eq!(selection.map(|found| found.chosen.gpus().len()), Some(size));
+            }
+        }
+    }
+});

@@ -232,7 +232,11 @@ class Match:
 
     @property
     def optimal(self) -> bool:
-        """Whether none of them was better; False only where the search ran out of budget."""
+        """Whether no match can be better.
+
+        False where the search ran out of its budget, and on machines of more than 16 GPUs also
+        where not all sets of free GPUs were tried.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -307,6 +311,7 @@ class Allocator:
 
         Raises:
             AllocationError: If the job is larger than the machine.
+            KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     def allocate(self, job: str, pattern: Pattern, *, sensitive: bool = True) -> Match | None:
@@ -314,12 +319,18 @@ class Allocator:
 
         Raises:
             AllocationError: If the job is larger than the machine or holds GPUs already.
+            KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
         """
 
     def explain(
         self, job: str, pattern: Pattern, *, sensitive: bool = True, limit: int = 5
     ) -> Explanation | None:
-        """The decision with its `limit` best candidates; None if too few GPUs are free."""
+        """The decision with its `limit` best candidates; None if too few GPUs are free.
+
+        Raises:
+            AllocationError: If the job is larger than the machine.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
 
     def score(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
         """The scores of a placement: the GPU of each vertex.
@@ -333,6 +344,7 @@ class Allocator:
 
         Raises:
             AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+            KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     def sound_bandwidth(self, gpus: Sequence[int]) -> float:

@@ -1,13 +1,14 @@
 //! `linkwright.Allocator`, its decisions and their explanations.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
-    self, AllocationError, BandwidthModel, GpuSet, POLICIES, PreparedMachine, Request, Selection,
-    ServerState, policy,
+    self, AllocationError, BandwidthModel, Effort, GpuSet, POLICIES, PreparedMachine, Request,
+    Selection, ServerState, policy,
 };
 use linkwright::topology::BandwidthProfile;
 use pyo3::prelude::*;
@@ -61,7 +62,10 @@ impl Match {
         self.0.candidates
     }
 
-    /// Whether none of them was better; False only where the search ran out of budget.
+    /// Whether no match can be better.
+    ///
+    /// False where the search ran out of its budget, and on machines of more than 16 GPUs also
+    /// where not all sets of free GPUs were tried.
     #[getter]
     fn optimal(&self) -> bool {
         self.0.optimal
@@ -102,8 +106,34 @@ impl Explanation {
     #[getter]
     fn ranking(&self) -> Vec<Match> {
         let Selection { candidates, optimal, .. } = self.0.selection;
-        let each = self.0.ranking.iter().cloned();
-        each.map(|chosen| Match(Selection { chosen, candidates, optimal })).collect()
+        let each = self.0.ranking.iter().cloned().enumerate();
+        each.map(|(place, chosen)| {
+            let optimal = if place == 0 { optimal } else { self.0.certain };
+            Match(Selection { chosen, candidates, optimal })
+        })
+        .collect()
+    }
+}
+
+/// Runs what may take long without the interpreter's lock, and looks for Ctrl-C within it.
+fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut Effort<'_>) -> Result<T, AllocationError> + Send,
+) -> PyResult<T> {
+    let mut failure = None;
+    let done = py.detach(|| {
+        let mut go_on = || match Python::attach(|py| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        };
+        work(&mut Effort::interruptible(&mut go_on))
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => done.map_err(errors::allocation),
     }
 }
 
@@ -112,6 +142,11 @@ impl Explanation {
 pub struct Allocator(allocation::Allocator);
 
 impl Allocator {
+    /// A copy to decide on, so that other threads may use this one meanwhile.
+    fn now(slf: &Bound<'_, Self>) -> allocation::Allocator {
+        slf.borrow().0.clone()
+    }
+
     fn checked(&self, pattern: &Pattern, gpus: &[usize]) -> PyResult<()> {
         let known = self.0.machine().gpu_count();
         let refuse = |error| Err(errors::allocation(error));
@@ -201,40 +236,61 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If the job is larger than the machine.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (job, pattern, *, sensitive = true))]
-    fn decide(&self, job: &str, pattern: &Pattern, sensitive: bool) -> PyResult<Option<Match>> {
+    fn decide(
+        slf: &Bound<'_, Self>,
+        job: &str,
+        pattern: &Pattern,
+        sensitive: bool,
+    ) -> PyResult<Option<Match>> {
         let request = Request { pattern: &pattern.0, sensitive };
-        let decision = self.0.decide(job, &request).map_err(errors::allocation)?;
-        Ok(decision.map(Match))
+        let now = Self::now(slf);
+        detached(slf.py(), |effort| now.decide(job, &request, effort)).map(|found| found.map(Match))
     }
 
     /// Gives the job its GPUs; None, and no change, if too few are free.
     ///
     /// Raises:
     ///     AllocationError: If the job is larger than the machine or holds GPUs already.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
     #[pyo3(signature = (job, pattern, *, sensitive = true))]
     fn allocate(
-        &mut self,
+        slf: &Bound<'_, Self>,
         job: &str,
         pattern: &Pattern,
         sensitive: bool,
     ) -> PyResult<Option<Match>> {
         let request = Request { pattern: &pattern.0, sensitive };
-        let decision = self.0.allocate(job, &request).map_err(errors::allocation)?;
-        Ok(decision.map(Match))
+        loop {
+            let mut next = Self::now(slf);
+            let before = next.state().clone();
+            let decision = detached(slf.py(), |effort| next.allocate(job, &request, effort))?;
+            let mut allocator = slf.borrow_mut();
+            // Another thread may have changed the state meanwhile; then the choice is stale.
+            if *allocator.0.state() == before {
+                allocator.0 = next;
+                return Ok(decision.map(Match));
+            }
+        }
     }
 
     /// The decision with its `limit` best candidates; None if too few GPUs are free.
+    ///
+    /// Raises:
+    ///     AllocationError: If the job is larger than the machine.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (job, pattern, *, sensitive = true, limit = 5))]
     fn explain(
-        &self,
+        slf: &Bound<'_, Self>,
         job: &str,
         pattern: &Pattern,
         sensitive: bool,
         limit: usize,
     ) -> PyResult<Option<Explanation>> {
         let request = Request { pattern: &pattern.0, sensitive };
-        let explanation = self.0.explain(job, &request, limit).map_err(errors::allocation)?;
+        let now = Self::now(slf);
+        let explanation = detached(slf.py(), |effort| now.explain(job, &request, limit, effort))?;
         Ok(explanation.map(Explanation))
     }
 
@@ -253,10 +309,18 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
-    fn best_placement(&self, pattern: &Pattern, gpus: Vec<usize>) -> PyResult<Match> {
-        self.checked(pattern, &gpus)?;
-        let free = self.0.state().free();
-        Ok(Match(self.0.machine().place(&pattern.0, gpus.into_iter().collect(), free)))
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    fn best_placement(
+        slf: &Bound<'_, Self>,
+        pattern: &Pattern,
+        gpus: Vec<usize>,
+    ) -> PyResult<Match> {
+        slf.borrow().checked(pattern, &gpus)?;
+        let now = Self::now(slf);
+        let gpus: GpuSet = gpus.into_iter().collect();
+        detached(slf.py(), |effort| {
+            Ok(Match(now.machine().place(&pattern.0, gpus, now.state().free(), effort)))
+        })
     }
 
     /// Effective bandwidth of these GPUs by the sound model, in GB/s.
@@ -295,15 +359,27 @@ impl Allocator {
     }
 
     /// Seconds of wall-clock time for one decision, the least of so many.
+    ///
+    /// Raises:
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (pattern, *, sensitive = true, repeats = 20))]
-    fn measure_decision(&self, pattern: &Pattern, sensitive: bool, repeats: u32) -> PyResult<f64> {
+    fn measure_decision(
+        slf: &Bound<'_, Self>,
+        pattern: &Pattern,
+        sensitive: bool,
+        repeats: u32,
+    ) -> PyResult<f64> {
+        let now = Self::now(slf);
         let request = Request { pattern: &pattern.0, sensitive };
         let mut least = f64::INFINITY;
         for _ in 0..repeats.max(1) {
-            let start = Instant::now();
-            let decision = self.0.decide("measured", &request).map_err(errors::allocation)?;
-            std::hint::black_box(decision);
-            least = least.min(start.elapsed().as_secs_f64());
+            // Timed within, so that giving the lock up and taking it back do not count.
+            let seconds = detached(slf.py(), |effort| {
+                let start = Instant::now();
+                std::hint::black_box(now.decide("measured", &request, effort)?);
+                Ok(start.elapsed().as_secs_f64())
+            })?;
+            least = least.min(seconds);
         }
         Ok(least)
     }

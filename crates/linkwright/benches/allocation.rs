@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use linkwright::allocation::{
-    BandwidthModel, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
+    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
 };
 use linkwright::simulation::{MixOptions, QueueDiscipline, generate, simulate};
 use linkwright::topology::presets::preset;
@@ -44,7 +44,10 @@ fn decide_rings(criterion: &mut Criterion) {
                     let pattern = Pattern::new(Shape::Ring, size).unwrap();
                     let request = Request { pattern: &pattern, sensitive: true };
                     group.bench_function(BenchmarkId::new(&label, size), |bencher| {
-                        bencher.iter(|| policy.choose(&machine, black_box(&request), free));
+                        bencher.iter(|| {
+                            let effort = &mut Effort::new();
+                            policy.choose(&machine, black_box(&request), free, effort)
+                        });
                     });
                 }
             }
@@ -66,7 +69,10 @@ fn decide_others(criterion: &mut Criterion) {
                 let request = Request { pattern: &pattern, sensitive: true };
                 let id = BenchmarkId::new(format!("{name}/{}", shape.name()), size);
                 group.bench_function(id, |bencher| {
-                    bencher.iter(|| greedy.choose(&machine, black_box(&request), free));
+                    bencher.iter(|| {
+                        let effort = &mut Effort::new();
+                        greedy.choose(&machine, black_box(&request), free, effort)
+                    });
                 });
             }
         }

@@ -1,15 +1,19 @@
 //! Decisions on a live server: machine, policy and state together.
 
+use std::sync::Arc;
+
+use super::effort::Effort;
 use super::error::AllocationError;
-use super::gpu_set::GpuSet;
 use super::policy::{Policy, Request};
 use super::prepared::{Match, PreparedMachine};
-use super::selection::{Objective, Selection};
+use super::selection::{Objective, RunnersUp, Selection};
 use super::state::ServerState;
 
-/// Gives jobs their GPUs by one policy and keeps the state.
+/// Gives jobs their GPUs by one policy and keeps the state. A clone shares the machine and
+/// has a state of its own.
+#[derive(Clone)]
 pub struct Allocator {
-    machine: PreparedMachine,
+    machine: Arc<PreparedMachine>,
     policy: &'static dyn Policy,
     state: ServerState,
 }
@@ -23,6 +27,9 @@ pub struct Explanation {
     pub selection: Selection,
     /// The best candidates by the policy's own order, the chosen one first.
     pub ranking: Vec<Match>,
+    /// Whether those behind the chosen one are the next best for certain: as
+    /// [`Selection::optimal`], of the effort that ranking them took.
+    pub certain: bool,
     /// Why the first beat the second.
     pub verdict: String,
 }
@@ -37,20 +44,19 @@ impl Allocator {
         policy: &'static dyn Policy,
         state: ServerState,
     ) -> Result<Self, AllocationError> {
-        if state.gpu_count() != machine.gpu_count() {
-            let (saved, actual) = (state.gpu_count(), machine.gpu_count());
-            let problem = format!(
-                "it is of `{}` with {saved} GPUs, the machine has {actual}",
-                state.machine()
-            );
+        let saved = (state.machine(), state.gpu_count());
+        let actual = (machine.name(), machine.gpu_count());
+        if saved != actual {
+            let of = |(name, gpus): (&str, usize)| format!("`{name}` with {gpus} GPUs");
+            let problem = format!("it is of {}, this is {}", of(saved), of(actual));
             return Err(AllocationError::State { problem });
         }
-        Ok(Self { machine, policy, state })
+        Ok(Self { machine: Arc::new(machine), policy, state })
     }
 
     /// The machine.
     #[must_use]
-    pub const fn machine(&self) -> &PreparedMachine {
+    pub fn machine(&self) -> &PreparedMachine {
         &self.machine
     }
 
@@ -74,56 +80,79 @@ impl Allocator {
     /// What the policy would give now, or `None` where too few GPUs are free.
     ///
     /// # Errors
-    /// A job larger than the machine.
+    /// A job larger than the machine, or an effort that was stopped.
     pub fn decide(
         &self,
         job: &str,
         request: &Request<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<Option<Selection>, AllocationError> {
         let (size, gpus) = (request.pattern.size(), self.machine.gpu_count());
         if size > gpus {
             return Err(AllocationError::JobTooLarge { job: job.to_owned(), size, gpus });
         }
-        Ok(self.policy.choose(&self.machine, request, self.state.free()))
+        let selection = self.policy.choose(&self.machine, request, self.state.free(), effort);
+        not_stopped(job, effort)?;
+        Ok(selection)
     }
 
     /// Gives a job its GPUs, or `None` where too few are free.
     ///
     /// # Errors
-    /// A job larger than the machine, or one that holds GPUs already.
+    /// A job larger than the machine, one that holds GPUs already, or an effort that was
+    /// stopped.
     pub fn allocate(
         &mut self,
         job: &str,
         request: &Request<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<Option<Selection>, AllocationError> {
-        let Some(selection) = self.decide(job, request)? else { return Ok(None) };
+        let Some(selection) = self.decide(job, request, effort)? else { return Ok(None) };
         self.state.allocate(job, &selection.chosen.placement)?;
         Ok(Some(selection))
     }
 
-    /// The decision, its best `limit` candidates, and why the first won; `None` where too
-    /// few GPUs are free.
+    /// The decision, its best `limit` candidates (one at least), and why the first won; `None`
+    /// where too few GPUs are free. The decision may take the whole effort, and the ranking
+    /// of all others together as much again.
     ///
     /// # Errors
-    /// A job larger than the machine.
+    /// A job larger than the machine, or an effort that was stopped.
     pub fn explain(
         &self,
         job: &str,
         request: &Request<'_>,
         limit: usize,
+        effort: &mut Effort<'_>,
     ) -> Result<Option<Explanation>, AllocationError> {
-        let Some(selection) = self.decide(job, request)? else { return Ok(None) };
+        let Some(selection) = self.decide(job, request, effort)? else { return Ok(None) };
         let free = self.state.free();
         let objective = self.policy.objective(request);
-        let ranking = self.machine.ranking(request.pattern, free, objective, &selection, limit);
-        let verdict = verdict(&ranking, objective);
+        let chosen = selection.chosen.gpus();
+        effort.renew();
+        // The verdict speaks of the second also where it is not asked for.
+        let others = limit.max(2) - 1;
+        let RunnersUp { matches, certain } =
+            self.machine.runners_up(request.pattern, free, objective, chosen, others, effort);
+        not_stopped(job, effort)?;
+        let mut ranking = vec![selection.chosen.clone()];
+        ranking.extend(matches);
+        let verdict = verdict(&ranking, objective, certain);
+        ranking.truncate(limit.max(1));
         let rule = self.policy.rule(request);
-        Ok(Some(Explanation { rule, selection, ranking, verdict }))
+        Ok(Some(Explanation { rule, selection, ranking, certain, verdict }))
     }
 }
 
+fn not_stopped(job: &str, effort: &Effort<'_>) -> Result<(), AllocationError> {
+    if effort.is_stopped() {
+        return Err(AllocationError::Interrupted { job: job.to_owned() });
+    }
+    Ok(())
+}
+
 /// What decided between the first two of a ranking.
-fn verdict(ranking: &[Match], objective: Option<Objective>) -> String {
+fn verdict(ranking: &[Match], objective: Option<Objective>, certain: bool) -> String {
     let [first, second, ..] = ranking else {
         return "no other set of free GPUs is large enough".to_owned();
     };
@@ -147,8 +176,10 @@ fn verdict(ranking: &[Match], objective: Option<Objective>) -> String {
     let (ours, theirs) = (gigabytes(first), gigabytes(second));
     let (chosen, next) = (first.gpus(), second.gpus());
     if ours > theirs {
+        let found = if certain { "" } else { " found" };
         return format!(
-            "GPUs {chosen} have {ours:.2} GB/s of {what} bandwidth, the next best, {next}, {theirs:.2}"
+            "GPUs {chosen} have {ours:.2} GB/s of {what} bandwidth, the next best{found}, {next}, \
+             {theirs:.2}"
         );
     }
     let (a, b) = (first.aggregated_bandwidth, second.aggregated_bandwidth);
@@ -159,37 +190,4 @@ fn verdict(ranking: &[Match], objective: Option<Objective>) -> String {
         );
     }
     format!("GPUs {chosen} and {next} tie at {ours:.2} GB/s of {what} bandwidth; the lower ids win")
-}
-
-impl PreparedMachine {
-    /// The `limit` best candidates by an objective, the selection first; without an
-    /// objective, by lowest ids behind the selection.
-    fn ranking(
-        &self,
-        pattern: &super::Pattern,
-        free: GpuSet,
-        objective: Option<Objective>,
-        selection: &Selection,
-        limit: usize,
-    ) -> Vec<Match> {
-        let mut others: Vec<Match> = self
-            .every_set(pattern, free)
-            .into_iter()
-            .filter(|set| *set != selection.chosen.gpus())
-            .map(|set| self.best_on(pattern, set, free, objective))
-            .collect();
-        let value = |m: &Match| match objective {
-            Some(Objective::Effective) => m.effective_bandwidth.unwrap_or_default(),
-            Some(Objective::Preserved) => m.preserved_bandwidth.0 as f64,
-            Some(Objective::Aggregated) | None => 0.0,
-        };
-        if objective.is_some() {
-            others.sort_by(|a, b| {
-                let by_value = value(b).total_cmp(&value(a));
-                by_value.then(b.aggregated_bandwidth.cmp(&a.aggregated_bandwidth))
-            });
-        }
-        others.truncate(limit.saturating_sub(1));
-        std::iter::once(selection.chosen.clone()).chain(others).collect()
-    }
 }

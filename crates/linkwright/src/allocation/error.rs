@@ -98,6 +98,12 @@ pub enum AllocationError {
         /// The job.
         job: String,
     },
+    /// A decision that its caller ended.
+    #[error("stopped while deciding on job `{job}`")]
+    Interrupted {
+        /// The job.
+        job: String,
+    },
     /// A saved state that belongs to another machine or contradicts itself.
     #[error("the saved state does not fit: {problem}")]
     State {

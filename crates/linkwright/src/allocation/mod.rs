@@ -2,7 +2,9 @@
 
 pub mod allocator;
 pub mod bandwidth;
+mod candidates;
 pub mod counters;
+pub mod effort;
 pub mod error;
 pub mod gpu_set;
 pub mod links;
@@ -15,6 +17,7 @@ pub mod selection;
 pub mod state;
 
 pub use allocator::{Allocator, Explanation};
+pub use effort::Effort;
 pub use error::AllocationError;
 pub use gpu_set::{GpuSet, MAX_GPUS};
 pub use pattern::{Pattern, Shape};

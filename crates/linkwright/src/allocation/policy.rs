@@ -1,5 +1,6 @@
 //! What an allocation policy is, and the policies by name.
 
+use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::GpuSet;
 use super::pattern::Pattern;
@@ -27,12 +28,14 @@ pub trait Policy: Send + Sync {
     /// What the policy ranks matches by; `None` where it does not rank them.
     fn objective(&self, request: &Request<'_>) -> Option<Objective>;
 
-    /// The GPUs for the job, or `None` where too few are free.
+    /// The GPUs for the job, or `None` where too few are free. Where the effort was stopped
+    /// meanwhile, what comes back is to be thrown away.
     fn choose(
         &self,
         machine: &PreparedMachine,
         request: &Request<'_>,
         free: GpuSet,
+        effort: &mut Effort<'_>,
     ) -> Option<Selection>;
 }
 

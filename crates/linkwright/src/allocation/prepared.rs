@@ -10,9 +10,10 @@ use super::bandwidth::{published, sound::SoundModel};
 use super::error::AllocationError;
 use super::gpu_set::{GpuSet, MAX_GPUS};
 use super::links::{LinkCounts, PairTable};
+use super::matching::rank::Primary;
 use super::matching::ring::RingTable;
 use super::matching::ring_links::RingLinksTable;
-use super::matching::search::links_of;
+use super::matching::scores::links_of;
 use super::matching::subsets::{MAX_TABULATED, Subsets};
 use super::pattern::Pattern;
 use crate::topology::{BandwidthProfile, GpuGraph, HostTree, Machine, host_tree};
@@ -65,9 +66,24 @@ pub(super) struct Tables {
     pub published_rings: Option<RingLinksTable>,
 }
 
+impl Tables {
+    /// Preserved bandwidth where the set leaves these free GPUs.
+    #[inline]
+    pub fn preserved(&self, set: u16, free: GpuSet) -> Primary {
+        Primary::of_bandwidth(self.inside[usize::from(free.0 as u16 & !set)])
+    }
+
+    /// Effective bandwidth of a set under the sound model.
+    #[inline]
+    pub fn effective(&self, set: u16) -> Primary {
+        Primary::of_prediction(self.effective[usize::from(set)])
+    }
+}
+
 /// A machine with all that decisions need.
 #[derive(Debug, Clone)]
 pub struct PreparedMachine {
+    name: String,
     graph: GpuGraph,
     tree: HostTree,
     model: BandwidthModel,
@@ -104,7 +120,13 @@ impl PreparedMachine {
                 published_rings: published.then(|| RingLinksTable::new(&pairs)),
             }
         });
-        Ok(Self { graph, tree, model, pairs, sound, tables })
+        Ok(Self { name: machine.name().to_owned(), graph, tree, model, pairs, sound, tables })
+    }
+
+    /// The machine's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// How the GPUs are joined.
@@ -150,10 +172,18 @@ impl PreparedMachine {
         }
     }
 
+    /// The steps of [`super::Effort`] that [`Self::sound_bandwidth`] takes for so many GPUs.
+    pub(super) fn sound_steps(&self, size: usize) -> u64 {
+        match self.tables.as_ref() {
+            Some(tables) if !tables.effective.is_empty() => 0,
+            _ => self.sound.steps(size),
+        }
+    }
+
     /// Scores a placement that is given, with these GPUs free before it.
     #[must_use]
     pub fn score(&self, pattern: &Pattern, placement: Vec<usize>, free: GpuSet) -> Match {
-        let links = links_of(pattern, &placement, &self.pairs);
+        let links = links_of(pattern.edges(), &placement, &self.pairs);
         let weight = |(a, b): &(usize, usize)| self.pairs.weight(placement[*a], placement[*b]);
         let aggregated = pattern.edges().iter().map(weight).sum();
         let gpus: GpuSet = placement.iter().copied().collect();

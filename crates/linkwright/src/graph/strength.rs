@@ -90,6 +90,13 @@ fn tabulate<F: Lane>(count: usize, capacity: &[u64]) -> Vec<f64> {
             if strength[part] <= weakest {
                 continue;
             }
+            // It is also at least as strong as this part where every vertex outside has as
+            // much capacity to it: each joins as a leaf of every tree.
+            let strong = F::of(strength[part].ceil() as u64);
+            let joins = |vertex: usize| inside[part | 1 << vertex] - whole >= strong;
+            if (0..count).all(|vertex| part >> vertex & 1 == 1 || joins(vertex)) {
+                continue;
+            }
             let outside = above & !part;
             let mut rest = outside;
             while rest != 0 {

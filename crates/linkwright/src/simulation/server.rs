@@ -12,14 +12,14 @@
 //! the decision itself.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::SimulationError;
 use super::job::Job;
 use crate::allocation::{
-    GpuSet, Match, Objective, Pattern, Policy, PreparedMachine, Request, Selection, ServerState,
+    Effort, GpuSet, Match, Objective, Pattern, Policy, PreparedMachine, Request, Selection,
+    ServerState,
 };
 use crate::diagnostic::shown;
 use crate::engine::{EventQueue, Hook, Progress};
@@ -55,7 +55,7 @@ pub struct JobRecord {
     pub ideal_aggregated_bandwidth: Bandwidth,
     /// How many sets of GPUs competed.
     pub candidates: u64,
-    /// Whether none of them was better; false only where a search ran out of its budget.
+    /// Whether no match was better for certain, as [`Selection::optimal`].
     pub optimal: bool,
 }
 
@@ -81,11 +81,9 @@ pub fn simulate(
                 server.happen(event)?;
             }
         }
-        server.start_jobs(time, discipline)?;
-        let done = server.finished;
-        let progress = Progress { done, total: jobs.len() as u64, time };
-        if hook(progress) == ControlFlow::Break(()) {
-            return Err(SimulationError::Interrupted { done, total: jobs.len() as u64 });
+        server.start_jobs(time, discipline, hook)?;
+        if hook(server.progress(time)).is_break() {
+            return Err(server.interrupted());
         }
     }
     Ok(server.records.into_iter().flatten().collect())
@@ -173,31 +171,40 @@ impl<'a> Server<'a> {
         job.to_string()
     }
 
+    fn progress(&self, time: Picoseconds) -> Progress {
+        Progress { done: self.finished, total: self.jobs.len() as u64, time }
+    }
+
+    fn interrupted(&self) -> SimulationError {
+        SimulationError::Interrupted { done: self.finished, total: self.jobs.len() as u64 }
+    }
+
     fn start_jobs(
         &mut self,
         now: Picoseconds,
         discipline: QueueDiscipline,
+        hook: Hook<'_>,
     ) -> Result<(), SimulationError> {
         while let Some(job) = self.waiting.front().copied() {
-            let Some(selection) = self.choose(job) else { break };
+            let Some(selection) = self.choose(job, now, hook)? else { break };
             self.waiting.pop_front();
-            self.start(job, selection, now)?;
+            self.start(job, selection, now, hook)?;
         }
         match discipline {
             QueueDiscipline::Fifo => Ok(()),
-            QueueDiscipline::Backfill => self.backfill(now),
+            QueueDiscipline::Backfill => self.backfill(now, hook),
         }
     }
 
     /// Starts jobs behind a first one that does not fit, where that does not delay it: they
     /// end before it can start, or leave enough GPUs for it when it does.
-    fn backfill(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
+    fn backfill(&mut self, now: Picoseconds, hook: Hook<'_>) -> Result<(), SimulationError> {
         let Some(first) = self.waiting.front().copied() else { return Ok(()) };
         let (reservation, mut spare) = self.reservation(first);
         let mut index = 1;
         while let Some(job) = self.waiting.get(index).copied() {
             let size = self.jobs[job].gpus as usize;
-            let Some(selection) = self.choose(job) else {
+            let Some(selection) = self.choose(job, now, hook)? else {
                 index += 1;
                 continue;
             };
@@ -211,7 +218,7 @@ impl<'a> Server<'a> {
                 spare -= size;
             }
             self.waiting.remove(index);
-            self.start(job, selection, now)?;
+            self.start(job, selection, now, hook)?;
         }
         Ok(())
     }
@@ -241,9 +248,23 @@ impl<'a> Server<'a> {
         (Picoseconds(u64::MAX), 0)
     }
 
-    fn choose(&self, job: usize) -> Option<Selection> {
+    /// What the policy gives the job now. The hook is asked after every decision, since a
+    /// long queue may have many, and within those that take long.
+    fn choose(
+        &self,
+        job: usize,
+        now: Picoseconds,
+        hook: Hook<'_>,
+    ) -> Result<Option<Selection>, SimulationError> {
         let request = Request { pattern: &self.patterns[job], sensitive: self.jobs[job].sensitive };
-        self.policy.choose(self.machine, &request, self.state.free())
+        let progress = self.progress(now);
+        let mut go_on = || hook(progress);
+        let mut effort = Effort::interruptible(&mut go_on);
+        let selection = self.policy.choose(self.machine, &request, self.state.free(), &mut effort);
+        if effort.is_stopped() || hook(progress).is_break() {
+            return Err(self.interrupted());
+        }
+        Ok(selection)
     }
 
     fn finish_time(
@@ -265,6 +286,7 @@ impl<'a> Server<'a> {
         job: usize,
         selection: Selection,
         now: Picoseconds,
+        hook: Hook<'_>,
     ) -> Result<(), SimulationError> {
         let finish = self.finish_time(job, &selection, now)?;
         let Selection { chosen, candidates, optimal } = selection;
@@ -272,7 +294,7 @@ impl<'a> Server<'a> {
         self.events.push(finish, Event::Finish(job))?;
         let sound = self.machine.sound_bandwidth(chosen.gpus());
         let sound_bandwidth = (chosen.placement.len() > 1).then_some(sound);
-        let ideal_aggregated_bandwidth = self.ideal(job);
+        let ideal_aggregated_bandwidth = self.ideal(job, now, hook)?;
         self.records[job] = Some(JobRecord {
             job,
             start: now,
@@ -286,13 +308,27 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    fn ideal(&mut self, job: usize) -> Bandwidth {
+    fn ideal(
+        &mut self,
+        job: usize,
+        now: Picoseconds,
+        hook: Hook<'_>,
+    ) -> Result<Bandwidth, SimulationError> {
         let pattern = &self.patterns[job];
-        let idle = GpuSet::first(self.machine.gpu_count());
-        let best = || self.machine.best(pattern, idle, Objective::Aggregated);
         let key = (self.jobs[job].pattern.name(), pattern.size());
-        *self.ideal.entry(key).or_insert_with(|| {
-            best().map_or(Bandwidth(0), |selection| selection.chosen.aggregated_bandwidth)
-        })
+        if let Some(known) = self.ideal.get(&key) {
+            return Ok(*known);
+        }
+        let idle = GpuSet::first(self.machine.gpu_count());
+        let progress = self.progress(now);
+        let mut go_on = || hook(progress);
+        let mut effort = Effort::interruptible(&mut go_on);
+        let best = self.machine.best(pattern, idle, Objective::Aggregated, &mut effort);
+        if effort.is_stopped() {
+            return Err(self.interrupted());
+        }
+        let most = best.map_or(Bandwidth(0), |selection| selection.chosen.aggregated_bandwidth);
+        self.ideal.insert(key, most);
+        Ok(most)
     }
 }

@@ -15,8 +15,11 @@ use crate::units::Bandwidth;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum BandwidthProfile {
-    /// MAPA's Table 1: NVLink-v1 20, NVLink-v2 25 and 50, PCIe Gen 3 12 GB/s. A link that
-    /// the table does not list keeps its data-sheet value.
+    /// MAPA's Table 1. A pair that only the host joins has what the narrowest PCIe link on
+    /// its way has, whatever joins the sockets: the table's 12 GB/s where that is PCIe Gen 3
+    /// of 16 lanes or wider, or where the machine lists no PCIe on the way, and else what the
+    /// machine lists. NVLinks keep what the machine lists, which by the data sheets is what
+    /// the table has: 20 GB/s for NVLink-v1, 25 for NVLink-v2, 50 for two of those.
     #[default]
     Mapa,
     /// The data sheets' values, as the machine lists them.
@@ -106,13 +109,14 @@ impl GpuGraph {
         let names: Vec<String> =
             gpus.iter().map(|gpu| machine.devices()[*gpu].name.clone()).collect();
         let injections = switch_injections(machine);
+        let adjacency = machine.adjacency();
         let mut pairs = vec![None; count * count];
         let mut fabric_paths = vec![Vec::new(); count * count];
         for a in 0..count {
-            let host_paths = widest_host_paths(machine, gpus[a]);
+            let host_paths = widest_host_paths(machine, &adjacency, gpus[a]);
             for b in (0..count).filter(|b| *b != a) {
                 let host = host_paths[gpus[b]].as_ref();
-                let mut paths = direct(machine, gpus[a], gpus[b]);
+                let mut paths = direct(machine, &adjacency[gpus[a]], gpus[b]);
                 paths.extend(switched(&injections[a], &injections[b]));
                 let host_label = host.map(|path| label_host(path, profile));
                 // Of equally wide ones the first: a bundle of their own before NVSwitches.
@@ -194,10 +198,11 @@ fn label_host(path: &HostPath, profile: BandwidthProfile) -> (PairLink, Bandwidt
     (link, bandwidth, path.bandwidth)
 }
 
-fn direct(machine: &Machine, a: DeviceId, b: DeviceId) -> Vec<FabricPath> {
-    let joins = |x: DeviceId, y: DeviceId| (x == a && y == b) || (x == b && y == a);
-    let bundles = machine.links().iter();
-    let own = bundles.filter(|link| link.kind.is_gpu_fabric() && joins(link.a, link.b));
+/// Bundles to `other` among the links of a GPU.
+fn direct(machine: &Machine, links: &[usize], other: DeviceId) -> Vec<FabricPath> {
+    let bundles = links.iter().map(|index| &machine.links()[*index]);
+    let own =
+        bundles.filter(|link| link.kind.is_gpu_fabric() && (link.a == other || link.b == other));
     own.map(|link| FabricPath {
         link: PairLink::Direct { kind: link.kind, count: link.count },
         bandwidth: link.total_bandwidth(),
@@ -206,7 +211,8 @@ fn direct(machine: &Machine, a: DeviceId, b: DeviceId) -> Vec<FabricPath> {
     .collect()
 }
 
-/// What one GPU can inject into one plane of NVSwitches.
+/// What one GPU can inject into one plane of NVSwitches; all of a GPU's bundles together have
+/// at most [`MAX_BANDWIDTH`](super::machine::MAX_BANDWIDTH).
 #[derive(Debug, Clone, Copy)]
 struct Injection {
     plane: usize,
@@ -240,7 +246,7 @@ fn switch_injections(machine: &Machine) -> Vec<Vec<Injection>> {
             match injections.iter_mut().find(|known| known.plane == plane[other]) {
                 Some(known) => {
                     known.count = known.count.saturating_add(link.count);
-                    known.bandwidth.0 = known.bandwidth.0.saturating_add(total.0);
+                    known.bandwidth.0 += total.0;
                     known.widest_link = known.widest_link.max(link.bandwidth);
                 }
                 None => injections.push(Injection {
@@ -269,7 +275,7 @@ fn switched(a: &[Injection], b: &[Injection]) -> Option<FabricPath> {
     });
     let all = shared.reduce(|sum, plane| Injection {
         count: sum.count.saturating_add(plane.count),
-        bandwidth: Bandwidth(sum.bandwidth.0.saturating_add(plane.bandwidth.0)),
+        bandwidth: Bandwidth(sum.bandwidth.0 + plane.bandwidth.0),
         widest_link: sum.widest_link.max(plane.widest_link),
         ..sum
     })?;
@@ -282,9 +288,12 @@ fn switched(a: &[Injection], b: &[Injection]) -> Option<FabricPath> {
 
 /// For each device, the path from `start` whose narrowest link is widest, over host links
 /// only and through no other GPU or NIC.
-fn widest_host_paths(machine: &Machine, start: DeviceId) -> Vec<Option<HostPath>> {
+fn widest_host_paths(
+    machine: &Machine,
+    adjacency: &[Vec<usize>],
+    start: DeviceId,
+) -> Vec<Option<HostPath>> {
     let devices = machine.devices();
-    let adjacency = machine.adjacency();
     let is_end = |id: DeviceId| matches!(devices[id].kind, DeviceKind::Gpu | DeviceKind::Nic);
     let mut best: Vec<Option<HostPath>> = vec![None; devices.len()];
     let mut settled = vec![false; devices.len()];

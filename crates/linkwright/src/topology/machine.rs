@@ -4,7 +4,7 @@
 //! with its kind, count, bandwidth and latency. What it leaves out: clocks, memory sizes,
 //! routing tables and the contents of the devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use thiserror::Error;
@@ -45,7 +45,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Bandwidth of the whole bundle in one direction.
+    /// Bandwidth of the whole bundle in one direction; at most [`MAX_BANDWIDTH`] in a machine.
     #[must_use]
     pub fn total_bandwidth(&self) -> Bandwidth {
         Bandwidth(self.bandwidth.0.saturating_mul(u64::from(self.count)))
@@ -57,6 +57,12 @@ impl Link {
         if self.a == device { self.b } else { self.a }
     }
 }
+
+/// The most bandwidth that one bundle, and all bundles of one GPU together, may have: some
+/// fifty times that of a GPU with 18 NVLinks of Blackwell, and little enough that every sum of
+/// pairs is exact: over the 120 pairs of 16 GPUs in a 64-bit float, over the 8,128 of 128
+/// GPUs in 64 bits.
+pub const MAX_BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(50_000);
 
 /// Why devices and links do not make a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -76,6 +82,16 @@ pub enum MachineError {
     /// A bundle without links, or links without bandwidth.
     #[error("the link between `{0}` and `{1}` has no {2}; it must be above zero")]
     EmptyLink(String, String, &'static str),
+    /// A bundle of more bandwidth than [`MAX_BANDWIDTH`].
+    #[error(
+        "the link between `{0}` and `{1}` has more than {MAX_BANDWIDTH} in all; lower its count or its bandwidth"
+    )]
+    TooWide(String, String),
+    /// A GPU whose bundles have more bandwidth than [`MAX_BANDWIDTH`] together.
+    #[error(
+        "with the link to `{1}`, `{0}` has links of more than {MAX_BANDWIDTH} in all; lower their counts or bandwidths"
+    )]
+    TooWideGpu(String, String),
     /// No GPU at all.
     #[error("the machine has no GPU; list at least one device of kind \"gpu\"")]
     NoGpu,
@@ -164,6 +180,10 @@ pub struct MachineBuilder {
     devices: Vec<Device>,
     links: Vec<Link>,
     by_name: BTreeMap<String, DeviceId>,
+    /// The ends, lower first, and kind of every bundle.
+    joined: BTreeSet<(DeviceId, DeviceId, LinkKind)>,
+    /// Bandwidth of all bundles of each GPU; zero for other devices.
+    bandwidth: Vec<u64>,
 }
 
 impl MachineBuilder {
@@ -187,6 +207,7 @@ impl MachineBuilder {
         if self.by_name.insert(name.to_owned(), id).is_some() {
             return Err(MachineError::DuplicateDevice(name.to_owned()));
         }
+        self.bandwidth.push(0);
         self.devices.push(Device { name: name.to_owned(), kind, model: model.map(str::to_owned) });
         Ok(id)
     }
@@ -219,8 +240,8 @@ impl MachineBuilder {
     /// Adds a bundle of links.
     ///
     /// # Errors
-    /// A link to itself, a second bundle of the same kind between the same devices, or one
-    /// without links or bandwidth.
+    /// A link to itself, a second bundle of the same kind between the same devices, one
+    /// without links or bandwidth, or more bandwidth than [`MAX_BANDWIDTH`].
     ///
     /// # Panics
     /// If an end is not an id that this builder gave.
@@ -236,9 +257,23 @@ impl MachineBuilder {
         if link.bandwidth.0 == 0 {
             return Err(MachineError::EmptyLink(a, b, "bandwidth"));
         }
-        let ends = |l: &Link| (l.a.min(l.b), l.a.max(l.b), l.kind);
-        if self.links.iter().any(|other| ends(other) == ends(&link)) {
+        let all = link.bandwidth.0.checked_mul(u64::from(link.count));
+        let Some(all) = all.filter(|all| *all <= MAX_BANDWIDTH.0) else {
+            return Err(MachineError::TooWide(a, b));
+        };
+        let is_gpu = |id: DeviceId| self.devices[id].kind == DeviceKind::Gpu;
+        let is_full = |id: DeviceId| is_gpu(id) && self.bandwidth[id] + all > MAX_BANDWIDTH.0;
+        if is_full(link.a) {
+            return Err(MachineError::TooWideGpu(a, b));
+        }
+        if is_full(link.b) {
+            return Err(MachineError::TooWideGpu(b, a));
+        }
+        if !self.joined.insert((link.a.min(link.b), link.a.max(link.b), link.kind)) {
             return Err(MachineError::DuplicateLink(a, b, link.kind.name()));
+        }
+        for gpu in [link.a, link.b].into_iter().filter(|id| is_gpu(*id)) {
+            self.bandwidth[gpu] += all;
         }
         self.links.push(link);
         Ok(())
@@ -291,6 +326,33 @@ mod tests {
         builder.data_sheet_link(a, b, LinkKind::Nvlink2, 2).unwrap();
         assert!(builder.data_sheet_link(b, a, LinkKind::Nvlink2, 1).is_err());
         assert_eq!(MachineBuilder::new("x", "").build(), Err(MachineError::NoGpu));
+    }
+
+    #[test]
+    fn more_bandwidth_than_sums_can_hold_is_refused() {
+        let (mut builder, a, b) = pair();
+        let link = |b, kind, count, bandwidth| {
+            let latency = Picoseconds(0);
+            Link { a, b, kind, count, bandwidth: Bandwidth(bandwidth), latency }
+        };
+        let third = MAX_BANDWIDTH.0 / 3;
+        let too_wide = [(1, MAX_BANDWIDTH.0 + 1), (4, third), (u32::MAX, u64::MAX)];
+        for (count, bandwidth) in too_wide {
+            let refused = builder.link(link(b, LinkKind::Nvlink2, count, bandwidth));
+            assert!(matches!(refused, Err(MachineError::TooWide(..))));
+        }
+        builder.link(link(b, LinkKind::Nvlink2, 3, third)).unwrap();
+        let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
+        let refused = builder.link(link(switch, LinkKind::Nvlink2, 1, third));
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("`GPU0` has links of more than 50 TB/s"), "{message}");
+        let text = "name = \"m\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n[[link]]\n\
+            kind = \"nvlink2\"\nbandwidth = \"9000 TB/s\"\ncount = 4000000000\n\
+            between = [[\"A\", \"B\"]]\n";
+        let error = crate::topology::toml_format::read("m.toml", text).unwrap_err().to_string();
+        assert!(error.starts_with("m.toml:9:12: ") && error.contains("50 TB/s in all"), "{error}");
+        assert!(8_128 * u128::from(MAX_BANDWIDTH.0) < u128::from(u64::MAX));
+        const { assert!(120 * MAX_BANDWIDTH.0 < 1 << 53, "exact as a float") };
     }
 
     #[test]

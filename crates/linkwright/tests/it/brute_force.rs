@@ -1,10 +1,17 @@
-//! Every decision against all permutations of all subsets of an 8-GPU machine.
+//! Every decision against all permutations of all subsets of machines of up to 8 GPUs.
 
 use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::links::{LinkClass, LinkCounts};
-use linkwright::allocation::{BandwidthModel, GpuSet, Objective, Pattern, PreparedMachine, Shape};
+use linkwright::allocation::{
+    BandwidthModel, Effort, GpuSet, Objective, Pattern, PreparedMachine, Shape,
+};
 use linkwright::topology::presets::preset;
-use linkwright::topology::{BandwidthProfile, GpuGraph, PairLink};
+use linkwright::topology::{
+    BandwidthProfile, DeviceKind, GpuGraph, ImportOptions, Link, LinkKind, Machine, MachineBuilder,
+    PairLink, import,
+};
+use linkwright::units::Bandwidth;
+use proptest::prelude::*;
 
 /// The best that any placement on one set of GPUs reaches.
 #[derive(Clone, Copy)]
@@ -54,11 +61,20 @@ fn inside(graph: &GpuGraph, gpus: GpuSet) -> u64 {
     gpus.iter().flat_map(|b| lower(b).map(move |a| graph.pair(a, b).unwrap().bandwidth.0)).sum()
 }
 
-/// Compares one objective with brute force, for every set of free GPUs in `free_sets`.
+/// Compares one objective with brute force, for every set of free GPUs in `frees`.
 fn compare(machine: &str, shape: Shape, sizes: std::ops::RangeInclusive<usize>, frees: &[u128]) {
-    let machine = preset(machine).unwrap();
-    let graph = GpuGraph::new(&machine, BandwidthProfile::Mapa).unwrap();
-    let prepare = |model| PreparedMachine::new(&machine, BandwidthProfile::Mapa, model).unwrap();
+    compare_on(&preset(machine).unwrap(), BandwidthProfile::Mapa, shape, sizes, frees);
+}
+
+fn compare_on(
+    machine: &Machine,
+    profile: BandwidthProfile,
+    shape: Shape,
+    sizes: std::ops::RangeInclusive<usize>,
+    frees: &[u128],
+) {
+    let graph = GpuGraph::new(machine, profile).unwrap();
+    let prepare = |model| PreparedMachine::new(machine, profile, model).unwrap();
     let models = [prepare(BandwidthModel::Published), prepare(BandwidthModel::Sound)];
     for size in sizes {
         let pattern = Pattern::new(shape, size).unwrap();
@@ -89,7 +105,7 @@ fn compare(machine: &str, shape: Shape, sizes: std::ops::RangeInclusive<usize>, 
                         expected = Some((value, *set));
                     }
                 }
-                let found = prepared.best(&pattern, free, objective);
+                let found = prepared.best(&pattern, free, objective, &mut Effort::new());
                 let gpus = found.as_ref().map(|selection| selection.chosen.gpus());
                 let context = (shape.name(), size, free, objective, prepared.model());
                 assert_eq!(gpus, expected.map(|(_, set)| set), "{context:?}");
@@ -131,4 +147,71 @@ fn other_patterns_on_a_dgx1v() {
 fn large_patterns_on_a_dgx1v() {
     compare("dgx1-v100", Shape::Tree, 7..=8, &[255]);
     compare("dgx1-v100", Shape::RingTree, 7..=7, &[255]);
+}
+
+const SHAPES: [Shape; 6] = Shape::NAMED;
+
+#[test]
+fn a_real_machine_whose_pcie_ways_differ() {
+    let text =
+        include_str!("../../../../examples/topologies/4x-rtx6000ada-pcie.nvidia-smi-topo-m.txt");
+    let machine = import("4x-rtx6000ada.txt", text, None, &ImportOptions::default()).unwrap();
+    for profile in [BandwidthProfile::Mapa, BandwidthProfile::DataSheet] {
+        for shape in SHAPES {
+            let every: Vec<u128> = (0..16).collect();
+            compare_on(&machine, profile, shape, 1..=4, &every);
+        }
+    }
+}
+
+/// GPUs on PCIe of three widths, with NVLinks of two kinds and zero to three links between
+/// pairs: pairs of one class differ in weight.
+fn mixed(gpus: usize, direct: &[(u32, bool)], narrow: &[u64]) -> Machine {
+    let mut builder = MachineBuilder::new("mixed", "test");
+    let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+    let ids: Vec<usize> = (0..gpus)
+        .map(|gpu| builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap())
+        .collect();
+    let mut direct = direct.iter();
+    for (index, a) in ids.iter().copied().enumerate() {
+        let kind = LinkKind::Pcie4;
+        let sheet = kind.data_sheet();
+        let bandwidth = Bandwidth(sheet.bandwidth.0 / narrow[index]);
+        let (b, latency) = (bridge, sheet.latency);
+        builder.link(Link { a, b, kind, count: 1, bandwidth, latency }).unwrap();
+        for other in &ids[..index] {
+            let Some((count @ 1..=3, newer)) = direct.next().copied() else { continue };
+            let kind = if newer { LinkKind::Nvlink5 } else { LinkKind::Nvlink2 };
+            builder.data_sheet_link(a, *other, kind, count).unwrap();
+        }
+    }
+    builder.build().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn machines_whose_links_of_one_class_differ(
+        gpus in 4_usize..=6,
+        direct in proptest::collection::vec((0_u32..6, any::<bool>()), 15),
+        narrow in proptest::collection::vec(1_u64..4, 6),
+        data_sheet: bool,
+        shape in 0..SHAPES.len(),
+    ) {
+        let profile =
+            if data_sheet { BandwidthProfile::DataSheet } else { BandwidthProfile::Mapa };
+        let machine = mixed(gpus, &direct, &narrow);
+        let all = (1 << gpus) - 1;
+        compare_on(&machine, profile, SHAPES[shape], 1..=gpus, &[all, all & !2, all & !5]);
+    }
+}
+
+#[test]
+fn rings_on_a_mixed_machine_of_eight() {
+    let direct: Vec<(u32, bool)> =
+        (0..28_u32).map(|at| (at * at % 7, at.is_multiple_of(3))).collect();
+    let machine = mixed(8, &direct, &[1, 2, 1, 3, 1, 2, 3, 1]);
+    let frees = [255, 0b1110_1101];
+    compare_on(&machine, BandwidthProfile::DataSheet, Shape::Ring, 1..=8, &frees);
 }

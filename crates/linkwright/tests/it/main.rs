@@ -2,6 +2,7 @@
 
 mod brute_force;
 mod collectives;
+mod effort;
 mod layers;
 mod policy_contract;
 mod real_machine;

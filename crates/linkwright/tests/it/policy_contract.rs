@@ -1,7 +1,7 @@
 //! The contract that every allocation policy keeps.
 
 use linkwright::allocation::{
-    BandwidthModel, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape, policy,
+    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape, policy,
 };
 use linkwright::topology::BandwidthProfile;
 use linkwright::topology::presets::{NAMES, preset};
@@ -31,7 +31,8 @@ fn every_policy_fills_every_machine_to_the_last_gpu() {
                 let pattern = Pattern::new(Shape::Ring, free.len().min(3)).unwrap();
                 let request =
                     Request { pattern: &pattern, sensitive: free.len().is_multiple_of(2) };
-                let selection = policy.choose(&machine, &request, free).unwrap();
+                let selection =
+                    policy.choose(&machine, &request, free, &mut Effort::new()).unwrap();
                 free = free.without(selection.chosen.gpus());
             }
         }
@@ -52,9 +53,10 @@ proptest! {
         let pattern = Pattern::new(Shape::NAMED[shape], size).unwrap();
         let request = Request { pattern: &pattern, sensitive };
         for policy in POLICIES {
-            let choice = policy.choose(&machine, &request, free);
+            let choose = || policy.choose(&machine, &request, free, &mut Effort::new());
+            let choice = choose();
             prop_assert_eq!(choice.is_some(), free.len() >= size, "{}", policy.name());
-            prop_assert_eq!(&choice, &policy.choose(&machine, &request, free));
+            prop_assert_eq!(&choice, &choose());
             let Some(selection) = choice else { continue };
             let chosen = selection.chosen;
             prop_assert_eq!(chosen.placement.len(), size);

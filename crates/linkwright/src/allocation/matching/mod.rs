@@ -1,7 +1,10 @@
 //! Finding matches of a pattern in the machine: tables for rings, pruned search for the rest.
 
 mod paths;
+pub mod plan;
+pub mod rank;
 pub mod ring;
 pub mod ring_links;
+pub mod scores;
 pub mod search;
 pub mod subsets;

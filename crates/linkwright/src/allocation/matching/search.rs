@@ -1,293 +1,146 @@
-//! The best match of any pattern on one set of GPUs, by pruned search.
+//! The best matches of any pattern over sets of GPUs, by pruned search.
 //!
-//! Pattern vertices are placed one by one, each next to as many placed neighbours as can be;
-//! a branch is cut where its score, with the best links that the edges still to come could
-//! get, cannot beat the best match found. Vertices that could change places without changing
-//! the pattern are placed in the order of their GPUs only. Exact, unless it runs out of its budget of
-//! placements: the cost grows, at worst, with the factorial of the pattern's size.
+//! Sets are searched best bound first, so that most are never searched. On one set, pattern
+//! vertices are placed one by one, each next to as many placed neighbours as can be; a
+//! branch is cut where its rank, with the best links that the edges still to come could get,
+//! cannot beat the best match found. Vertices that could change places without changing the
+//! pattern are placed in the order of their GPUs only. Exact, unless the effort is spent:
+//! the cost grows, at worst, with the factorial of the pattern's size.
 
-use crate::allocation::bandwidth::published;
-use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
-use crate::allocation::{GpuSet, Pattern, Shape};
+use super::plan::{Plan, Step};
+use super::rank::{Floor, Rank};
+use super::scores::{Ahead, MatchScore};
+use crate::allocation::effort::Effort;
+use crate::allocation::{GpuSet, Shape};
 
-/// A score that depends on which pairs a match uses.
-pub trait MatchScore {
-    /// Partial sums over the edges placed so far.
-    type Sum: Copy;
-    /// Nothing placed.
-    fn start(&self) -> Self::Sum;
-    /// With one more edge, between two GPUs.
-    fn add(&self, sum: Self::Sum, a: usize, b: usize) -> Self::Sum;
-    /// The score of a finished match.
-    fn value(&self, sum: Self::Sum) -> f64;
-    /// The most that the score can become with the edges that are still to come.
-    fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>) -> f64;
-}
-
-/// The edges that a partial placement still has to place.
-#[derive(Debug, Clone, Copy)]
-pub struct Ahead<'a> {
-    /// How many they are.
-    pub edges: usize,
-    /// How many of them join two vertices that are not placed.
-    pub inner: usize,
-    /// GPUs that have edges to vertices not placed, and how many; by their step.
-    pub open: &'a [(usize, usize)],
-    /// The GPU of each step so far.
-    pub placed: &'a [usize],
-    /// The GPUs that are left.
-    pub rest: GpuSet,
-}
-
-impl Ahead<'_> {
-    /// Before anything is placed.
-    #[must_use]
-    pub fn everything(edges: usize, gpus: GpuSet) -> Self {
-        Self { edges, inner: edges, open: &[], placed: &[], rest: gpus }
-    }
-}
-
-/// Aggregated bandwidth (Eq. 1) on one set of GPUs.
-pub struct Aggregated<'a> {
-    pairs: &'a PairTable,
-    /// Sum of the set's `n` heaviest pairs, by `n`.
-    heaviest: Vec<u64>,
-}
-
-impl<'a> Aggregated<'a> {
-    /// The score on the pairs of these GPUs.
-    #[must_use]
-    pub fn new(pairs: &'a PairTable, gpus: GpuSet) -> Self {
-        let mut weights: Vec<u64> = gpus
-            .iter()
-            .flat_map(|b| gpus.iter().take_while(move |a| *a < b).map(move |a| (a, b)))
-            .map(|(a, b)| pairs.weight(a, b))
-            .collect();
-        weights.sort_unstable_by(|a, b| b.cmp(a));
-        let mut sum = 0;
-        let sums = weights.into_iter().map(|weight| {
-            sum += weight;
-            sum
-        });
-        let heaviest = std::iter::once(0).chain(sums).collect();
-        Self { pairs, heaviest }
-    }
-}
-
-impl MatchScore for Aggregated<'_> {
-    type Sum = u64;
-
-    fn start(&self) -> u64 {
-        0
-    }
-
-    fn add(&self, sum: u64, a: usize, b: usize) -> u64 {
-        sum + self.pairs.weight(a, b)
-    }
-
-    // Sums stay far below 2^53 bytes per second, so that f64 holds them exactly.
-    fn value(&self, sum: u64) -> f64 {
-        sum as f64
-    }
-
-    fn bound(&self, sum: u64, ahead: &Ahead<'_>) -> f64 {
-        let from = |(step, edges): &(usize, usize)| {
-            let gpu = ahead.placed[*step];
-            let weights = ahead.rest.iter().map(|other| self.pairs.weight(gpu, other));
-            if *edges == 1 {
-                return weights.max().unwrap_or(0);
-            }
-            let mut weights: Vec<u64> = weights.collect();
-            weights.sort_unstable_by(|a, b| b.cmp(a));
-            weights.iter().take(*edges).sum()
-        };
-        let open: u64 = ahead.open.iter().map(from).sum();
-        (sum + open + self.heaviest[ahead.inner]) as f64
-    }
-}
-
-/// Published effective bandwidth (Eq. 2) on one set of GPUs.
-pub struct Published<'a> {
-    pairs: &'a PairTable,
-    available: LinkCounts,
-}
-
-impl<'a> Published<'a> {
-    /// The score on the pairs of these GPUs.
-    #[must_use]
-    pub fn new(pairs: &'a PairTable, gpus: GpuSet) -> Self {
-        let all =
-            gpus.iter().flat_map(|b| gpus.iter().take_while(move |a| *a < b).map(move |a| (a, b)));
-        let available =
-            all.fold(LinkCounts::default(), |links, (a, b)| links.plus(pairs.class(a, b)));
-        Self { pairs, available }
-    }
-}
-
-impl MatchScore for Published<'_> {
-    type Sum = LinkCounts;
-
-    fn start(&self) -> LinkCounts {
-        LinkCounts::default()
-    }
-
-    fn add(&self, sum: LinkCounts, a: usize, b: usize) -> LinkCounts {
-        sum.plus(self.pairs.class(a, b))
-    }
-
-    fn value(&self, sum: LinkCounts) -> f64 {
-        published::effective_bandwidth(sum)
-    }
-
-    fn bound(&self, sum: LinkCounts, ahead: &Ahead<'_>) -> f64 {
-        let edges = ahead.edges;
-        let mut most = f64::NEG_INFINITY;
-        for double in 0..=edges.min(self.available.double - sum.double) {
-            let rest = edges - double;
-            for single in 0..=rest.min(self.available.single - sum.single) {
-                let pcie = sum.pcie + rest - single;
-                if pcie <= self.available.pcie {
-                    let links = LinkCounts {
-                        double: sum.double + double,
-                        single: sum.single + single,
-                        pcie,
-                    };
-                    most = most.max(published::effective_bandwidth(links));
-                }
-            }
-        }
-        most
-    }
-}
-
-/// A placement: the GPU of each pattern vertex, and its score.
-#[derive(Debug, Clone, PartialEq)]
+/// A placement: the GPU of each pattern vertex, and its rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// GPU of each vertex.
     pub gpus: Vec<usize>,
-    /// Its score.
-    pub value: f64,
+    /// Its rank.
+    pub rank: Rank,
 }
 
-/// How many placements of a vertex one decision may try before it settles for the best
-/// match found: about a second.
-pub const BUDGET: u64 = 5_000_000;
+/// The best placement on each of the `count` best sets, best first; among equals the set
+/// that comes first in `sets` is better. Where the effort is spent these are the best found
+/// so far, which may not be the best and may be fewer, but never none where there is a set.
+///
+/// # Panics
+/// If `count` is zero.
+pub fn best_over_sets<S: MatchScore>(
+    plan: &Plan<'_>,
+    sets: &[GpuSet],
+    score: impl Fn(usize, &mut Effort<'_>) -> S,
+    count: usize,
+    effort: &mut Effort<'_>,
+) -> Vec<Placement> {
+    let edges = plan.pattern().edges().len();
+    let mut order: Vec<(Rank, usize)> = Vec::with_capacity(sets.len());
+    for (index, set) in sets.iter().enumerate() {
+        let score = score(index, effort);
+        let everything = Ahead::everything(edges, *set);
+        order.push((score.bound(score.start(), &everything, effort), index));
+        if effort.is_spent() {
+            break;
+        }
+    }
+    order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut found: Vec<(Placement, usize)> = Vec::new();
+    for (bound, index) in order {
+        let floor = match found.get(count - 1) {
+            None => Floor::Anything,
+            Some((last, holder)) if index < *holder => Floor::AtLeast(last.rank),
+            Some((last, _)) => Floor::Above(last.rank),
+        };
+        let worst = found.last().map_or(Rank::default(), |(last, _)| last.rank);
+        if found.len() >= count && bound < worst || effort.is_spent() && !found.is_empty() {
+            break;
+        }
+        let score = score(index, effort);
+        let Some(placement) = best_placement(plan, sets[index], &score, floor, effort) else {
+            continue;
+        };
+        let better = |(other, holder): &(Placement, usize)| {
+            other.rank > placement.rank || other.rank == placement.rank && *holder < index
+        };
+        let at = found.partition_point(better);
+        found.insert(at, (placement, index));
+        found.truncate(count);
+    }
+    found.into_iter().map(|(placement, _)| placement).collect()
+}
 
-/// The best placement of the pattern on exactly these GPUs, or `None` where none scores
-/// above `floor`. Among equals the first found wins; the order of the search is fixed. It
-/// takes what it tries from `budget`; where that reaches zero, the result is the best found
-/// so far and may not be the best.
+/// The best placement of the pattern on exactly these GPUs, or `None` where the floor admits
+/// none. Among equals the first found wins; the order of the search is fixed. Where the
+/// effort is spent it is the best found so far, without a floor some placement at least.
 ///
 /// # Panics
 /// If the set's size is not the pattern's.
 #[must_use]
 pub fn best_placement<S: MatchScore>(
-    pattern: &Pattern,
+    plan: &Plan<'_>,
     gpus: GpuSet,
     score: &S,
-    floor: f64,
-    budget: &mut u64,
+    floor: Floor,
+    effort: &mut Effort<'_>,
 ) -> Option<Placement> {
+    let pattern = plan.pattern();
     assert_eq!(gpus.len(), pattern.size(), "one GPU per vertex");
-    let order = placement_order(pattern);
+    let by_ids = || {
+        let gpus: Vec<usize> = gpus.iter().collect();
+        let add = |sum, (a, b): &(usize, usize)| score.add(sum, gpus[*a], gpus[*b]);
+        let rank = score.rank(pattern.edges().iter().fold(score.start(), add));
+        Placement { gpus, rank }
+    };
+    if plan.is_symmetric() {
+        effort.spend(1 + pattern.edges().len() as u64 / 64);
+        return Some(by_ids()).filter(|only| floor.admits(only.rank));
+    }
     let mut search = Search {
         score,
-        steps: &order,
-        placed: Vec::with_capacity(order.len()),
-        best: Placement { gpus: Vec::new(), value: floor },
+        steps: plan.steps(),
+        placed: Vec::with_capacity(pattern.size()),
+        best: None,
+        floor,
         ring: pattern.shape() == Shape::Ring,
-        budget,
+        effort,
     };
     let everything = Ahead::everything(pattern.edges().len(), gpus);
-    if score.bound(score.start(), &everything) > floor {
+    if floor.admits(score.bound(score.start(), &everything, search.effort)) {
         search.descend(gpus, score.start());
     }
     let Search { best, .. } = search;
-    if best.gpus.is_empty() {
-        return None;
-    }
-    let mut of_vertex = vec![0; order.len()];
-    for (step, gpu) in order.iter().zip(best.gpus) {
+    let Some((placed, rank)) = best else {
+        return (floor == Floor::Anything).then(by_ids);
+    };
+    let mut of_vertex = vec![0; pattern.size()];
+    for (step, gpu) in plan.steps().iter().zip(placed) {
         of_vertex[step.vertex] = gpu;
     }
-    Some(Placement { gpus: of_vertex, value: best.value })
+    Some(Placement { gpus: of_vertex, rank })
 }
 
-/// One vertex to place, and what is known before any GPU is.
-struct Step {
-    vertex: usize,
-    /// Earlier steps that it has edges to.
-    neighbours: Vec<usize>,
-    /// The last earlier step whose vertex could change places with this one.
-    twin: Option<usize>,
-    /// After it: earlier steps, and itself, with edges still to come, and how many.
-    open: Vec<(usize, usize)>,
-    /// After it: edges between vertices that come later.
-    inner: usize,
-    /// After it: all edges still to come.
-    edges: usize,
-}
-
-/// Vertices in an order that closes edges early: each next has the most placed neighbours,
-/// then the most neighbours, then the lowest number.
-fn placement_order(pattern: &Pattern) -> Vec<Step> {
-    let neighbours = |v: usize| {
-        let ends = pattern.edges().iter().filter(move |(a, b)| *a == v || *b == v);
-        ends.map(move |(a, b)| a + b - v)
-    };
-    let mut order: Vec<usize> = Vec::with_capacity(pattern.size());
-    while order.len() < pattern.size() {
-        let placed = |v: usize| neighbours(v).filter(|n| order.contains(n)).count();
-        let open = (0..pattern.size()).filter(|v| !order.contains(v));
-        let next = open.max_by_key(|v| (placed(*v), neighbours(*v).count(), usize::MAX - v));
-        let Some(vertex) = next else { break };
-        order.push(vertex);
-    }
-    let others = |v: usize, without: usize| {
-        let mut others: Vec<usize> = neighbours(v).filter(|n| *n != without).collect();
-        others.sort_unstable();
-        others
-    };
-    let step = |at: usize| {
-        let vertex = order[at];
-        let (placed, later) = (&order[..=at], &order[at + 1..]);
-        let ahead = |v: &usize| neighbours(*v).filter(|n| later.contains(n)).count();
-        let open = placed.iter().map(ahead).enumerate().filter(|(_, edges)| *edges > 0);
-        let open: Vec<(usize, usize)> = open.collect();
-        let inner = later.iter().map(ahead).sum::<usize>() / 2;
-        Step {
-            vertex,
-            neighbours: (0..at)
-                .filter(|step| neighbours(vertex).any(|n| n == order[*step]))
-                .collect(),
-            twin: (0..at)
-                .rev()
-                .find(|step| others(vertex, order[*step]) == others(order[*step], vertex)),
-            edges: inner + open.iter().map(|(_, edges)| edges).sum::<usize>(),
-            open,
-            inner,
-        }
-    };
-    (0..order.len()).map(step).collect()
-}
-
-struct Search<'a, S: MatchScore> {
+struct Search<'a, 'b, S: MatchScore> {
     score: &'a S,
     steps: &'a [Step],
     placed: Vec<usize>,
-    best: Placement,
+    /// The GPU of each step, and the rank.
+    best: Option<(Vec<usize>, Rank)>,
+    floor: Floor,
     ring: bool,
-    budget: &'a mut u64,
+    effort: &'a mut Effort<'b>,
 }
 
-impl<S: MatchScore> Search<'_, S> {
+impl<S: MatchScore> Search<'_, '_, S> {
     fn descend(&mut self, rest: GpuSet, sum: S::Sum) {
         let depth = self.placed.len();
         let steps = self.steps;
         let Some(step) = steps.get(depth) else {
-            let value = self.score.value(sum);
-            if value > self.best.value {
-                self.best = Placement { gpus: self.placed.clone(), value };
+            let rank = self.score.rank(sum);
+            if self.floor.admits(rank) {
+                self.best = Some((self.placed.clone(), rank));
+                self.floor = Floor::Above(rank);
             }
             return;
         };
@@ -295,8 +148,10 @@ impl<S: MatchScore> Search<'_, S> {
         let candidates = if self.ring && depth == 0 { 1 } else { rest.len() };
         let after = step.twin.map(|twin| self.placed[twin]);
         for gpu in rest.iter().take(candidates).filter(|gpu| after.is_none_or(|twin| *gpu > twin)) {
-            let Some(left) = self.budget.checked_sub(1) else { return };
-            *self.budget = left;
+            if self.effort.is_spent() {
+                return;
+            }
+            self.effort.spend(1);
             let mut next = sum;
             for neighbour in &step.neighbours {
                 next = self.score.add(next, self.placed[*neighbour], gpu);
@@ -306,17 +161,11 @@ impl<S: MatchScore> Search<'_, S> {
             let Step { open, inner, edges, .. } = step;
             let placed = &self.placed;
             let ahead = Ahead { edges: *edges, inner: *inner, open, placed, rest };
-            if self.score.bound(next, &ahead) > self.best.value {
+            let bound = self.score.bound(next, &ahead, self.effort);
+            if self.floor.admits(bound) {
                 self.descend(rest, next);
             }
             self.placed.pop();
         }
     }
-}
-
-/// Which class a pair has, for callers that count a finished match.
-#[must_use]
-pub fn links_of(pattern: &Pattern, gpus: &[usize], pairs: &PairTable) -> LinkCounts {
-    let class = |(a, b): &(usize, usize)| -> LinkClass { pairs.class(gpus[*a], gpus[*b]) };
-    pattern.edges().iter().map(class).fold(LinkCounts::default(), LinkCounts::plus)
 }

@@ -1,7 +1,7 @@
 //! The lowest free ids, as Nvidia Docker gives GPUs out (MAPA, Section 4).
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
 
 /// Takes the lowest free ids; the pattern is then laid on them as well as it can be.
 #[derive(Debug)]
@@ -25,9 +25,10 @@ impl Policy for Baseline {
         machine: &PreparedMachine,
         request: &Request<'_>,
         free: GpuSet,
+        effort: &mut Effort<'_>,
     ) -> Option<Selection> {
         let size = request.pattern.size();
         let gpus: GpuSet = free.iter().take(size).collect();
-        (gpus.len() == size).then(|| machine.place(request.pattern, gpus, free))
+        (gpus.len() == size).then(|| machine.place(request.pattern, gpus, free, effort))
     }
 }

@@ -1,7 +1,7 @@
 //! The match with the most aggregated bandwidth (MAPA, Section 4).
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
 
 /// Takes the match with the highest aggregated bandwidth, whatever the job needs.
 #[derive(Debug)]
@@ -25,7 +25,8 @@ impl Policy for Greedy {
         machine: &PreparedMachine,
         request: &Request<'_>,
         free: GpuSet,
+        effort: &mut Effort<'_>,
     ) -> Option<Selection> {
-        machine.best(request.pattern, free, Objective::Aggregated)
+        machine.best(request.pattern, free, Objective::Aggregated, effort)
     }
 }

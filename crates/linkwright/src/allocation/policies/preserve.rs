@@ -1,7 +1,7 @@
 //! MAPA's Algorithm 1: bandwidth for the jobs that need it, kept by those that do not.
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
 
 /// Gives a sensitive job the match with the highest effective bandwidth, and any other job
 /// the match that preserves the most bandwidth between the GPUs that stay free.
@@ -48,7 +48,8 @@ impl Policy for Preserve {
         machine: &PreparedMachine,
         request: &Request<'_>,
         free: GpuSet,
+        effort: &mut Effort<'_>,
     ) -> Option<Selection> {
-        machine.best(request.pattern, free, Self::objective_of(request))
+        machine.best(request.pattern, free, Self::objective_of(request), effort)
     }
 }

@@ -8,7 +8,7 @@
 //! out: Amaral's terms for the interference of jobs that run already.
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
 use crate::topology::HostTree;
 
 /// Takes GPUs that are close in the PCIe and NUMA tree; NVLink plays no part.
@@ -34,13 +34,14 @@ impl Policy for TopologyAware {
         machine: &PreparedMachine,
         request: &Request<'_>,
         free: GpuSet,
+        effort: &mut Effort<'_>,
     ) -> Option<Selection> {
         let size = request.pattern.size();
         if free.len() < size {
             return None;
         }
         let gpus = take(std::slice::from_ref(machine.tree()), size, free);
-        Some(machine.place(request.pattern, gpus, free))
+        Some(machine.place(request.pattern, gpus, free, effort))
     }
 }
 

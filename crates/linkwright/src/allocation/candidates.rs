@@ -1,0 +1,290 @@
+//! The sets of GPUs that compete for a job.
+//!
+//! All of them, while they are few; on larger machines sets that are grown from every GPU
+//! and improved by exchanging one GPU for another as long as that helps.
+
+use super::effort::Effort;
+use super::gpu_set::GpuSet;
+use super::matching::rank::Primary;
+use super::prepared::{BandwidthModel, PreparedMachine};
+use super::selection::Objective;
+
+/// The most sets of GPUs that a machine of more than 16 GPUs tries one by one.
+pub const MAX_SETS: u64 = 100_000;
+
+/// Sets that compete.
+pub(super) struct Candidates {
+    /// The sets, lowest ids first.
+    pub sets: Vec<GpuSet>,
+    /// What the objective says of each, as far as it depends on the set alone.
+    pub primaries: Vec<Primary>,
+    /// Whether there are no others.
+    pub complete: bool,
+}
+
+impl Candidates {
+    /// Drops all sets that `count` others beat whatever match they allow.
+    pub fn keep_best(&mut self, count: usize) {
+        if count >= self.sets.len() {
+            return;
+        }
+        let mut order = self.primaries.clone();
+        let (_, least, _) = order.select_nth_unstable_by(count - 1, |a, b| b.cmp(a));
+        let least = *least;
+        let paired = self.sets.iter().copied().zip(self.primaries.iter().copied());
+        (self.sets, self.primaries) = paired.filter(|(_, primary)| *primary >= least).unzip();
+    }
+}
+
+impl PreparedMachine {
+    /// The sets of so many free GPUs that compete; at least one.
+    pub(super) fn candidates(
+        &self,
+        size: usize,
+        free: GpuSet,
+        objective: Objective,
+        effort: &mut Effort<'_>,
+    ) -> Candidates {
+        let (sets, all) = match &self.tables {
+            Some(tables) => {
+                let sets = tables.subsets.of_size(size).iter().map(|set| GpuSet(u128::from(*set)));
+                (sets.filter(|set| set.is_subset_of(free)).collect(), true)
+            }
+            None if self.can_try_all(free.len(), size, objective) => {
+                (combinations(free, size).collect(), true)
+            }
+            None => (self.grow_all(size, free, objective, effort), false),
+        };
+        let mut primaries = Vec::with_capacity(sets.len());
+        for set in &sets {
+            primaries.push(self.primary(*set, free, objective, effort));
+            if effort.is_spent() {
+                break;
+            }
+        }
+        let complete = all && primaries.len() == sets.len();
+        Candidates { sets: sets.into_iter().take(primaries.len()).collect(), primaries, complete }
+    }
+
+    /// What an objective says of a set, whatever match is laid on it.
+    fn primary(
+        &self,
+        set: GpuSet,
+        free: GpuSet,
+        objective: Objective,
+        effort: &mut Effort<'_>,
+    ) -> Primary {
+        match (objective, self.model()) {
+            (Objective::Aggregated, _) | (Objective::Effective, BandwidthModel::Published) => {
+                Primary::NONE
+            }
+            (Objective::Effective, BandwidthModel::Sound) => {
+                effort.spend(self.sound_steps(set.len()));
+                Primary::of_prediction(self.sound_bandwidth(set))
+            }
+            (Objective::Preserved, _) => {
+                let rest = free.without(set);
+                if self.tables.is_none() {
+                    effort.spend((rest.len() * rest.len()) as u64 / 256);
+                }
+                Primary::of_bandwidth(self.bandwidth_inside(rest).0)
+            }
+        }
+    }
+
+    fn can_try_all(&self, free: usize, size: usize, objective: Objective) -> bool {
+        let Some(sets) = combinations_up_to(free, size, MAX_SETS) else { return false };
+        objective != Objective::Effective || sets * self.sound_steps(size) <= Effort::LIMIT / 2
+    }
+
+    /// Sets grown from every free GPU, lowest ids first. Half of the effort is left for the
+    /// search for the best match.
+    fn grow_all(
+        &self,
+        size: usize,
+        free: GpuSet,
+        objective: Objective,
+        effort: &mut Effort<'_>,
+    ) -> Vec<GpuSet> {
+        let reserve = effort.left() / 2;
+        let mut sets = Vec::new();
+        for seed in free.iter() {
+            sets.push(Growth::new(self, seed, size, free, objective, effort).exchange(effort));
+            if effort.left() <= reserve {
+                break;
+            }
+        }
+        let unique = |sets: &mut Vec<GpuSet>| {
+            sets.sort_unstable_by_key(|set| set.lowest_ids_key());
+            sets.dedup();
+        };
+        unique(&mut sets);
+        if objective == Objective::Effective {
+            self.improve_effective(&mut sets, free, reserve, effort);
+            unique(&mut sets);
+        }
+        sets
+    }
+
+    /// Exchanges GPUs of each set, the best set first, as long as that raises its effective
+    /// bandwidth by the sound model and there is more effort than the reserve.
+    fn improve_effective(
+        &self,
+        sets: &mut [GpuSet],
+        free: GpuSet,
+        reserve: u64,
+        effort: &mut Effort<'_>,
+    ) {
+        let value = |set: GpuSet, effort: &mut Effort<'_>| {
+            effort.spend(self.sound_steps(set.len()));
+            self.sound_bandwidth(set)
+        };
+        let mut order = Vec::with_capacity(sets.len());
+        for (index, set) in sets.iter().enumerate() {
+            if effort.left() <= reserve {
+                return;
+            }
+            order.push((value(*set, effort), index));
+        }
+        order.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (mut most, index) in order {
+            loop {
+                let (set, mut better) = (sets[index], None);
+                for (out, gpu) in exchanges(set, free) {
+                    if effort.left() <= reserve {
+                        break;
+                    }
+                    let other = set.without(GpuSet::EMPTY.with(out)).with(gpu);
+                    let score = value(other, effort);
+                    if score > most {
+                        (most, better) = (score, Some(other));
+                    }
+                }
+                let Some(better) = better else { break };
+                sets[index] = better;
+            }
+        }
+    }
+}
+
+/// Every GPU of the set with every free GPU that could take its place.
+fn exchanges(set: GpuSet, free: GpuSet) -> impl Iterator<Item = (usize, usize)> {
+    let others = free.without(set);
+    set.iter().flat_map(move |out| others.iter().map(move |gpu| (out, gpu)))
+}
+
+/// A set with what each GPU would add to it.
+///
+/// Bandwidth inside the set, and inside what it leaves, both are the bandwidth inside the
+/// set plus a figure of each member, so that trying a GPU takes one addition.
+struct Growth<'a> {
+    machine: &'a PreparedMachine,
+    free: GpuSet,
+    set: GpuSet,
+    /// What each GPU brings whatever else is in the set, bytes per second.
+    own: Vec<i64>,
+    /// Bandwidth from each GPU to the set, bytes per second.
+    to_set: Vec<i64>,
+}
+
+impl<'a> Growth<'a> {
+    /// Grows a set from one GPU by the best next GPU.
+    fn new(
+        machine: &'a PreparedMachine,
+        seed: usize,
+        size: usize,
+        free: GpuSet,
+        objective: Objective,
+        effort: &mut Effort<'_>,
+    ) -> Self {
+        let count = machine.gpu_count();
+        let (set, to_set) = (GpuSet::EMPTY, vec![0; count]);
+        let mut growth = Self { machine, free, set, own: vec![0; count], to_set };
+        if objective == Objective::Preserved {
+            for gpu in free.iter() {
+                growth.own[gpu] = -free.iter().map(|other| growth.weight(gpu, other)).sum::<i64>();
+            }
+            effort.spend((free.len() * free.len()) as u64 / 64);
+        }
+        growth.add(seed);
+        while growth.set.len() < size {
+            let others = free.without(growth.set);
+            let gain = |gpu: &usize| growth.own[*gpu] + growth.to_set[*gpu];
+            let next = others.iter().max_by_key(|gpu| (gain(gpu), usize::MAX - gpu));
+            let Some(next) = next else { break };
+            growth.add(next);
+            effort.spend(1 + others.len() as u64 / 64);
+        }
+        growth
+    }
+
+    /// Exchanges one GPU for another, the best first, as long as that helps and the effort
+    /// lasts.
+    fn exchange(mut self, effort: &mut Effort<'_>) -> GpuSet {
+        while !effort.is_spent() {
+            let tried = self.set.len() * self.free.without(self.set).len();
+            effort.spend(1 + tried as u64 / 64);
+            let gain = |(out, gpu): &(usize, usize)| {
+                let joined = self.own[*gpu] + self.to_set[*gpu] - self.weight(*gpu, *out);
+                joined - self.own[*out] - self.to_set[*out]
+            };
+            let all = exchanges(self.set, self.free).map(|pair| (gain(&pair), pair));
+            let best = all.reduce(|best, other| if other.0 > best.0 { other } else { best });
+            let Some((_, (out, gpu))) = best.filter(|(gain, _)| *gain > 0) else { break };
+            self.remove(out);
+            self.add(gpu);
+        }
+        self.set
+    }
+
+    // A weight is at most 5 * 10^13 bytes per second, so that sums of 8,128 fit well.
+    fn weight(&self, a: usize, b: usize) -> i64 {
+        self.machine.pairs.weight(a, b) as i64
+    }
+
+    fn add(&mut self, gpu: usize) {
+        self.set = self.set.with(gpu);
+        for other in 0..self.to_set.len() {
+            self.to_set[other] += self.weight(gpu, other);
+        }
+    }
+
+    fn remove(&mut self, gpu: usize) {
+        self.set = self.set.without(GpuSet::EMPTY.with(gpu));
+        for other in 0..self.to_set.len() {
+            self.to_set[other] -= self.weight(gpu, other);
+        }
+    }
+}
+
+/// How many subsets of that size there are, or `None` where they are more than the limit.
+fn combinations_up_to(count: usize, size: usize, limit: u64) -> Option<u64> {
+    let mut total: u64 = 1;
+    for step in 0..size.min(count - size) as u64 {
+        total = total * (count as u64 - step) / (step + 1);
+        if total > limit {
+            return None;
+        }
+    }
+    Some(total)
+}
+
+/// All subsets of that size, lowest ids first.
+pub(super) fn combinations(gpus: GpuSet, size: usize) -> impl Iterator<Item = GpuSet> {
+    let ids: Vec<usize> = gpus.iter().collect();
+    let mut picked: Option<Vec<usize>> = (size <= ids.len()).then(|| (0..size).collect());
+    std::iter::from_fn(move || {
+        let now = picked.as_mut()?;
+        let set = now.iter().map(|at| ids[*at]).collect();
+        match (0..size).rev().find(|at| now[*at] < ids.len() - size + at) {
+            None => picked = None,
+            Some(at) => {
+                now[at] += 1;
+                for later in at + 1..size {
+                    now[later] = now[later - 1] + 1;
+                }
+            }
+        }
+        Some(set)
+    })
+}

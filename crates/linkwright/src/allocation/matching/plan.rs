@@ -1,0 +1,87 @@
+//! The order in which a pattern's vertices are placed, and what is known before any is.
+
+use crate::allocation::{GpuSet, Pattern, Shape};
+
+/// A pattern made ready to be placed on many sets of GPUs.
+pub struct Plan<'a> {
+    pattern: &'a Pattern,
+    steps: Vec<Step>,
+}
+
+/// One vertex to place.
+pub struct Step {
+    /// The vertex.
+    pub vertex: usize,
+    /// Earlier steps that it has edges to.
+    pub neighbours: Vec<usize>,
+    /// The last earlier step whose vertex could change places with this one.
+    pub twin: Option<usize>,
+    /// After it: earlier steps, and itself, with edges still to come, and how many.
+    pub open: Vec<(usize, usize)>,
+    /// After it: edges between vertices that come later.
+    pub inner: usize,
+    /// After it: all edges still to come.
+    pub edges: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// Vertices in an order that closes edges early: each next has the most placed
+    /// neighbours, then the most neighbours, then the lowest number.
+    #[must_use]
+    pub fn new(pattern: &'a Pattern) -> Self {
+        let size = pattern.size();
+        // A pattern has at most as many vertices as a machine GPUs, so that sets of them fit.
+        let mut neighbours = vec![GpuSet::EMPTY; size];
+        for (a, b) in pattern.edges() {
+            neighbours[*a] = neighbours[*a].with(*b);
+            neighbours[*b] = neighbours[*b].with(*a);
+        }
+        let mut order: Vec<usize> = Vec::with_capacity(size);
+        let mut placed = GpuSet::EMPTY;
+        let mut later = GpuSet::first(size);
+        let mut steps = Vec::with_capacity(size);
+        let closed = |v: usize, placed: GpuSet| neighbours[v].intersection(placed).len();
+        let next = |later: GpuSet, placed: GpuSet| {
+            later.iter().max_by_key(|v| (closed(*v, placed), neighbours[*v].len(), usize::MAX - v))
+        };
+        while let Some(vertex) = next(later, placed) {
+            let own = neighbours[vertex];
+            let alone = |v: usize| GpuSet::EMPTY.with(v);
+            let is_twin = |other: &usize| {
+                own.without(alone(*other)) == neighbours[*other].without(alone(vertex))
+            };
+            let earlier = order.iter().enumerate();
+            let of_own = earlier.clone().filter(|(_, other)| own.contains(**other));
+            let step_neighbours = of_own.map(|(step, _)| step).collect();
+            let twin = earlier.rev().find(|(_, other)| is_twin(other)).map(|(step, _)| step);
+            order.push(vertex);
+            placed = placed.with(vertex);
+            later = later.without(alone(vertex));
+            let ahead = |v: &usize| neighbours[*v].intersection(later).len();
+            let open = order.iter().map(ahead).enumerate().filter(|(_, edges)| *edges > 0);
+            let open: Vec<(usize, usize)> = open.collect();
+            let inner = later.iter().map(|v| ahead(&v)).sum::<usize>() / 2;
+            let edges = inner + open.iter().map(|(_, edges)| edges).sum::<usize>();
+            steps.push(Step { vertex, neighbours: step_neighbours, twin, open, inner, edges });
+        }
+        Self { pattern, steps }
+    }
+
+    /// The pattern.
+    #[must_use]
+    pub const fn pattern(&self) -> &'a Pattern {
+        self.pattern
+    }
+
+    /// The vertices in the order in which they are placed.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether all placements on one set of GPUs are the same match.
+    #[must_use]
+    pub fn is_symmetric(&self) -> bool {
+        self.pattern.shape() == Shape::AllToAll
+    }
+}

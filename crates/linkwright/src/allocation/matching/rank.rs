@@ -1,0 +1,73 @@
+//! The order of matches: a primary score, then aggregated bandwidth.
+
+/// A primary score, known by its order alone, so that bandwidths compare as integers and
+/// predictions as floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Primary(u64);
+
+impl Primary {
+    /// Where matches differ in their aggregated bandwidth only.
+    pub const NONE: Self = Self(0);
+
+    /// A bandwidth in bytes per second.
+    #[must_use]
+    pub const fn of_bandwidth(bytes_per_second: u64) -> Self {
+        Self(bytes_per_second)
+    }
+
+    /// A prediction in GB/s, of either sign; ordered as [`f64::total_cmp`] does.
+    #[must_use]
+    #[inline]
+    pub const fn of_prediction(value: f64) -> Self {
+        let bits = value.to_bits();
+        // Negative floats have larger bits the farther they are from zero.
+        if bits >> 63 == 1 { Self(!bits) } else { Self(bits | 1 << 63) }
+    }
+}
+
+/// What matches are ranked by, before the lowest ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Rank {
+    /// The score that the objective asks for.
+    pub primary: Primary,
+    /// Eq. 1, bytes per second.
+    pub aggregated: u64,
+}
+
+/// What a match must have to be of interest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Floor {
+    /// Nothing.
+    Anything,
+    /// This rank or a better one: it would win the tie.
+    AtLeast(Rank),
+    /// A better rank than this.
+    Above(Rank),
+}
+
+impl Floor {
+    /// Whether a match of that rank is of interest.
+    #[must_use]
+    #[inline]
+    pub fn admits(self, rank: Rank) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::AtLeast(floor) => rank >= floor,
+            Self::Above(floor) => rank > floor,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn predictions_keep_their_order(a: f64, b: f64) {
+            let by_rank = Primary::of_prediction(a).cmp(&Primary::of_prediction(b));
+            prop_assert_eq!(by_rank, a.total_cmp(&b));
+        }
+    }
+}

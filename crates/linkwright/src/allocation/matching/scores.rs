@@ -1,0 +1,211 @@
+//! The scores that depend on which pairs a match uses, and what they can still become.
+
+use super::rank::{Primary, Rank};
+use crate::allocation::GpuSet;
+use crate::allocation::bandwidth::published;
+use crate::allocation::effort::Effort;
+use crate::allocation::links::{LinkClass, LinkCounts, PairTable};
+
+/// A score of the matches on one set of GPUs.
+pub trait MatchScore {
+    /// Partial sums over the edges placed so far.
+    type Sum: Copy;
+    /// Nothing placed.
+    fn start(&self) -> Self::Sum;
+    /// With one more edge, between two GPUs.
+    fn add(&self, sum: Self::Sum, a: usize, b: usize) -> Self::Sum;
+    /// The rank of a finished match.
+    fn rank(&self, sum: Self::Sum) -> Rank;
+    /// A rank that no match with the edges still to come exceeds; its work is charged.
+    fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank;
+}
+
+/// The edges that a partial placement still has to place.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead<'a> {
+    /// How many they are.
+    pub edges: usize,
+    /// How many of them join two vertices that are not placed.
+    pub inner: usize,
+    /// GPUs that have edges to vertices not placed, and how many; by their step.
+    pub open: &'a [(usize, usize)],
+    /// The GPU of each step so far.
+    pub placed: &'a [usize],
+    /// The GPUs that are left.
+    pub rest: GpuSet,
+}
+
+impl Ahead<'_> {
+    /// Before anything is placed.
+    #[must_use]
+    pub fn everything(edges: usize, gpus: GpuSet) -> Self {
+        Self { edges, inner: edges, open: &[], placed: &[], rest: gpus }
+    }
+}
+
+fn pairs_of(gpus: GpuSet) -> impl Iterator<Item = (usize, usize)> {
+    gpus.iter().flat_map(move |b| gpus.iter().take_while(move |a| *a < b).map(move |a| (a, b)))
+}
+
+/// Sums of the `n` heaviest, by `n`.
+fn sums_of_heaviest(mut weights: Vec<u64>) -> Vec<u64> {
+    weights.sort_unstable_by(|a, b| b.cmp(a));
+    let sums = weights.iter().scan(0, |sum, weight| {
+        *sum += weight;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
+/// A primary score that is the same for all matches on the set, then aggregated bandwidth
+/// (Eq. 1).
+pub struct Aggregated<'a> {
+    pairs: &'a PairTable,
+    primary: Primary,
+    /// Sum of the set's `n` heaviest pairs, by `n`.
+    heaviest: Vec<u64>,
+}
+
+impl<'a> Aggregated<'a> {
+    /// The score on the pairs of these GPUs; its work is charged.
+    #[must_use]
+    pub fn new(
+        pairs: &'a PairTable,
+        gpus: GpuSet,
+        primary: Primary,
+        effort: &mut Effort<'_>,
+    ) -> Self {
+        effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
+        let weights = pairs_of(gpus).map(|(a, b)| pairs.weight(a, b)).collect();
+        Self { pairs, primary, heaviest: sums_of_heaviest(weights) }
+    }
+
+    /// The most bandwidth that a match with so much can come to.
+    fn most(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> u64 {
+        effort.spend((ahead.open.len() * ahead.rest.len()) as u64 / 64);
+        let from = |(step, edges): &(usize, usize)| {
+            let gpu = ahead.placed[*step];
+            let weights = ahead.rest.iter().map(|other| self.pairs.weight(gpu, other));
+            if *edges <= 2 {
+                let (first, second) = weights.fold((0, 0), |(first, second), weight| {
+                    (weight.max(first), second.max(weight.min(first)))
+                });
+                return if *edges == 1 { first } else { first + second };
+            }
+            let mut weights: Vec<u64> = weights.collect();
+            weights.sort_unstable_by(|a, b| b.cmp(a));
+            weights.iter().take(*edges).sum()
+        };
+        let open: u64 = ahead.open.iter().map(from).sum();
+        sum + open + self.heaviest[ahead.inner]
+    }
+}
+
+impl MatchScore for Aggregated<'_> {
+    type Sum = u64;
+
+    fn start(&self) -> u64 {
+        0
+    }
+
+    fn add(&self, sum: u64, a: usize, b: usize) -> u64 {
+        sum + self.pairs.weight(a, b)
+    }
+
+    fn rank(&self, sum: u64) -> Rank {
+        Rank { primary: self.primary, aggregated: sum }
+    }
+
+    fn bound(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
+        self.rank(self.most(sum, ahead, effort))
+    }
+}
+
+/// Published effective bandwidth (Eq. 2), then aggregated bandwidth.
+pub struct Published<'a> {
+    pairs: &'a PairTable,
+    /// Sum of the set's `n` heaviest pairs of each class, by `n`.
+    heaviest: [Vec<u64>; 3],
+    /// Bounds of the aggregated bandwidth, where the counts of links do not give it.
+    aggregated: Option<Aggregated<'a>>,
+}
+
+impl<'a> Published<'a> {
+    /// The score on the pairs of these GPUs; its work is charged.
+    #[must_use]
+    pub fn new(pairs: &'a PairTable, gpus: GpuSet, effort: &mut Effort<'_>) -> Self {
+        effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
+        let mut weights = LinkClass::ALL.map(|_| Vec::new());
+        for (a, b) in pairs_of(gpus) {
+            weights[pairs.class(a, b) as usize].push(pairs.weight(a, b));
+        }
+        let is_uniform = |class: &Vec<u64>| class.windows(2).all(|pair| pair[0] == pair[1]);
+        let uniform = weights.iter().all(is_uniform);
+        let aggregated = (!uniform).then(|| Aggregated::new(pairs, gpus, Primary::NONE, effort));
+        Self { pairs, heaviest: weights.map(sums_of_heaviest), aggregated }
+    }
+
+    fn available(&self, class: LinkClass) -> usize {
+        self.heaviest[class as usize].len() - 1
+    }
+}
+
+impl MatchScore for Published<'_> {
+    type Sum = (LinkCounts, u64);
+
+    fn start(&self) -> Self::Sum {
+        (LinkCounts::default(), 0)
+    }
+
+    fn add(&self, (links, weight): Self::Sum, a: usize, b: usize) -> Self::Sum {
+        (links.plus(self.pairs.class(a, b)), weight + self.pairs.weight(a, b))
+    }
+
+    fn rank(&self, (links, aggregated): Self::Sum) -> Rank {
+        let primary = Primary::of_prediction(published::effective_bandwidth(links));
+        Rank { primary, aggregated }
+    }
+
+    fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
+        let (links, weight) = sum;
+        let limit = match &self.aggregated {
+            Some(aggregated) => aggregated.most(weight, ahead, effort),
+            None => u64::MAX,
+        };
+        let [doubles, singles, pcies] = &self.heaviest;
+        let mut most = Rank::default();
+        let mut tried = 0;
+        let free = |class, used: usize| (self.available(class) - used).min(ahead.edges);
+        let free_singles = free(LinkClass::Single, links.single);
+        let free_pcies = free(LinkClass::Pcie, links.pcie);
+        for (double, of_doubles) in
+            doubles.iter().enumerate().take(free(LinkClass::Double, links.double) + 1)
+        {
+            let rest = ahead.edges - double;
+            for (single, of_singles) in singles.iter().enumerate().take(free_singles.min(rest) + 1)
+            {
+                let pcie = rest - single;
+                if pcie > free_pcies {
+                    continue;
+                }
+                tried += 1;
+                let all = LinkCounts {
+                    double: links.double + double,
+                    single: links.single + single,
+                    pcie: links.pcie + pcie,
+                };
+                let heaviest = weight + of_doubles + of_singles + pcies[pcie];
+                most = most.max(self.rank((all, heaviest.min(limit))));
+            }
+        }
+        effort.spend(tried / 8);
+        most
+    }
+}
+
+/// How many links of each class a finished match uses.
+#[must_use]
+pub fn links_of(edges: &[(usize, usize)], gpus: &[usize], pairs: &PairTable) -> LinkCounts {
+    let class = |(a, b): &(usize, usize)| -> LinkClass { pairs.class(gpus[*a], gpus[*b]) };
+    edges.iter().map(class).fold(LinkCounts::default(), LinkCounts::plus)
+}

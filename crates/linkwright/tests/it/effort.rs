@@ -1,0 +1,197 @@
+//! Decisions that take long: they end, can be interrupted, and say what they are worth.
+
+use std::ops::ControlFlow;
+
+use linkwright::allocation::{
+    AllocationError, Allocator, BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern,
+    PreparedMachine, Request, ServerState, Shape, policy,
+};
+use linkwright::simulation::{Job, QueueDiscipline, SimulationError, Workload, simulate};
+use linkwright::topology::presets::preset;
+use linkwright::topology::{BandwidthProfile, DeviceKind, LinkKind, Machine, MachineBuilder};
+
+/// GPUs on one bridge; some pairs have one or two NVLinks, as on a torus of rows of eight.
+fn torus(gpus: usize) -> Machine {
+    let mut builder = MachineBuilder::new("torus", "test");
+    let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+    for gpu in 0..gpus {
+        let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+        builder.data_sheet_link(id, bridge, LinkKind::Pcie3, 1).unwrap();
+        for before in [1, 8].into_iter().filter(|before| *before <= gpu) {
+            let count = 1 + u32::from(gpu.is_multiple_of(2));
+            builder.data_sheet_link(id, id - before, LinkKind::Nvlink2, count).unwrap();
+        }
+    }
+    builder.build().unwrap()
+}
+
+fn prepared(machine: &Machine, model: BandwidthModel) -> PreparedMachine {
+    PreparedMachine::new(machine, BandwidthProfile::Mapa, model).unwrap()
+}
+
+fn allocator(machine: &Machine, policy_name: &str) -> Allocator {
+    let state = ServerState::new(machine.name(), machine.gpus().len());
+    let machine = prepared(machine, BandwidthModel::Sound);
+    Allocator::new(machine, policy(policy_name).unwrap(), state).unwrap()
+}
+
+#[test]
+fn decisions_on_128_gpus_end_with_a_match() {
+    let machine = torus(128);
+    let free = GpuSet::first(100).without(GpuSet(0b101));
+    for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+        let machine = prepared(&machine, model);
+        for (shape, size) in [(Shape::AllToAll, 90), (Shape::Ring, 2)] {
+            let pattern = Pattern::new(shape, size).unwrap();
+            for policy in POLICIES {
+                let request = Request { pattern: &pattern, sensitive: true };
+                let mut effort = Effort::new();
+                let selection = policy.choose(&machine, &request, free, &mut effort).unwrap();
+                let gpus = selection.chosen.gpus();
+                assert_eq!((gpus.len(), gpus.is_subset_of(free)), (size, true));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_spent_effort_still_gives_a_match_and_says_so() {
+    let machine = prepared(&torus(40), BandwidthModel::Published);
+    let pattern = Pattern::new(Shape::RingTree, 20).unwrap();
+    for objective in [Objective::Aggregated, Objective::Effective, Objective::Preserved] {
+        let mut effort = Effort::new();
+        effort.spend(Effort::LIMIT - 3);
+        let selection = machine.best(&pattern, GpuSet::first(40), objective, &mut effort).unwrap();
+        assert!(effort.is_spent() && !selection.optimal);
+        assert_eq!(selection.chosen.gpus().len(), 20);
+    }
+}
+
+#[test]
+fn all_to_all_needs_no_search() {
+    let machine = prepared(&preset("cubemesh-16").unwrap(), BandwidthModel::Sound);
+    for size in [4, 8, 12, 16] {
+        let pattern = Pattern::new(Shape::AllToAll, size).unwrap();
+        let mut effort = Effort::new();
+        let free = GpuSet::first(16);
+        let selection = machine.best(&pattern, free, Objective::Effective, &mut effort).unwrap();
+        assert!(selection.optimal);
+        assert!(Effort::LIMIT - effort.left() < 100_000, "{} left", effort.left());
+    }
+}
+
+#[test]
+fn grown_sets_are_no_proof() {
+    let machine = prepared(&torus(40), BandwidthModel::Sound);
+    let pattern = Pattern::new(Shape::AllToAll, 20).unwrap();
+    let mut effort = Effort::new();
+    let free = GpuSet::first(40);
+    let selection = machine.best(&pattern, free, Objective::Aggregated, &mut effort).unwrap();
+    assert!(!effort.is_spent() && !selection.optimal);
+    let inside = machine.bandwidth_inside(selection.chosen.gpus());
+    assert!(inside >= machine.bandwidth_inside(GpuSet::first(20)), "better than the lowest ids");
+}
+
+#[test]
+fn a_long_decision_stops_when_told() {
+    let machine = torus(24);
+    let allocator = allocator(&machine, "greedy");
+    let pattern = Pattern::new(Shape::RingTree, 23).unwrap();
+    let request = Request { pattern: &pattern, sensitive: true };
+    let mut asked = 0;
+    let mut go_on = || {
+        asked += 1;
+        if asked == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let error = allocator.decide("long", &request, &mut Effort::interruptible(&mut go_on));
+    assert_eq!(error, Err(AllocationError::Interrupted { job: "long".to_owned() }));
+    assert_eq!(asked, 2, "nothing goes on after that");
+
+    let mut long = Job::new("long", Workload::find("gmm").unwrap(), 23);
+    long.pattern = Shape::RingTree;
+    let mut asked = 0;
+    let mut stop = |_| {
+        asked += 1;
+        if asked == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let (greedy, fifo) = (policy("greedy").unwrap(), QueueDiscipline::Fifo);
+    let played = simulate(allocator.machine(), &[long], greedy, fifo, GpuSet::EMPTY, &mut stop);
+    assert_eq!(played, Err(SimulationError::Interrupted { done: 0, total: 1 }));
+    assert_eq!(asked, 2, "within the first decision");
+}
+
+#[test]
+fn an_explanation_takes_one_more_effort_at_most() {
+    let allocator = allocator(&preset("torus2d-16").unwrap(), "greedy");
+    let pattern = Pattern::new(Shape::RingTree, 12).unwrap();
+    let request = Request { pattern: &pattern, sensitive: true };
+    let mut asked = 0;
+    let mut count = || {
+        asked += 1;
+        ControlFlow::Continue(())
+    };
+    let mut effort = Effort::interruptible(&mut count);
+    let why = allocator.explain("a", &request, 4, &mut effort).unwrap().unwrap();
+    assert_eq!(why.certain, why.selection.optimal && !effort.is_spent());
+    assert!(asked <= 2 * (Effort::LIMIT / Effort::INTERVAL + 1));
+}
+
+#[test]
+fn the_verdict_does_not_depend_on_the_limit() {
+    for policy in POLICIES {
+        let allocator = allocator(&preset("dgx1-v100").unwrap(), policy.name());
+        for (shape, size) in [(Shape::Ring, 3), (Shape::Chain, 4), (Shape::Ring, 8)] {
+            let pattern = Pattern::new(shape, size).unwrap();
+            let request = Request { pattern: &pattern, sensitive: true };
+            let explain = |limit| {
+                allocator.explain("a", &request, limit, &mut Effort::new()).unwrap().unwrap()
+            };
+            let many = explain(7);
+            assert_eq!(many.verdict.starts_with("no other set"), size == 8, "{}", many.verdict);
+            for limit in 0..3 {
+                let few = explain(limit);
+                assert_eq!(few.verdict, many.verdict);
+                assert_eq!(few.ranking, many.ranking[..few.ranking.len()]);
+                assert_eq!(few.ranking.len(), limit.max(1).min(many.ranking.len()));
+            }
+            let best = &many.selection.chosen;
+            assert_eq!(&many.ranking[0], best);
+        }
+    }
+}
+
+#[test]
+fn the_ranking_is_that_of_all_decisions_without_the_sets_before() {
+    let machine = preset("dgx1-v100").unwrap();
+    for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+        for shape in [Shape::Ring, Shape::Chain] {
+            let state = ServerState::new(machine.name(), 8);
+            let prepared = prepared(&machine, model);
+            let allocator = Allocator::new(prepared, policy("preserve").unwrap(), state).unwrap();
+            let pattern = Pattern::new(shape, 4).unwrap();
+            let request = Request { pattern: &pattern, sensitive: true };
+            let mut effort = Effort::new();
+            let why = allocator.explain("a", &request, 100, &mut effort).unwrap().unwrap();
+            assert!(why.certain);
+            assert_eq!(why.ranking.len(), 70, "all sets of 4 of 8");
+            let key = |m: &linkwright::allocation::Match| {
+                (m.effective_bandwidth.unwrap(), m.aggregated_bandwidth.0)
+            };
+            for pair in why.ranking.windows(2) {
+                let (first, second) = (key(&pair[0]), key(&pair[1]));
+                let ids = [&pair[0], &pair[1]].map(|m| m.gpus().lowest_ids_key());
+                assert!(first > second || first == second && ids[0] < ids[1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_state_of_another_machine_is_refused() {
+    let machine = prepared(&preset("dgx1-v100").unwrap(), BandwidthModel::Sound);
+    for (name, gpus) in [("dgx1-p100", 8), ("dgx1-v100", 7)] {
+        let state = ServerState::new(name, gpus);
+        let error = Allocator::new(machine.clone(), POLICIES[0], state).err().unwrap();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
