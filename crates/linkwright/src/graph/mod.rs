@@ -8,3 +8,11 @@ pub mod arborescences;
 pub mod max_flow;
 pub mod partition;
 pub mod strength;
+
+/// The greatest common divisor of two unsigned numbers; of zero and a number that number.
+fn greatest_common_divisor<T>(a: T, b: T) -> T
+where
+    T: Copy + Default + PartialEq + std::ops::Rem<Output = T>,
+{
+    if b == T::default() { a } else { greatest_common_divisor(b, a % b) }
+}

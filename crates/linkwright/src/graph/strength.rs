@@ -7,6 +7,8 @@
 //! strength). Here it is found for every subset at once, exactly, by dynamic programming
 //! over subsets: the most capacity that p parts can keep inside, for every p.
 
+use super::greatest_common_divisor;
+
 /// The most vertices of a graph whose subsets are all tabulated.
 pub const MAX_VERTICES: usize = 16;
 
@@ -65,10 +67,6 @@ pub fn strength_of_subsets(count: usize, capacity: &[u64]) -> Vec<f64> {
         tabulate::<f64>(count, &units)
     };
     strength.into_iter().map(|value| value * unit as f64).collect()
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 fn tabulate<F: Lane>(count: usize, capacity: &[u64]) -> Vec<f64> {
