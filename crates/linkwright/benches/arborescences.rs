@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use linkwright::graph::arborescences::{
-    ArborescencePacking, DirectedGraph, pack_from_every_root, pack_from_root,
+    ArborescencePacking, DirectedGraph, Preference, pack_from_every_root, pack_from_root,
 };
 use linkwright::topology::presets::preset;
 use linkwright::topology::{DeviceKind, LinkKind};
@@ -91,13 +91,18 @@ fn plans(criterion: &mut Criterion) {
     ];
     let mut group = criterion.benchmark_group("arborescences");
     for (name, graph) in &machines {
-        describe(&format!("{name} from one root"), &pack_from_root(graph, 0).unwrap());
+        for preference in [Preference::FewTrees, Preference::LowDepth] {
+            let label = format!("{name} from one root, {preference:?}");
+            describe(&label, &pack_from_root(graph, 0, preference).unwrap());
+            let label = format!("{name} from every root, {preference:?}");
+            describe(&label, &pack_from_every_root(graph, preference).unwrap());
+        }
+        // Both preferences choose among the same plans, so that one of them is timed.
         group.bench_function(format!("{name}/one-root"), |bencher| {
-            bencher.iter(|| pack_from_root(black_box(graph), 0));
+            bencher.iter(|| pack_from_root(black_box(graph), 0, Preference::FewTrees));
         });
-        describe(&format!("{name} from every root"), &pack_from_every_root(graph).unwrap());
         group.bench_function(format!("{name}/every-root"), |bencher| {
-            bencher.iter(|| pack_from_every_root(black_box(graph)));
+            bencher.iter(|| pack_from_every_root(black_box(graph), Preference::FewTrees));
         });
     }
     group.finish();

@@ -13,15 +13,14 @@ pub mod spanning_trees;
 pub mod strength;
 
 /// Euclid's; of zero and a number it is that number.
-pub(crate) const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+pub(crate) fn greatest_common_divisor<T>(a: T, b: T) -> T
+where
+    T: Copy + Default + PartialEq + std::ops::Rem<Output = T>,
+{
+    if b == T::default() { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// The largest unit in which all capacities are whole; one where all are zero.
 fn common_unit(capacity: &[u64]) -> u64 {
-    let common = capacity.iter().fold(0, |a, b| greatest_common_divisor(a, u128::from(*b)));
-    u64::try_from(common).expect("no larger than a capacity").max(1)
+    capacity.iter().copied().fold(0, greatest_common_divisor).max(1)
 }

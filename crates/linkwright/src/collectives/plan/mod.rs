@@ -16,6 +16,7 @@ use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
 use super::lowering::{RootedTree, schedule_of_trees};
 use super::schedule::{Schedule, Transport};
 use super::time::TimeError;
+use crate::graph::arborescences::Preference;
 use crate::topology::Machine;
 use crate::units::Bandwidth;
 
@@ -134,7 +135,8 @@ pub fn plan(
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let (trees, optimum) = match algorithm {
         Algorithm::Packing => {
-            let (trees, optimum) = packing::pack(&graph, collective, transport)?;
+            let (trees, optimum) =
+                packing::pack(&graph, collective, transport, Preference::FewTrees)?;
             (trees, Some(optimum))
         }
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),

@@ -1,8 +1,8 @@
 //! Spanning trees packed on a job's links, at the optimum, as trees of its ranks.
 
 use crate::graph::arborescences::{
-    Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, pack_from_every_root,
-    pack_from_root,
+    Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, Preference,
+    pack_from_every_root, pack_from_root,
 };
 use crate::graph::scatter::share_from_root;
 use crate::graph::spanning_trees::{Search, pack_spanning_trees};
@@ -19,16 +19,17 @@ pub(super) fn pack(
     graph: &LinkGraph,
     collective: Collective,
     transport: Transport,
+    preference: Preference,
 ) -> Result<(Vec<RootedTree>, f64), PlanError> {
     let ranks = graph.gpus as f64;
     match collective {
         Collective::AllReduce if !graph.has_switches() => undirected(graph, transport),
         // Reduced to every root and sent from there: each direction serves both halves.
-        Collective::AllReduce => {
-            from_every_root(graph, transport).map(|(trees, share)| (trees, share * ranks / 2.0))
-        }
+        Collective::AllReduce => from_every_root(graph, transport, preference)
+            .map(|(trees, share)| (trees, share * ranks / 2.0)),
         Collective::AllGather | Collective::ReduceScatter => {
-            from_every_root(graph, transport).map(|(trees, share)| (trees, share * ranks))
+            from_every_root(graph, transport, preference)
+                .map(|(trees, share)| (trees, share * ranks))
         }
         Collective::AllToAll => Err(PlanError::Unsupported {
             algorithm: "packing of trees",
@@ -36,12 +37,12 @@ pub(super) fn pack(
             remedy: "pairs",
         }),
         Collective::Broadcast { root } | Collective::Reduce { root } => {
-            from_root(graph, root, transport)
+            from_root(graph, root, transport, preference)
         }
         // A tree carries the same part of every rank's shard; what other ways than packed
         // trees could reach is known, too.
         Collective::Gather { root } | Collective::Scatter { root } => {
-            let (trees, _) = from_root(graph, root, transport)?;
+            let (trees, _) = from_root(graph, root, transport, preference)?;
             let links = directed(graph);
             let (share, scale) = share_from_root(links.vertices, graph.gpus, &links.arcs, root);
             Ok((trees, share as f64 / scale as f64 * ranks))
@@ -92,16 +93,18 @@ fn from_root(
     graph: &LinkGraph,
     root: usize,
     transport: Transport,
+    preference: Preference,
 ) -> Result<(Vec<RootedTree>, f64), PlanError> {
-    let packing = pack_from_root(&directed(graph), root).map_err(too_fine)?;
+    let packing = pack_from_root(&directed(graph), root, preference).map_err(too_fine)?;
     Ok((rooted(graph, &packing, transport), share(&packing)))
 }
 
 fn from_every_root(
     graph: &LinkGraph,
     transport: Transport,
+    preference: Preference,
 ) -> Result<(Vec<RootedTree>, f64), PlanError> {
-    let packing = pack_from_every_root(&directed(graph)).map_err(too_fine)?;
+    let packing = pack_from_every_root(&directed(graph), preference).map_err(too_fine)?;
     Ok((rooted(graph, &packing, transport), share(&packing)))
 }
 

@@ -4,13 +4,14 @@
 //! root of trees that carry its own share. What it represents: capacities of directed arcs,
 //! shared by any number of trees, and switches, vertices that forward without needing the
 //! data. What it leaves out: latency, and limits on how much one vertex can handle. The plan
-//! attains the highest rate that the cuts of the graph allow; among the plans that a fixed list
-//! of orders leads to it is the one with the fewest trees, then the shallowest.
+//! attains the highest rate that the cuts of the graph allow; of the plans that a fixed list of
+//! orders leads to it is the one that the caller's [`Preference`] puts first. No smallest
+//! number of trees is proved.
 //!
-//! 1. [`rate`] finds the rate by cuts, as a fraction that then scales the capacities.
-//! 2. [`reduce`] takes switches together that act as one.
-//! 3. [`switches`] replaces arcs through each switch by arcs past it.
-//! 4. [`pack`] grows the trees on what is left.
+//! 1. `rate` finds the rate by cuts, as a fraction that then scales the capacities.
+//! 2. `reduce` takes switches together that act as one.
+//! 3. `switches` replaces arcs through each switch by arcs past it.
+//! 4. `pack` grows the trees on what is left.
 //!
 //! After "ForestColl" (Zhao et al. 2024) in its order of steps.
 
@@ -24,6 +25,8 @@ mod switches;
 mod tests;
 
 use thiserror::Error;
+
+use super::greatest_common_divisor;
 
 pub use plan::{pack_from_every_root, pack_from_root};
 
@@ -46,6 +49,17 @@ pub struct Fraction {
     pub numerator: u64,
     /// Below the line, never zero.
     pub denominator: u64,
+}
+
+/// What to prefer among plans of the highest rate. Each tree costs a channel or a thread
+/// block; each step of depth costs latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preference {
+    /// The fewest trees, then the least depth, then the least depth in all.
+    #[default]
+    FewTrees,
+    /// The least depth, then the fewest trees, then the least depth in all.
+    LowDepth,
 }
 
 /// A tree from one root to every other terminal.
@@ -142,8 +156,4 @@ pub enum ArborescenceError {
          round them to a common unit"
     )]
     TooLarge,
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

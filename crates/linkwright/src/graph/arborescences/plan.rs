@@ -8,11 +8,18 @@ use super::reduce::{Reduced, Share, reduce};
 use super::switches::{Logical, Problem, Splitting, split_off};
 use super::{
     Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, Fraction, LogicalArc,
-    Route, greatest_common_divisor, rate,
+    Preference, Route, greatest_common_divisor, rate,
 };
 
 /// The work after which no further order is tried: flows times nodes squared.
-const WORK: u64 = 20_000_000;
+const WORK: u64 = 2_000_000;
+
+/// From how many vertices, evenly spaced, the others are numbered.
+const ROTATIONS: usize = 4;
+
+/// How many times larger than the split capacities the result's numbers may have to be, to
+/// spread routes over switches that act as one.
+const ROOM: u64 = 1 << 8;
 
 /// The highest rate at which one terminal can send the same data to all others.
 ///
@@ -22,6 +29,7 @@ const WORK: u64 = 20_000_000;
 pub fn pack_from_root(
     graph: &DirectedGraph,
     root: usize,
+    preference: Preference,
 ) -> Result<ArborescencePacking, ArborescenceError> {
     let checked = Checked::new(graph)?;
     if root >= graph.vertices {
@@ -31,7 +39,7 @@ pub fn pack_from_root(
     let place = place.map_err(|_| ArborescenceError::RootIsSwitch(root))?;
     let share = rate::from_root(&checked.capacity, checked.terminals, place);
     let share = share.map_err(|error| checked.named(error))?;
-    checked.pack(Some(place), share, 1)
+    checked.pack((Some(place), share, 1), preference)
 }
 
 /// The highest rate at which every terminal can send its own data to all others at once, each
@@ -42,11 +50,12 @@ pub fn pack_from_root(
 /// numbers too large: see [`ArborescenceError`].
 pub fn pack_from_every_root(
     graph: &DirectedGraph,
+    preference: Preference,
 ) -> Result<ArborescencePacking, ArborescenceError> {
     let checked = Checked::new(graph)?;
     let found = rate::from_every_terminal(&checked.capacity, checked.terminals);
     let (share, scale) = found.map_err(|error| checked.named(error))?;
-    checked.pack(None, share, scale)
+    checked.pack((None, share, scale), preference)
 }
 
 /// A well-formed graph in its capacities' greatest common unit, terminals first, and with as
@@ -120,29 +129,29 @@ impl Checked {
 
     fn pack(
         &self,
-        root: Option<usize>,
-        share: u64,
-        scale: u64,
+        (root, share, scale): (Option<usize>, u64, u64),
+        preference: Preference,
     ) -> Result<ArborescencePacking, ArborescenceError> {
         let capacity = self.capacity.scaled(scale).ok_or(ArborescenceError::TooLarge)?;
-        let problem = Problem { terminals: self.terminals, capacity, root, share, scale };
-        let (logical, trees) = best(&problem);
+        let terminals = self.terminals;
+        let ceiling = LIMIT / ROOM / self.unit;
+        let problem = Problem { terminals, capacity, root, share, scale, ceiling };
+        let plan = best(&problem, preference);
         let whole = u128::from(share) * u128::from(self.unit);
-        let divisor = wide_divisor(whole, scale.into());
+        let divisor = greatest_common_divisor(whole, scale.into());
         let lowest = |value: u128| u64::try_from(value / divisor);
         let (Ok(numerator), Ok(denominator)) = (lowest(whole), lowest(scale.into())) else {
             return Err(ArborescenceError::TooLarge);
         };
         let rate = Fraction { numerator, denominator };
-        self.name(rate, &logical, &trees)
+        self.name(rate, &plan)
     }
 
     /// The result in the graph's own numbers and unit.
     fn name(
         &self,
         rate: Fraction,
-        logical: &Logical,
-        trees: &[Tree],
+        Plan { logical, trees, .. }: &Plan,
     ) -> Result<ArborescencePacking, ArborescenceError> {
         let mut lifted = Vec::new();
         let mut parts = 1_u64;
@@ -175,7 +184,8 @@ impl Checked {
         numbers.extend(shares.map(|(share, amount)| units(share, *amount)));
         let numbers: Option<Vec<u128>> = numbers.into_iter().collect();
         let numbers = numbers.ok_or(ArborescenceError::TooLarge)?;
-        let divisor = numbers.iter().fold(0, |divisor, number| wide_divisor(divisor, *number));
+        let divisor =
+            numbers.iter().fold(0, |divisor, number| greatest_common_divisor(divisor, *number));
         let small = numbers.iter().map(|number| u64::try_from(number / divisor));
         let small: Result<Vec<u64>, _> = small.collect();
         let small = small.map_err(|_| ArborescenceError::TooLarge)?;
@@ -206,38 +216,49 @@ impl Checked {
     }
 }
 
-/// The plan with the fewest trees, then the least depth, then the least depth in all, of those
-/// that the orders lead to; the first of equal ones.
-fn best(problem: &Problem) -> (Logical, Vec<Tree>) {
+/// One way to pack, and how it ranks: the less, the better.
+struct Plan {
+    cost: [usize; 3],
+    logical: Logical,
+    trees: Vec<Tree>,
+}
+
+/// The preferred plan of those that the orders lead to; the first of equal ones.
+fn best(problem: &Problem, preference: Preference) -> Plan {
     let has_switches = problem.capacity.vertices > problem.terminals;
     let splittings =
         if has_switches { &[Splitting::Even, Splitting::Wide][..] } else { &[Splitting::Wide] };
-    let mut found: Option<((usize, usize, usize), Logical, Vec<Tree>)> = None;
+    let mut found: Option<Plan> = None;
     for splitting in splittings {
         let logical = split_off(problem, *splitting);
         let mut work = 0;
         for order in orders(problem) {
-            if work > WORK {
+            // Nothing beats one star for each root.
+            let is_star = |tree: &Tree| tree.max_depth() == 1;
+            let ideal = |plan: &Plan| plan.trees.iter().all(is_star);
+            if work > WORK || found.as_ref().is_some_and(ideal) {
                 break;
             }
             let (trees, flows) = pack(&logical.problem, order);
             work += flows * (problem.terminals * problem.terminals) as u64;
             let depth = trees.iter().map(Tree::max_depth).max().unwrap_or(0);
             let total = trees.iter().map(Tree::total_depth).sum();
-            let cost = (trees.len(), depth, total);
-            if found.as_ref().is_none_or(|(known, ..)| cost < *known) {
-                found = Some((cost, logical.clone(), trees));
+            let cost = match preference {
+                Preference::FewTrees => [trees.len(), depth, total],
+                Preference::LowDepth => [depth, trees.len(), total],
+            };
+            if found.as_ref().is_none_or(|known| cost < known.cost) {
+                found = Some(Plan { cost, logical: logical.clone(), trees });
             }
         }
     }
-    let (_, logical, trees) = found.expect("there is at least one splitting and one order");
-    (logical, trees)
+    found.expect("there is at least one splitting and one order")
 }
 
 /// The orders to try, the most promising first.
 fn orders(problem: &Problem) -> impl Iterator<Item = Order> {
     let terminals = problem.terminals;
-    (0..terminals).flat_map(|first| {
+    (0..terminals).step_by(terminals.div_ceil(ROTATIONS)).flat_map(|first| {
         [(false, true), (false, false), (true, true), (true, false)]
             .map(|(deepest_first, tightest_first)| Order { deepest_first, tightest_first, first })
     })
@@ -268,8 +289,4 @@ fn shortest_first(routes: &[super::switches::Route], used: u64) -> Vec<(&Vec<usi
         }
     }
     chosen
-}
-
-fn wide_divisor(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { wide_divisor(b, a % b) }
 }

@@ -35,6 +35,8 @@ pub(super) struct Problem {
     pub(super) share: u64,
     /// The capacities are the given ones times this.
     pub(super) scale: u64,
+    /// What the capacities may add up to once they are scaled further.
+    pub(super) ceiling: u64,
 }
 
 impl Problem {
@@ -202,9 +204,9 @@ impl Splitter {
 
     /// Multiplies all capacities, unless they would grow too large.
     fn scale(&mut self, factor: u64) {
-        let Problem { capacity, share, scale, .. } = &self.problem;
+        let Problem { capacity, share, scale, ceiling, .. } = &self.problem;
         let (Some(capacity), Some(share), Some(scale), Some(demand)) = (
-            capacity.scaled(factor),
+            capacity.scaled(factor).filter(|scaled| scaled.total() <= u128::from(*ceiling)),
             share.checked_mul(factor),
             scale.checked_mul(factor),
             self.demand.checked_mul(factor).filter(|demand| *demand <= LIMIT),
