@@ -124,12 +124,18 @@ fn load<'a>(
     }
     let mut loads = Loads::new(graph.vertices, &graph.edges, rate);
     let mut left = rate * joints;
-    for edge in graph.order(|edge| capacity[edge], preference, dice) {
-        let more = if capacity[edge] == 0 { 0 } else { capacity[edge].min(loads.room(edge)) };
-        loads.add(edge, more);
-        left -= more;
-        if left == 0 {
-            break;
+    let order = graph.order(|edge| capacity[edge], preference, dice);
+    // A first round that stops at some edge's capacity spreads loads, where one round alone
+    // would fill some edges and leave others empty. Either may be what takes fewer trees.
+    let level = capacity[dice.below(capacity.len())];
+    for most in [level, u128::MAX] {
+        for edge in order.iter().copied() {
+            let wanted = capacity[edge].min(most).saturating_sub(loads.load[edge]);
+            if wanted > 0 && left > 0 {
+                let more = wanted.min(loads.room(edge));
+                loads.add(edge, more);
+                left -= more;
+            }
         }
     }
     loads
