@@ -9,8 +9,8 @@ use super::max_flow::FlowNetwork;
 /// The most `inside(S) - cost(S without last)` over the sets S of `last` and vertices below
 /// it, and the smallest such set as a table over `0..=last`.
 ///
-/// `inside(a, b)` is the capacity between `a` and a lower `b`; `cost` has an entry for every
-/// vertex below `last`. The result is at least zero, which `last` alone attains.
+/// `inside(a, b)` is the capacity between `a` and a lower `b`; `cost` has just one entry
+/// for every vertex below `last`. The result is at least zero, which `last` alone attains.
 pub(super) fn heaviest_set(
     last: usize,
     inside: impl Fn(usize, usize) -> u128,
@@ -29,13 +29,13 @@ pub(super) fn heaviest_set(
                 to_lower += capacity;
             }
         }
-        if at == last {
-            most += to_lower;
-        } else if to_lower > cost[at] {
-            network.add_arc(last, at, to_lower - cost[at]);
-            most += to_lower - cost[at];
-        } else if cost[at] > to_lower {
-            network.add_arc(at, sink, cost[at] - to_lower);
+        match cost.get(at) {
+            None => most += to_lower,
+            Some(cost) if to_lower > *cost => {
+                network.add_arc(last, at, to_lower - cost);
+                most += to_lower - cost;
+            }
+            Some(cost) => network.add_arc(at, sink, cost - to_lower),
         }
     }
     let flow = network.send(last, sink);

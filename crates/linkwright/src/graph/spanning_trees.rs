@@ -9,19 +9,15 @@
 
 mod peel;
 mod room;
+mod search;
 
 use super::partition::exact_strength;
 use super::{common_unit, greatest_common_divisor};
-use peel::{Dice, MOST_UNITS, Preference, split};
+use peel::{Dice, Preference};
+use search::{Candidate, look_for_best};
 
 /// The most vertices of a graph to pack trees on.
 pub const MAX_VERTICES: usize = 128;
-
-/// Vain attempts after which the search starts over from another packing.
-const PATIENCE: usize = 60;
-
-/// The most trees that are taken out at once.
-const MOST_OUT: usize = 6;
 
 /// A spanning tree and how much of the capacity of every one of its edges it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +54,7 @@ pub struct Search {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { trials: 2_000, seed: 0 }
+        Self { trials: 1_000, seed: 0 }
     }
 }
 
@@ -76,15 +72,6 @@ struct Graph {
 struct Share {
     tree: Vec<usize>,
     weight: u128,
-}
-
-/// Trees whose weights are counted in `1 / unit`, and how good they are.
-#[derive(Debug, Clone)]
-struct Candidate {
-    shares: Vec<Share>,
-    unit: u128,
-    /// Trees, then the depth of the deepest, then all depths together: less is better.
-    score: (usize, usize, usize),
 }
 
 /// Packs spanning trees at the graph's strength.
@@ -120,7 +107,7 @@ pub fn pack_spanning_trees(
         .iter()
         .map(|(a, b)| rate.min(finer * u128::from(units[a * count + b])))
         .collect();
-    let best = improve(&graph, &whole, rate, search)?;
+    let best = look_for_best(&graph, &whole, rate, search)?;
     Some(publish(&graph, best, rate, u128::from(measure), finer))
 }
 
@@ -190,89 +177,6 @@ fn distances(neighbours: &[Vec<usize>], from: usize) -> Vec<usize> {
     distance
 }
 
-impl Candidate {
-    /// Joins equal trees and leaves common factors out.
-    fn new(graph: &Graph, mut shares: Vec<Share>, unit: u128) -> Self {
-        shares.sort_by(|x, y| x.tree.cmp(&y.tree));
-        shares.dedup_by(|next, kept| {
-            let same = next.tree == kept.tree;
-            kept.weight += if same { next.weight } else { 0 };
-            same
-        });
-        let weights = shares.iter().map(|share| share.weight);
-        let common = weights.fold(unit, greatest_common_divisor);
-        shares.iter_mut().for_each(|share| share.weight /= common);
-        let depths = shares.iter().map(|share| graph.root_and_depth(&share.tree).1);
-        let (deepest, total) = depths.fold((0, 0), |(most, sum), d| (most.max(d), sum + d));
-        Self { score: (shares.len(), deepest, total), shares, unit: unit / common }
-    }
-}
-
-/// The best packing that the search comes across, `whole` and `rate` being in one unit.
-fn improve(graph: &Graph, whole: &[u128], rate: u128, search: Search) -> Option<Candidate> {
-    let mut dice = Dice(search.seed);
-    let mut trials = search.trials;
-    let mut best: Option<Candidate> = None;
-    for round in 0.. {
-        // What a first packing needs is not limited.
-        let mut first = usize::MAX;
-        let budget = if best.is_none() { &mut first } else { &mut trials };
-        let most = best.as_ref().map_or(usize::MAX, |best| 2 * best.score.0);
-        let preference = Preference::of_round(round, graph.vertices);
-        let found = split(graph, whole, rate, most, preference, &mut dice, budget);
-        let Some((shares, unit)) = found else {
-            if trials == 0 || round > search.trials {
-                return best;
-            }
-            continue;
-        };
-        let mut current = Candidate::new(graph, shares, unit);
-        let mut idle = 0;
-        while idle < PATIENCE && trials > 0 {
-            idle += 1;
-            let better = respread(graph, whole, rate, &current, &mut dice, &mut trials);
-            if let Some(other) = better.filter(|other| other.score <= current.score) {
-                idle = if other.score < current.score { 0 } else { idle };
-                current = other;
-            }
-        }
-        if best.as_ref().is_none_or(|best| current.score < best.score) {
-            best = Some(current);
-        }
-        if trials == 0 {
-            return best;
-        }
-    }
-    best
-}
-
-/// Takes some trees out and splits what they leave, into no more trees than they were.
-fn respread(
-    graph: &Graph,
-    whole: &[u128],
-    rate: u128,
-    current: &Candidate,
-    dice: &mut Dice,
-    trials: &mut usize,
-) -> Option<Candidate> {
-    let mut kept = current.shares.clone();
-    let out = kept.len().min(2 + dice.below(MOST_OUT - 1));
-    for last in (kept.len() - out..kept.len()).rev() {
-        kept.swap(dice.below(last + 1), last);
-    }
-    let gone: u128 = kept.drain(kept.len() - out..).map(|share| share.weight).sum();
-    let mut left: Vec<u128> = whole.iter().map(|value| value * current.unit).collect();
-    for share in &kept {
-        share.tree.iter().for_each(|edge| left[*edge] -= share.weight);
-    }
-    let preference = Preference::of_round(dice.below(2 * graph.vertices), graph.vertices);
-    let (fresh, finer) = split(graph, &left, gone, out, preference, dice, trials)?;
-    let unit = current.unit.checked_mul(finer).filter(|unit| *unit <= MOST_UNITS / rate)?;
-    kept.iter_mut().for_each(|share| share.weight *= finer);
-    kept.extend(fresh);
-    Some(Candidate::new(graph, kept, unit))
-}
-
 /// Weights in the capacities' own unit. The search counts in `measure / finer` of it.
 fn publish(
     graph: &Graph,
@@ -298,97 +202,4 @@ fn publish(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    pub(super) fn matrix(count: usize, edges: &[(usize, usize, u64)]) -> Vec<u64> {
-        let mut capacity = vec![0; count * count];
-        for (a, b, value) in edges {
-            capacity[a * count + b] = *value;
-            capacity[b * count + a] = *value;
-        }
-        capacity
-    }
-
-    fn dgx1v() -> Vec<u64> {
-        let double = [(0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (4, 7), (5, 6), (6, 7)];
-        let single = [(0, 1), (0, 2), (1, 3), (2, 6), (3, 7), (4, 5), (4, 6), (5, 7)];
-        let edges: Vec<_> = double
-            .map(|(a, b)| (a, b, 2))
-            .into_iter()
-            .chain(single.map(|(a, b)| (a, b, 1)))
-            .collect();
-        matrix(8, &edges)
-    }
-
-    #[test]
-    fn scratch() {
-        for trials in [0, 200, 1000, 2000, 5000, 20000, 100000] {
-            for seed in 0..4 {
-                let start = std::time::Instant::now();
-                let p = pack_spanning_trees(8, &dgx1v(), Search { trials, seed }).unwrap();
-                println!(
-                    "{trials} {seed} {:?} {:?} d={} {:?}",
-                    start.elapsed(),
-                    p.rate,
-                    p.denominator,
-                    p.trees.iter().map(|t| (t.weight, t.depth)).collect::<Vec<_>>()
-                );
-            }
-        }
-        let mut dice = Dice(5);
-        for n in [4, 8, 12, 16, 20, 32] {
-            for kind in 0..4 {
-                let mut c = vec![0; n * n];
-                for a in 0..n {
-                    for b in a + 1..n {
-                        let r = dice.roll();
-                        let v = match kind {
-                            0 => 1,
-                            1 => [0, 15_754_000_000, 25_000_000_000, 50_000_000_000]
-                                [(r % 4) as usize],
-                            2 => {
-                                if r % 3 == 0 {
-                                    dice.roll() % 50_000_000_000
-                                } else {
-                                    0
-                                }
-                            }
-                            _ => {
-                                if (a ^ b).is_power_of_two() {
-                                    25_000_000_000
-                                } else if b == a + 1 {
-                                    15_754_000_000
-                                } else {
-                                    0
-                                }
-                            }
-                        };
-                        c[a * n + b] = v;
-                        c[b * n + a] = v;
-                    }
-                }
-                let start = std::time::Instant::now();
-                let p = pack_spanning_trees(
-                    n,
-                    &c,
-                    Search { trials: if n <= 16 { 1000 } else { 0 }, seed: 0 },
-                );
-                let Some(p) = p else {
-                    println!("{n} {kind} none");
-                    continue;
-                };
-                println!(
-                    "{n} {kind} {:?} {:?} d={} trees {} edges {} deepest {:?} min depth {:?}",
-                    start.elapsed(),
-                    p.rate,
-                    p.denominator,
-                    p.trees.len(),
-                    c.iter().filter(|v| **v > 0).count() / 2,
-                    p.trees.iter().map(|t| t.depth).max(),
-                    p.trees.iter().map(|t| t.depth).min()
-                );
-            }
-        }
-    }
-}
+mod tests;

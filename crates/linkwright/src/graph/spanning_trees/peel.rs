@@ -7,6 +7,7 @@
 //! few steps nothing is left (Cunningham, "Testing membership in matroid polyhedra", J. Comb.
 //! Theory B 36, 1984). Which order and which tree is free, and decides how many trees it takes.
 
+use super::super::greatest_common_divisor;
 use super::room::{Loads, Set, contains};
 use super::{Graph, Share};
 
@@ -49,7 +50,7 @@ impl Dice {
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        (u128::from(self.roll()) * end as u128 >> 64) as usize
+        ((u128::from(self.roll()) * end as u128) >> 64) as usize
     }
 }
 
@@ -80,20 +81,19 @@ pub(super) fn split(
         *trials = trials.checked_sub(1)?;
         let tree = choose_tree(graph, &loads, &around, preference, dice);
         let step = loads.longest_step(&tree);
-        let mut tighten = |set: Set| {
+        // Known now or tight once the step is taken. Other sets that become tight show when
+        // a tree comes to nothing for their sake.
+        if let Some(set) = step.binding {
             for (around, edge) in around.iter_mut().zip(&graph.edges) {
                 if contains(set, *edge) {
                     *around &= set;
                 }
             }
-        };
-        if let Some(set) = step.binding {
-            tighten(set);
         }
         if step.numerator == 0 {
             continue;
         }
-        let common = super::super::greatest_common_divisor(step.numerator, step.denominator);
+        let common = greatest_common_divisor(step.numerator, step.denominator);
         let factor = step.denominator / common;
         if factor > 1 {
             unit *= factor;
@@ -104,7 +104,7 @@ pub(super) fn split(
             shares.iter_mut().for_each(|share| share.weight *= factor);
         }
         let weight = step.numerator / common;
-        loads.take(&tree, weight, tighten);
+        loads.take(&tree, weight);
         shares.push(Share { tree, weight });
     }
     Some((shares, unit))
@@ -124,12 +124,18 @@ fn load<'a>(
     }
     let mut loads = Loads::new(graph.vertices, &graph.edges, rate);
     let mut left = rate * joints;
-    for edge in graph.order(|edge| capacity[edge], preference, dice) {
-        let more = if capacity[edge] == 0 { 0 } else { capacity[edge].min(loads.room(edge)) };
-        loads.add(edge, more);
-        left -= more;
-        if left == 0 {
-            break;
+    let order = graph.order(|edge| capacity[edge], preference, dice);
+    // A first round that stops at some edge's capacity spreads loads, where one round alone
+    // would fill some edges and leave others empty. Either may be what takes fewer trees.
+    let level = capacity[dice.below(capacity.len())];
+    for most in [level, u128::MAX] {
+        for edge in order.iter().copied() {
+            let wanted = capacity[edge].min(most).saturating_sub(loads.load[edge]);
+            if wanted > 0 && left > 0 {
+                let more = wanted.min(loads.room(edge));
+                loads.add(edge, more);
+                left -= more;
+            }
         }
     }
     loads

@@ -10,7 +10,7 @@
 use super::super::heaviest_set::heaviest_set;
 
 /// The most vertices for which every set has an entry in a table.
-pub(super) const MAX_TABULATED: usize = 16;
+pub(super) const MAX_TABULATED: usize = 10;
 
 /// A set of vertices by its bits.
 pub(super) type Set = u128;
@@ -35,8 +35,6 @@ pub(super) struct Loads<'a> {
     table: Vec<u128>,
     /// How many parts less one a tree has inside each set: scratch.
     missing: Vec<u8>,
-    /// The lower neighbours of each vertex in a tree, by their bits: scratch.
-    neighbours: Vec<usize>,
 }
 
 impl<'a> Loads<'a> {
@@ -51,7 +49,6 @@ impl<'a> Loads<'a> {
             load: vec![0; edges.len()],
             table: (0..sets).map(room).collect(),
             missing: vec![0; sets],
-            neighbours: vec![0; vertices],
         }
     }
 
@@ -133,23 +130,25 @@ impl<'a> Loads<'a> {
     }
 
     fn step_by_table(&mut self, tree: &[usize], mut step: Step) -> Step {
-        self.neighbours.fill(0);
-        for (a, b) in tree.iter().map(|edge| self.edges[*edge]) {
-            self.neighbours[b] |= 1 << a;
-        }
-        let mut least = [(u128::MAX, 0_usize); MAX_TABULATED];
         for highest in 1..self.vertices {
             let (below, rest) = self.missing.split_at_mut(1 << highest);
-            let near = self.neighbours[highest];
-            let rooms = &self.table[1 << highest..2 << highest];
-            // The empty set's entry would be -1: the vertex alone misses nothing.
-            for set in 1..1_usize << highest {
-                let missing = below[set] + 1 - (set & near).count_ones() as u8;
-                rest[set] = missing;
-                let entry = &mut least[usize::from(missing)];
-                if rooms[set] < entry.0 {
-                    *entry = (rooms[set], set | 1 << highest);
+            let rest = &mut rest[..1 << highest];
+            for (missing, below) in rest.iter_mut().zip(below) {
+                *missing = *below + 1;
+            }
+            // The highest vertex alone misses nothing.
+            rest[0] = 0;
+            for lower in tree.iter().map(|edge| self.edges[*edge]).filter(|(_, b)| *b == highest) {
+                for chunk in rest.chunks_exact_mut(2 << lower.0) {
+                    chunk[1 << lower.0..].iter_mut().for_each(|missing| *missing -= 1);
                 }
+            }
+        }
+        let mut least = [(u128::MAX, 0); MAX_TABULATED];
+        for (set, (room, missing)) in self.table.iter().zip(&self.missing).enumerate() {
+            let entry = &mut least[usize::from(*missing)];
+            if *room < entry.0 {
+                *entry = (*room, set);
             }
         }
         for (missing, (room, set)) in least.into_iter().enumerate().skip(1) {
@@ -202,22 +201,13 @@ impl<'a> Loads<'a> {
     }
 
     /// Takes a tree off, with a whole weight that [`Self::longest_step`] has just allowed.
-    /// Tells the sets that become tight; beyond the table the binding one alone is known.
-    pub fn take(&mut self, tree: &[usize], weight: u128, mut tight: impl FnMut(Set)) {
+    pub fn take(&mut self, tree: &[usize], weight: u128) {
         self.rate -= weight;
         for edge in tree {
             self.load[*edge] -= weight;
         }
-        for highest in 1..self.table.len().checked_ilog2().unwrap_or(0) as usize {
-            for set in (1 << highest) + 1..2_usize << highest {
-                let missing = self.missing[set];
-                if missing > 0 {
-                    self.table[set] -= weight * u128::from(missing);
-                    if self.table[set] == 0 {
-                        tight(set as Set);
-                    }
-                }
-            }
+        for (room, missing) in self.table.iter_mut().zip(&self.missing) {
+            *room -= weight * u128::from(*missing);
         }
     }
 
@@ -233,11 +223,51 @@ impl<'a> Loads<'a> {
 
 /// Whether both ends of an edge are in a set.
 pub(super) fn contains(set: Set, (a, b): (usize, usize)) -> bool {
-    set >> a & set >> b & 1 == 1
+    let both = 1 << a | 1 << b;
+    set & both == both
 }
 
 /// The sets below `end` that have all of some bits, in rising order.
 fn supersets(bits: usize, end: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(bits), move |set| Some((set + 1) | bits))
         .take_while(move |s| *s < end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::peel::Dice;
+    use super::*;
+
+    #[test]
+    fn the_table_and_the_cuts_agree() {
+        let mut dice = Dice(3);
+        for _ in 0..200 {
+            let vertices = 2 + dice.below(7);
+            let pairs = (0..vertices).flat_map(|a| (a + 1..vertices).map(move |b| (a, b)));
+            let edges: Vec<_> = pairs.filter(|(a, b)| a + 1 == *b || dice.below(3) > 0).collect();
+            let mut table = Loads::new(vertices, &edges, 60);
+            let mut cuts = Loads { table: Vec::new(), ..table.clone() };
+            for edge in 0..edges.len() {
+                let room = table.room(edge);
+                assert_eq!(room, cuts.room(edge));
+                let more = room.min(10 + dice.below(60) as u128);
+                table.add(edge, more);
+                cuts.add(edge, more);
+            }
+            let full = Loads::full(vertices, &edges, 60, &table.load);
+            assert_eq!(full.table, table.table);
+            // A path, whether or not it respects tight sets.
+            let path: Vec<usize> =
+                (0..edges.len()).filter(|edge| edges[*edge].0 + 1 == edges[*edge].1).collect();
+            let (by_table, by_cuts) = (table.longest_step(&path), cuts.longest_step(&path));
+            assert_eq!(
+                by_table.numerator * by_cuts.denominator,
+                by_cuts.numerator * by_table.denominator
+            );
+            table.refine(by_table.denominator);
+            table.take(&path, by_table.numerator);
+            let left = Loads::full(vertices, &edges, table.rate, &table.load);
+            assert_eq!(left.table, table.table, "room is left everywhere");
+        }
+    }
 }
