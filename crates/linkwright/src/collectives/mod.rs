@@ -9,8 +9,10 @@
 //! - [`builder`]: how algorithms write them
 //! - [`time`]: how long one takes on a machine
 //! - [`link_graph`]: the links that a job was given
+//! - [`baselines`]: what NCCL does, of Blink's time and today, and how long it takes
 //! - [`lowering`]: trees, rings and pairs of ranks as steps
 
+pub mod baselines;
 pub mod builder;
 pub mod collective;
 pub mod link_graph;
