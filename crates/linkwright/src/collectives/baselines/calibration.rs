@@ -2,7 +2,7 @@
 //!
 //! NCCL's cost model exists to choose, and its bandwidths are cautious. Two things are fitted,
 //! both on the DGX-1V's GPUs 0 and 1, which one NVLink joins (`validation/nccl-tests.csv`);
-//! everything else measured there is held out, and `docs/concepts/collective-timing.md` shows
+//! the form of the second was chosen with all rows in view. The other rows are held out, and `docs/concepts/collective-timing.md` shows
 //! how far off the model is on it.
 
 use super::constants::Generation;

@@ -26,7 +26,7 @@ pub fn binary_tree(count: usize) -> Vec<Option<usize>> {
 pub fn double_binary_tree(count: usize) -> [Vec<Option<usize>>; 2] {
     let first = binary_tree(count);
     let place = |vertex: usize| {
-        if count % 2 == 0 { count - 1 - vertex } else { (vertex + 1) % count }
+        if count.is_multiple_of(2) { count - 1 - vertex } else { (vertex + 1) % count }
     };
     let mut second = vec![None; count];
     for (vertex, parent) in first.iter().enumerate() {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::collectives::plan::{Algorithm, Plan, plan};
+use crate::collectives::schedule::Relay;
 use crate::collectives::time::{Costs, time};
 use crate::topology::{ClusterNetwork, NetworkKind, cluster, presets};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
