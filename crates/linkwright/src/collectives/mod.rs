@@ -6,7 +6,8 @@
 //!
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
 //! - [`link_graph`]: the links that a job was given
-//! - [`plan`](mod@plan): which trees, rings or ways the data takes
+//! - [`baselines`]: what NCCL does, of Blink's time and today, and how long it takes
+//! - [`mod@plan`]: which trees, rings or ways the data takes
 //! - [`lowering`] and [`builder`]: how those become steps
 //! - [`schedule`]: the steps of every rank
 //! - [`placement`]: where a rank's buffers lie
@@ -15,6 +16,7 @@
 //! - [`mod@time`]: how long they take on a machine
 //! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
 
+pub mod baselines;
 pub mod builder;
 pub mod check;
 pub mod collective;

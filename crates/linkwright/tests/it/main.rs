@@ -1,6 +1,7 @@
 //! Integration tests: contracts, brute force, schedules, determinism, layer order.
 
 mod brute_force;
+mod collective_timing;
 mod collectives;
 mod effort;
 mod layers;

@@ -11,6 +11,7 @@ mod shares;
 
 use thiserror::Error;
 
+use super::baselines::{Baseline, BaselinePlan, baseline_plan};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
 use super::lowering::{RootedTree, schedule_of_trees};
@@ -27,11 +28,19 @@ pub enum Algorithm {
     Packing,
     /// One star for each GPU, with an equal part of the data (Blink on NVSwitch machines).
     OneHop,
+    /// What NCCL does, of Blink's time or today.
+    Nccl(Baseline),
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Packing, Self::OneHop];
+    pub const ALL: [Self; 5] = [
+        Self::Packing,
+        Self::OneHop,
+        Self::Nccl(Baseline::Classic),
+        Self::Nccl(Baseline::Ring),
+        Self::Nccl(Baseline::Tree),
+    ];
 
     /// Its name.
     #[must_use]
@@ -39,6 +48,7 @@ impl Algorithm {
         match self {
             Self::Packing => "packing",
             Self::OneHop => "one-hop",
+            Self::Nccl(baseline) => baseline.name(),
         }
     }
 
@@ -104,6 +114,15 @@ pub enum PlanError {
         /// Algorithms that do.
         remedy: &'static str,
     },
+    /// NVLink alone is wanted, and this NCCL would use PCIe.
+    #[error(
+        "{algorithm} finds no ring over NVLink through these GPUs; let it choose the links, or \
+         use packing"
+    )]
+    NoRing {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
     /// Bandwidths with so little in common that exact weights leave 128 bits.
     #[error(
         "the links' bandwidths have no common measure that fits 128 bits; round them to whole \
@@ -140,6 +159,12 @@ pub fn plan(
             (trees, Some(optimum))
         }
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
+        Algorithm::Nccl(baseline) => {
+            let planned = baseline_plan(machine, gpus, collective, baseline, links)?;
+            let BaselinePlan { schedule, links, trees, notes } = planned;
+            let rate = rate::steady_rate(&schedule, machine)?;
+            return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: None, notes });
+        }
     };
     let name = format!("{}-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);

@@ -1,0 +1,100 @@
+//! What joins the GPUs of one server's part of a job: lanes, switches, relays, host paths.
+
+use crate::network::RouteClass;
+use crate::network::Routes;
+use crate::topology::{DeviceKind, LinkKind, Machine, Proximity, proximity::proximity};
+
+/// The NVLinks between GPUs of one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fabric {
+    /// How many GPUs.
+    pub(super) gpus: usize,
+    /// Row by row, how many links join each pair directly; the same in both directions.
+    pub(super) lanes: Vec<u32>,
+    /// Links of each GPU to `NVSwitches`, the least of all GPUs; zero where they do not join all.
+    pub(super) switched: u32,
+    /// The kind of the links, where there are any.
+    pub(super) kind: Option<LinkKind>,
+}
+
+impl Fabric {
+    /// The NVLinks between these GPUs, by their ids in the machine.
+    pub(super) fn new(machine: &Machine, gpus: &[usize]) -> Self {
+        let count = gpus.len();
+        let devices: Vec<usize> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
+        let position = |device: usize| devices.iter().position(|own| *own == device);
+        let is_switch = |device: usize| machine.devices()[device].kind == DeviceKind::NvSwitch;
+        let (mut lanes, mut to_switches, mut kind) = (vec![0; count * count], vec![0; count], None);
+        for link in machine.links().iter().filter(|link| link.kind.is_gpu_fabric()) {
+            for (near, far) in [(link.a, link.b), (link.b, link.a)] {
+                let Some(at) = position(near) else { continue };
+                if let Some(other) = position(far) {
+                    lanes[at * count + other] += link.count;
+                    kind = Some(link.kind);
+                } else if is_switch(far) {
+                    to_switches[at] += link.count;
+                    kind = Some(link.kind);
+                }
+            }
+        }
+        let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
+        let joined = |device: &usize| routes.route(devices[0], *device, RouteClass::Fabric);
+        let all = devices.iter().all(|device| joined(device).is_some());
+        let least = to_switches.into_iter().min().unwrap_or(0);
+        Self { gpus: count, lanes, switched: if all { least } else { 0 }, kind }
+    }
+
+    /// How many links join two GPUs directly.
+    pub(super) fn lanes(&self, a: usize, b: usize) -> u32 {
+        self.lanes[a * self.gpus + b]
+    }
+
+    /// The GPU of the job through which NCCL sends from one to another that no NVLink joins:
+    /// that with the widest way, of equal ones the first. NCCL keeps one path for each pair
+    /// (`paths.cc`), and the GPU between them is a rank: its process owns the buffer
+    /// (`ncclTopoCheckP2p`).
+    pub(super) fn relay(&self, from: usize, to: usize) -> Option<usize> {
+        if from == to || self.lanes(from, to) > 0 || self.switched > 0 {
+            return None;
+        }
+        let width = |through: usize| self.lanes(from, through).min(self.lanes(through, to));
+        let others = (0..self.gpus).filter(|gpu| ![from, to].contains(gpu) && width(*gpu) > 0);
+        others.rev().max_by_key(|gpu| width(*gpu))
+    }
+}
+
+/// An order of the GPUs in which neighbours are near on the host side: from the first always
+/// the nearest that is left, of equally near ones the first. Positions, not ids.
+pub(super) fn host_order(machine: &Machine, gpus: &[usize]) -> Vec<usize> {
+    let near = proximity(machine);
+    let mut left: Vec<usize> = (1..gpus.len()).collect();
+    let mut order = vec![0];
+    while !left.is_empty() {
+        let last = gpus[order[order.len() - 1]];
+        let nearest = (0..left.len()).min_by_key(|index| near[last][gpus[left[*index]]]);
+        order.push(left.remove(nearest.expect("some are left")));
+    }
+    order
+}
+
+/// The farthest that neighbours around a ring are apart on the host side.
+pub(super) fn farthest_hop(machine: &Machine, gpus: &[usize], order: &[usize]) -> Proximity {
+    let near = proximity(machine);
+    let next = |at: usize| order[(at + 1) % order.len()];
+    let hops = (0..order.len()).filter_map(|at| near[gpus[order[at]]][gpus[next(at)]]);
+    hops.max().unwrap_or(Proximity::Pix)
+}
+
+/// The ranks of each server that the job has, in the order of the servers' first ranks.
+pub(super) fn by_server(machine: &Machine, gpus: &[usize]) -> Vec<Vec<usize>> {
+    let servers = machine.servers();
+    let mut groups: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
+    for (rank, gpu) in gpus.iter().enumerate() {
+        let server = servers[machine.gpus()[*gpu]];
+        match groups.iter_mut().find(|(known, _)| *known == server) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => groups.push((server, vec![rank])),
+        }
+    }
+    groups.into_iter().map(|(_, ranks)| ranks).collect()
+}

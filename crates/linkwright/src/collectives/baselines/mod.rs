@@ -1,0 +1,25 @@
+//! What the collectives that people run today do, so that a comparison is honest.
+//!
+//! Every name says which NCCL it means:
+//! - `nccl-classic`: NCCL 2.3 and 2.4, of Blink's time. Rings over NVLink where one through all
+//!   GPUs exists, else one ring over PCIe (NVIDIA/nccl#179, #301).
+//! - `nccl-ring`: recent NCCL, as seen in 2.18.5 and 2.30. Where no ring of direct NVLinks
+//!   exists, hops without one relay through a GPU (NVB; NVIDIA/nccl#819).
+//! - `nccl-tree`: the trees of recent NCCL: a chain within a server, double binary trees
+//!   between servers.
+//!
+//! [`fn@expect`] says how long today's NCCL takes on a machine, by its own cost model. What is
+//! left out: `CollNet`, PAT, NVLS between servers, and what a user's environment variables do.
+
+mod calibration;
+mod constants;
+pub mod double_tree;
+pub mod expect;
+mod fabric;
+mod plans;
+pub mod rings;
+mod search;
+
+pub use expect::{ExpectError, Expectation, ExpectedAlgorithm, expect};
+pub use plans::{Baseline, BaselinePlan, baseline_plan};
+pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

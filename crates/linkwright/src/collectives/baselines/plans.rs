@@ -1,0 +1,134 @@
+//! NCCL's algorithms as schedules.
+
+mod job;
+
+use self::job::Job;
+use super::rings::Era;
+use crate::collectives::collective::Collective;
+use crate::collectives::link_graph::LinkClass;
+use crate::collectives::lowering::{
+    Ring, RootedTree, schedule_of_rings, schedule_of_trees, schedule_of_ways,
+};
+use crate::collectives::plan::{Links, PlanError};
+use crate::collectives::schedule::Schedule;
+use crate::topology::Machine;
+
+/// Which NCCL, and which of its algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Baseline {
+    /// NCCL 2.3 and 2.4: rings.
+    Classic,
+    /// Recent NCCL: rings, and pairs of sends and receives.
+    Ring,
+    /// Recent NCCL: chains within a server, double binary trees between servers.
+    Tree,
+}
+
+impl Baseline {
+    /// Its name among the algorithms.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "nccl-classic",
+            Self::Ring => "nccl-ring",
+            Self::Tree => "nccl-tree",
+        }
+    }
+
+    const fn era(self) -> Era {
+        match self {
+            Self::Classic => Era::Classic,
+            Self::Ring | Self::Tree => Era::Recent,
+        }
+    }
+}
+
+/// A baseline's schedule and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BaselinePlan {
+    /// What to do.
+    pub schedule: Schedule,
+    /// The links that carry it.
+    pub links: LinkClass,
+    /// The chains or trees behind it; empty for rings and ways.
+    pub trees: Vec<RootedTree>,
+    /// What a person should know: a fall-back, the GPUs that relay, an incomplete search.
+    pub notes: Vec<String>,
+}
+
+/// The schedule that NCCL would run on these GPUs, which have been checked.
+///
+/// # Errors
+/// [`PlanError::Unsupported`] where this NCCL does not do the collective so, and
+/// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe.
+pub fn baseline_plan(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    baseline: Baseline,
+    links: Links,
+) -> Result<BaselinePlan, PlanError> {
+    let remedy = match (baseline, collective) {
+        (Baseline::Classic, kind) if by_pairs(kind) => Some("nccl-ring, packing"),
+        (Baseline::Tree, kind) if kind != Collective::AllReduce => Some("nccl-ring, nccl-classic"),
+        _ => None,
+    };
+    if let Some(remedy) = remedy {
+        let (algorithm, collective) = (baseline.name(), collective.name());
+        return Err(PlanError::Unsupported { algorithm, collective, remedy });
+    }
+    let job = Job::new(machine, gpus, baseline, links)?;
+    let name = format!("{}-{}", baseline.name(), collective.name());
+    let mut trees = Vec::new();
+    let schedule = match collective {
+        Collective::AllToAll => schedule_of_ways(&name, gpus, &job.ways(), 1),
+        Collective::Gather { root } | Collective::Scatter { root } => {
+            trees = vec![job.star(root)];
+            schedule_of_trees(&name, collective, gpus, &trees)
+        }
+        Collective::Broadcast { root } | Collective::Reduce { root } => {
+            let forwards = matches!(collective, Collective::Broadcast { .. });
+            trees = job.rings.iter().map(|ring| chain(ring, root, forwards)).collect();
+            schedule_of_trees(&name, collective, gpus, &trees)
+        }
+        Collective::AllReduce if baseline == Baseline::Tree => {
+            trees = job.trees();
+            schedule_of_trees(&name, collective, gpus, &trees)
+        }
+        Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter => {
+            let chunks = if collective == Collective::AllReduce { gpus.len() as u32 } else { 1 };
+            let ring = |ring: &Ring| Ring { chunks, ..ring.clone() };
+            let rings: Vec<Ring> = job.rings.iter().map(ring).collect();
+            schedule_of_rings(&name, collective, gpus, &rings)
+        }
+    };
+    Ok(BaselinePlan { schedule, links: job.class, trees, notes: job.notes })
+}
+
+/// Whether NCCL runs it as sends and receives between pairs, which it has since 2.7.
+pub(super) const fn by_pairs(collective: Collective) -> bool {
+    matches!(
+        collective,
+        Collective::Gather { .. } | Collective::Scatter { .. } | Collective::AllToAll
+    )
+}
+
+/// The path along a ring away from the root, or, where data flows to it, the whole ring but
+/// its last hop.
+fn chain(ring: &Ring, root: usize, forwards: bool) -> RootedTree {
+    let length = ring.order.len();
+    let start = ring.order.iter().position(|rank| *rank == root).unwrap_or(0);
+    let mut parent = vec![None; length];
+    for step in 1..length {
+        let at = |step: usize| ring.order[(start + step) % length];
+        if forwards {
+            parent[at(step)] = Some(at(step - 1));
+        } else {
+            parent[at(step)] = Some(at(step + 1));
+        }
+    }
+    RootedTree { parent, chunks: 1, channel: ring.channel.clone() }
+}
+
+#[cfg(test)]
+mod tests;

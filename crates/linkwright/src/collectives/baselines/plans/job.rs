@@ -1,0 +1,224 @@
+//! A job's rings through all of its servers, and the trees, stars and ways beside them.
+
+use super::Baseline;
+use crate::collectives::baselines::double_tree::double_binary_tree;
+use crate::collectives::baselines::fabric::{Fabric, by_server};
+use crate::collectives::baselines::rings::{Era, FoundRing, RingPath, Rings, on_host, rings_of};
+use crate::collectives::link_graph::LinkClass;
+use crate::collectives::lowering::{Ring, RootedTree, Way};
+use crate::collectives::plan::{Links, PlanError};
+use crate::collectives::schedule::{Channel, Relay, Transport};
+use crate::topology::{DeviceKind, Machine};
+
+/// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
+const MOST_CHANNELS: usize = 32;
+
+/// A job's rings and what they use.
+pub(super) struct Job<'a> {
+    machine: &'a Machine,
+    gpus: &'a [usize],
+    /// The ranks of each server.
+    servers: Vec<Vec<usize>>,
+    /// For each channel and server the ranks in the ring's order.
+    orders: Vec<Vec<Vec<usize>>>,
+    /// The rings through all servers, as ranks.
+    pub(super) rings: Vec<Ring>,
+    pub(super) class: LinkClass,
+    pub(super) notes: Vec<String>,
+    /// Whether pairs without NVLink may relay.
+    relays: bool,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(
+        machine: &'a Machine,
+        gpus: &'a [usize],
+        baseline: Baseline,
+        links: Links,
+    ) -> Result<Self, PlanError> {
+        let servers = by_server(machine, gpus);
+        let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
+        let found = |ranks: &Vec<usize>| match links {
+            Links::Host => on_host(machine, &ids(ranks)),
+            Links::Auto | Links::Fabric => rings_of(machine, &ids(ranks), baseline.era()),
+        };
+        let mut found: Vec<Rings> = servers.iter().map(found).collect();
+        let falls_back = found.iter().any(|rings| rings.path == RingPath::Host);
+        if falls_back && links == Links::Fabric {
+            return Err(PlanError::NoRing { algorithm: baseline.name() });
+        }
+        let mut notes = Vec::new();
+        if falls_back && links == Links::Auto {
+            notes.push(format!("{} finds no ring over NVLink; planned over PCIe", baseline.name()));
+            found = servers.iter().map(|ranks| on_host(machine, &ids(ranks))).collect();
+        }
+        if found.iter().any(|rings| !rings.exact) {
+            notes.push("the search for rings was cut short; there may be more of them".to_owned());
+        }
+        let class = match (servers.len() > 1, falls_back || links == Links::Host) {
+            (true, _) => LinkClass::Network,
+            (false, true) => LinkClass::Host,
+            (false, false) => LinkClass::Fabric,
+        };
+        let orders = orders(machine, gpus, &servers, &found);
+        let relays: Vec<Relay> = servers
+            .iter()
+            .zip(&found)
+            .flat_map(|(ranks, rings)| {
+                let renamed = |relay: &Relay| Relay {
+                    from: ranks[relay.from],
+                    to: ranks[relay.to],
+                    ..*relay
+                };
+                rings.rings.iter().flat_map(|ring| &ring.relays).map(renamed).collect::<Vec<_>>()
+            })
+            .collect();
+        if !relays.is_empty() {
+            notes.push(relay_note(gpus, &relays));
+        }
+        let host = falls_back || links == Links::Host;
+        let transport = if host { Transport::Host } else { Transport::Best };
+        let ring = |order: &Vec<Vec<usize>>| {
+            let order: Vec<usize> = order.concat();
+            let next = |at: usize| order[(at + 1) % order.len()];
+            let hops: Vec<_> = (0..order.len()).map(|at| (order[at], next(at))).collect();
+            let used = relays.iter().filter(|relay| hops.contains(&(relay.from, relay.to)));
+            let mut relays: Vec<Relay> = used.copied().collect();
+            relays.sort_unstable();
+            relays.dedup();
+            Ring { order, chunks: 1, channel: Channel { transport, relays } }
+        };
+        let rings = orders.iter().map(ring).collect();
+        let relays = baseline.era() == Era::Recent && !host;
+        Ok(Self { machine, gpus, servers, orders, rings, class, notes, relays })
+    }
+
+    /// The rank of the job through which two ranks of one server relay, where NCCL does so.
+    fn relay(&self, fabrics: &[Fabric], from: usize, to: usize) -> Option<usize> {
+        let place = |rank: usize| {
+            let find = |ranks: &Vec<usize>| ranks.iter().position(|own| *own == rank);
+            let mut places = self.servers.iter().map(find).enumerate();
+            places.find_map(|(server, at)| at.map(|at| (server, at)))
+        };
+        let ((server, from), (other, to)) = (place(from)?, place(to)?);
+        let through =
+            (self.relays && server == other).then(|| fabrics[server].relay(from, to)).flatten()?;
+        Some(self.servers[server][through])
+    }
+
+    fn fabrics(&self) -> Vec<Fabric> {
+        let ids =
+            |ranks: &Vec<usize>| ranks.iter().map(|rank| self.gpus[*rank]).collect::<Vec<_>>();
+        self.servers.iter().map(|ranks| Fabric::new(self.machine, &ids(ranks))).collect()
+    }
+
+    /// One way for each ordered pair.
+    pub(super) fn ways(&self) -> Vec<Way> {
+        let fabrics = self.fabrics();
+        let ranks = self.gpus.len();
+        let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+        let way = |(from, to)| {
+            let through = self.relay(&fabrics, from, to);
+            let ranks = [Some(from), through, Some(to)].into_iter().flatten().collect();
+            Way { ranks, chunks: 1 }
+        };
+        pairs.filter(|(from, to)| from != to).map(way).collect()
+    }
+
+    /// Every rank beside the root, relayed where NCCL does so.
+    pub(super) fn star(&self, root: usize) -> RootedTree {
+        let fabrics = self.fabrics();
+        let ends = (0..self.gpus.len()).flat_map(|rank| [(root, rank), (rank, root)]);
+        let relay = |(from, to): (usize, usize)| {
+            let through = self.relay(&fabrics, from, to)?;
+            Some(Relay { from, to, through: self.gpus[through] })
+        };
+        let relays = ends.filter_map(relay).collect();
+        let transport = self.rings[0].channel.transport;
+        RootedTree {
+            parent: (0..self.gpus.len()).map(|rank| (rank != root).then_some(root)).collect(),
+            chunks: 1,
+            channel: Channel { transport, relays },
+        }
+    }
+
+    /// For each channel a chain in every server, whose heads the double binary trees join.
+    pub(super) fn trees(&self) -> Vec<RootedTree> {
+        let between = double_binary_tree(self.servers.len());
+        let kinds = if self.servers.len() > 1 { 2 } else { 1 };
+        let mut trees = Vec::new();
+        for (order, ring) in self.orders.iter().zip(&self.rings) {
+            for tree in &between[..kinds] {
+                let mut parent = vec![None; self.gpus.len()];
+                for (server, ranks) in order.iter().enumerate() {
+                    parent[ranks[0]] = tree[server].map(|above| order[above][0]);
+                    ranks.windows(2).for_each(|pair| parent[pair[1]] = Some(pair[0]));
+                }
+                let mut channel = ring.channel.clone();
+                let back = |relay: &Relay| Relay { from: relay.to, to: relay.from, ..*relay };
+                let back: Vec<Relay> = channel.relays.iter().map(back).collect();
+                channel.relays.extend(back);
+                channel.relays.sort_unstable();
+                channel.relays.dedup();
+                trees.push(RootedTree { parent, chunks: 1, channel });
+            }
+        }
+        trees
+    }
+}
+
+/// For each channel and server the ranks in their order. Several servers have as many channels
+/// as the least of them; each starts at another GPU, so that the network interfaces share.
+fn orders(
+    machine: &Machine,
+    gpus: &[usize],
+    servers: &[Vec<usize>],
+    found: &[Rings],
+) -> Vec<Vec<Vec<usize>>> {
+    let renamed = |ranks: &[usize], ring: &FoundRing| -> Vec<usize> {
+        ring.order.iter().map(|at| ranks[*at]).collect()
+    };
+    if let ([ranks], [rings]) = (servers, found) {
+        let most = rings.rings.iter().take(MOST_CHANNELS);
+        return most.map(|ring| vec![renamed(ranks, ring)]).collect();
+    }
+    let nics = interfaces(machine, gpus[servers[0][0]]);
+    let switched = |rings: &Rings| rings.path == RingPath::Switched;
+    let count = |rings: &Rings| if switched(rings) { nics } else { rings.rings.len() };
+    let channels = found.iter().map(count).min().unwrap_or(1).clamp(1, MOST_CHANNELS / 2);
+    let order = |channel: usize| {
+        let of_server = |(ranks, rings): (&Vec<usize>, &Rings)| {
+            let ring = &rings.rings[channel % rings.rings.len()];
+            let mut order = renamed(ranks, ring);
+            let length = order.len();
+            // A chain may start anywhere on its ring, but a hop less is a relay less.
+            if ring.relays.is_empty() {
+                order.rotate_left(channel * length / channels % length);
+            }
+            order
+        };
+        servers.iter().zip(found).map(of_server).collect()
+    };
+    (0..channels).map(order).collect()
+}
+
+/// How many network interfaces the server of a GPU has.
+fn interfaces(machine: &Machine, gpu: usize) -> usize {
+    let servers = machine.servers();
+    let own = servers[machine.gpus()[gpu]];
+    let devices = machine.devices().iter().zip(&servers);
+    let nics = devices.filter(|(device, server)| device.kind == DeviceKind::Nic && **server == own);
+    nics.count().max(1)
+}
+
+fn relay_note(gpus: &[usize], relays: &[Relay]) -> String {
+    let mut hops: Vec<String> = relays
+        .iter()
+        .map(|relay| {
+            format!("{} to {} through {}", gpus[relay.from], gpus[relay.to], relay.through)
+        })
+        .collect();
+    hops.sort_unstable();
+    hops.dedup();
+    format!("no NVLink joins some neighbours; these GPUs relay: {}", hops.join(", "))
+}

@@ -1,0 +1,108 @@
+use super::*;
+use crate::collectives::plan::{Algorithm, Plan, plan};
+use crate::collectives::schedule::Relay;
+use crate::collectives::time::{Costs, time};
+use crate::topology::{ClusterNetwork, NetworkKind, cluster, presets};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+fn planned(machine: &str, gpus: &[usize], collective: Collective, baseline: Baseline) -> Plan {
+    let machine = presets::preset(machine).unwrap();
+    plan(&machine, gpus, collective, Algorithm::Nccl(baseline), Links::Auto).unwrap()
+}
+
+const WHOLE: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+#[test]
+fn six_rings_of_a_dgx1v_carry_six_links() {
+    let found = planned("dgx1-v100", &WHOLE, Collective::AllReduce, Baseline::Classic);
+    assert_eq!(found.schedule.channels.len(), 6);
+    // Every byte crosses each GPU's links 2 (n - 1) / n times.
+    let expected = 6.0 * 25e9 * 8.0 / 14.0;
+    assert!((found.rate.0 as f64 / expected - 1.0).abs() < 1e-6, "{}", found.rate);
+    let chains = planned("dgx1-v100", &WHOLE, Collective::Broadcast { root: 5 }, Baseline::Ring);
+    assert_eq!(chains.rate, Bandwidth::gigabytes_per_second(150));
+    assert!(chains.trees.iter().all(|tree| tree.root() == 5 && tree.depth() == 7));
+}
+
+#[test]
+fn chains_of_a_dgx1v_load_both_directions() {
+    let found = planned("dgx1-v100", &WHOLE, Collective::AllReduce, Baseline::Tree);
+    assert_eq!(found.trees.len(), 6);
+    assert_eq!(found.rate, Bandwidth::gigabytes_per_second(75));
+}
+
+#[test]
+fn a_relayed_hop_takes_both_links_and_is_said() {
+    let found = planned("dgx1-v100", &[0, 1, 4], Collective::AllReduce, Baseline::Ring);
+    let relays = &found.schedule.channels[0].relays;
+    assert_eq!(*relays, [Relay { from: 1, to: 2, through: 0 }]);
+    assert!(found.notes[0].contains("1 to 4 through 0"), "{:?}", found.notes);
+    assert!((found.rate.0 as f64 - 25e9 * 3.0 / 4.0).abs() < 1.0, "{}", found.rate);
+    let classic = planned("dgx1-v100", &[0, 1, 4], Collective::AllReduce, Baseline::Classic);
+    assert_eq!(classic.links, LinkClass::Host);
+    assert!(classic.notes[0].contains("nccl-classic") && classic.rate < found.rate);
+}
+
+#[test]
+fn every_collective_is_planned_and_timed_or_refused_with_a_remedy() {
+    let network = ClusterNetwork {
+        bandwidth_per_nic: Bandwidth(12_500_000_000),
+        latency: Picoseconds(1_000_000),
+        kind: NetworkKind::Infiniband,
+    };
+    let server = presets::preset("dgx1-v100").unwrap();
+    let machine = cluster(&server, 3, &network).unwrap();
+    let jobs: [&[usize]; 5] =
+        [&[0, 1], &[1, 4, 6, 3], &[0, 1, 2, 8, 9, 10], &[2, 8, 17], &[0, 1, 2, 8, 9, 10, 11, 20]];
+    for gpus in jobs {
+        for baseline in [Baseline::Classic, Baseline::Ring, Baseline::Tree] {
+            for name in Collective::NAMES {
+                let collective = Collective::named(name, 1).unwrap();
+                let algorithm = Algorithm::Nccl(baseline);
+                match plan(&machine, gpus, collective, algorithm, Links::Auto) {
+                    Ok(found) => {
+                        let costs = Costs::of(found.schedule.protocol);
+                        let (size, chunk) = (Bytes(1 << 20), Bytes(1 << 18));
+                        time(&found.schedule, &machine, size, chunk, &costs).unwrap();
+                    }
+                    Err(PlanError::Unsupported { remedy, .. }) => {
+                        assert!(remedy.contains("nccl-ring") && baseline != Baseline::Ring);
+                    }
+                    Err(error) => panic!("{gpus:?} {name} {baseline:?}: {error}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn trees_between_servers_share_the_network() {
+    let server = presets::preset("dgx-a100").unwrap();
+    let network = ClusterNetwork {
+        bandwidth_per_nic: Bandwidth(25_000_000_000),
+        latency: Picoseconds(1_000_000),
+        kind: NetworkKind::Infiniband,
+    };
+    let machine = cluster(&server, 4, &network).unwrap();
+    let gpus: Vec<usize> = (0..32).collect();
+    let algorithm = Algorithm::Nccl(Baseline::Tree);
+    let found = plan(&machine, &gpus, Collective::AllReduce, algorithm, Links::Auto).unwrap();
+    for tree in &found.trees {
+        let entering = |server: usize| {
+            let ranks = server * 8..server * 8 + 8;
+            let outside = |rank: &usize| tree.parent[*rank].is_some_and(|up| !ranks.contains(&up));
+            ranks.clone().filter(outside).count()
+        };
+        let entries: usize = (0..4).map(entering).sum();
+        assert_eq!((entries, tree.outward().len()), (3, 32));
+    }
+    assert_eq!(found.links, LinkClass::Network);
+}
+
+#[test]
+fn nvlink_alone_is_refused_where_there_is_no_ring() {
+    let machine = presets::preset("dgx1-v100").unwrap();
+    let algorithm = Algorithm::Nccl(Baseline::Classic);
+    let error = plan(&machine, &[0, 1, 4], Collective::AllReduce, algorithm, Links::Fabric);
+    assert_eq!(error.unwrap_err(), PlanError::NoRing { algorithm: "nccl-classic" });
+}

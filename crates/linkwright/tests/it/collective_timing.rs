@@ -1,0 +1,270 @@
+//! The tables of `docs/concepts/collective-timing.md`: what they say is what the model says.
+//!
+//! `LINKWRIGHT_WRITE_TABLES=1 cargo test -p linkwright --test it collective_timing` writes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use linkwright::collectives::Collective;
+use linkwright::collectives::baselines::{Baseline, Era, RingPath, expect, find_rings};
+use linkwright::collectives::plan::{Algorithm, Links, plan};
+use linkwright::graph::max_flow::FlowNetwork;
+use linkwright::topology::presets::preset;
+use linkwright::topology::{DeviceKind, LinkKind, Machine, MachineBuilder};
+use linkwright::units::Bytes;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Four V100 on one PCIe 3 switch, as in Sheffield's Bessemer.
+fn four_on_a_switch() -> Machine {
+    let mut builder = MachineBuilder::new("four-on-a-switch", "Sheffield HPC documentation");
+    let switch = builder.device("PCIE0", DeviceKind::PcieSwitch, None).unwrap();
+    for gpu in 0..4 {
+        let name = format!("GPU{gpu}");
+        let gpu = builder.device(&name, DeviceKind::Gpu, Some("V100-PCIE-32GB")).unwrap();
+        builder.data_sheet_link(gpu, switch, LinkKind::Pcie3, 1).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// The machine and GPUs of a measured system, and what the page calls it.
+fn system(name: &str) -> Option<(Machine, Vec<usize>, &'static str)> {
+    Some(match name {
+        "DGX-1V GPUs 0,1 (NVLink x1)" => (preset("dgx1-v100").unwrap(), vec![0, 1], "V100 0, 1"),
+        "DGX-1V GPUs 0,3 (NVLink x2)" => (preset("dgx1-v100").unwrap(), vec![0, 3], "V100 0, 3"),
+        "8x A100-SXM4-40GB NVSwitch" => {
+            (preset("dgx-a100").unwrap(), (0..8).collect(), "8 A100, NVSwitch")
+        }
+        "4x V100-PCIE-32GB PCIe3 one switch (Bessemer)" => {
+            (four_on_a_switch(), (0..4).collect(), "4 V100, PCIe")
+        }
+        _ => return None,
+    })
+}
+
+/// Ours against theirs, and the error of each system and collective.
+fn measured_table() -> (String, BTreeMap<(String, String), Vec<f64>>) {
+    let mut reader = csv::Reader::from_path(root().join("validation/nccl-tests.csv")).unwrap();
+    let mut table = String::from(
+        "| system | collective | size | measured, us | model, us | error | measured busbw | model busbw | chosen |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
+    );
+    let mut errors: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    for record in reader.records().map(Result::unwrap) {
+        let Some((machine, gpus, name)) = system(&record[0]) else { continue };
+        let collective = match &record[2] {
+            "broadcast" => Collective::Broadcast { root: 0 },
+            _ => Collective::AllReduce,
+        };
+        let size = Bytes(record[4].parse().unwrap());
+        let (time, bus): (f64, f64) = (record[5].parse().unwrap(), record[7].parse().unwrap());
+        let ours = expect(&machine, &gpus, collective, &[size]).unwrap()[0];
+        let model = ours.time.as_seconds() * 1e6;
+        let error = (model / time - 1.0) * 100.0;
+        errors.entry((name.to_owned(), collective.name().to_owned())).or_default().push(error);
+        writeln!(
+            table,
+            "| {name} | {} | {size} | {time:.0} | {model:.0} | {error:+.0} % | {bus:.1} | {:.1} | {} {} |",
+            collective.name(),
+            ours.bus_bandwidth,
+            ours.algorithm.name(),
+            ours.protocol.name(),
+        )
+        .unwrap();
+    }
+    (table, errors)
+}
+
+fn error_table(errors: &BTreeMap<(String, String), Vec<f64>>) -> String {
+    let mut table = String::from(
+        "| system | collective | role | rows | mean error | mean of the magnitudes | worst |\n\
+         | --- | --- | --- | ---: | ---: | ---: | ---: |\n",
+    );
+    for ((system, collective), errors) in errors {
+        let count = errors.len() as f64;
+        let mean = errors.iter().sum::<f64>() / count;
+        let size = errors.iter().map(|error| error.abs()).sum::<f64>() / count;
+        let worst = errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();
+        let role = if system == "V100 0, 1" { "fitted" } else { "held out" };
+        writeln!(
+            table,
+            "| {system} | {collective} | {role} | {count} | {mean:+.1} % | {size:.1} % | {worst:+.1} % |"
+        )
+        .unwrap();
+    }
+    table
+}
+
+/// How many NVLinks join each pair of GPUs.
+fn lanes(machine: &Machine) -> Vec<Vec<u32>> {
+    let count = machine.gpus().len();
+    let gpu = |device| machine.gpus().iter().position(|gpu| *gpu == device);
+    let mut lanes = vec![vec![0; count]; count];
+    for link in machine.links().iter().filter(|link| link.kind.is_gpu_fabric()) {
+        let (a, b) = (gpu(link.a).unwrap(), gpu(link.b).unwrap());
+        lanes[a][b] = link.count;
+        lanes[b][a] = link.count;
+    }
+    lanes
+}
+
+/// The least way to write the links of these GPUs, over all orders of them.
+fn canonical(lanes: &[Vec<u32>], gpus: &[usize]) -> Vec<u32> {
+    fn permute(left: &mut Vec<usize>, at: usize, visit: &mut impl FnMut(&[usize])) {
+        if at == left.len() {
+            return visit(left);
+        }
+        for index in at..left.len() {
+            left.swap(at, index);
+            permute(left, at + 1, visit);
+            left.swap(at, index);
+        }
+    }
+    let mut least: Option<Vec<u32>> = None;
+    permute(&mut gpus.to_vec(), 0, &mut |order| {
+        let cells = order.iter().flat_map(|a| order.iter().map(|b| lanes[*a][*b])).collect();
+        if least.as_ref().is_none_or(|known| cells < *known) {
+            least = Some(cells);
+        }
+    });
+    least.unwrap()
+}
+
+/// The most that a broadcast from a GPU reaches, in links: the least cut.
+fn broadcast_optimum(lanes: &[Vec<u32>], gpus: &[usize], from: usize) -> f64 {
+    let cut = |to: usize| {
+        let mut network = FlowNetwork::new(gpus.len());
+        for (a, gpu) in gpus.iter().enumerate() {
+            for (b, other) in gpus.iter().enumerate() {
+                network.add_arc(a, b, u128::from(lanes[*gpu][*other]));
+            }
+        }
+        network.send(from, to)
+    };
+    let others = (0..gpus.len()).filter(|to| *to != from);
+    others.map(cut).min().unwrap() as f64
+}
+
+/// What Blink's trees win over NCCL of each era, on the classes of connected GPUs of a DGX-1V.
+fn classes_table() -> String {
+    let machine = preset("dgx1-v100").unwrap();
+    let lanes = lanes(&machine);
+    let mut seen = BTreeSet::new();
+    let mut table = String::from(
+        "| GPUs | classes | direct ring | relayed ring | PCIe | over `nccl-classic` | at most | over `nccl-ring` | at most |\n\
+         | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    let mut all: Vec<(RingPath, f64, f64)> = Vec::new();
+    let geometric = |of: &mut dyn Iterator<Item = f64>| {
+        let logs: Vec<f64> = of.map(f64::ln).collect();
+        (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+    };
+    let row = |label: &str, rows: &[(RingPath, f64, f64)]| {
+        let paths = |path| rows.iter().filter(|row| row.0 == path).count();
+        let most =
+            |of: &dyn Fn(&(RingPath, f64, f64)) -> f64| rows.iter().map(of).fold(0.0, f64::max);
+        format!(
+            "| {label} | {} | {} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} |\n",
+            rows.len(),
+            paths(RingPath::Direct),
+            paths(RingPath::Relayed),
+            paths(RingPath::Host),
+            geometric(&mut rows.iter().map(|row| row.1)),
+            most(&|row| row.1),
+            geometric(&mut rows.iter().map(|row| row.2)),
+            most(&|row| row.2),
+        )
+    };
+    for count in 3..=8 {
+        let mut rows = Vec::new();
+        for mask in 0_u32..256 {
+            let gpus: Vec<usize> = (0..8).filter(|gpu| mask >> gpu & 1 == 1).collect();
+            if gpus.len() != count || broadcast_optimum(&lanes, &gpus, 0) == 0.0 {
+                continue;
+            }
+            if !seen.insert(canonical(&lanes, &gpus)) {
+                continue;
+            }
+            // The root does not matter: links are alike in both directions.
+            let optimum = broadcast_optimum(&lanes, &gpus, 0) * 25e9;
+            let against = |baseline| {
+                let collective = Collective::Broadcast { root: 0 };
+                let algorithm = Algorithm::Nccl(baseline);
+                let found = plan(&machine, &gpus, collective, algorithm, Links::Auto).unwrap();
+                optimum / found.rate.0 as f64
+            };
+            let path = find_rings(&machine, &gpus, Era::Recent).unwrap().path;
+            rows.push((path, against(Baseline::Classic), against(Baseline::Ring)));
+        }
+        table.push_str(&row(&count.to_string(), &rows));
+        all.extend(rows);
+    }
+    table.push_str(&row("all", &all));
+    table
+}
+
+/// What `expect` says of an HGX H100's all-reduce.
+fn h100_table() -> String {
+    let machine = preset("hgx-h100").unwrap();
+    let sizes: Vec<Bytes> = (3..=33).step_by(3).map(|power| Bytes(1 << power)).collect();
+    let gpus: Vec<usize> = (0..8).collect();
+    let mut table = String::from(
+        "| size | time, us | algbw, GB/s | busbw, GB/s | chosen |\n| ---: | ---: | ---: | ---: | --- |\n",
+    );
+    for row in expect(&machine, &gpus, Collective::AllReduce, &sizes).unwrap() {
+        writeln!(
+            table,
+            "| {} | {:.1} | {:.2} | {:.2} | {} {} |",
+            row.size,
+            row.time.as_seconds() * 1e6,
+            row.algorithm_bandwidth,
+            row.bus_bandwidth,
+            row.algorithm.name(),
+            row.protocol.name()
+        )
+        .unwrap();
+    }
+    table
+}
+
+#[test]
+fn the_page_shows_what_the_model_says() {
+    let path = root().join("docs/concepts/collective-timing.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (measured, errors) = measured_table();
+    let tables = [
+        ("errors", error_table(&errors)),
+        ("measured", measured),
+        ("hgx-h100", h100_table()),
+        ("classes", classes_table()),
+    ];
+    let mut expected = page.clone();
+    for (name, table) in tables {
+        let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+        let from = expected.find(&start).expect("the page marks its tables") + start.len();
+        let to = expected.find(&end).expect("the page marks the tables' ends");
+        expected.replace_range(from..to, &format!("\n{table}\n"));
+    }
+    if std::env::var_os("LINKWRIGHT_WRITE_TABLES").is_some() {
+        return fs::write(&path, &expected).unwrap();
+    }
+    assert!(
+        page == expected,
+        "the tables are stale; the first lines of this file say how to write them"
+    );
+}
+
+/// Bounds that the model kept when it was fitted, in percent of the measured time.
+#[test]
+fn held_out_measurements_are_met_within_the_stated_error() {
+    let (_, errors) = measured_table();
+    assert_eq!(errors.values().map(Vec::len).sum::<usize>(), 60);
+    for ((system, collective), errors) in errors {
+        let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
+        assert!(mean < 12.0, "{system} {collective}: {mean}");
+    }
+}
