@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ from linkwright import (
     simulate,
 )
 from linkwright.documents import json_text
-from linkwright.errors import FileError
+from linkwright.errors import FileError, InputError, printable
 from linkwright.files import cause_of, decode, read_bytes, read_text
 
 if TYPE_CHECKING:
@@ -121,11 +122,12 @@ def load_machine(
 
 def _import_file(path: Path, **options: Any) -> Machine:
     text = read_text(path)
-    machine = Machine.import_text(text, str(path), **options)
+    file = printable(str(path))
+    machine = Machine.import_text(text, file, **options)
     if options.get("name") is None and machine.name in import_format_names():
         # The reader had no better name than its own; the file's says more.
-        options["name"] = path.name.split(".")[0]
-        machine = Machine.import_text(text, str(path), **options)
+        options["name"] = printable(path.name.split(".")[0])
+        return Machine.import_text(text, file, **options)
     return machine
 
 
@@ -152,13 +154,13 @@ def run_scenario(
     path = Path(path)
     content = read_bytes(path)
     text = decode(str(path), content)
-    scenario = read_scenario(text, str(path))
+    scenario = read_scenario(text, printable(str(path)))
     chosen = list(dict.fromkeys(policies or scenario.policies))
     for policy in chosen:
         if policy not in policy_names():
             known = ", ".join(policy_names())
             raise AllocationError(f"there is no policy `{policy}`; the policies are {known}")
-    machine, machine_facts = _machine_of(scenario, path.parent)
+    machine, machine_facts = _machine_of(scenario, path, text)
     jobs, job_facts = _jobs_of(scenario, path.parent, text)
     results = []
     for policy in chosen:
@@ -251,18 +253,38 @@ def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
     return written
 
 
-def _machine_of(scenario: Scenario, folder: Path) -> tuple[Machine, dict[str, object]]:
+def _machine_of(scenario: Scenario, path: Path, text: str) -> tuple[Machine, dict[str, object]]:
     kind, name = scenario.machine
     facts: dict[str, object] = {}
     if kind == "preset":
+        presets = [preset for preset, _ in preset_names()]
+        if name not in presets:
+            line, column = _place_of_preset(text)
+            close = get_close_matches(name, presets, n=2, cutoff=0.5)
+            advice = f"did you mean {_either(close)}? " if close else ""
+            raise InputError(
+                printable(str(path)),
+                line,
+                column,
+                "there is no such preset",
+                name,
+                f"{advice}the presets are {', '.join(presets)}",
+            )
         machine = Machine.preset(name)
         facts["preset"] = name
     else:
-        file = folder / name
+        file = path.parent / name
         facts |= {"file": _portable(name), "sha256": _sha256(read_bytes(file))}
         machine = _import_file(file)
     facts |= {"name": machine.name, "toml_sha256": _sha256(machine.to_toml().encode())}
     return machine, facts
+
+
+def _place_of_preset(text: str) -> tuple[int, int]:
+    """Line and column of the preset's name in a scenario that names one."""
+    key = re.search(r"^[^#\n]*?\bpreset\b[\"']?\s*=\s*", text, re.MULTILINE)
+    at = key.end() if key else 0
+    return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
 
 
 def _jobs_of(scenario: Scenario, folder: Path, text: str) -> tuple[list[Job], dict[str, object]]:
@@ -270,7 +292,7 @@ def _jobs_of(scenario: Scenario, folder: Path, text: str) -> tuple[list[Job], di
     if isinstance(jobs, str):
         file = folder / jobs
         content = read_bytes(file)
-        read = read_jobs(decode(str(file), content), str(file))
+        read = read_jobs(decode(str(file), content), printable(str(file)))
         return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
     # The scenario was read without a complaint, so that the table is there.
     seed = tomllib.loads(text)["jobs"]["generate"].get("seed", 0)

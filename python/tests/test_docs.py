@@ -39,7 +39,7 @@ from linkwright import (
     simulate,
     workloads,
 )
-from linkwright.cli import app
+from linkwright.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
