@@ -188,7 +188,7 @@ def test_numbers_stay_whole_on_a_narrow_terminal(
     narrow = {row.split()[0]: row.split()[1:] for row in rows_of("run", scenario)}
     for policy in ("baseline", "preserve"):
         assert narrow[policy] == wide[policy]
-        assert len(wide[policy]) == 7
+        assert len(wide[policy]) == 6
 
 
 def rows_of(*words: object) -> list[str]:

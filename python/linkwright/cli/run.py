@@ -120,15 +120,16 @@ def _print_summary(played: ScenarioRun) -> None:
         "median\nwait h",
         "median\nrun s",
         "75 %\nrun s",
-        "effective\nGB/s",
-        "sound\nGB/s",
     ]
+    # Where the policies ranked by the sound model, both columns would be one and the same.
+    model = played.scenario.bandwidth_model
+    heads += ["sound\nGB/s"] if model == "sound" else [f"{model}\nGB/s", "sound\nGB/s"]
     title = (
         f"{output.counted(len(played.jobs), 'job')} of {played.path.name} on {played.machine.name}"
     )
     made = output.table(heads, left=["policy"])
     for summary in summaries:
-        effective, sound = summary.effective_bandwidth, summary.sound_bandwidth
+        bandwidths = [summary.effective_bandwidth, summary.sound_bandwidth]
         run_time = summary.run_time
         made.add_row(
             summary.policy,
@@ -137,8 +138,10 @@ def _print_summary(played: ScenarioRun) -> None:
             f"{summary.wait.median / 3600:.2f}",
             "none" if run_time is None else f"{run_time.median:.0f}",
             "none" if run_time is None else f"{run_time.upper:.0f}",
-            "none" if effective is None else f"{effective.median:.1f}",
-            "none" if sound is None else f"{sound.median:.1f}",
+            *(
+                "none" if five is None else f"{five.median:.1f}"
+                for five in bandwidths[1 if model == "sound" else 0 :]
+            ),
         )
     console = output.console()
     console.print(printable(title), style="bold")
