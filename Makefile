@@ -14,6 +14,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # The theme's announcement on standard error is no finding of ours.
 export NO_MKDOCS_2_WARNING := 1
 
+# The fuzz targets build in a folder of their own. Nothing is linked, so that libFuzzer itself,
+# which would need a C++ compiler, is left out.
+CHECK_FUZZ := CUSTOM_LIBFUZZER_PATH=/dev/null \
+	cargo check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked --quiet
+
 .PHONY: demo test test-rust test-python bench docs format lock clean install
 .DEFAULT_GOAL := test
 
@@ -41,6 +46,7 @@ test-rust: $(INSTALLED)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
+	$(CHECK_FUZZ)
 
 test-python: install
 	$(BIN)/ruff format --check python examples

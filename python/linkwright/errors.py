@@ -13,7 +13,18 @@ __all__ = [
     "LinkwrightError",
     "MachineError",
     "SimulationError",
+    "printable",
 ]
+
+
+def printable(text: str) -> str:
+    """The text with every character that would act on a terminal, or is none, escaped."""
+    return "".join(
+        character
+        if character.isprintable()
+        else character.encode("unicode_escape", "surrogatepass").decode()
+        for character in text
+    )
 
 
 class LinkwrightError(Exception):
@@ -47,7 +58,8 @@ class InputError(LinkwrightError, ValueError):
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}"
         value = f": `{self.value}`" if self.value else ""
-        return f"{place}: {self.problem}{value}; {self.remedy}"
+        # The value is the file's, and may hold what moves a terminal's cursor.
+        return printable(f"{place}: {self.problem}{value}; {self.remedy}")
 
 
 class FileError(LinkwrightError, OSError):

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from linkwright.errors import FileError, InputError
 
-__all__ = ["cause_of", "decode", "read_bytes", "read_text", "replace_file"]
+__all__ = [
+    "LARGEST_INPUT",
+    "cause_of",
+    "decode",
+    "read_bytes",
+    "read_stream",
+    "read_text",
+    "replace_file",
+    "replacing",
+]
+
+# In bytes: twenty times the largest real input, and small enough for any computer's memory.
+LARGEST_INPUT = 64 * 2**20
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -16,9 +31,24 @@ def replace_file(path: Path, content: bytes) -> None:
     Raises:
         OSError: If the folder does not exist or cannot be written to.
     """
+    with replacing(path, content):
+        pass
+
+
+@contextmanager
+def replacing(path: Path, content: bytes) -> Iterator[None]:
+    """The same in two steps: written on entry, renamed when the block has ended well.
+
+    What must happen only together with the change, and may fail, stands in the block: then the
+    path stays as it was.
+
+    Raises:
+        OSError: If the folder does not exist or cannot be written to.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         temporary.write_bytes(content)
+        yield
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -29,7 +59,7 @@ def read_text(path: str | Path) -> str:
     """The text of a UTF-8 file.
 
     Raises:
-        FileError: If there is no such file or it cannot be read.
+        FileError: If there is no such file, it cannot be read or is larger than 64 MiB.
         InputError: If it is not UTF-8, with the place of the first bad byte.
     """
     return decode(str(path), read_bytes(Path(path)))
@@ -39,16 +69,38 @@ def read_bytes(path: Path) -> bytes:
     """What a file holds.
 
     Raises:
-        FileError: If there is no such file or it cannot be read.
+        FileError: If there is no such file, it cannot be read or is larger than 64 MiB.
     """
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            return read_stream(str(path), stream)
+    except FileError:
+        raise
     except FileNotFoundError as error:
         raise FileError(f"there is no file `{path}`; look at the path") from error
     except IsADirectoryError as error:
         raise FileError(f"`{path}` is a directory; name a file in it") from error
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read `{path}`: {cause_of(error)}") from error
+
+
+def read_stream(file: str, stream: BinaryIO) -> bytes:
+    """All that a stream holds; `file` names it in errors.
+
+    Raises:
+        FileError: If that is more than 64 MiB.
+        OSError: If it cannot be read.
+    """
+    # Piece by piece, since a device such as /dev/zero never ends.
+    content = bytearray()
+    while piece := stream.read(2**20):
+        content += piece
+        if len(content) > LARGEST_INPUT:
+            raise FileError(
+                f"`{file}` holds more than {LARGEST_INPUT // 2**20} MiB; "
+                "name a text of a machine, a scenario, jobs or a state"
+            )
+    return bytes(content)
 
 
 def decode(file: str, content: bytes) -> str:

@@ -111,7 +111,7 @@ def _boxes_by_workload(
     present = {row["workload"] for row in rows}
     workloads = [workload for workload in workload_names() if workload in present]
     chart: alt.Chart = (
-        _chart(rows, title, f"Box: quartiles; whiskers: least and most; {len(rows)} job runs.")
+        _chart(rows, title, f"Box: quartiles; whiskers: minimum and maximum; {len(rows)} job runs.")
         .mark_boxplot(extent="min-max", size=13, median={"color": INK, "thickness": 2})
         .encode(
             x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=0)),
@@ -145,7 +145,7 @@ def allocation_quality(
     policies = [result.policy for result in results]
     default = "How much of the best possible bandwidth the jobs got, by size and policy"
     chart: alt.Chart = (
-        _chart(rows, title or default, "Box: quartiles; whiskers: least and most.")
+        _chart(rows, title or default, "Box: quartiles; whiskers: minimum and maximum.")
         .mark_boxplot(extent="min-max", size=12, median={"color": INK, "thickness": 2})
         .encode(
             y=alt.Y("gpus:O", title="GPUs of the job", sort="descending"),
@@ -213,7 +213,7 @@ def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) 
     colours = [BLUE, ORANGE, SKY_BLUE, *SPARE_COLOURS]
     default = "Time to decide where a job goes, on an idle machine"
     chart: alt.Chart = (
-        _chart(rows, title or default, "Logarithmic scale; the least of several runs.")
+        _chart(rows, title or default, "Logarithmic scale; the minimum of several runs.")
         .mark_line(point={"filled": True, "size": 45})
         .encode(
             x=alt.X("gpus:O", title="GPUs of the job", axis=alt.Axis(labelAngle=0)),
@@ -266,7 +266,7 @@ def occupancy(
     ]
     used = max((gpu for row in job_rows(result) for gpu in row["gpus"]), default=-1) + 1
     names = [_gpu_name(gpu, gpu_names) for gpu in range(max(used, len(gpu_names)))]
-    default = f"Who held which GPU when, under `{result.policy}`"
+    default = f"Who held which GPU when, under {result.policy}"
     busy = sum(row["finish"] - row["start"] for row in rows)
     whole = result.makespan / 3600 * len(names)
     share = f"{busy / whole:.0%} of the GPUs' time was given out." if whole else ""
@@ -281,8 +281,9 @@ def occupancy(
                 "gpus:O",
                 title="GPUs of the job",
                 legend=alt.Legend(orient="top"),
-                # From light to dark in one hue: an order, also in print without colour.
-                scale=alt.Scale(scheme="blues"),
+                # From light to dark, so that the order is there in print without colour, and
+                # through several hues, so that neighbours part.
+                scale=alt.Scale(scheme=alt.SchemeParams("yellowgreenblue", extent=[0.15, 1])),
             ),
             tooltip=["job:N", "workload:N", "gpus:Q", "start:Q", "finish:Q"],
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 import altair as alt
 
 from linkwright import Machine, SimulationResult
+from linkwright.drawing import machine_drawing
 from linkwright.errors import SimulationError
 from linkwright.files import replace_file
 from linkwright.page import embed, render
@@ -42,6 +43,8 @@ LEFT_OUT = (
     "Workloads are iterations of equal length; batch sizes are calibrated to published run "
     "times, so that ratios between policies mean more than seconds.",
 )
+
+DRAWING = "The machine: its devices and links"
 
 # Light to dark blue, for links from the slowest to the fastest of a machine.
 FILLS = ("#eff3fb", "#d3e0f2", "#9ec4e6", "#4d95cc", "#0b5394")
@@ -75,14 +78,18 @@ def write_report(
     summaries = [summarise(result) for result in results]
     policies = [summary.policy for summary in summaries]
     baseline = "baseline" if "baseline" in policies else policies[0]
+    # Where the policies ranked by the sound model, its two columns would be one and the same.
+    sound = all(summary.effective_bandwidth == summary.sound_bandwidth for summary in summaries)
     content = render(
         "report.html.j2",
-        embed(_charts(results, machine)),
+        embed(_charts(results, machine, sound)),
+        drawing=DRAWING,
+        sound=sound,
         title=title,
         facts=list(facts.items()),
         jobs=summaries[0].jobs,
         one_gpu_jobs=summaries[0].one_gpu_jobs,
-        summaries=_summary_rows(summaries),
+        summaries=_summary_rows(summaries, sound),
         baseline=baseline,
         speedups=_speedup_rows(summaries, baseline),
         quartiles=_quartile_rows(summaries),
@@ -93,17 +100,22 @@ def write_report(
     replace_file(path, content)
 
 
-def _charts(results: Sequence[SimulationResult], machine: Machine) -> dict[str, alt.TopLevelMixin]:
+def _charts(
+    results: Sequence[SimulationResult], machine: Machine, sound: bool
+) -> dict[str, alt.TopLevelMixin]:
     shared = any(row["gpu_count"] > 1 for row in job_rows(results[0]))
     charts: dict[str, alt.TopLevelMixin] = {}
     if shared:
-        charts["Effective bandwidth by workload and policy"] = bandwidth_by_workload(results)
+        charts["Effective bandwidth by workload and policy"] = bandwidth_by_workload(
+            results, model="sound" if sound else "effective"
+        )
         charts["Run time by workload and policy"] = run_time_by_workload(results)
         charts["Allocation quality by job size and policy"] = allocation_quality(results)
     for result in results:
         charts[f"Occupancy of the GPUs under {result.policy}"] = occupancy(
             result, machine.gpu_names
         )
+    charts[DRAWING] = machine_drawing(machine)
     return charts
 
 
@@ -126,7 +138,7 @@ def _marked(
     return [list(row) for row in zip(*marked, strict=True)]
 
 
-def _summary_rows(summaries: Sequence[PolicySummary]) -> list[dict[str, object]]:
+def _summary_rows(summaries: Sequence[PolicySummary], sound: bool) -> list[dict[str, object]]:
     def part(quartiles: Quartiles | None, name: str) -> float | None:
         return None if quartiles is None else getattr(quartiles, name)
 
@@ -142,6 +154,9 @@ def _summary_rows(summaries: Sequence[PolicySummary]) -> list[dict[str, object]]
     ]
     best = [None, min, max, min, min, min, max, max]
     formats = ["d", ".2f", ".1f", ".2f", ".0f", ".0f", ".1f", ".1f"]
+    if sound:
+        for cells in (columns, best, formats):
+            del cells[-2]
     rows = _marked(columns, best, formats)
     return [
         {"policy": summary.policy, "cells": cells}

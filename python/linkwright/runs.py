@@ -33,7 +33,7 @@ from linkwright import (
     simulate,
 )
 from linkwright.documents import json_text
-from linkwright.errors import FileError, InputError
+from linkwright.errors import FileError, InputError, printable
 from linkwright.files import cause_of, decode, read_bytes, read_text
 
 if TYPE_CHECKING:
@@ -121,11 +121,12 @@ def load_machine(
 
 def _import_file(path: Path, **options: Any) -> Machine:
     text = read_text(path)
-    machine = Machine.import_text(text, str(path), **options)
+    file = printable(str(path))
+    machine = Machine.import_text(text, file, **options)
     if options.get("name") is None and machine.name in import_format_names():
         # The reader had no better name than its own; the file's says more.
-        options["name"] = path.name.split(".")[0]
-        machine = Machine.import_text(text, str(path), **options)
+        options["name"] = printable(path.name.split(".")[0])
+        return Machine.import_text(text, file, **options)
     return machine
 
 
@@ -153,7 +154,7 @@ def run_scenario(
     path = Path(path)
     content = read_bytes(path)
     text = decode(str(path), content)
-    scenario = read_scenario(text, str(path))
+    scenario = read_scenario(text, printable(str(path)))
     if policies is not None and not policies:
         known = ", ".join(policy_names())
         raise AllocationError(f"`policies` is empty; name some of {known}, or leave it out")
@@ -263,7 +264,7 @@ def _read_named(scenario: Path, position: tuple[int, int], name: str) -> bytes:
     except FileError as error:
         problem, _, remedy = str(error).partition("; ")
         remedy = remedy or "let it be read"
-        raise InputError(str(scenario), *position, problem, name, remedy) from error
+        raise InputError(printable(str(scenario)), *position, problem, name, remedy) from error
 
 
 def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, object]]:
@@ -286,7 +287,7 @@ def _jobs_of(
     jobs = scenario.jobs
     if isinstance(jobs, str):
         content = _read_named(path, scenario.jobs_position, jobs)
-        file = str(path.parent / jobs)
+        file = printable(str(path.parent / jobs))
         read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
         return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
     # The scenario was read without a complaint, so that the table is there.

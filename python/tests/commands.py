@@ -11,7 +11,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from linkwright.cli import app
+from linkwright.cli.commands import app
 
 __all__ = ["SCENARIO", "fails", "linkwright", "parsed", "program", "write_scenario"]
 
@@ -52,10 +52,8 @@ def program(*words: object, **options: Any) -> subprocess.Popen[bytes]:
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.Popen(
         [sys.executable, "-m", "linkwright.cli", *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         env=environment,
-        **options,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
 
 

@@ -12,6 +12,8 @@ from commands import fails, linkwright, parsed, program
 from linkwright import Allocator, Machine, Pattern
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+FULL = Path("/dev/full")
+FULL_LINE = "error: cannot write to standard output: no space left on device\n"
 ALLOCATE = ["allocate", "--machine", "dgx1-v100"]
 
 
@@ -85,6 +87,10 @@ def test_a_job_larger_than_the_machine_can_never_start() -> None:
         ["--gpus", 2, "--busy", "9" * 30],
         ["--gpus", 2, "--job", "a"],
         ["--gpus", 2, "--state", "state.json"],
+        ["--gpus", 2, "--state", "state.json", "--job", ""],
+        ["--gpus", 2, "--state", "state.json", "--job", "a\nb"],
+        ["--gpus", 2, "--state", "state.json", "--job", "a\x1b"],
+        ["--gpus", 2, "--job", ""],
         ["--gpus", 2, "--state", "state.json", "--job", "a", "--busy", "0"],
         ["--gpu", 2],
         [],
@@ -141,3 +147,66 @@ def test_programs_that_allocate_at_once_take_turns(tmp_path: Path) -> None:
     started = [program("allocate", *at, "--gpus", 2, "--job", f"job-{n}") for n in range(4)]
     given = [json.loads(process.communicate()[0])["gpus"] for process in started]
     assert sorted(gpu for gpus in given for gpu in gpus) == list(range(8))
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_gpus_of_which_nobody_was_told_are_not_given(tmp_path: Path, json: list[str]) -> None:
+    file = tmp_path / "state.json"
+    at = ["--machine", "dgx1-v100", "--state", file]
+    allocate = ["allocate", *at, "--gpus", 2, "--job", "a", *json]
+    assert ended(*allocate, stdout=FULL) == (2, FULL_LINE)
+    assert list(tmp_path.iterdir()) == []
+    assert ended(*allocate, stdout=None) == (141, "")
+    assert list(tmp_path.iterdir()) == []
+    given = parsed("allocate", *at, "--gpus", 2, "--job", "a")["gpus"]
+    for words in (["release", "a"], ["mark-unhealthy", 7], ["mark-healthy", 7]):
+        before = file.read_bytes()
+        assert ended("state", *words, *at, *json, stdout=FULL) == (2, FULL_LINE)
+        assert file.read_bytes() == before
+    assert parsed("state", "show", *at)["held"] == {"a": given}
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+def test_remarks_that_nobody_reads_cost_nothing(tmp_path: Path) -> None:
+    words = ["allocate", "-m", "dgx1-v100", "-k", 2, "--state", tmp_path / "s", "--job", "a"]
+    with FULL.open("wb") as full:
+        process = program(*words, stderr=full)
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, b"CUDA_VISIBLE_DEVICES=0,3\n")
+    assert (tmp_path / "s").exists()
+
+
+def ended(*words: object, stdout: Path | None) -> tuple[int, str]:
+    """Exit code and remarks of the program, its output into a file or to a reader who left."""
+    if stdout is not None:
+        with stdout.open("wb") as stream:
+            process = program(*words, stdout=stream)
+            _, said = process.communicate(timeout=60)
+        return process.returncode, said.decode()
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = program(*words, stdout=writer)
+    os.close(writer)
+    _, said = process.communicate(timeout=60)
+    return process.returncode, said.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--policy", "baseline"], "The one set of GPUs that the policy's rule leaves;"),
+        (["--policy", "topology-aware", "--explain"], "the others are shown beside it;"),
+        (["--policy", "greedy"], "The best of 28 candidates by the policy's rule;"),
+    ],
+)
+def test_a_rule_that_compares_nothing_is_not_called_the_best(words: list[str], said: str) -> None:
+    shown = linkwright(*ALLOCATE, "--gpus", 2, *words).stderr
+    assert said in shown
+    assert "best of 1" not in shown
+
+
+def test_one_is_not_counted_as_many() -> None:
+    line = fails(3, *ALLOCATE, "--gpus", 1, "--busy", "0,1,2,3,4,5,6,7")
+    assert "1 GPU is asked for and none is free" in line
+    assert "1 is free (7)" in fails(3, *ALLOCATE, "--gpus", 2, "--busy", "0,1,2,3,4,5,6")

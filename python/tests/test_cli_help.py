@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from commands import fails, linkwright, program
 from typer.core import TyperGroup
 
 import linkwright as package
-from linkwright.cli import app
+from linkwright.cli import main, output
+from linkwright.cli.commands import app
 from linkwright.cli.program import EXIT_CODES
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -68,6 +70,10 @@ def test_the_page_of_the_documentation_shows_every_help_and_code() -> None:
         "Every command prints for people, or with `--json` for programs; then nothing but JSON is\n"
         "on standard output. Errors are one line on standard error, for a text that cannot be\n"
         "read with `file:line:column` first. A progress bar shows only on a terminal.\n\n"
+        "`--output` says what is written to files, `--json` what is printed: with both, the files\n"
+        "are written as without `--json`, and JSON is printed beside them. What cannot be printed\n"
+        "fails the command, and an allocation or release that could not be told is not kept. No\n"
+        "input may hold more than 64 MiB.\n\n"
         f"## Exit codes\n\n| Code | Meaning |\n|---|---|\n{rows}"
     ]
     for words in COMMANDS:
@@ -103,4 +109,34 @@ def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     process.stdout.close()
     process.stdout = None
     _, said = process.communicate(timeout=20)
-    assert (process.returncode, said) == (1, b"")
+    assert (process.returncode, said) == (141, b"")
+
+
+def test_ctrl_c_while_the_commands_are_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting:
+        def find_spec(self, name: str, *_: object) -> None:
+            """Stands for Ctrl-C at the moment of this import."""
+            if name == "linkwright.cli.commands":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "linkwright.cli.commands")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+def test_what_ends_soon_shows_no_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for patience, shown in ((60.0, False), (0.0, True)):
+        monkeypatch.setattr(output, "PATIENCE", patience)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        with output.progress_bar() as progress:
+            assert progress is not None
+            progress("counting", 1, 2)
+        assert ("counting" in capsys.readouterr().err) == shown

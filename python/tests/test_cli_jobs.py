@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import generate_jobs, read_jobs, workload_names
+from linkwright import Job, generate_jobs, read_jobs, workload_names, write_jobs
+from linkwright.cli.jobs import MOST_JOBS, PIECE, _csv, _in_pieces
+from linkwright.files import LARGEST_INPUT
 
 
 def test_a_mix_reads_back_as_it_was_generated(tmp_path: Path) -> None:
@@ -37,6 +39,7 @@ def test_the_workloads_are_listed() -> None:
     "words",
     [
         ["--count", 0],
+        ["--count", 10**6 + 1],
         ["--max-gpus", 0],
         ["--seed", -1],
         ["--seed", 2**64],
@@ -54,3 +57,24 @@ def test_a_number_out_of_range_is_bad_usage(words: list[object]) -> None:
 
 def test_a_near_miss_is_answered_with_the_name() -> None:
     assert "did you mean `vgg-16`?" in fails(2, "jobs", "generate", "--workload", "vgg16")
+
+
+def test_a_long_mix_is_written_in_pieces_that_make_one_file(tmp_path: Path) -> None:
+    words = ["jobs", "generate", "--seed", 1, "--count", PIECE + 5]
+    jobs = generate_jobs(1, PIECE + 5)
+    assert linkwright(*words).stdout == write_jobs(jobs)
+    file = tmp_path / "jobs.csv"
+    rows = parsed(*words, "--output", file)
+    assert file.read_text(encoding="utf-8") == write_jobs(jobs)
+    assert [row["job"] for row in rows] == [job.name for job in jobs]
+
+
+def test_the_longest_mix_can_be_read_back() -> None:
+    row = len(write_jobs([Job("job-1000000", "inception-v3", 128, arrival=0.1)]).splitlines()[1])
+    assert (row + len("9999999.123456789")) * MOST_JOBS <= LARGEST_INPUT
+
+
+def test_the_writing_is_told_of() -> None:
+    seen: list[tuple[str, int, int]] = []
+    _in_pieces(generate_jobs(0, PIECE + 1), _csv, lambda *at: seen.append(at))
+    assert seen == [("jobs written", PIECE, PIECE + 1), ("jobs written", PIECE + 1, PIECE + 1)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import Machine, load_machine, preset_names
+from linkwright import FileError, InputError, Machine, load_machine, preset_names, read_text
 
 PASTES = Path(__file__).resolve().parents[2] / "examples" / "topologies"
 DGX1 = PASTES / "dgx1-v100.nvidia-smi-topo-m.txt"
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
     assert "there is no format `nvidia`" in fails(
         2, "machine", "import", DGX1, "--format", "nvidia"
     )
-    assert "no link kind" in fails(1, "machine", "import", DGX1, "--nvlink", "nvlink9")
+    assert "no link kind" in fails(2, "machine", "import", DGX1, "--nvlink", "nvlink9")
 
 
 def test_output_into_no_directory_is_refused(tmp_path: Path) -> None:
@@ -112,3 +112,59 @@ def test_a_file_named_as_a_preset_is_reached_by_its_path(
     monkeypatch.chdir(tmp_path)
     assert load_machine("dgx2").gpu_count == 16
     assert load_machine("./dgx2").gpu_count == 2
+
+
+def test_standard_input_is_shown_and_refused_as_a_file_is() -> None:
+    text = DGX1.read_text(encoding="utf-8")
+    assert "NV2  50 GB/s" in linkwright("machine", "show", "-", stdin=text).stdout
+    assert "<stdin>:1:1: the text is not UTF-8" in fails(2, "machine", "show", "-", stdin=b"\xff")
+
+
+def test_json_is_printed_beside_the_file_that_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "machine"
+    printed = parsed("machine", "import", DGX1, "--output", file)
+    assert load_machine(file) == Machine.from_toml(linkwright("machine", "import", DGX1).stdout)
+    assert printed == parsed("machine", "import", DGX1) == parsed("machine", "show", file)
+    parsed("machine", "import", DGX1, "--as", "dot", "--output", file)
+    assert file.read_text(encoding="utf-8").startswith("graph")
+
+
+@pytest.mark.parametrize(
+    "words", [["show", "dgx2", "--as", "dot"], ["import", DGX1, "--as", "dot"]]
+)
+def test_two_forms_to_print_are_one_too_many(words: list[str]) -> None:
+    assert "both say what to print" in fails(2, "machine", *words, "--json")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\x1b[31m", "a\nb"])
+def test_a_machine_is_not_named_what_cannot_be_read(name: str) -> None:
+    assert "--name" in fails(2, "machine", "import", DGX1, "--name", name)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file")
+def test_an_endless_file_is_refused() -> None:
+    assert "more than 64 MiB" in fails(2, "machine", "show", "/dev/zero")
+
+
+def test_the_largest_input_is_still_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkwright.files.LARGEST_INPUT", 100)
+    file = tmp_path / "a"
+    file.write_bytes(b"x" * 100)
+    assert len(read_text(file)) == 100
+    file.write_bytes(b"x" * 101)
+    with pytest.raises(FileError, match="holds more than"):
+        read_text(file)
+    assert "<stdin>" in fails(2, "machine", "import", "-", stdin="x" * 101)
+
+
+def test_what_files_and_people_write_cannot_move_the_cursor(tmp_path: Path) -> None:
+    odd = tmp_path / "a\x1b[2Jb"
+    odd.write_text("GPU0 \x1b]0;title\x07 X", encoding="utf-8")
+    for word in (odd, f"{odd}c"):
+        assert fails(2, "machine", "show", word).isprintable()
+    error = InputError("f", 1, 2, "no", "\x1b[2J\n", "write less")
+    assert str(error) == "f:1:2: no: `\\x1b[2J\\n`; write less"
+
+
+def test_a_file_s_name_need_not_be_text() -> None:
+    assert "\\udcff" in fails(2, "machine", "show", "\udcff")

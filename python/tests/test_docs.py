@@ -34,12 +34,13 @@ from linkwright import (
     Pattern,
     Table,
     generate_jobs,
+    preset_names,
     read_jobs,
     read_scenario,
     simulate,
     workloads,
 )
-from linkwright.cli import app
+from linkwright.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -216,3 +217,33 @@ def test_every_example_output_has_its_script() -> None:
     outputs = (ROOT / "examples").glob("*.out")
     orphans = [path.name for path in outputs if not path.with_suffix(".py").exists()]
     assert orphans == []
+
+
+def test_the_paths_that_contributing_names_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    places = re.findall(r"`((?:crates|docs|examples|fuzz|python|validation)/[\w/.-]*)`", text)
+    assert len(places) > 8
+    # `NAME` and `x` stand for what the reader makes.
+    made = [place for place in places if "NAME" in place or "/x." in place]
+    assert [place for place in places if place not in made and not (ROOT / place).exists()] == []
+
+
+def test_the_changelog_keeps_its_shape() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert text.startswith("# Changelog\n\nAll notable changes")
+    headings = re.findall(r"^(#{2,}) (.+)$", text, re.MULTILINE)
+    assert headings[0] == ("##", "[Unreleased]")
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    for level, title in headings:
+        if level == "##":
+            assert re.fullmatch(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", title)
+        else:
+            assert (level, title in kinds) == ("###", True), title
+    presets = len(preset_names())
+    words = {11: "eleven", 12: "twelve", 13: "thirteen"}
+    assert f"{words[presets]} presets" in text
+
+
+def test_cuda_s_order_is_named_wherever_its_ids_are() -> None:
+    for page in (ROOT / "README.md", ROOT / "docs" / "guide" / "allocation.md"):
+        assert "CUDA_DEVICE_ORDER=PCI_BUS_ID" in page.read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from linkwright import (
     SimulationError,
     SimulationResult,
     generate_jobs,
+    load_machine,
     policy_names,
     simulate,
 )
@@ -64,7 +65,7 @@ def test_a_report_needs_no_network_and_shows_everything(tmp_path: Path) -> None:
     assert "url(" not in page[: page.index("</style>")]
     assert seen.scripts == 2, "the charts' scripts once, and what they draw"
     assert page.count("window.vegaEmbed") == 1
-    assert seen.figures == page.count('vegaEmbed("#chart-') == 3 + len(policy_names())
+    assert seen.figures == page.count('vegaEmbed("#chart-') == 4 + len(policy_names())
     for part in (
         *policy_names(),
         *FACTS.values(),
@@ -97,7 +98,7 @@ def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
 def test_a_report_without_shared_links_says_so_little(tmp_path: Path) -> None:
     alone = [Job("alone", "gmm", 1)]
     seen = Sources(written(tmp_path / "report.html", runs(["greedy"], alone)))
-    assert seen.figures == 1
+    assert seen.figures == 2
     assert "Speed-up" not in " ".join(seen.text)
 
 
@@ -117,3 +118,28 @@ def test_nothing_to_report_is_refused(tmp_path: Path) -> None:
 def test_the_style_prints(tmp_path: Path) -> None:
     page = written(tmp_path / "report.html", runs(["greedy"], generate_jobs(1, 5)))
     assert re.search(r"@media print", page)
+
+
+def test_a_report_shows_no_mark_up_and_the_sound_model_once(tmp_path: Path) -> None:
+    jobs = generate_jobs(1, 20)
+    page = written(tmp_path / "sound.html", runs(["baseline", "greedy"], jobs))
+    text = page[: page.index("<script>")]
+    assert "`" not in text
+    assert "under `" not in page
+    assert text.count("<th>median bandwidth") == 1
+    assert "by the sound model" in text
+    assert text.count("<th>minimum") == text.count("<th>maximum") == 2
+    assert "<caption>" not in text
+    published = [
+        simulate(MACHINE, jobs, "preserve", bandwidth_model="published"),
+        simulate(MACHINE, jobs, "greedy", bandwidth_model="published"),
+    ]
+    assert written(tmp_path / "both.html", published).count("<th>median bandwidth") == 2
+
+
+def test_code_in_assumptions_is_shown_as_code(tmp_path: Path) -> None:
+    paste = Path(__file__).resolve().parents[2] / "examples" / "topologies"
+    machine = load_machine(paste / "dgx1-v100.nvidia-smi-topo-m.txt")
+    results = [simulate(machine, generate_jobs(1, 5), "greedy")]
+    write_report(tmp_path / "a.html", title="T", machine=machine, results=results, facts={})
+    assert "(option <code>nvlink</code>)" in (tmp_path / "a.html").read_text(encoding="utf-8")

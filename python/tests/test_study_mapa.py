@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -123,11 +124,16 @@ def test_fragmenting_jobs_are_a_hundred_of_two_to_five_gpus() -> None:
     assert len({job.workload for job in jobs}) == 6
 
 
-def test_decisions_are_far_below_the_paper_s_milliseconds(study: mapa.MapaStudy) -> None:
-    [*_, (_, _, _, slowest)] = table(study, "Beside other programs").rows
+def test_the_slowest_decision_stands_beside_other_programs(study: mapa.MapaStudy) -> None:
+    # How fast it is, the benchmark says: a busy computer may take any time here.
+    [*_, (_, machine, size, slowest)] = table(study, "Beside other programs").rows
     value, unit = str(slowest).split()
     assert unit == "ms"
-    assert float(value) < 10
+    times = table(study, "Time of one decision")
+    column = times.columns.index(f"{machine} (µs)")
+    every = [cell for row in times.rows for cell in row[1:] if isinstance(cell, float)]
+    assert float(value) == pytest.approx(max(every) / 1e3, rel=0.01)
+    assert {row[0]: row[column] for row in times.rows}[int(str(size))] == max(every)
 
 
 def test_the_study_is_written(files: dict[str, Path]) -> None:
@@ -178,3 +184,59 @@ def test_the_documentation_shows_what_the_study_gives() -> None:
     # The machines of 16 GPUs are left to the full run: they take most of its time.
     for section in sections:
         assert section_markdown(section, "figures") in page, section.title
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a line of a Markdown table."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def rows_below(page: str, head: str) -> list[list[str]]:
+    """The rows of the Markdown table whose head begins so."""
+    _, _, rest = page.partition(f"\n{head}")
+    assert rest, head
+    lines = rest.splitlines()[2:]
+    end = next(at for at, line in enumerate(lines) if not line.startswith("|"))
+    return [cells(line) for line in lines[:end]]
+
+
+def test_the_readme_s_table_is_the_study_s() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "studies" / "mapa.md").read_text(encoding="utf-8")
+    studied = {row[0]: row[1:] for row in rows_below(page, "| policy | 75 %, published |")}
+    studied["preserve"] = studied["preserve, sound model"]
+    shown = rows_below(readme, "| policy | 75 % of sensitive jobs, published |")
+    assert [row[0] for row in shown] == ["topology-aware", "greedy", "preserve"]
+    for policy, *row in shown:
+        assert row == studied[policy], policy
+    assert f"over {mapa.SEEDS} lists" in " ".join(readme.split())
+
+
+def test_the_readme_s_figures_are_the_benchmark_s() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    rings = rows_below(page, "| policy | 8 GPUs, `sound` |")
+    prepared = [row for row in rows_below(page, "| machine | GPUs | `sound` |") if row[1] == "16"]
+    of_eight = max(in_unit(cell, "µs") for row in rings for cell in row[1:3])
+    of_sixteen = max(in_unit(cell, "µs") for row in rings for cell in row[3:5])
+    once = [in_unit(cell, "ms") for row in prepared for cell in row[2:]]
+    [eight, sixteen, mix] = [row[1] for row in rows_below(readme, "| decision | Linkwright |")]
+    # The bounds hold, and are no looser than they need be.
+    bound = float(eight.removeprefix("under ").removesuffix(" µs"))
+    assert 0.8 * bound <= of_eight < bound
+    bound = float(sixteen.removeprefix("under ").split(" µs")[0])
+    assert 0.8 * bound <= of_sixteen < bound
+    assert f"after {min(once):.0f} to {max(once):.0f} ms once per machine" in sixteen
+    [measured] = re.findall(r"\*\*([\d.]+) ms\*\*", page)
+    assert float(mix.removesuffix(" ms")) == float(measured)
+    others = "17 s for 5 GPUs of 16 and 27 s for 7 of 8; NVIDIA's Go allocator takes 3 to 70 s"
+    assert others in " ".join(page.split())
+    for figure in ("27 s for 7 of 8", "17 s for 5 of 16", "3 to 70 s"):
+        assert figure in readme
+
+
+def in_unit(cell: str, unit: str) -> float:
+    """The number of a cell such as `0.21 µs`."""
+    number, said = cell.split()
+    assert said == unit
+    return float(number)

@@ -27,8 +27,10 @@ from linkwright.cli.options import (
     PolicyName,
     among,
     gpu_ids,
+    named,
 )
 from linkwright.cli.program import NotNowError
+from linkwright.errors import printable
 
 
 def allocate(
@@ -84,7 +86,8 @@ def allocate(
         typer.Option(metavar="FILE", help="Keep who holds which GPU in this file; needs --job."),
     ] = None,
     job: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The job's name in the state.")
+        str | None,
+        typer.Option(metavar="NAME", help="The job's name in the state.", callback=named),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -92,6 +95,9 @@ def allocate(
 
     Standard output is one line, CUDA_VISIBLE_DEVICES=..., in the order of the pattern's
     vertices; what it is worth is said on standard error. Without --state nothing is kept.
+
+    The ids are those of nvidia-smi, which counts along the PCIe bus. CUDA by itself counts
+    the fastest GPU first: set CUDA_DEVICE_ORDER=PCI_BUS_ID beside it.
     """
     if state is not None and job is None:
         raise typer.BadParameter("--state needs --job, the name to release later.")
@@ -106,18 +112,32 @@ def allocate(
         "bandwidth_model": bandwidth_model,
         "bandwidth_profile": bandwidth_profile,
     }
-    name = job or "job"
+    best = limit if explain else None
     if state is None:
         allocator = Allocator(server_machine, **choices)
         # Nothing is kept, so that it matters only that these GPUs cannot be had.
         for gpu in gpu_ids(busy):
             allocator.mark_unhealthy(gpu)
-        match, why = _decide(allocator, name, wanted, sensitive, limit if explain else None)
-    else:
-        with server.stored(state, server_machine, **choices) as allocator:
-            match, why = _decide(allocator, name, wanted, sensitive, limit if explain else None)
+        match, why = _decide(allocator, "job", wanted, sensitive, best)
+        _answer(server_machine, policy, job, match, why, json)
+        return
+    assert job is not None, "checked above"
+    with server.stored(state, server_machine, **choices) as stored:
+        match, why = _decide(stored.allocator, job, wanted, sensitive, best)
+        with stored.saved():
+            _answer(server_machine, policy, job, match, why, json)
+
+
+def _answer(
+    machine: Machine,
+    policy: str,
+    job: str | None,
+    match: Match,
+    why: Explanation | None,
+    json: bool,
+) -> None:
     if json:
-        document = {"machine": server_machine.name, "policy": policy, "job": job}
+        document = {"machine": machine.name, "policy": policy, "job": job}
         output.print_json(document | _fields(match) | _explained(why))
         return
     typer.echo(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
@@ -134,10 +154,10 @@ def _pattern(
     if edges is not None and counters is not None:
         raise typer.BadParameter("--edges and --counters both say who talks to whom; give one.")
     if edges is not None:
-        pattern = Pattern.from_edge_list(read_text(edges), str(edges))
+        pattern = Pattern.from_edge_list(read_text(edges), printable(str(edges)))
         source = f"`{edges}` joins"
     elif counters is not None:
-        before, after = ((str(path), read_text(path)) for path in counters)
+        before, after = ((printable(str(path)), read_text(path)) for path in counters)
         pattern, _, _ = Pattern.from_counters(before, after, machine)
         source = f"the traffic from `{before[0]}` to `{after[0]}` is of"
     elif size is not None:
@@ -145,7 +165,8 @@ def _pattern(
     else:
         raise typer.BadParameter("Say how many GPUs: --gpus, or --edges, or --counters.")
     if size not in (None, pattern.size):
-        raise typer.BadParameter(f"{source} {pattern.size} GPUs and --gpus asks for {size}.")
+        joined = output.counted(pattern.size, "GPU")
+        raise typer.BadParameter(f"{source} {joined} and --gpus asks for {size}.")
     return pattern
 
 
@@ -159,8 +180,12 @@ def _decide(
     match = allocator.allocate(job, pattern, sensitive=sensitive)
     if match is None:
         free = allocator.free
-        which = f"{len(free)} are free ({','.join(map(str, free))})" if free else "none is free"
-        raise NotNowError(f"{pattern.size} GPUs are asked for and {which}; try later")
+        listed = f"({','.join(map(str, free))})"
+        are = "is" if len(free) == 1 else "are"
+        which = f"{len(free)} {are} free {listed}" if free else "none is free"
+        verb = "is" if pattern.size == 1 else "are"
+        asked = f"{output.counted(pattern.size, 'GPU')} {verb} asked for"
+        raise NotNowError(f"{asked} and {which}; try later")
     return match, why
 
 
@@ -207,10 +232,20 @@ def _print_ranking(ranking: list[Match]) -> None:
             f"{match.aggregated_bandwidth:g}",
             f"{match.preserved_bandwidth:g}",
         )
-    console = output.console(stderr=True)
-    console.print(made)
-    best = "best" if ranking[0].optimal else "best found, perhaps not the best there is,"
-    console.print(f"The {best} of {ranking[0].candidates:,} candidates; bandwidths in GB/s.")
+    output.print_table(made, stderr=True)
+    output.console(stderr=True).print(f"{_competition(ranking)}; bandwidths in GB/s.")
+
+
+def _competition(ranking: list[Match]) -> str:
+    """How the first was found among how many."""
+    chosen = ranking[0]
+    if chosen.candidates == 1:
+        # A rule that looks at no link leaves one set, and there may be no other.
+        others = "; the others are shown beside it" if len(ranking) > 1 else ""
+        return f"The one set of GPUs that the policy's rule leaves{others}"
+    if chosen.optimal:
+        return f"The best of {chosen.candidates:,} candidates by the policy's rule"
+    return f"The best found, perhaps not the best there is, of {chosen.candidates:,} candidates"
 
 
 def _ids(match: Match) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,17 @@ import typer
 from linkwright import Job, generate_jobs, workload_names, workloads, write_jobs
 from linkwright.cli import output
 from linkwright.cli.options import Json, among
+from linkwright.documents import json_text
 
 app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
 
 LONGEST_INTERARRIVAL = 10_000_000
+
+# A job file of more would be larger than what a scenario reads.
+MOST_JOBS = 1_000_000
+
+# Few enough to be written before anybody waits for Ctrl-C.
+PIECE = 10_000
 
 
 def _seconds(value: float | None) -> float | None:
@@ -28,7 +36,7 @@ def generate(
     seed: Annotated[
         int, typer.Option(min=0, max=2**64 - 1, help="The same seed gives the same jobs.")
     ] = 0,
-    count: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many jobs.")] = 300,
+    count: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="How many jobs.")] = 300,
     max_gpus: Annotated[
         int, typer.Option(min=1, max=128, help="GPUs of the largest; sizes are uniform from 1.")
     ] = 5,
@@ -56,16 +64,44 @@ def generate(
     json: Json = False,
 ) -> None:
     """Generate MAPA's uniform mix of jobs, or one like it, as a job file (CSV)."""
-    made = generate_jobs(
-        seed, count, max_gpus, workloads=workload or None, mean_interarrival=mean_interarrival
-    )
-    text = write_jobs(made)
-    if to is not None:
-        output.save(to, text)
-    if json:
-        output.print_json([_fields(job) for job in made])
-    elif to is None:
-        typer.echo(text, nl=False)
+    with output.progress_bar() as progress:
+        made = generate_jobs(
+            seed, count, max_gpus, workloads=workload or None, mean_interarrival=mean_interarrival
+        )
+        if to is not None:
+            output.save(to, _in_pieces(made, _csv, progress))
+        if json:
+            text = f"[\n{_in_pieces(made, _json, progress)}\n]\n"
+        elif to is None:
+            text = _in_pieces(made, _csv, progress)
+        else:
+            text = ""
+    typer.echo(text, nl=False)
+
+
+def _in_pieces(
+    jobs: Sequence[Job],
+    write: Callable[[Sequence[Job], int], str],
+    progress: Callable[[str, int, int], None] | None,
+) -> str:
+    """The jobs' text, made piece by piece."""
+    pieces = []
+    for start in range(0, len(jobs), PIECE):
+        pieces.append(write(jobs[start : start + PIECE], start))
+        if progress is not None:
+            progress("jobs written", min(start + PIECE, len(jobs)), len(jobs))
+    return "".join(pieces)
+
+
+def _csv(jobs: Sequence[Job], start: int) -> str:
+    text = write_jobs(jobs)
+    # Only the first piece keeps its header.
+    return text if start == 0 else text.partition("\n")[2]
+
+
+def _json(jobs: Sequence[Job], start: int) -> str:
+    items = json_text([_fields(job) for job in jobs]).removeprefix("[\n").removesuffix("\n]\n")
+    return items if start == 0 else f",\n{items}"
 
 
 def _fields(job: Job) -> dict[str, object]:
@@ -98,7 +134,7 @@ def list_workloads(json: Json = False) -> None:
     made = output.table(heads, left=["workload"])
     for row in rows:
         made.add_row(*(_cell(value) for value in row.values()))
-    output.console().print(made)
+    output.print_table(made)
 
 
 def _cell(value: object) -> str:

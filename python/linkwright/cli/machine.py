@@ -12,12 +12,14 @@ import typer
 from linkwright import (
     FileError,
     Machine,
+    MachineError,
     import_format_names,
     load_machine,
     preset_names,
 )
 from linkwright.cli import matrix, output
-from linkwright.cli.options import BandwidthProfile, Json, among
+from linkwright.cli.options import BandwidthProfile, Json, among, named
+from linkwright.files import cause_of, decode, read_stream
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
@@ -36,7 +38,7 @@ def list_machines(json: Json = False) -> None:
     made.columns[0].no_wrap = True
     for row in rows:
         made.add_row(*(str(value) for value in row.values()))
-    output.console().print(made)
+    output.print_table(made)
 
 
 @app.command()
@@ -44,8 +46,8 @@ def show(
     machine: Annotated[
         str,
         typer.Argument(
-            metavar="NAME|FILE",
-            help="A preset's name or a machine's file.",
+            metavar="NAME|FILE|-",
+            help="A preset's name or a machine's file; - is the input.",
             autocompletion=lambda: [name for name, _ in preset_names()],
         ),
     ],
@@ -56,7 +58,12 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a machine: the link of every pair of GPUs, the devices, and what was assumed."""
-    loaded = load_machine(machine)
+    if json and form not in ("table", "json"):
+        raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
+    if machine == "-":
+        loaded = Machine.import_text(_standard_input(), "<stdin>")
+    else:
+        loaded = load_machine(machine)
     if json or form != "table":
         typer.echo(_text(loaded, "json" if json else form), nl=False)
     else:
@@ -75,7 +82,10 @@ def import_machine(
             autocompletion=import_format_names,
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The machine's name.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The machine's name.", callback=named),
+    ] = None,
     nvlink: Annotated[
         str | None, typer.Option(metavar="KIND", help="The NVLink generation, such as nvlink3.")
     ] = None,
@@ -90,16 +100,42 @@ def import_machine(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
     ] = None,
     form: Annotated[
-        Literal["toml", "json", "dot"], typer.Option("--as", help="In which form.")
-    ] = "toml",
+        Literal["toml", "json", "dot"] | None,
+        typer.Option("--as", help="In which form; toml where absent."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Turn what nvidia-smi, rocm-smi or NCCL says about a machine into a machine's file.
 
     What the text leaves open is assumed, and said on standard error.
     """
+    if json and to is None and form not in (None, "json"):
+        raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
+    try:
+        machine = _imported(file, format, name, nvlink, pcie, xgmi_links)
+    except MachineError as error:
+        # A bad text is an InputError: this is an option that no machine can have.
+        raise typer.BadParameter(str(error)) from error
+    text = _text(machine, form or "toml")
+    if to is not None:
+        output.save(to, text)
+    if json:
+        typer.echo(_text(machine, "json"), nl=False)
+    elif to is None:
+        typer.echo(text, nl=False)
+    output.notes("Assumed", machine.assumptions, stderr=True)
+
+
+def _imported(
+    file: str,
+    format: str | None,
+    name: str | None,
+    nvlink: str | None,
+    pcie: str | None,
+    xgmi_links: int | None,
+) -> Machine:
     if file == "-":
-        machine = Machine.import_text(
+        return Machine.import_text(
             _standard_input(),
             "<stdin>",
             format=format,
@@ -108,8 +144,8 @@ def import_machine(
             pcie=pcie,
             xgmi_links=xgmi_links,
         )
-    elif Path(file).exists():
-        machine = load_machine(
+    if Path(file).exists():
+        return load_machine(
             Path(file),
             format=format,
             name=name,
@@ -117,22 +153,22 @@ def import_machine(
             pcie=pcie,
             xgmi_links=xgmi_links,
         )
-    else:
-        raise FileError(f"there is no file `{file}`; write - to read standard input")
-    text = _text(machine, "json" if json else form)
-    if to is None:
-        typer.echo(text, nl=False)
-    else:
-        output.save(to, text)
-    output.notes("Assumed", machine.assumptions, stderr=True)
+    raise FileError(f"there is no file `{file}`; write - to read standard input")
 
 
 def _standard_input() -> str:
+    if sys.stdin is None:
+        raise FileError("standard input is closed; name a file")
     # A terminal waits for a paste, and should say so.
     if sys.stdin.isatty():
         typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
-    content = sys.stdin.buffer.read()
-    return content.decode("utf-8", errors="replace")
+    try:
+        content = read_stream("<stdin>", sys.stdin.buffer)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot read standard input: {cause_of(error)}") from error
+    return decode("<stdin>", content)
 
 
 def _text(machine: Machine, form: Literal["toml", "json", "dot"] | str) -> str:

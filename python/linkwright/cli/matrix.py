@@ -9,6 +9,7 @@ from rich.text import Text
 
 from linkwright import Machine
 from linkwright.cli import output
+from linkwright.errors import printable
 
 __all__ = ["print_machine"]
 
@@ -28,16 +29,16 @@ MEANINGS = {
 def print_machine(machine: Machine, bandwidth_profile: str) -> None:
     """Prints the matrix, its legend, the devices, the sockets and the assumptions."""
     console = output.console()
-    console.print(Text(machine.name, style="bold"))
-    console.print(Text(machine.source, style="dim"))
+    console.print(Text(printable(machine.name), style="bold"))
+    console.print(Text(printable(machine.source), style="dim"))
     console.print()
     _print_matrix(machine, bandwidth_profile)
     console.print()
     facts = Table.grid(padding=(0, 2))
     for kind, names, model in _devices(machine):
-        facts.add_row(Text(kind, style="bold"), Text(f"{names}  {model}".rstrip()))
+        facts.add_row(Text(kind, style="bold"), Text(printable(f"{names}  {model}".rstrip())))
     for socket, gpus in _sockets(machine).items():
-        facts.add_row(Text("socket", style="bold"), Text(f"{socket}: {', '.join(gpus)}"))
+        facts.add_row(Text("socket", style="bold"), Text(printable(f"{socket}: {', '.join(gpus)}")))
     console.print(facts)
     if machine.assumptions:
         console.print()
@@ -49,7 +50,7 @@ def _print_matrix(machine: Machine, bandwidth_profile: str) -> None:
     links = machine.gpu_matrix(bandwidth_profile)
     levels = sorted({bandwidth for row in links for _, bandwidth in row if bandwidth > 0})
     proximity = machine.proximity()
-    names = machine.gpu_names
+    names = [printable(name) for name in machine.gpu_names]
     narrow = (len("NODE") + 1) * (len(names) + 1) > console.width
 
     def host_path(a: int, b: int) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "StateFile",
     "among",
     "gpu_ids",
+    "named",
 ]
 
 
@@ -46,6 +47,18 @@ def among(what: str, names: Sequence[str]) -> Callable[[object], object]:
         return value
 
     return check
+
+
+def named(name: str | None) -> str | None:
+    """A check that what people name a thing can be read, and typed again.
+
+    Raises:
+        typer.BadParameter: If the name is empty or holds a character that does not print.
+    """
+    if name is None or (name.strip() and name.isprintable()):
+        return name
+    what = "has a character that does not print" if name.strip() else "is no name"
+    raise typer.BadParameter(f"`{name}` {what}; write letters, digits and the like.")
 
 
 def gpu_ids(text: str | None) -> list[int]:

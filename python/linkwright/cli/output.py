@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,27 +16,49 @@ from rich.table import Table
 from rich.text import Text
 
 from linkwright.documents import json_text
-from linkwright.errors import FileError
-from linkwright.files import replace_file
+from linkwright.errors import FileError, printable
+from linkwright.files import replacing
 
-__all__ = ["check_writable", "console", "notes", "print_json", "progress_bar", "save", "table"]
+__all__ = [
+    "check_writable",
+    "console",
+    "counted",
+    "notes",
+    "print_json",
+    "print_table",
+    "progress_bar",
+    "save",
+    "saving",
+    "table",
+]
 
 # Nobody reads a pipe by its columns: a line stays whole there, however long.
 PIPE_WIDTH = 1000
 
+# What ends within it needs no bar, which would only flicker; in seconds.
+PATIENCE = 0.5
 
-def console(*, stderr: bool = False) -> Console:
-    """Where to print: as wide as the terminal, and never folding lines in a pipe."""
+
+def console(*, stderr: bool = False, at_least: int = 0) -> Console:
+    """Where to print: as wide as the terminal, and never folding lines in a pipe.
+
+    Args:
+        stderr: Whether on standard error.
+        at_least: A width below which what is printed cannot be read.
+    """
     stream = sys.stderr if stderr else sys.stdout
     piped = not stream.isatty() and "COLUMNS" not in os.environ
     # Names come from files, and a `[` in one is no markup.
-    return Console(
+    made = Console(
         stderr=stderr,
         width=PIPE_WIDTH if piped else None,
         highlight=False,
         markup=False,
         emoji=False,
     )
+    if made.width < at_least:
+        made.width = at_least
+    return made
 
 
 def table(columns: Sequence[str], *, left: Sequence[str] = ()) -> Table:
@@ -47,8 +70,27 @@ def table(columns: Sequence[str], *, left: Sequence[str] = ()) -> Table:
         show_edge=False,
     )
     for name in columns:
-        made.add_column(name, justify="left" if name in left else "right", overflow="fold")
+        if name in left:
+            made.add_column(name, justify="left", overflow="fold")
+        else:
+            # Half of a number is another number.
+            made.add_column(name, justify="right", no_wrap=True)
     return made
+
+
+def print_table(made: Table, *, stderr: bool = False) -> None:
+    """Prints a table, whose numbers stay whole on a terminal however narrow."""
+    wide = console(stderr=stderr, at_least=PIPE_WIDTH)
+    for column in made.columns:
+        if column.no_wrap:
+            texts = [column.header, *column.cells]
+            column.min_width = max(wide.measure(text).maximum for text in texts)
+    console(stderr=stderr, at_least=wide.measure(made).minimum).print(made)
+
+
+def counted(count: int, what: str) -> str:
+    """The count with its noun: `1 GPU`, `2 GPUs`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def print_json(value: object) -> None:
@@ -62,7 +104,7 @@ def notes(title: str, lines: Sequence[str], *, stderr: bool = False) -> None:
         return
     made = Table.grid(padding=(0, 1))
     for line in lines:
-        made.add_row("-", Text(line))
+        made.add_row("-", Text(printable(line)))
     where = console(stderr=stderr)
     where.print(f"{title}:", style="bold")
     where.print(made)
@@ -74,12 +116,26 @@ def save(path: Path, text: str) -> None:
     Raises:
         FileError: If the folder does not exist or cannot be written to.
     """
+    with saving(path, text):
+        pass
+
+
+@contextmanager
+def saving(path: Path, text: str) -> Iterator[None]:
+    """The same, if the block that it is used with ends well; else the path stays as it was.
+
+    Raises:
+        FileError: If the folder does not exist or cannot be written to.
+    """
     if path.is_dir():
         raise FileError(f"`{path}` is a directory; name a file in it")
     if not path.parent.is_dir():
         raise FileError(f"there is no directory `{path.parent}`; make it first")
     try:
-        replace_file(path, text.encode())
+        with replacing(path, text.encode()):
+            yield
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"cannot write `{path}`: {error.strerror or error}") from error
 
@@ -101,7 +157,10 @@ def check_writable(directory: Path) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
-    """A function that shows what is being done, and how much of it; None off a terminal."""
+    """A function that shows what is being done, and how much of it; None off a terminal.
+
+    The bar appears when half a second is over.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -109,10 +168,16 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
+    bar = Progress(*columns, console=console(stderr=True), transient=True)
+    task = bar.add_task("", total=None)
+    begun = time.monotonic()
 
-        def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
+    def show(what: str, done: int, total: int) -> None:
+        bar.update(task, description=what, completed=done, total=total)
+        if time.monotonic() - begun > PATIENCE:
+            bar.start()
 
+    try:
         yield show
+    finally:
+        bar.stop()

@@ -10,11 +10,13 @@ import typer
 from typer.core import TyperGroup
 
 from linkwright import FileError, InputError, LinkwrightError
+from linkwright.cli.streams import ReaderLeftError, guarded
+from linkwright.errors import printable
 
 __all__ = ["EPILOG", "EXIT_CODES", "NotNowError", "Program"]
 
 # The numbers are an interface: scripts test them.
-FAILED, MISUSED, NOT_NOW, INTERRUPTED = 1, 2, 3, 130
+FAILED, MISUSED, NOT_NOW, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141
 
 EXIT_CODES = {
     0: "done",
@@ -22,6 +24,7 @@ EXIT_CODES = {
     MISUSED: "bad usage, or a file that cannot be read or written",
     NOT_NOW: "it cannot be met now: too few GPUs are free",
     INTERRUPTED: "interrupted by Ctrl-C",
+    UNREAD: "the reader of standard output left early, as head does",
 }
 
 # The mark keeps each code on a line of its own.
@@ -46,38 +49,46 @@ class Program(TyperGroup):
     ) -> Any:
         """Runs one command line and exits with its code."""
         del standalone_mode
-        try:
-            code = super().main(
-                args,
-                prog_name,
-                complete_var,
-                standalone_mode=False,
-                windows_expand_args=windows_expand_args,
-                **extra,
-            )
-        except (KeyboardInterrupt, typer.Abort):
-            code = INTERRUPTED
-        except typer.TyperException as error:
-            if type(error).__name__ == "NoArgsIsHelpError":
-                # A group without a command: its help is the message.
-                typer.echo(error.format_message(), err=True)
-                code = MISUSED
-            else:
-                code = _fail(error.format_message(), error.exit_code)
-        except NotNowError as error:
-            code = _fail(str(error), NOT_NOW)
-        except (InputError, FileError) as error:
-            code = _fail(str(error), MISUSED)
-        except LinkwrightError as error:
-            code = _fail(str(error), FAILED)
-        except OSError as error:
-            code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
-        if code == INTERRUPTED:
-            _fail("interrupted", code)
+        # The streams are guarded to the end: the error's own line may meet a closed one.
+        with guarded():
+            try:
+                code = super().main(
+                    args,
+                    prog_name,
+                    complete_var,
+                    standalone_mode=False,
+                    windows_expand_args=windows_expand_args,
+                    **extra,
+                )
+            except ReaderLeftError:
+                code = UNREAD
+            except (KeyboardInterrupt, typer.Abort):
+                code = INTERRUPTED
+            except typer.TyperException as error:
+                code = _misused(error)
+            except NotNowError as error:
+                code = _fail(str(error), NOT_NOW)
+            except (InputError, FileError) as error:
+                code = _fail(str(error), MISUSED)
+            except LinkwrightError as error:
+                code = _fail(str(error), FAILED)
+            except OSError as error:
+                code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
+            if code == INTERRUPTED:
+                _fail("interrupted", code)
         sys.exit(code if isinstance(code, int) else 0)
 
 
+def _misused(error: typer.TyperException) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        # A group without a command: its help is the message.
+        typer.echo(error.format_message(), err=True)
+        return MISUSED
+    return _fail(error.format_message(), error.exit_code)
+
+
 def _fail(message: str, code: int) -> int:
-    line = " ".join(message.split("\n"))
+    # What people typed and what files hold may move a terminal's cursor.
+    line = printable(" ".join(message.split("\n")))
     typer.echo(f"error: {line}", err=True)
     return code

@@ -18,6 +18,7 @@ from linkwright import (
 )
 from linkwright.cli import output
 from linkwright.cli.options import Json, PolicyNames, among
+from linkwright.errors import printable
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="The scenario's file (TOML).")
@@ -67,7 +68,7 @@ def compare(
     Speed-ups are ratios of the run times of the sensitive jobs of two or more GPUs: of the
     fastest, of each quartile, and of the slowest; above 1 is faster than the baseline.
     """
-    chosen = policy or read_scenario(read_text(scenario), str(scenario)).policies
+    chosen = policy or read_scenario(read_text(scenario), printable(str(scenario))).policies
     if baseline not in chosen:
         chosen = [baseline, *chosen]
     played = _play(scenario, chosen, to)
@@ -86,8 +87,8 @@ def compare(
         numbers = list(asdict(speedup).values())[1:]
         made.add_row(speedup.policy, *(f"{number:.3f}" for number in numbers))
     console = output.console()
-    console.print(title, style="bold")
-    console.print(made)
+    console.print(printable(title), style="bold")
+    output.print_table(made)
     console.print(
         "Ratios of run times, of the sensitive jobs of two or more GPUs: above 1 is faster. "
         "Throughput is over all jobs.",
@@ -119,13 +120,16 @@ def _print_summary(played: ScenarioRun) -> None:
         "median\nwait h",
         "median\nrun s",
         "75 %\nrun s",
-        "effective\nGB/s",
-        "sound\nGB/s",
     ]
-    title = f"{len(played.jobs)} jobs of {played.path.name} on {played.machine.name}"
+    # Where the policies ranked by the sound model, both columns would be one and the same.
+    model = played.scenario.bandwidth_model
+    heads += ["sound\nGB/s"] if model == "sound" else [f"{model}\nGB/s", "sound\nGB/s"]
+    title = (
+        f"{output.counted(len(played.jobs), 'job')} of {played.path.name} on {played.machine.name}"
+    )
     made = output.table(heads, left=["policy"])
     for summary in summaries:
-        effective, sound = summary.effective_bandwidth, summary.sound_bandwidth
+        bandwidths = [summary.effective_bandwidth, summary.sound_bandwidth]
         run_time = summary.run_time
         made.add_row(
             summary.policy,
@@ -134,16 +138,18 @@ def _print_summary(played: ScenarioRun) -> None:
             f"{summary.wait.median / 3600:.2f}",
             "none" if run_time is None else f"{run_time.median:.0f}",
             "none" if run_time is None else f"{run_time.upper:.0f}",
-            "none" if effective is None else f"{effective.median:.1f}",
-            "none" if sound is None else f"{sound.median:.1f}",
+            *(
+                "none" if five is None else f"{five.median:.1f}"
+                for five in bandwidths[1 if model == "sound" else 0 :]
+            ),
         )
     console = output.console()
-    console.print(title, style="bold")
-    console.print(made)
+    console.print(printable(title), style="bold")
+    output.print_table(made)
     alone = summaries[0].one_gpu_jobs
     console.print(
         "Run times and bandwidths are of the sensitive jobs of two or more GPUs; "
-        f"{alone} jobs have one GPU.",
+        f"{output.counted(alone, 'job')} {'has' if alone == 1 else 'have'} one GPU.",
         style="dim",
     )
 

@@ -6,12 +6,40 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from linkwright import Allocator, FileError, Machine, read_text
 from linkwright.cli import output
+from linkwright.errors import printable
 
-__all__ = ["describe", "open_state", "stored"]
+__all__ = ["Stored", "describe", "open_state", "stored"]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A server's state while no other program may change it.
+
+    Attributes:
+        allocator: The state, to be changed.
+        file: Where it is kept.
+    """
+
+    allocator: Allocator
+    file: Path
+
+    @contextmanager
+    def saved(self) -> Iterator[None]:
+        """Saves the state when the block has ended well.
+
+        In the block stands what tells the user of the change: a state must not say that a job
+        holds GPUs of which nobody was told.
+
+        Raises:
+            FileError: If the file cannot be written.
+        """
+        with output.saving(self.file, self.allocator.save()):
+            yield
 
 
 @contextmanager
@@ -22,13 +50,13 @@ def stored(
     policy: str = "preserve",
     bandwidth_model: str = "sound",
     bandwidth_profile: str = "mapa",
-) -> Iterator[Allocator]:
-    """The allocator in the file's state, or idle if there is no file; saved at the end.
+) -> Iterator[Stored]:
+    """The allocator in the file's state, or idle if there is no file, to be saved in the block.
 
-    Nothing is saved if the block fails. Two programs that do this at once take turns.
+    Two programs that do this at once take turns.
 
     Raises:
-        FileError: If the file cannot be read or written.
+        FileError: If the file cannot be read.
         InputError: If it is not a saved state.
         AllocationError: If it is the state of another machine.
     """
@@ -42,8 +70,7 @@ def stored(
             bandwidth_model=bandwidth_model,
             bandwidth_profile=bandwidth_profile,
         )
-        yield allocator
-        output.save(file, allocator.save())
+        yield Stored(allocator, file)
 
 
 def open_state(
@@ -61,7 +88,7 @@ def open_state(
         bandwidth_model=bandwidth_model,
         bandwidth_profile=bandwidth_profile,
         state=read_text(file) if file.exists() else None,
-        state_file=str(file),
+        state_file=printable(str(file)),
     )
 
 

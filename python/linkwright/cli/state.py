@@ -10,6 +10,7 @@ import typer
 from linkwright import Allocator, FileError, load_machine
 from linkwright.cli import output, server
 from linkwright.cli.options import MOST_GPUS, Json, MachineName, StateFile
+from linkwright.errors import printable
 
 app = typer.Typer(
     help="Show and change who holds which GPU (see allocate --state).", no_args_is_help=True
@@ -32,30 +33,34 @@ def release(
     json: Json = False,
 ) -> None:
     """Take a job's GPUs back."""
-    with server.stored(_existing(state), load_machine(machine)) as allocator:
-        gpus = allocator.release(job)
-    if json:
-        output.print_json({"job": job, "released": gpus, **server.describe(allocator)})
-    else:
-        typer.echo(f"job {job} released {_ids(gpus)}")
+    with server.stored(_existing(state), load_machine(machine)) as stored:
+        gpus = stored.allocator.release(job)
+        with stored.saved():
+            if json:
+                described = server.describe(stored.allocator)
+                output.print_json({"job": job, "released": gpus, **described})
+            else:
+                typer.echo(f"job {printable(job)} released {_ids(gpus)}")
 
 
 @app.command("mark-unhealthy")
 def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
     """Keep GPUs from new jobs; a job that holds one goes on."""
-    with server.stored(state, load_machine(machine)) as allocator:
+    with server.stored(state, load_machine(machine)) as stored:
         for gpu in gpus:
-            allocator.mark_unhealthy(gpu)
-    _print(allocator, json)
+            stored.allocator.mark_unhealthy(gpu)
+        with stored.saved():
+            _print(stored.allocator, json)
 
 
 @app.command("mark-healthy")
 def mark_healthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
     """Let GPUs be given out again."""
-    with server.stored(_existing(state), load_machine(machine)) as allocator:
+    with server.stored(_existing(state), load_machine(machine)) as stored:
         for gpu in gpus:
-            allocator.mark_healthy(gpu)
-    _print(allocator, json)
+            stored.allocator.mark_healthy(gpu)
+        with stored.saved():
+            _print(stored.allocator, json)
 
 
 def _existing(state: Path) -> Path:
@@ -73,8 +78,8 @@ def _print(allocator: Allocator, json: bool) -> None:
     made.add_row("free", _ids(allocator.free))
     made.add_row("unhealthy", _ids(allocator.unhealthy))
     for job, gpus in allocator.held.items():
-        made.add_row(f"job {job}", _ids(gpus))
-    output.console().print(made)
+        made.add_row(f"job {printable(job)}", _ids(gpus))
+    output.print_table(made)
 
 
 def _ids(gpus: list[int]) -> str:

@@ -53,7 +53,7 @@ def mapa(
         for row in table.printed():
             made.add_row(*row)
         console.print(table.title, style="bold")
-        console.print(made)
+        output.print_table(made)
         if table.note:
             console.print(table.note, style="dim")
         console.print()

@@ -182,7 +182,7 @@ def _quartile_table(runs: Sequence[Run], model: Model) -> StudyTable:
             )
     return StudyTable(
         title=f"Effective bandwidth of sensitive jobs, {model} model (GB/s), reproduced",
-        columns=("workload", "policy", "jobs", "least", "25 %", "50 %", "75 %", "most"),
+        columns=("workload", "policy", "jobs", "minimum", "25 %", "median", "75 %", "maximum"),
         rows=tuple(rows),
         formats=("", "", "", *(".2f",) * 5),
     )

@@ -32,7 +32,7 @@ def decision_time(repeats: int, progress: Progress | None = None) -> Section:
         title="Fig. 19: time of a decision",
         text=[
             f"One decision of `preserve` for a sensitive job on an idle machine, which is the "
-            f"worst case; the least of {repeats}, on the computer that ran the study.",
+            f"worst case; the minimum of {repeats}, on the computer that ran the study.",
         ],
         tables=[_time_table(points), _comparison_table(points)],
         figures={"decision-time": decision_times(points)},

@@ -138,7 +138,7 @@ def _size_table(qualities: dict[int, list[float]]) -> StudyTable:
         rows.append((size, len(values), five.minimum, five.lower, five.median, five.upper, below))
     return StudyTable(
         title="Share of the ideal aggregated bandwidth by job size, reproduced",
-        columns=("GPUs", "jobs", "least", "25 %", "median", "75 %", "jobs below the ideal"),
+        columns=("GPUs", "jobs", "minimum", "25 %", "median", "75 %", "jobs below the ideal"),
         rows=tuple(rows),
         formats=("", "", ".0%", ".0%", ".0%", ".0%", ".0%"),
     )

@@ -99,8 +99,8 @@ def _difference_table(points: Sequence[ModelPoint]) -> StudyTable:
             "GPUs",
             "mixes",
             "mean absolute (GB/s)",
-            "least (GB/s)",
-            "most (GB/s)",
+            "minimum (GB/s)",
+            "maximum (GB/s)",
         ),
         rows=tuple(rows),
         formats=("", "", ".1f", "+z.1f", "+z.1f"),
@@ -184,7 +184,7 @@ def _range_table(allocator: Allocator) -> StudyTable:
         rows.append((size, len(mixes), min(values), max(values)))
     return StudyTable(
         title="Range of the regression over all rings of the machine, by size",
-        columns=("GPUs", "mixes", "least (GB/s)", "most (GB/s)"),
+        columns=("GPUs", "mixes", "minimum (GB/s)", "maximum (GB/s)"),
         rows=tuple(rows),
         formats=("", "", ".1f", ".1f"),
         note=(

@@ -14,7 +14,7 @@ from linkwright.summary import Quartiles, Speedup, speedups, summarise
 
 __all__ = ["headline_table", "speedup", "speedup_table"]
 
-HEADS = ("least", "25 %", "50 %", "75 %", "most", "throughput")
+HEADS = ("minimum", "25 %", "median", "75 %", "maximum", "throughput")
 
 
 def speedup(runs: Sequence[Run]) -> Section:
@@ -101,7 +101,7 @@ def headline_table(runs: Sequence[Run]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for (policy, model), speedups_of in _over_seeds(runs).items():
         cells: list[Cell] = [_named(policy, model)]
-        for head in ("75 %", "most", "throughput"):
+        for head in ("75 %", "maximum", "throughput"):
             at = HEADS.index(head)
             values = [each[at] for each in speedups_of]
             said = published()["speedup"][policy][at]

@@ -1,0 +1,92 @@
+"""Standard output and standard error, for as long as a command runs.
+
+What is printed is part of what a command does: a state that says that a job has GPUs is worth
+nothing if the job was never told which. So a standard output that fails is an error of its own,
+which a command can meet before it saves anything. Remarks on standard error are not worth a
+failure.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
+
+from linkwright.errors import FileError, LinkwrightError
+from linkwright.files import cause_of
+
+__all__ = ["ReaderLeftError", "guarded"]
+
+
+class ReaderLeftError(LinkwrightError):
+    """Standard output was closed by its reader, as `head` does when it has enough."""
+
+
+class _Stream:
+    """A text stream that answers for its own failures."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        # A stream that was closed before the start is None in Python.
+        self._open = stream is not None
+        self._stream: TextIO = io.StringIO() if stream is None else stream
+
+    def write(self, text: str) -> int:
+        """Writes the text, or fails in the stream's own way."""
+        try:
+            if not self._open:
+                raise OSError(0, "it is closed")
+            # Libraries probe a stream with an empty text and pass over what comes of it, and a
+            # full device refuses even that: the failure must wait for a text that matters.
+            return 0 if text == "" else self._stream.write(text)
+        except OSError as error:
+            self._failed(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """Passes on what is held back, or fails in the stream's own way."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._failed(error)
+
+    def _failed(self, error: OSError) -> None:
+        raise NotImplementedError
+
+    def _discard(self) -> None:
+        """Sends the rest nowhere, so that the interpreter does not fail on it at its end."""
+        try:
+            descriptor = self._stream.fileno()
+        except (OSError, ValueError):
+            return
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Output(_Stream):
+    def _failed(self, error: OSError) -> None:
+        self._discard()
+        if isinstance(error, BrokenPipeError):
+            raise ReaderLeftError("nobody reads standard output") from error
+        raise FileError(f"cannot write to standard output: {cause_of(error)}") from error
+
+
+class _Remarks(_Stream):
+    def _failed(self, error: OSError) -> None:
+        del error
+        self._discard()
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """While it lasts, printing on standard output raises FileError or ReaderLeftError."""
+    output = cast(TextIO, _Output(sys.stdout))
+    remarks = cast(TextIO, _Remarks(sys.stderr))
+    with redirect_stdout(output), redirect_stderr(remarks):
+        yield
