@@ -232,7 +232,7 @@ fn heaviest_paths(pairs: &PairTable, starts: &[u32], paths: &[Counts]) -> Weight
                 let known = &heaviest[weight_starts[path] as usize..];
                 for (bit, weight) in member_bits(paths[path]).zip(known) {
                     let entry = &mut most[bit + shift];
-                    *entry = (*entry).max(weight + edge);
+                    *entry = (*entry).max(*weight + edge);
                 }
             }
             for bit in member_bits(paths[starts[subset] as usize + at]) {

@@ -81,7 +81,10 @@ pub fn baseline_plan(
     let name = format!("{}-{}", baseline.name(), collective.name());
     let mut trees = Vec::new();
     let schedule = match collective {
-        Collective::AllToAll => schedule_of_ways(&name, gpus, &job.ways(), 1),
+        Collective::AllToAll => {
+            let transport = job.rings[0].channel.transport;
+            schedule_of_ways(&name, gpus, &job.ways(), 1, transport)
+        }
         Collective::Gather { root } | Collective::Scatter { root } => {
             trees = vec![job.star(root)];
             schedule_of_trees(&name, collective, gpus, &trees)

@@ -2,7 +2,7 @@
 
 use super::super::builder::ScheduleBuilder;
 use super::super::collective::Collective;
-use super::super::schedule::{Channel, Schedule, Slice};
+use super::super::schedule::{Channel, Schedule, Slice, Transport};
 
 /// Part of what one rank has for another, and the ranks that it passes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,10 +18,16 @@ pub struct Way {
 /// # Panics
 /// If the ways of some pair do not carry `chunks` chunks together, or a way has one rank.
 #[must_use]
-pub fn schedule_of_ways(name: &str, gpus: &[usize], ways: &[Way], chunks: u32) -> Schedule {
+pub fn schedule_of_ways(
+    name: &str,
+    gpus: &[usize],
+    ways: &[Way],
+    chunks: u32,
+    transport: Transport,
+) -> Schedule {
     let ranks = gpus.len();
     let mut builder = ScheduleBuilder::new(name, Collective::AllToAll, gpus.to_vec(), chunks);
-    let channel = builder.channel(Channel::default());
+    let channel = builder.channel(Channel { transport, relays: Vec::new() });
     for rank in 0..ranks {
         let shard = rank as u32 * chunks;
         builder.copy(rank, channel, Slice::input(shard), Slice::output(shard), chunks, &[]);

@@ -5,6 +5,7 @@
 //! the schedule reaches of the links' peak in the limit of long data; [`Plan::optimum`] is
 //! what no schedule of its kind could pass.
 
+mod all_to_all;
 mod packing;
 mod rate;
 mod shares;
@@ -14,7 +15,7 @@ use thiserror::Error;
 use super::baselines::{Baseline, BaselinePlan, baseline_plan};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
-use super::lowering::{RootedTree, schedule_of_trees};
+use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
 use super::schedule::{Schedule, Transport};
 use super::time::TimeError;
 use crate::graph::arborescences::Preference;
@@ -129,6 +130,11 @@ pub enum PlanError {
          megabytes per second"
     )]
     TooFine,
+    /// A linear programme without an answer.
+    #[error(
+        "the linear programme of the all-to-all was not solved, which bandwidths of very          different sizes can cause; use one-hop"
+    )]
+    Unsolved,
     /// The schedule cannot be routed.
     #[error(transparent)]
     Route(#[from] TimeError),
@@ -152,7 +158,19 @@ pub fn plan(
     let mut notes = Vec::new();
     let (class, graph) = choose_links(machine, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
+    let name = format!("{}-{}", algorithm.name(), collective.name());
     let (trees, optimum) = match algorithm {
+        Algorithm::Packing if collective == Collective::AllToAll => {
+            let (ways, chunks, optimum) = all_to_all::ways(&graph)?;
+            let schedule = schedule_of_ways(&name, gpus, &ways, chunks, transport);
+            let rate = rate::steady_rate(&schedule, machine)?;
+            let known = optimum.map_or_else(
+                || all_to_all::is_full(&graph, rate).then_some(rate),
+                |optimum| Some(Bandwidth(optimum.round() as u64)),
+            );
+            let (trees, links) = (Vec::new(), class);
+            return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: known, notes });
+        }
         Algorithm::Packing => {
             let (trees, optimum) =
                 packing::pack(&graph, collective, transport, Preference::FewTrees)?;
@@ -166,7 +184,6 @@ pub fn plan(
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: None, notes });
         }
     };
-    let name = format!("{}-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
     let rate = rate::steady_rate(&schedule, machine)?;
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));

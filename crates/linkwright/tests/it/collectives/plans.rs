@@ -133,15 +133,17 @@ proptest! {
         prop_assert_eq!(plan.rate.0, u64::from(cut) * 25_000_000_000);
         holds(&plan);
         for collective in every_collective(count) {
-            if collective != Collective::AllToAll {
-                let plan = planned(&machine, &gpus, collective, Algorithm::Packing);
-                let reached = plan.rate.0 as f64 / plan.optimum.unwrap().0 as f64;
-                // Trees that are packed for a broadcast are not always best for other shards.
-                let shares = matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
-                prop_assert!(reached < 1.0 + 1e-6, "{}", collective);
-                prop_assert!(shares || reached > 1.0 - 1e-6, "{} {}", collective, reached);
-                holds(&plan);
-            }
+            let plan = planned(&machine, &gpus, collective, Algorithm::Packing);
+            let reached = plan.rate.0 as f64 / plan.optimum.unwrap().0 as f64;
+            // Trees that are packed for a broadcast are not always best for other shards, and
+            // an all-to-all's parts may be rounded to 64 chunks.
+            let least = match collective {
+                Collective::Gather { .. } | Collective::Scatter { .. } => 0.0,
+                Collective::AllToAll => 0.9,
+                _ => 1.0 - 1e-6,
+            };
+            prop_assert!((least..1.0 + 1e-6).contains(&reached), "{} {}", collective, reached);
+            holds(&plan);
         }
     }
 }
