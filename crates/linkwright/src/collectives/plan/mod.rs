@@ -41,6 +41,15 @@ impl Algorithm {
         }
     }
 
+    /// What it does, and for a baseline which library it stands for, in a few words.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Packing => "spanning trees packed at the optimum, exactly",
+            Self::OneHop => "a star from every GPU, with an equal part of the data each",
+        }
+    }
+
     /// The algorithm of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
