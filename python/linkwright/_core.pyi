@@ -27,6 +27,7 @@ __all__ = [
     "collective_names",
     "generate_jobs",
     "import_format_names",
+    "packing_rate",
     "pattern_names",
     "plan",
     "policy_names",
@@ -481,6 +482,10 @@ class Schedule:
         """How many shards the longest buffer of a rank has: a size must divide by it."""
 
     @property
+    def input_shards(self) -> list[int]:
+        """How many shards each rank's input has; none where the rank contributes nothing."""
+
+    @property
     def channels(self) -> int:
         """How many channels it uses."""
 
@@ -529,7 +534,11 @@ class Schedule:
         """
 
     def execute(
-        self, arrays: Sequence[Buffer | None], reduction: str = "sum", *, in_place: bool = False
+        self,
+        arrays: Sequence[NDArray[Any] | Buffer | None],
+        reduction: str = "sum",
+        *,
+        in_place: bool = False,
     ) -> list[NDArray[Any]]:
         """Runs it on real data, with a thread for each rank.
 
@@ -550,11 +559,15 @@ class Schedule:
         """
 
     def execute_timed(
-        self, arrays: Sequence[Buffer | None], reduction: str = "sum", *, in_place: bool = False
+        self,
+        arrays: Sequence[NDArray[Any] | Buffer | None],
+        reduction: str = "sum",
+        *,
+        in_place: bool = False,
     ) -> tuple[list[NDArray[Any]], float]:
         """As `execute`, with the seconds that the ranks took.
 
-        These leave out the copies from and to Python, and the check that comes first.
+        These count the check that comes first, but no copies from or to Python.
 
         Raises:
             ScheduleError: If it does not check.
@@ -563,7 +576,7 @@ class Schedule:
         """
 
     def reference(
-        self, arrays: Sequence[Buffer | None], reduction: str = "sum"
+        self, arrays: Sequence[NDArray[Any] | Buffer | None], reduction: str = "sum"
     ) -> list[NDArray[Any]]:
         """What its collective must give for these inputs, computed without any schedule.
 
@@ -787,6 +800,23 @@ def time_sweep(
         CollectiveError: If a size does not divide into shards, the machine has no way for a
             connection, or the schedule waits for ever.
         KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def packing_rate(
+    machine: Machine, gpus: Sequence[int], *, links: str = "auto"
+) -> tuple[float, str]:
+    """The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
+
+    Args:
+        machine: The machine.
+        gpus: The job's GPUs by their ids, two or more.
+        links: As for `plan`.
+
+    Returns:
+        The rate in GB/s of the data's size, and the links: `nvlink`, `pcie` or `network`.
+
+    Raises:
+        CollectiveError: If the GPUs do not fit the machine or the links do not join them.
     """
 
 def algorithm_names() -> list[str]:

@@ -22,7 +22,7 @@ enum Inputs {
 
 type Outputs = Vec<Py<PyAny>>;
 
-/// Runs a schedule; the outputs, and the seconds that the ranks took.
+/// Runs a schedule; the outputs, and the seconds from the check to the last rank's end.
 pub fn execute(
     py: Python<'_>,
     schedule: &Schedule,

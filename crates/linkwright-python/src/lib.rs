@@ -37,7 +37,9 @@ mod _core {
     #[pymodule_export]
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]
-    use crate::plan::{Tree, algorithm_descriptions, algorithm_names, collective_names, plan};
+    use crate::plan::{
+        Tree, algorithm_descriptions, algorithm_names, collective_names, packing_rate, plan,
+    };
     #[pymodule_export]
     use crate::scenario::{Scenario, read_scenario};
     #[pymodule_export]

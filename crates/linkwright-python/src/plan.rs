@@ -142,8 +142,33 @@ pub fn plan(
     Ok(Schedule::planned(plan.map_err(errors::collective)?, machine))
 }
 
+/// The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
+///
+/// Args:
+///     machine: The machine.
+///     gpus: The job's GPUs by their ids, two or more.
+///     links: As for `plan`.
+///
+/// Returns:
+///     The rate in GB/s of the data's size, and the links: `nvlink`, `pcie` or `network`.
+///
+/// Raises:
+///     CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+#[pyfunction]
+#[pyo3(signature = (machine, gpus, *, links = "auto"))]
+pub fn packing_rate(
+    machine: &Machine,
+    gpus: Vec<i128>,
+    links: &str,
+) -> PyResult<(f64, &'static str)> {
+    let gpus = gpu_ids(&gpus, machine.0.gpus().len(), machine.0.name())?;
+    let found = planning::packing_rate(&machine.0, &gpus, Links::named(links)?);
+    let (class, rate) = found.map_err(errors::collective)?;
+    Ok((rate.as_gigabytes_per_second(), class.name()))
+}
+
 /// GPU ids that a user gave, of a machine with so many.
-pub fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize>> {
+fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize>> {
     let id = |gpu: &i128| {
         usize::try_from(*gpu).ok().filter(|gpu| *gpu < count).ok_or_else(|| {
             let last = count.saturating_sub(1);

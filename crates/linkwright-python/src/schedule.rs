@@ -245,6 +245,14 @@ impl Schedule {
         self.data().longest_buffer() / (self.data().chunks.max(1) as usize)
     }
 
+    /// How many shards each rank's input has; none where the rank contributes nothing.
+    #[getter]
+    fn input_shards(&self) -> Vec<usize> {
+        let schedule = self.data();
+        let ranks = schedule.ranks();
+        (0..ranks).map(|rank| schedule.collective.input_shards(ranks, rank)).collect()
+    }
+
     /// How many channels it uses.
     #[getter]
     fn channels(&self) -> usize {
@@ -346,7 +354,7 @@ impl Schedule {
 
     /// As `execute`, with the seconds that the ranks took.
     ///
-    /// These leave out the copies from and to Python, and the check that comes first.
+    /// These count the check that comes first, but no copies from or to Python.
     ///
     /// Raises:
     ///     ScheduleError: If it does not check.

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import Export, Machine, Schedule, read_text
-from linkwright.cli import output
+from linkwright.cli import collective_runs, output
 from linkwright.cli.options import Json, MachineName, gpu_ids
 from linkwright.cli.schedules import (
     AlgorithmName,
@@ -35,6 +35,10 @@ from linkwright.cli.sizes import parse_size
 app = typer.Typer(
     help="Plan, check, run and time collectives on a job's links.", no_args_is_help=True
 )
+
+app.command("run")(collective_runs.run)
+app.command("time")(collective_runs.time)
+app.command("compare")(collective_runs.compare)
 
 LINK_WORDS = {"nvlink": "NVLink", "pcie": "PCIe", "network": "the network"}
 

@@ -29,6 +29,7 @@ __all__ = [
     "Gpus",
     "Links",
     "NetworkSpeed",
+    "Plot",
     "Protocol",
     "Root",
     "Servers",
@@ -99,6 +100,11 @@ NetworkSpeed = Annotated[
     typer.Option(
         "--network", metavar="SPEED", help="What each of its NICs sends, such as 100Gb/s."
     ),
+]
+
+Plot = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw a chart: .html, .svg, .png or .json."),
 ]
 
 
