@@ -36,10 +36,6 @@ app = typer.Typer(
     help="Plan, check, run and time collectives on a job's links.", no_args_is_help=True
 )
 
-app.command("run")(collective_runs.run)
-app.command("time")(collective_runs.time)
-app.command("compare")(collective_runs.compare)
-
 LINK_WORDS = {"nvlink": "NVLink", "pcie": "PCIe", "network": "the network"}
 
 Format = Literal["msccl-xml", "msccl++-json", "dot"]
@@ -206,3 +202,8 @@ def _standard_input() -> str:
     if sys.stdin.isatty():
         typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
     return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+
+
+app.command("run")(collective_runs.run)
+app.command("time")(collective_runs.time)
+app.command("compare")(collective_runs.compare)

@@ -324,7 +324,7 @@ def compare(
             if progress is not None:
                 progress(name, done, len(names))
             try:
-                schedule = plan_on(whole, collective, gpus, name, links, root)
+                schedule = plan_on(whole, collective, gpus, name, links, root, show_progress=False)
                 timing = schedule.time(data)
             except CollectiveError as error:
                 refused[name] = str(error)

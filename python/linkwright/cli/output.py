@@ -101,7 +101,10 @@ def check_writable(directory: Path) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
-    """A function that shows what is being done, and how much of it; None off a terminal."""
+    """A function that shows what is being done, and how much of it; None off a terminal.
+
+    A total of zero is one that nobody knows.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -113,6 +116,6 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
         task = bar.add_task("", total=None)
 
         def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
+            bar.update(task, description=what, completed=done, total=total or None)
 
         yield show

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -132,10 +133,17 @@ def plan_on(
     algorithm: str,
     links: str,
     root: int | None,
+    *,
+    show_progress: bool = True,
 ) -> Schedule:
     """Plans what the options of a command say."""
     ids = gpus_of(machine, gpus)
-    return plan(machine, ids, collective, algorithm=algorithm, links=links, root=root)
+    # Fewer GPUs are planned faster than a bar can be drawn.
+    bar = output.progress_bar() if show_progress and len(ids) > 8 else nullcontext()
+    with bar as progress:
+        if progress is not None:
+            progress("planning", 0, 0)
+        return plan(machine, ids, collective, algorithm=algorithm, links=links, root=root)
 
 
 def plan_fields(schedule: Schedule, machine: Machine) -> dict[str, object]:
