@@ -1,30 +1,43 @@
 """The compiled half of the package `linkwright`; use the package, not this module."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
-from typing_extensions import CapsuleType
+from numpy.typing import NDArray
+from typing_extensions import Buffer, CapsuleType
 
 __all__ = [
     "Allocator",
+    "CheckReport",
     "Explanation",
+    "Export",
     "Job",
     "Machine",
     "Match",
     "Pattern",
     "Scenario",
+    "Schedule",
     "SimulationResult",
     "Table",
+    "Timing",
+    "Tree",
     "__version__",
+    "algorithm_descriptions",
+    "algorithm_names",
+    "collective_names",
     "generate_jobs",
     "import_format_names",
+    "packing_rate",
     "pattern_names",
+    "plan",
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
     "read_jobs",
     "read_scenario",
+    "reduction_names",
     "simulate",
+    "time_sweep",
     "workload_names",
     "workloads",
     "write_jobs",
@@ -78,6 +91,21 @@ class Machine:
 
         Raises:
             InputError: If the text is truncated, corrupt or of no known format.
+        """
+
+    def cluster(
+        self, count: int, bandwidth: str, *, kind: str = "infiniband", latency: float = 0.6e-6
+    ) -> Machine:
+        """Several of this server, joined by a network; GPU ids count through the first, then on.
+
+        Args:
+            count: How many servers.
+            bandwidth: What one network interface sends or receives, such as `100 Gb/s`.
+            kind: `infiniband` or `ethernet`.
+            latency: One-way latency between an interface and the switch, in seconds.
+
+        Raises:
+            MachineError: If the machine is more than a server, or an argument out of range.
         """
 
     @property
@@ -374,6 +402,434 @@ class Allocator:
         self, pattern: Pattern, *, sensitive: bool = True, repeats: int = 20
     ) -> float:
         """Seconds of wall-clock time for one decision, the least of so many."""
+
+@final
+class Tree:
+    """A spanning tree of a job's GPUs and its share of the data."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def root(self) -> int:
+        """The GPU at its root."""
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Its edges from the root outwards, each the nearer GPU and the farther one."""
+
+    @property
+    def depth(self) -> int:
+        """The most edges between the root and a GPU."""
+
+    @property
+    def share(self) -> float:
+        """Its part of the data that all trees carry, from 0 to 1."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Schedule:
+    """A collective as steps per rank, to be checked, executed, timed and exported.
+
+    `plan` makes one, and `from_msccl_xml` reads one. Two are equal if all of their steps are.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def from_msccl_xml(
+        text: str, file: str = "<text>", *, gpus: Sequence[int] | None = None
+    ) -> Schedule:
+        """Reads an algorithm in MSCCL XML, anyone's.
+
+        Args:
+            text: The text itself.
+            file: Its name in errors.
+            gpus: The GPU of each rank; rank `i` is GPU `i` where None.
+
+        Raises:
+            InputError: If the text is no such algorithm, with line and column.
+            CollectiveError: If the GPUs are not one for each rank, each once.
+        """
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def collective(self) -> str:
+        """The collective's name."""
+
+    @property
+    def root(self) -> int | None:
+        """The GPU that alone has, or gets, the data; None where all are alike."""
+
+    @property
+    def gpus(self) -> list[int]:
+        """The GPU of each rank."""
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of its connections: `LL`, `LL128` or `Simple`."""
+
+    @property
+    def chunks(self) -> int:
+        """Into how many chunks it cuts a shard."""
+
+    @property
+    def shards(self) -> int:
+        """How many shards the longest buffer of a rank has: a size must divide by it."""
+
+    @property
+    def input_shards(self) -> list[int]:
+        """How many shards each rank's input has; none where the rank contributes nothing."""
+
+    @property
+    def channels(self) -> int:
+        """How many channels it uses."""
+
+    @property
+    def step_count(self) -> int:
+        """How many steps all ranks have together."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it may run with input and output in the same memory."""
+
+    @property
+    def out_of_place(self) -> bool:
+        """Whether it may run with input and output apart."""
+
+    @property
+    def algorithm(self) -> str | None:
+        """The algorithm that planned it; None if it was read from a file."""
+
+    @property
+    def links(self) -> str | None:
+        """Which links carry it: `nvlink`, `pcie` or `network`; None if it was read."""
+
+    @property
+    def rate(self) -> float | None:
+        """What it reaches of the peak with long data, in GB/s of size; None if it was read."""
+
+    @property
+    def optimum(self) -> float | None:
+        """The most that any of its kind could, in GB/s; None where that is not known."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What the planner has to say: links that could not be used, weights that were rounded."""
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees behind it; empty for rings and ways, and if it was read from a file."""
+
+    def check(self) -> CheckReport:
+        """Proves that it brings about its collective, whatever the timing.
+
+        Raises:
+            ScheduleError: With the first fault and the step that has it.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def execute(
+        self,
+        arrays: Sequence[NDArray[Any] | Buffer | None],
+        reduction: str = "sum",
+        *,
+        in_place: bool = False,
+    ) -> list[NDArray[Any]]:
+        """Runs it on real data, with a thread for each rank.
+
+        Args:
+            arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,
+                of float32, float64, int32 or int64; None or empty where the rank has none.
+            reduction: `sum`, `product`, `min` or `max`.
+            in_place: Whether input and output share memory while it runs. The arrays that are
+                given never change.
+
+        Returns:
+            The output of each rank as a NumPy array of one dimension.
+
+        Raises:
+            ScheduleError: If it does not check.
+            CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def execute_timed(
+        self,
+        arrays: Sequence[NDArray[Any] | Buffer | None],
+        reduction: str = "sum",
+        *,
+        in_place: bool = False,
+    ) -> tuple[list[NDArray[Any]], float]:
+        """As `execute`, with the seconds that the ranks took.
+
+        These count the check that comes first, but no copies from or to Python.
+
+        Raises:
+            ScheduleError: If it does not check.
+            CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def reference(
+        self, arrays: Sequence[NDArray[Any] | Buffer | None], reduction: str = "sum"
+    ) -> list[NDArray[Any]]:
+        """What its collective must give for these inputs, computed without any schedule.
+
+        Integers equal what `execute` gives. Floats are reduced in the order of the ranks, so
+        that for `n` ranks a sum may differ by `n` units of its last place.
+
+        Raises:
+            CollectiveError: If the arrays do not fit the collective.
+        """
+
+    def time(
+        self,
+        size: int,
+        *,
+        machine: Machine | None = None,
+        chunk: int | None = None,
+        protocol: str | None = None,
+    ) -> Timing:
+        """How long it takes on a machine's links.
+
+        Args:
+            size: Bytes, as nccl-tests counts them: the longest buffer of a rank.
+            machine: Whose links carry it; the one that it was planned for where None.
+            chunk: The longest run of bytes that one step moves; where None it is found as Blink
+                does (MIAD), and `Timing.chunk_trials` says what was tried.
+            protocol: `LL`, `LL128` or `Simple`; its own where None.
+
+        Raises:
+            CollectiveError: If the size does not divide into shards, the machine has no way for a
+                connection, or the schedule waits for ever.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def to_msccl_xml(
+        self, *, min_bytes: int = 0, max_bytes: int | None = None, step_limit: int = 64
+    ) -> Export:
+        """The file that MSCCL's executors load.
+
+        Args:
+            min_bytes: The smallest call that may use it.
+            max_bytes: The largest; no bound where None.
+            step_limit: The most steps of a thread block that the executor was built for.
+
+        Raises:
+            CollectiveError: If a limit of the executors would be passed, with the limit.
+        """
+
+    def to_mscclpp_json(
+        self,
+        *,
+        min_bytes: int = 0,
+        max_bytes: int | None = None,
+        in_place: bool | None = None,
+        threads_per_block: int = 1024,
+        block_limit: int = 80,
+    ) -> Export:
+        """The execution plan that MSCCL++ loads.
+
+        Args:
+            min_bytes: The smallest message that may use it.
+            max_bytes: The largest; no bound where None.
+            in_place: Whether input and output are the same memory; where None, only if the
+                schedule cannot run otherwise.
+            threads_per_block: A multiple of 32, at most 1,024.
+            block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
+
+        Raises:
+            CollectiveError: If the format has no such collective, or a limit would be passed.
+        """
+
+    def to_dot(self) -> str:
+        """A Graphviz drawing of its trees side by side.
+
+        Where there are none, it shows what every connection moves.
+        """
+
+    def steps(self) -> Table:
+        """One row per step.
+
+        Columns: rank, block, step, channel, operation, send_to, receive_from, source,
+        destination, count and after, the `block.step` of its rank that must have ended first.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class CheckReport:
+    """What a sound schedule looks like from above."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def steps(self) -> int:
+        """Steps of all ranks together."""
+
+    @property
+    def sent_chunks(self) -> list[int]:
+        """For each rank, how many chunks it sends."""
+
+    @property
+    def longest_chain(self) -> int:
+        """The most messages that must follow one another: what latency multiplies."""
+
+    @property
+    def placements(self) -> list[str]:
+        """For which placements it is sound: `out of place`, `in place`."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Timing:
+    """How long a schedule takes on a machine."""
+
+    @property
+    def size(self) -> int:
+        """The data in bytes, as nccl-tests counts it: the longest buffer of a rank."""
+
+    @property
+    def chunk(self) -> int:
+        """The longest run of bytes that one step moves."""
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces of the data follow one another through the steps."""
+
+    @property
+    def protocol(self) -> str:
+        """The protocol whose latencies and losses were counted: `LL`, `LL128` or `Simple`."""
+
+    @property
+    def time(self) -> float:
+        """Seconds from the launch to the last byte's arrival."""
+
+    @property
+    def algorithm_bandwidth(self) -> float:
+        """Size over time, in GB/s (nccl-tests' algbw)."""
+
+    @property
+    def bus_bandwidth(self) -> float:
+        """The same times the collective's factor, in GB/s (nccl-tests' busbw)."""
+
+    @property
+    def chunk_trials(self) -> list[tuple[int, float]]:
+        """The chunk sizes that were tried, in bytes, with the algorithm bandwidth of each in GB/s.
+
+        In the order in which they were tried; empty where the chunk was given.
+        """
+
+    def links(self) -> Table:
+        """One row per direction of a link that carried something.
+
+        Columns: from, to, kind, bytes and utilisation, which is their share of what the link
+        could have carried in the time.
+        """
+
+@final
+class Export:
+    """A schedule in another format."""
+
+    @property
+    def text(self) -> str:
+        """The file's whole text."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What the format could not say and its user must know, each a sentence."""
+
+def plan(
+    machine: Machine,
+    gpus: Sequence[int],
+    collective: str,
+    *,
+    algorithm: str = "packing",
+    root: int | None = None,
+    links: str = "auto",
+) -> Schedule:
+    """Plans a collective on the links that a job really has.
+
+    Args:
+        machine: The machine.
+        gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
+        collective: One of `collective_names`.
+        algorithm: One of `algorithm_names`.
+        root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
+            and scatter; the job's first where None.
+        links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
+            servers), `nvlink` or `pcie`.
+
+    Raises:
+        CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
+            join them, or the algorithm does not do the collective.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def time_sweep(
+    schedule: Schedule,
+    machine: Machine | None,
+    sizes: Sequence[int],
+    *,
+    chunk: int | None = None,
+    protocol: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Table:
+    """Times a schedule for each of several sizes.
+
+    Args:
+        schedule: The schedule.
+        machine: Whose links carry it; the one that it was planned for where None.
+        sizes: Bytes, as nccl-tests counts them.
+        chunk: The longest run of bytes that one step moves; found for each size where None.
+        protocol: `LL`, `LL128` or `Simple`; the schedule's own where None.
+        progress: Called after each size with the number that is done and their number.
+
+    Returns:
+        One row per size: size and chunk in bytes, time in seconds, algorithm_bandwidth and
+        bus_bandwidth in GB/s, as nccl-tests defines them.
+
+    Raises:
+        CollectiveError: If a size does not divide into shards, the machine has no way for a
+            connection, or the schedule waits for ever.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def packing_rate(
+    machine: Machine, gpus: Sequence[int], *, links: str = "auto"
+) -> tuple[float, str]:
+    """The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
+
+    Args:
+        machine: The machine.
+        gpus: The job's GPUs by their ids, two or more.
+        links: As for `plan`.
+
+    Returns:
+        The rate in GB/s of the data's size, and the links: `nvlink`, `pcie` or `network`.
+
+    Raises:
+        CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+    """
+
+def algorithm_names() -> list[str]:
+    """The algorithms that `plan` knows by name."""
+
+def algorithm_descriptions() -> list[tuple[str, str]]:
+    """Each algorithm's name and what it does."""
+
+def collective_names() -> list[str]:
+    """The collectives that `plan` knows by name."""
+
+def reduction_names() -> list[str]:
+    """The reductions that `Schedule.execute` knows by name."""
 
 @final
 class Job:

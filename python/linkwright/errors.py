@@ -8,10 +8,12 @@ from __future__ import annotations
 
 __all__ = [
     "AllocationError",
+    "CollectiveError",
     "FileError",
     "InputError",
     "LinkwrightError",
     "MachineError",
+    "ScheduleError",
     "SimulationError",
     "printable",
 ]
@@ -72,6 +74,14 @@ class MachineError(LinkwrightError):
 
 class AllocationError(LinkwrightError):
     """A request for GPUs that no policy can meet or that names no policy."""
+
+
+class CollectiveError(LinkwrightError):
+    """A collective that cannot be planned, timed, run or exported as asked for."""
+
+
+class ScheduleError(CollectiveError):
+    """A schedule that does not bring about its collective; the message names the step."""
 
 
 class SimulationError(LinkwrightError):

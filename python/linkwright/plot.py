@@ -111,7 +111,9 @@ def _boxes_by_workload(
     present = {row["workload"] for row in rows}
     workloads = [workload for workload in workload_names() if workload in present]
     chart: alt.Chart = (
-        _chart(rows, title, f"Box: quartiles; whiskers: minimum and maximum; {len(rows)} job runs.")
+        inline_chart(
+            rows, title, f"Box: quartiles; whiskers: minimum and maximum; {len(rows)} job runs."
+        )
         .mark_boxplot(extent="min-max", size=13, median={"color": INK, "thickness": 2})
         .encode(
             x=alt.X("workload:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=0)),
@@ -145,7 +147,7 @@ def allocation_quality(
     policies = [result.policy for result in results]
     default = "How much of the best possible bandwidth the jobs got, by size and policy"
     chart: alt.Chart = (
-        _chart(rows, title or default, "Box: quartiles; whiskers: minimum and maximum.")
+        inline_chart(rows, title or default, "Box: quartiles; whiskers: minimum and maximum.")
         .mark_boxplot(extent="min-max", size=12, median={"color": INK, "thickness": 2})
         .encode(
             y=alt.Y("gpus:O", title="GPUs of the job", sort="descending"),
@@ -172,11 +174,11 @@ def predicted_against_model(
         row["published"] = _rounded(row["published"])
         row["sound"] = _rounded(row["sound"])
     most = max((max(row["published"], row["sound"]) for row in rows), default=1.0)
-    diagonal = _chart([{"at": 0.0}, {"at": _rounded(most)}]).mark_line(
+    diagonal = inline_chart([{"at": 0.0}, {"at": _rounded(most)}]).mark_line(
         color=GREY, strokeDash=[4, 4]
     )
     dots = (
-        _chart(rows)
+        inline_chart(rows)
         .mark_point(filled=True, size=70, opacity=0.85)
         .encode(
             x=alt.X("sound:Q", title="sound model (GB/s)"),
@@ -194,7 +196,9 @@ def predicted_against_model(
     lines = diagonal.encode(x="at:Q", y="at:Q")
     layers = alt.layer(lines, dots).properties(width=380, height=300)
     return layers.properties(
-        title=_title(title or default, "On the dashed line both agree; one dot per mix of links.")
+        title=chart_title(
+            title or default, "On the dashed line both agree; one dot per mix of links."
+        )
     )
 
 
@@ -213,7 +217,7 @@ def decision_times(points: Sequence[DecisionTime], *, title: str | None = None) 
     colours = [BLUE, ORANGE, SKY_BLUE, *SPARE_COLOURS]
     default = "Time to decide where a job goes, on an idle machine"
     chart: alt.Chart = (
-        _chart(rows, title or default, "Logarithmic scale; the minimum of several runs.")
+        inline_chart(rows, title or default, "Logarithmic scale; the minimum of several runs.")
         .mark_line(point={"filled": True, "size": 45})
         .encode(
             x=alt.X("gpus:O", title="GPUs of the job", axis=alt.Axis(labelAngle=0)),
@@ -271,7 +275,7 @@ def occupancy(
     whole = result.makespan / 3600 * len(names)
     share = f"{busy / whole:.0%} of the GPUs' time was given out." if whole else ""
     chart: alt.Chart = (
-        _chart(rows, title or default, share)
+        inline_chart(rows, title or default, share)
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
             y=alt.Y("gpu:N", title="GPU", sort=names, scale=alt.Scale(domain=names)),
@@ -296,13 +300,15 @@ def _gpu_name(gpu: int, names: Sequence[str]) -> str:
     return names[gpu] if gpu < len(names) else f"gpu{gpu}"
 
 
-def _chart(rows: Sequence[Mapping[str, Any]], title: str = "", subtitle: str = "") -> alt.Chart:
+def inline_chart(
+    rows: Sequence[Mapping[str, Any]], title: str = "", subtitle: str = ""
+) -> alt.Chart:
     # Inline data, since Altair refuses more than 5,000 rows of any other kind.
     data = alt.InlineData(values=[dict(row) for row in rows])
-    return alt.Chart(data, title=_title(title, subtitle)) if title else alt.Chart(data)
+    return alt.Chart(data, title=chart_title(title, subtitle)) if title else alt.Chart(data)
 
 
-def _title(title: str, subtitle: str) -> alt.TitleParams:
+def chart_title(title: str, subtitle: str) -> alt.TitleParams:
     return alt.TitleParams(
         text=title, subtitle=subtitle, anchor="start", subtitleColor="#555555", offset=10
     )

@@ -1,8 +1,12 @@
 //! Choices that Python names by text.
 
 use linkwright::allocation::BandwidthModel;
+use linkwright::collectives::Protocol;
+use linkwright::collectives::link_graph::LinkClass;
+use linkwright::collectives::plan::Links;
 use linkwright::simulation::QueueDiscipline;
-use linkwright::topology::BandwidthProfile;
+use linkwright::topology::{BandwidthProfile, NetworkKind};
+
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -19,8 +23,13 @@ pub trait Choice: Copy + PartialEq + 'static {
         let found = Self::NAMED.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| *value).ok_or_else(|| {
             let known: Vec<&str> = Self::NAMED.iter().map(|(name, _)| *name).collect();
-            errors::unknown_choice(Self::WHAT, name, &known)
+            Self::refuse(name, &known)
         })
+    }
+
+    /// The error for a name that none of the values has.
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_choice(Self::WHAT, name, known)
     }
 
     /// The name of the value.
@@ -45,4 +54,44 @@ impl Choice for QueueDiscipline {
     const WHAT: &'static str = "queue discipline";
     const NAMED: &'static [(&'static str, Self)] =
         &[("fifo", Self::Fifo), ("backfill", Self::Backfill)];
+}
+
+impl Choice for Links {
+    const WHAT: &'static str = "choice of links";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("nvlink", Self::Fabric), ("pcie", Self::Host)];
+
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_collective_choice(Self::WHAT, name, known)
+    }
+}
+
+impl Choice for LinkClass {
+    const WHAT: &'static str = "class of links";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("nvlink", Self::Fabric), ("pcie", Self::Host), ("network", Self::Network)];
+
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_collective_choice(Self::WHAT, name, known)
+    }
+}
+
+impl Choice for Protocol {
+    const WHAT: &'static str = "protocol";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("LL", Self::LL), ("LL128", Self::LL128), ("Simple", Self::Simple)];
+
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_collective_choice(Self::WHAT, name, known)
+    }
+}
+
+impl Choice for NetworkKind {
+    const WHAT: &'static str = "kind of network";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("infiniband", Self::Infiniband), ("ethernet", Self::Ethernet)];
+
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_network(name, known)
+    }
 }

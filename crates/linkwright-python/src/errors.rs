@@ -3,7 +3,10 @@
 //! One function per error enum of the core, for use in `map_err`; each maps what came from a
 //! user's text to `InputError`, with its place, and the rest to the exception of its layer.
 
+use std::fmt::Display;
+
 use linkwright::allocation::AllocationError;
+use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic;
 use linkwright::simulation::SimulationError;
 use linkwright::topology::TopologyError;
@@ -12,8 +15,10 @@ use pyo3::PyErr;
 /// The exceptions that `linkwright.errors` defines.
 mod exceptions {
     pyo3::import_exception!(linkwright.errors, AllocationError);
+    pyo3::import_exception!(linkwright.errors, CollectiveError);
     pyo3::import_exception!(linkwright.errors, InputError);
     pyo3::import_exception!(linkwright.errors, MachineError);
+    pyo3::import_exception!(linkwright.errors, ScheduleError);
     pyo3::import_exception!(linkwright.errors, SimulationError);
 }
 
@@ -49,6 +54,29 @@ pub fn simulation(error: SimulationError) -> PyErr {
     }
 }
 
+/// Why a collective cannot be planned, timed or exported, or what is wrong with an argument.
+pub fn collective(error: impl Display) -> PyErr {
+    exceptions::CollectiveError::new_err(error.to_string())
+}
+
+/// What the check found.
+pub fn schedule(fault: ScheduleFault) -> PyErr {
+    exceptions::ScheduleError::new_err(fault.to_string())
+}
+
+/// Why a schedule cannot be run.
+pub fn execution(error: ExecuteError) -> PyErr {
+    match error {
+        ExecuteError::Schedule(fault) => schedule(fault),
+        other => collective(other),
+    }
+}
+
+/// A named choice of a collective that does not exist.
+pub fn unknown_collective_choice(what: &str, name: &str, known: &[&str]) -> PyErr {
+    collective(unknown(what, name, known))
+}
+
 /// An argument of a job or a simulation that is out of range.
 pub fn range(message: String) -> PyErr {
     exceptions::SimulationError::new_err(message)
@@ -62,6 +90,16 @@ pub fn repeated_gpu(gpu: usize) -> PyErr {
 /// A kind of link that does not exist.
 pub fn unknown_link_kind(name: &str, known: &[&str]) -> PyErr {
     exceptions::MachineError::new_err(unknown("link kind", name, known))
+}
+
+/// A kind of network that does not exist.
+pub fn unknown_network(name: &str, known: &[&str]) -> PyErr {
+    exceptions::MachineError::new_err(unknown("kind of network", name, known))
+}
+
+/// A number that makes no cluster.
+pub fn cluster(message: String) -> PyErr {
+    exceptions::MachineError::new_err(message)
 }
 
 /// A named choice of an allocation or a simulation that does not exist.

@@ -6,13 +6,18 @@
 mod allocator;
 mod choices;
 mod errors;
+mod execution;
 mod job;
 mod machine;
 mod number;
 mod pattern;
+mod plan;
 mod scenario;
+mod schedule;
 mod simulation;
 mod table;
+mod timing;
+mod worker;
 
 /// The compiled half of the package `linkwright`; use the package, not this module.
 #[pyo3::pymodule]
@@ -24,17 +29,27 @@ mod _core {
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth,
     };
     #[pymodule_export]
+    use crate::execution::reduction_names;
+    #[pymodule_export]
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
     #[pymodule_export]
     use crate::machine::{Machine, import_format_names, preset_names};
     #[pymodule_export]
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]
+    use crate::plan::{
+        Tree, algorithm_descriptions, algorithm_names, collective_names, packing_rate, plan,
+    };
+    #[pymodule_export]
     use crate::scenario::{Scenario, read_scenario};
+    #[pymodule_export]
+    use crate::schedule::{CheckReport, Export, Schedule};
     #[pymodule_export]
     use crate::simulation::{SimulationResult, simulate};
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::timing::{Timing, time_sweep};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,14 +3,18 @@
 use linkwright::topology::isomorphism::{LabelledGraph, renumbering};
 use linkwright::topology::proximity::proximity;
 use linkwright::topology::{
-    self, BandwidthProfile, GpuGraph, ImportFormat, ImportOptions, LinkKind, export, presets,
-    tables, toml_format,
+    self, BandwidthProfile, ClusterNetwork, GpuGraph, ImportFormat, ImportOptions, LinkKind,
+    NetworkKind, export, presets, tables, toml_format,
 };
+use linkwright::units::{Bandwidth, Picoseconds};
 use pyo3::prelude::*;
 
 use crate::choices::Choice;
 use crate::errors;
 use crate::table::Table;
+
+/// The most servers of a cluster.
+const MOST_SERVERS: usize = 1024;
 
 /// A server (or several): its devices and the links between them.
 #[pyclass(frozen, eq, module = "linkwright")]
@@ -78,6 +82,34 @@ impl Machine {
         topology::import(file, text, format.map_err(errors::topology)?, &options)
             .map(Self)
             .map_err(errors::topology)
+    }
+
+    /// Several of this server, joined by a network; GPU ids count through the first, then on.
+    ///
+    /// Args:
+    ///     count: How many servers.
+    ///     bandwidth: What one network interface sends or receives, such as `100 Gb/s`.
+    ///     kind: `infiniband` or `ethernet`.
+    ///     latency: One-way latency between an interface and the switch, in seconds.
+    ///
+    /// Raises:
+    ///     MachineError: If the machine is more than a server, or an argument out of range.
+    #[pyo3(signature = (count, bandwidth, *, kind = "infiniband", latency = 0.6e-6))]
+    fn cluster(&self, count: i128, bandwidth: &str, kind: &str, latency: f64) -> PyResult<Self> {
+        let kind = NetworkKind::named(kind)?;
+        let bandwidth_per_nic =
+            bandwidth.parse::<Bandwidth>().map_err(|error| errors::cluster(error.to_string()))?;
+        let within = usize::try_from(count).ok().filter(|count| (1..=MOST_SERVERS).contains(count));
+        let count = within.ok_or_else(|| {
+            errors::cluster(format!("the count is {count}; give 1 to {MOST_SERVERS} servers"))
+        })?;
+        if !(0.0..1.0).contains(&latency) {
+            let message = format!("the latency is {latency}; give seconds from 0 to 1");
+            return Err(errors::cluster(message));
+        }
+        let latency = Picoseconds::from_seconds(latency);
+        let network = ClusterNetwork { bandwidth_per_nic, latency, kind };
+        topology::cluster(&self.0, count, &network).map(Self).map_err(errors::topology)
     }
 
     /// The machine's name.

@@ -37,3 +37,9 @@ pub fn bandwidth(what: &str, gigabytes_per_second: f64) -> PyResult<Bandwidth> {
     }
     Err(errors::range(format!("{what} is {gigabytes_per_second}; give GB/s from 0 to 10^9")))
 }
+
+/// The id of a GPU of a machine that is not known yet.
+pub fn gpu(value: i128) -> PyResult<usize> {
+    let refuse = || errors::collective(format!("there is no GPU {value}; ids count from 0"));
+    u32::try_from(value).map(|gpu| gpu as usize).map_err(|_| refuse())
+}

@@ -9,11 +9,13 @@ import typer
 
 from linkwright import (
     Allocator,
+    CollectiveError,
     Explanation,
     Machine,
     Match,
     Pattern,
     load_machine,
+    packing_rate,
     pattern_names,
     read_text,
 )
@@ -138,10 +140,11 @@ def _answer(
 ) -> None:
     if json:
         document = {"machine": machine.name, "policy": policy, "job": job}
-        output.print_json(document | _fields(match) | _explained(why))
+        fields = _fields(match, machine) | _explained(why, machine)
+        output.print_json(document | fields)
         return
     typer.echo(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
-    _print(match, why)
+    _print(match, why, machine)
 
 
 def _pattern(
@@ -189,7 +192,15 @@ def _decide(
     return match, why
 
 
-def _fields(match: Match) -> dict[str, object]:
+def _packing_rate(match: Match, machine: Machine) -> float | None:
+    """What the best all-reduce reaches on these GPUs, in GB/s; None where there is none."""
+    try:
+        return packing_rate(machine, match.gpus)[0]
+    except CollectiveError:
+        return None
+
+
+def _fields(match: Match, machine: Machine) -> dict[str, object]:
     double, single, pcie = match.links
     return {
         "gpus": match.gpus,
@@ -197,40 +208,42 @@ def _fields(match: Match) -> dict[str, object]:
         "aggregated_bandwidth": match.aggregated_bandwidth,
         "effective_bandwidth": match.effective_bandwidth,
         "preserved_bandwidth": match.preserved_bandwidth,
+        "packing_rate": _packing_rate(match, machine),
         "candidates": match.candidates,
         "optimal": match.optimal,
     }
 
 
-def _explained(why: Explanation | None) -> dict[str, object]:
+def _explained(why: Explanation | None, machine: Machine) -> dict[str, object]:
     if why is None:
         return {}
-    ranking = [_fields(match) for match in why.ranking]
+    ranking = [_fields(match, machine) for match in why.ranking]
     return {"explanation": {"rule": why.rule, "verdict": why.verdict, "ranking": ranking}}
 
 
-def _print(match: Match, why: Explanation | None) -> None:
+def _print(match: Match, why: Explanation | None, machine: Machine) -> None:
     console = output.console(stderr=True)
     if why is None:
-        _print_ranking([match])
+        _print_ranking([match], machine)
         return
     console.print(why.rule)
     console.print(why.verdict)
     console.print()
-    _print_ranking(why.ranking)
+    _print_ranking(why.ranking, machine)
 
 
-def _print_ranking(ranking: list[Match]) -> None:
-    heads = ["GPUs", "double", "single", "PCIe", "effective", "aggregated", "preserved"]
+def _print_ranking(ranking: list[Match], machine: Machine) -> None:
+    heads = ["GPUs", "double", "single", "PCIe", "effective", "aggregated", "preserved", "packing"]
     made = output.table(heads, left=["GPUs"])
     for match in ranking:
-        effective = match.effective_bandwidth
+        effective, packing = match.effective_bandwidth, _packing_rate(match, machine)
         made.add_row(
             _ids(match),
             *(str(count) for count in match.links),
             "none" if effective is None else f"{effective:.1f}",
             f"{match.aggregated_bandwidth:g}",
             f"{match.preserved_bandwidth:g}",
+            "none" if packing is None else f"{packing:.1f}",
         )
     output.print_table(made, stderr=True)
     output.console(stderr=True).print(f"{_competition(ranking)}; bandwidths in GB/s.")

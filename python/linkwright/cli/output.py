@@ -159,7 +159,7 @@ def check_writable(directory: Path) -> None:
 def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     """A function that shows what is being done, and how much of it; None off a terminal.
 
-    The bar appears when half a second is over.
+    The bar appears when half a second is over. A total of zero is one that nobody knows.
     """
     if not sys.stderr.isatty():
         yield None
@@ -173,7 +173,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     begun = time.monotonic()
 
     def show(what: str, done: int, total: int) -> None:
-        bar.update(task, description=what, completed=done, total=total)
+        bar.update(task, description=what, completed=done, total=total or None)
         if time.monotonic() - begun > PATIENCE:
             bar.start()
 

@@ -14,6 +14,7 @@
 //! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
 //! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
 //! - [`mod@time`]: how long they take on a machine
+//! - [`tables`]: schedules and timings as columns
 //! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
 
 pub mod baselines;
@@ -27,6 +28,7 @@ pub mod lowering;
 pub mod placement;
 pub mod plan;
 pub mod schedule;
+pub mod tables;
 pub mod time;
 
 pub use builder::ScheduleBuilder;

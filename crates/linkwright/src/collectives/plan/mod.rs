@@ -53,6 +53,24 @@ impl Algorithm {
         }
     }
 
+    /// What it does, and for a baseline which library it stands for, in a few words.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Packing => "spanning trees packed at the optimum, exactly",
+            Self::OneHop => "a star from every GPU, with an equal part of the data each",
+            Self::Nccl(Baseline::Classic) => {
+                "NCCL 2.3 and 2.4, of Blink's time: rings over NVLink if one exists, else PCIe"
+            }
+            Self::Nccl(Baseline::Ring) => {
+                "recent NCCL (as seen in 2.18.5): rings, relayed through a GPU where they must be"
+            }
+            Self::Nccl(Baseline::Tree) => {
+                "recent NCCL (as seen in 2.18.5): a chain in a server, double trees between them"
+            }
+        }
+    }
+
     /// The algorithm of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -190,6 +208,23 @@ pub fn plan(
     Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })
 }
 
+/// The rate of the best all-reduce on these GPUs, and the links that it takes.
+///
+/// It is the optimum of [`Algorithm::Packing`] in bytes of the data's size per second, found
+/// by cuts alone, so that many sets of GPUs can be told apart in little time.
+///
+/// # Errors
+/// As [`fn@plan`], where the GPUs or their links do not allow a plan.
+pub fn packing_rate(
+    machine: &Machine,
+    gpus: &[usize],
+    links: Links,
+) -> Result<(LinkClass, Bandwidth), PlanError> {
+    let (class, graph) = choose_links(machine, gpus, links, &mut Vec::new())?;
+    let rate = packing::all_reduce_rate(&graph)?;
+    Ok((class, Bandwidth(rate.round() as u64)))
+}
+
 fn choose_links(
     machine: &Machine,
     gpus: &[usize],
@@ -206,5 +241,28 @@ fn choose_links(
             notes.push(format!("{error}; planned over {instead}"));
             Ok((class, graph))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::presets::preset;
+
+    #[test]
+    fn the_rate_alone_is_that_of_the_plan() {
+        for (name, sets) in [
+            ("dgx1-v100", [&[1, 4, 5, 6][..], &[1, 4, 6], &[0, 1, 2, 3, 4, 5, 6, 7]]),
+            ("dgx2", [&[0, 1], &[0, 3, 9, 15], &[1, 2, 3, 4, 5]]),
+            ("summit-node", [&[0, 1, 2], &[0, 5], &[0, 1, 3, 4]]),
+        ] {
+            let machine = preset(name).unwrap();
+            for gpus in sets {
+                let whole = Collective::AllReduce;
+                let plan = plan(&machine, gpus, whole, Algorithm::Packing, Links::Auto).unwrap();
+                let found = packing_rate(&machine, gpus, Links::Auto).unwrap();
+                assert_eq!(found, (plan.links, plan.optimum.unwrap()), "{name} {gpus:?}");
+            }
+        }
     }
 }

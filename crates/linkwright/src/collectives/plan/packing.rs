@@ -2,8 +2,9 @@
 
 use crate::graph::arborescences::{
     Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, Preference,
-    pack_from_every_root, pack_from_root,
+    pack_from_every_root, pack_from_root, rate_from_every_root,
 };
+use crate::graph::partition::exact_strength;
 use crate::graph::scatter::share_from_root;
 use crate::graph::spanning_trees::{Search, pack_spanning_trees};
 
@@ -48,6 +49,16 @@ pub(super) fn pack(
             Ok((trees, share as f64 / scale as f64 * ranks))
         }
     }
+}
+
+/// The most that trees reach of an all-reduce, B/s of its size, without the trees.
+pub(super) fn all_reduce_rate(graph: &LinkGraph) -> Result<f64, PlanError> {
+    if !graph.has_switches() {
+        let (rate, scale) = exact_strength(graph.gpus, &graph.direct_capacity());
+        return Ok(rate as f64 / scale as f64);
+    }
+    let share = rate_from_every_root(&directed(graph)).map_err(too_fine)?;
+    Ok(share.numerator as f64 / share.denominator as f64 * graph.gpus as f64 / 2.0)
 }
 
 /// One star for each rank; a collective with a root has but that one.

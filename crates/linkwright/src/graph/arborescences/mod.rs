@@ -28,7 +28,7 @@ use thiserror::Error;
 
 use super::greatest_common_divisor;
 
-pub use plan::{pack_from_every_root, pack_from_root};
+pub use plan::{pack_from_every_root, pack_from_root, rate_from_every_root};
 
 /// A directed graph whose vertices `0..vertices` are terminals or switches.
 #[derive(Debug, Clone, PartialEq, Eq)]

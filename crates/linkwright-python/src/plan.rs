@@ -1,0 +1,198 @@
+//! `linkwright.plan`, and the trees behind a plan.
+
+use std::sync::Arc;
+
+use linkwright::collectives::Collective;
+use linkwright::collectives::lowering::RootedTree;
+use linkwright::collectives::plan::{self as planning, Algorithm, Links};
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::machine::Machine;
+use crate::schedule::Schedule;
+use crate::worker::interruptible;
+
+/// A spanning tree of a job's GPUs and its share of the data.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq)]
+pub struct Tree {
+    root: usize,
+    edges: Vec<(usize, usize)>,
+    depth: usize,
+    share: f64,
+}
+
+impl Tree {
+    /// A plan's trees by the ids of its GPUs.
+    pub fn of_plan(trees: &[RootedTree], gpus: &[usize]) -> Vec<Self> {
+        let whole: u64 = trees.iter().map(|tree| u64::from(tree.chunks)).sum();
+        let of_tree = |tree: &RootedTree| {
+            let outward = tree.outward();
+            let mut depths = vec![0; tree.parent.len()];
+            let mut edges = Vec::with_capacity(outward.len());
+            for rank in outward {
+                if let Some(parent) = tree.parent[rank] {
+                    depths[rank] = depths[parent] + 1;
+                    edges.push((gpus[parent], gpus[rank]));
+                }
+            }
+            Self {
+                root: gpus[tree.root()],
+                edges,
+                depth: depths.into_iter().max().unwrap_or(0),
+                share: f64::from(tree.chunks) / whole as f64,
+            }
+        };
+        trees.iter().map(of_tree).collect()
+    }
+
+    /// What stands above it in a picture.
+    pub fn title(&self) -> String {
+        format!("{:.4} % of the data", self.share * 100.0)
+    }
+}
+
+#[pymethods]
+impl Tree {
+    /// The GPU at its root.
+    #[getter]
+    fn root(&self) -> usize {
+        self.root
+    }
+
+    /// Its edges from the root outwards, each the nearer GPU and the farther one.
+    #[getter]
+    fn edges(&self) -> Vec<(usize, usize)> {
+        self.edges.clone()
+    }
+
+    /// The most edges between the root and a GPU.
+    #[getter]
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Its part of the data that all trees carry, from 0 to 1.
+    #[getter]
+    fn share(&self) -> f64 {
+        self.share
+    }
+
+    fn __repr__(&self) -> String {
+        let (root, depth, percent) = (self.root, self.depth, self.share * 100.0);
+        format!("<Tree from GPU {root}: {percent:.1} % of the data, depth {depth}>")
+    }
+}
+
+/// Plans a collective on the links that a job really has.
+///
+/// Args:
+///     machine: The machine.
+///     gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
+///     collective: One of `collective_names`.
+///     algorithm: One of `algorithm_names`.
+///     root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
+///         and scatter; the job's first where None.
+///     links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
+///         servers), `nvlink` or `pcie`.
+///
+/// Raises:
+///     CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
+///         join them, or the algorithm does not do the collective.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (
+    machine, gpus, collective, *, algorithm = "packing", root = None, links = "auto"
+))]
+pub fn plan(
+    py: Python<'_>,
+    machine: &Machine,
+    gpus: Vec<i128>,
+    collective: &str,
+    algorithm: &str,
+    root: Option<i128>,
+    links: &str,
+) -> PyResult<Schedule> {
+    let machine = Arc::new(machine.0.clone());
+    let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
+    let links = Links::named(links)?;
+    let chosen = Algorithm::named(algorithm).ok_or_else(|| {
+        let known = Algorithm::ALL.map(Algorithm::name);
+        errors::unknown_collective_choice("algorithm", algorithm, &known)
+    })?;
+    let rank = match root {
+        None => 0,
+        Some(root) => {
+            let found = gpus.iter().position(|gpu| *gpu as i128 == root);
+            let known: Vec<String> = gpus.iter().map(usize::to_string).collect();
+            let known = known.join(",");
+            found.ok_or_else(|| {
+                errors::collective(format!(
+                    "the root is GPU {root}, and the job has GPUs {known}; name one of these"
+                ))
+            })?
+        }
+    };
+    let wanted = Collective::named(collective, rank).ok_or_else(|| {
+        errors::unknown_collective_choice("collective", collective, &Collective::NAMES)
+    })?;
+    let on = Arc::clone(&machine);
+    let plan = interruptible(py, move || planning::plan(&on, &gpus, wanted, chosen, links))?;
+    Ok(Schedule::planned(plan.map_err(errors::collective)?, machine))
+}
+
+/// The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
+///
+/// Args:
+///     machine: The machine.
+///     gpus: The job's GPUs by their ids, two or more.
+///     links: As for `plan`.
+///
+/// Returns:
+///     The rate in GB/s of the data's size, and the links: `nvlink`, `pcie` or `network`.
+///
+/// Raises:
+///     CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+#[pyfunction]
+#[pyo3(signature = (machine, gpus, *, links = "auto"))]
+pub fn packing_rate(
+    machine: &Machine,
+    gpus: Vec<i128>,
+    links: &str,
+) -> PyResult<(f64, &'static str)> {
+    let gpus = gpu_ids(&gpus, machine.0.gpus().len(), machine.0.name())?;
+    let found = planning::packing_rate(&machine.0, &gpus, Links::named(links)?);
+    let (class, rate) = found.map_err(errors::collective)?;
+    Ok((rate.as_gigabytes_per_second(), class.name()))
+}
+
+/// GPU ids that a user gave, of a machine with so many.
+fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize>> {
+    let id = |gpu: &i128| {
+        usize::try_from(*gpu).ok().filter(|gpu| *gpu < count).ok_or_else(|| {
+            let last = count.saturating_sub(1);
+            let message = format!("there is no GPU {gpu} on `{machine}`; its GPUs are 0 to {last}");
+            errors::collective(message)
+        })
+    };
+    gpus.iter().map(id).collect()
+}
+
+/// The algorithms that `plan` knows by name.
+#[pyfunction]
+pub fn algorithm_names() -> Vec<&'static str> {
+    Algorithm::ALL.map(Algorithm::name).to_vec()
+}
+
+/// Each algorithm's name and what it does.
+#[pyfunction]
+pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
+    Algorithm::ALL.map(|algorithm| (algorithm.name(), algorithm.description())).to_vec()
+}
+
+/// The collectives that `plan` knows by name.
+#[pyfunction]
+pub fn collective_names() -> Vec<&'static str> {
+    Collective::NAMES.to_vec()
+}

@@ -1,0 +1,505 @@
+//! `linkwright.Schedule`: a collective, planned or read.
+
+use std::sync::Arc;
+
+use linkwright::collectives::export::{
+    self, MscclOptions, MscclppOptions, read_msccl_xml, to_mscclpp_json,
+};
+use linkwright::collectives::plan::Plan;
+use linkwright::collectives::{self, CheckReport as Report, check, tables};
+use linkwright::topology;
+use linkwright::units::{Bandwidth, Bytes};
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::execution;
+use crate::machine::Machine;
+use crate::number;
+use crate::plan::Tree;
+use crate::table::Table;
+use crate::timing::{self, Timing};
+use crate::worker::interruptible;
+
+/// Where a schedule comes from.
+pub enum Source {
+    /// The planner, with what it knows.
+    Planned(Plan),
+    /// A file.
+    Read(collectives::Schedule),
+}
+
+impl Source {
+    /// What to do.
+    pub const fn schedule(&self) -> &collectives::Schedule {
+        match self {
+            Self::Planned(plan) => &plan.schedule,
+            Self::Read(schedule) => schedule,
+        }
+    }
+
+    const fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Planned(plan) => Some(plan),
+            Self::Read(_) => None,
+        }
+    }
+}
+
+/// A collective as steps per rank, to be checked, executed, timed and exported.
+///
+/// `plan` makes one, and `from_msccl_xml` reads one. Two are equal if all of their steps are.
+#[pyclass(frozen, eq, module = "linkwright")]
+pub struct Schedule {
+    source: Arc<Source>,
+    machine: Option<Arc<topology::Machine>>,
+}
+
+impl PartialEq for Schedule {
+    fn eq(&self, other: &Self) -> bool {
+        self.data() == other.data()
+    }
+}
+
+impl Schedule {
+    /// What the planner made for a machine.
+    pub fn planned(plan: Plan, machine: Arc<topology::Machine>) -> Self {
+        Self { source: Arc::new(Source::Planned(plan)), machine: Some(machine) }
+    }
+
+    /// The core's value.
+    pub fn data(&self) -> &collectives::Schedule {
+        self.source.schedule()
+    }
+
+    /// The same, for another thread.
+    pub fn source(&self) -> Arc<Source> {
+        Arc::clone(&self.source)
+    }
+
+    /// The machine that a caller named, or the one that the schedule was planned for.
+    pub fn machine_or(&self, named: Option<&Machine>) -> PyResult<Arc<topology::Machine>> {
+        let named = named.map(|machine| Arc::new(machine.0.clone()));
+        named.or_else(|| self.machine.clone()).ok_or_else(|| {
+            errors::collective("a schedule from a file knows no machine; name the machine")
+        })
+    }
+}
+
+/// A schedule in another format.
+#[pyclass(frozen, module = "linkwright")]
+pub struct Export(export::Export);
+
+#[pymethods]
+impl Export {
+    /// The file's whole text.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// What the format could not say and its user must know, each a sentence.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.notes.clone()
+    }
+
+    fn __str__(&self) -> &str {
+        &self.0.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Export: {} bytes, {} notes>", self.0.text.len(), self.0.notes.len())
+    }
+}
+
+/// What a sound schedule looks like from above.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq)]
+pub struct CheckReport(Report);
+
+#[pymethods]
+impl CheckReport {
+    /// Steps of all ranks together.
+    #[getter]
+    fn steps(&self) -> usize {
+        self.0.steps
+    }
+
+    /// For each rank, how many chunks it sends.
+    #[getter]
+    fn sent_chunks(&self) -> Vec<u64> {
+        self.0.sent_chunks.clone()
+    }
+
+    /// The most messages that must follow one another: what latency multiplies.
+    #[getter]
+    fn longest_chain(&self) -> usize {
+        self.0.longest_chain
+    }
+
+    /// For which placements it is sound: `out of place`, `in place`.
+    #[getter]
+    fn placements(&self) -> Vec<String> {
+        self.0.placements.iter().map(ToString::to_string).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let (steps, chain, placements) = (self.0.steps, self.0.longest_chain, self.placements());
+        let placements = placements.join(" and ");
+        format!("<CheckReport: {steps} steps, at most {chain} in a row, sound {placements}>")
+    }
+}
+
+/// The range of sizes that an exported file is for.
+fn size_range(least: i128, most: Option<i128>) -> PyResult<(Bytes, Option<Bytes>)> {
+    let narrow = |what: &str, value: i128| {
+        let refuse = || errors::collective(format!("{what} is {value}; give 0 to 2^63 bytes"));
+        let found = u64::try_from(value).ok().filter(|bytes| *bytes <= 1 << 63);
+        found.map(Bytes).ok_or_else(refuse)
+    };
+    let most = most.map(|most| narrow("max_bytes", most)).transpose()?;
+    Ok((narrow("min_bytes", least)?, most))
+}
+
+fn option(what: &str, value: i128) -> PyResult<u32> {
+    let refuse = || errors::collective(format!("{what} is {value}; give 0 to {}", u32::MAX));
+    u32::try_from(value).map_err(|_| refuse())
+}
+
+#[pymethods]
+impl Schedule {
+    /// Reads an algorithm in MSCCL XML, anyone's.
+    ///
+    /// Args:
+    ///     text: The text itself.
+    ///     file: Its name in errors.
+    ///     gpus: The GPU of each rank; rank `i` is GPU `i` where None.
+    ///
+    /// Raises:
+    ///     InputError: If the text is no such algorithm, with line and column.
+    ///     CollectiveError: If the GPUs are not one for each rank, each once.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<text>", *, gpus = None))]
+    fn from_msccl_xml(text: &str, file: &str, gpus: Option<Vec<i128>>) -> PyResult<Self> {
+        let mut schedule = read_msccl_xml(file, text).map_err(errors::input)?;
+        if let Some(gpus) = gpus {
+            let ranks = schedule.ranks();
+            if gpus.len() != ranks {
+                let given = gpus.len();
+                return Err(errors::collective(format!(
+                    "`{file}` has {ranks} ranks, and {given} GPUs are given; give one for each"
+                )));
+            }
+            let repeated = (0..ranks).find(|at| gpus[..*at].contains(&gpus[*at]));
+            if let Some(at) = repeated {
+                let gpu = gpus[at];
+                let message = format!("GPU {gpu} is given twice; name each GPU once");
+                return Err(errors::collective(message));
+            }
+            let id = |gpu: i128| number::gpu(gpu);
+            schedule.gpus = gpus.into_iter().map(id).collect::<PyResult<_>>()?;
+        }
+        Ok(Self { source: Arc::new(Source::Read(schedule)), machine: None })
+    }
+
+    /// What people call it.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.data().name
+    }
+
+    /// The collective's name.
+    #[getter]
+    fn collective(&self) -> &'static str {
+        self.data().collective.name()
+    }
+
+    /// The GPU that alone has, or gets, the data; None where all are alike.
+    #[getter]
+    fn root(&self) -> Option<usize> {
+        self.data().collective.root().map(|rank| self.data().gpus[rank])
+    }
+
+    /// The GPU of each rank.
+    #[getter]
+    fn gpus(&self) -> Vec<usize> {
+        self.data().gpus.clone()
+    }
+
+    /// The protocol of its connections: `LL`, `LL128` or `Simple`.
+    #[getter]
+    fn protocol(&self) -> &'static str {
+        self.data().protocol.name()
+    }
+
+    /// Into how many chunks it cuts a shard.
+    #[getter]
+    fn chunks(&self) -> u32 {
+        self.data().chunks
+    }
+
+    /// How many shards the longest buffer of a rank has: a size must divide by it.
+    #[getter]
+    fn shards(&self) -> usize {
+        self.data().longest_buffer() / (self.data().chunks.max(1) as usize)
+    }
+
+    /// How many shards each rank's input has; none where the rank contributes nothing.
+    #[getter]
+    fn input_shards(&self) -> Vec<usize> {
+        let schedule = self.data();
+        let ranks = schedule.ranks();
+        (0..ranks).map(|rank| schedule.collective.input_shards(ranks, rank)).collect()
+    }
+
+    /// How many channels it uses.
+    #[getter]
+    fn channels(&self) -> usize {
+        self.data().channels.len()
+    }
+
+    /// How many steps all ranks have together.
+    #[getter]
+    fn step_count(&self) -> usize {
+        self.data().step_count()
+    }
+
+    /// Whether it may run with input and output in the same memory.
+    #[getter]
+    fn in_place(&self) -> bool {
+        self.data().in_place
+    }
+
+    /// Whether it may run with input and output apart.
+    #[getter]
+    fn out_of_place(&self) -> bool {
+        self.data().out_of_place
+    }
+
+    /// The algorithm that planned it; None if it was read from a file.
+    #[getter]
+    fn algorithm(&self) -> Option<&'static str> {
+        self.source.plan().map(|plan| plan.algorithm.name())
+    }
+
+    /// Which links carry it: `nvlink`, `pcie` or `network`; None if it was read.
+    #[getter]
+    fn links(&self) -> Option<&'static str> {
+        self.source.plan().map(|plan| Choice::name(plan.links))
+    }
+
+    /// What it reaches of the peak with long data, in GB/s of size; None if it was read.
+    #[getter]
+    fn rate(&self) -> Option<f64> {
+        self.source.plan().map(|plan| plan.rate.as_gigabytes_per_second())
+    }
+
+    /// The most that any of its kind could, in GB/s; None where that is not known.
+    #[getter]
+    fn optimum(&self) -> Option<f64> {
+        self.source.plan()?.optimum.map(Bandwidth::as_gigabytes_per_second)
+    }
+
+    /// What the planner has to say: links that could not be used, weights that were rounded.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.source.plan().map_or_else(Vec::new, |plan| plan.notes.clone())
+    }
+
+    /// The trees behind it; empty for rings and ways, and if it was read from a file.
+    #[getter]
+    fn trees(&self) -> Vec<Tree> {
+        let trees = |plan: &Plan| Tree::of_plan(&plan.trees, &plan.schedule.gpus);
+        self.source.plan().map_or_else(Vec::new, trees)
+    }
+
+    /// Proves that it brings about its collective, whatever the timing.
+    ///
+    /// Raises:
+    ///     ScheduleError: With the first fault and the step that has it.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    fn check(&self, py: Python<'_>) -> PyResult<CheckReport> {
+        let source = self.source();
+        let report = interruptible(py, move || check(source.schedule()))?;
+        report.map(CheckReport).map_err(errors::schedule)
+    }
+
+    /// Runs it on real data, with a thread for each rank.
+    ///
+    /// Args:
+    ///     arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,
+    ///         of float32, float64, int32 or int64; None or empty where the rank has none.
+    ///     reduction: `sum`, `product`, `min` or `max`.
+    ///     in_place: Whether input and output share memory while it runs. The arrays that are
+    ///         given never change.
+    ///
+    /// Returns:
+    ///     The output of each rank as a NumPy array of one dimension.
+    ///
+    /// Raises:
+    ///     ScheduleError: If it does not check.
+    ///     CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (arrays, reduction = "sum", *, in_place = false))]
+    fn execute(
+        &self,
+        py: Python<'_>,
+        arrays: Vec<Bound<'_, PyAny>>,
+        reduction: &str,
+        in_place: bool,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        execution::execute(py, self, &arrays, reduction, in_place).map(|(outputs, _)| outputs)
+    }
+
+    /// As `execute`, with the seconds that the ranks took.
+    ///
+    /// These count the check that comes first, but no copies from or to Python.
+    ///
+    /// Raises:
+    ///     ScheduleError: If it does not check.
+    ///     CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (arrays, reduction = "sum", *, in_place = false))]
+    fn execute_timed(
+        &self,
+        py: Python<'_>,
+        arrays: Vec<Bound<'_, PyAny>>,
+        reduction: &str,
+        in_place: bool,
+    ) -> PyResult<(Vec<Py<PyAny>>, f64)> {
+        execution::execute(py, self, &arrays, reduction, in_place)
+    }
+
+    /// What its collective must give for these inputs, computed without any schedule.
+    ///
+    /// Integers equal what `execute` gives. Floats are reduced in the order of the ranks, so
+    /// that for `n` ranks a sum may differ by `n` units of its last place.
+    ///
+    /// Raises:
+    ///     CollectiveError: If the arrays do not fit the collective.
+    #[pyo3(signature = (arrays, reduction = "sum"))]
+    fn reference(
+        &self,
+        py: Python<'_>,
+        arrays: Vec<Bound<'_, PyAny>>,
+        reduction: &str,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        execution::reference(py, self, &arrays, reduction)
+    }
+
+    /// How long it takes on a machine's links.
+    ///
+    /// Args:
+    ///     size: Bytes, as nccl-tests counts them: the longest buffer of a rank.
+    ///     machine: Whose links carry it; the one that it was planned for where None.
+    ///     chunk: The longest run of bytes that one step moves; where None it is found as Blink
+    ///         does (MIAD), and `Timing.chunk_trials` says what was tried.
+    ///     protocol: `LL`, `LL128` or `Simple`; its own where None.
+    ///
+    /// Raises:
+    ///     CollectiveError: If the size does not divide into shards, the machine has no way for a
+    ///         connection, or the schedule waits for ever.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (size, *, machine = None, chunk = None, protocol = None))]
+    fn time(
+        &self,
+        py: Python<'_>,
+        size: i128,
+        machine: Option<&Machine>,
+        chunk: Option<i128>,
+        protocol: Option<&str>,
+    ) -> PyResult<Timing> {
+        timing::time_schedule(py, self, size, machine, chunk, protocol)
+    }
+
+    /// The file that MSCCL's executors load.
+    ///
+    /// Args:
+    ///     min_bytes: The smallest call that may use it.
+    ///     max_bytes: The largest; no bound where None.
+    ///     step_limit: The most steps of a thread block that the executor was built for.
+    ///
+    /// Raises:
+    ///     CollectiveError: If a limit of the executors would be passed, with the limit.
+    #[pyo3(signature = (*, min_bytes = 0, max_bytes = None, step_limit = 64))]
+    fn to_msccl_xml(
+        &self,
+        min_bytes: i128,
+        max_bytes: Option<i128>,
+        step_limit: i128,
+    ) -> PyResult<Export> {
+        let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
+        let step_limit = option("step_limit", step_limit)?;
+        let options = MscclOptions { min_bytes, max_bytes, step_limit };
+        export::to_msccl_xml(self.data(), &options).map(Export).map_err(errors::collective)
+    }
+
+    /// The execution plan that MSCCL++ loads.
+    ///
+    /// Args:
+    ///     min_bytes: The smallest message that may use it.
+    ///     max_bytes: The largest; no bound where None.
+    ///     in_place: Whether input and output are the same memory; where None, only if the
+    ///         schedule cannot run otherwise.
+    ///     threads_per_block: A multiple of 32, at most 1,024.
+    ///     block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
+    ///
+    /// Raises:
+    ///     CollectiveError: If the format has no such collective, or a limit would be passed.
+    #[pyo3(signature = (
+        *, min_bytes = 0, max_bytes = None, in_place = None, threads_per_block = 1024,
+        block_limit = 80
+    ))]
+    fn to_mscclpp_json(
+        &self,
+        min_bytes: i128,
+        max_bytes: Option<i128>,
+        in_place: Option<bool>,
+        threads_per_block: i128,
+        block_limit: i128,
+    ) -> PyResult<Export> {
+        let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
+        let threads_per_block = option("threads_per_block", threads_per_block)?;
+        let block_limit = option("block_limit", block_limit)?;
+        let options =
+            MscclppOptions { min_bytes, max_bytes, in_place, threads_per_block, block_limit };
+        to_mscclpp_json(self.data(), &options).map(Export).map_err(errors::collective)
+    }
+
+    /// A Graphviz drawing of its trees side by side.
+    ///
+    /// Where there are none, it shows what every connection moves.
+    fn to_dot(&self) -> String {
+        let schedule = self.data();
+        let Some(plan) = self.source.plan().filter(|plan| !plan.trees.is_empty()) else {
+            return export::to_dot(schedule);
+        };
+        let names: Vec<String> = schedule.gpus.iter().map(|gpu| format!("GPU {gpu}")).collect();
+        let shares = Tree::of_plan(&plan.trees, &schedule.gpus);
+        let trees: Vec<(String, &[Option<usize>])> = plan
+            .trees
+            .iter()
+            .zip(&shares)
+            .map(|(tree, share)| (share.title(), tree.parent.as_slice()))
+            .collect();
+        export::trees_to_dot(&schedule.name, &names, &trees)
+    }
+
+    /// One row per step.
+    ///
+    /// Columns: rank, block, step, channel, operation, send_to, receive_from, source,
+    /// destination, count and after, the `block.step` of its rank that must have ended first.
+    fn steps(&self) -> PyResult<Table> {
+        Table::new(tables::steps(self.data()))
+    }
+
+    fn __repr__(&self) -> String {
+        let schedule = self.data();
+        let (name, collective) = (&schedule.name, schedule.collective.name());
+        let gpus: Vec<String> = schedule.gpus.iter().map(usize::to_string).collect();
+        let (gpus, steps) = (gpus.join(","), schedule.step_count());
+        let rate = self.rate().map_or_else(String::new, |rate| format!(", {rate:.2} GB/s"));
+        format!("<Schedule {name:?}: {collective} on GPUs {gpus}, {steps} steps{rate}>")
+    }
+}

@@ -1,0 +1,195 @@
+//! `linkwright.Timing`, and sweeps over sizes.
+
+use std::sync::Arc;
+
+use linkwright::collectives::time::{self, ChunkTrial, Costs, TimeError, choose_chunk};
+use linkwright::collectives::{self, Protocol, tables};
+use linkwright::topology;
+use linkwright::units::Bytes;
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::machine::Machine;
+use crate::schedule::Schedule;
+use crate::table::Table;
+use crate::worker::interruptible;
+
+/// How long a schedule takes on a machine.
+#[pyclass(frozen, module = "linkwright")]
+pub struct Timing {
+    machine: Arc<topology::Machine>,
+    protocol: Protocol,
+    timing: time::Timing,
+    trials: Vec<ChunkTrial>,
+}
+
+#[pymethods]
+impl Timing {
+    /// The data in bytes, as nccl-tests counts it: the longest buffer of a rank.
+    #[getter]
+    fn size(&self) -> u64 {
+        self.timing.size.0
+    }
+
+    /// The longest run of bytes that one step moves.
+    #[getter]
+    fn chunk(&self) -> u64 {
+        self.timing.chunk.0
+    }
+
+    /// How many pieces of the data follow one another through the steps.
+    #[getter]
+    fn pieces(&self) -> u64 {
+        self.timing.pieces
+    }
+
+    /// The protocol whose latencies and losses were counted: `LL`, `LL128` or `Simple`.
+    #[getter]
+    fn protocol(&self) -> &'static str {
+        self.protocol.name()
+    }
+
+    /// Seconds from the launch to the last byte's arrival.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.timing.time.as_seconds()
+    }
+
+    /// Size over time, in GB/s (nccl-tests' algbw).
+    #[getter]
+    fn algorithm_bandwidth(&self) -> f64 {
+        self.timing.algorithm_bandwidth
+    }
+
+    /// The same times the collective's factor, in GB/s (nccl-tests' busbw).
+    #[getter]
+    fn bus_bandwidth(&self) -> f64 {
+        self.timing.bus_bandwidth
+    }
+
+    /// The chunk sizes that were tried, in bytes, with the algorithm bandwidth of each in GB/s.
+    ///
+    /// In the order in which they were tried; empty where the chunk was given.
+    #[getter]
+    fn chunk_trials(&self) -> Vec<(u64, f64)> {
+        self.trials.iter().map(|trial| (trial.chunk.0, trial.algorithm_bandwidth)).collect()
+    }
+
+    /// One row per direction of a link that carried something.
+    ///
+    /// Columns: from, to, kind, bytes and utilisation, which is their share of what the link
+    /// could have carried in the time.
+    fn links(&self) -> PyResult<Table> {
+        Table::new(tables::link_loads(&self.machine, &self.timing))
+    }
+
+    fn __repr__(&self) -> String {
+        let (size, chunk) = (self.timing.size, self.timing.chunk);
+        let microseconds = self.time() * 1e6;
+        let (algorithm, bus) = (self.algorithm_bandwidth(), self.bus_bandwidth());
+        format!(
+            "<Timing of {size} in chunks of {chunk}: {microseconds:.1} us, \
+             {algorithm:.2} GB/s, {bus:.2} GB/s on the bus>"
+        )
+    }
+}
+
+/// The number of bytes that a user gave.
+fn bytes(what: &str, value: i128) -> PyResult<Bytes> {
+    let found = u64::try_from(value).ok().filter(|bytes| (1..=1 << 50).contains(bytes));
+    let refuse = || errors::collective(format!("{what} is {value}; give 1 to 2^50 bytes"));
+    found.map(Bytes).ok_or_else(refuse)
+}
+
+/// A size that divides among the ranks of a schedule.
+fn divided(schedule: &collectives::Schedule, size: i128) -> PyResult<Bytes> {
+    let size = bytes("the size", size)?;
+    let shards = schedule.longest_buffer() as u64 / u64::from(schedule.chunks.max(1));
+    if shards > 1 && size.0 % shards != 0 {
+        let collective = schedule.collective.name();
+        return Err(errors::collective(format!(
+            "{size} do not divide into the {shards} shards of {collective}; give a multiple of \
+             {shards}, such as {}",
+            (size.0 / shards).max(1) * shards
+        )));
+    }
+    Ok(size)
+}
+
+type Timed = Result<(time::Timing, Vec<ChunkTrial>), TimeError>;
+
+fn timed(
+    schedule: &collectives::Schedule,
+    machine: &topology::Machine,
+    (size, chunk): (Bytes, Option<Bytes>),
+    costs: &Costs,
+) -> Timed {
+    let Some(chunk) = chunk else { return choose_chunk(schedule, machine, size, costs) };
+    time::time(schedule, machine, size, chunk, costs).map(|timing| (timing, Vec::new()))
+}
+
+/// What `Schedule.time` does.
+pub fn time_schedule(
+    py: Python<'_>,
+    schedule: &Schedule,
+    size: i128,
+    machine: Option<&Machine>,
+    chunk: Option<i128>,
+    protocol: Option<&str>,
+) -> PyResult<Timing> {
+    let machine = schedule.machine_or(machine)?;
+    let size = divided(schedule.data(), size)?;
+    let chunk = chunk.map(|chunk| bytes("the chunk", chunk)).transpose()?;
+    let protocol = protocol.map(Protocol::named).transpose()?;
+    let protocol = protocol.unwrap_or(schedule.data().protocol);
+    let source = schedule.source();
+    let on = Arc::clone(&machine);
+    let found = interruptible(py, move || {
+        timed(source.schedule(), &on, (size, chunk), &Costs::of(protocol))
+    })?;
+    let (timing, trials) = found.map_err(errors::collective)?;
+    Ok(Timing { machine, protocol, timing, trials })
+}
+
+/// Times a schedule for each of several sizes.
+///
+/// Args:
+///     schedule: The schedule.
+///     machine: Whose links carry it; the one that it was planned for where None.
+///     sizes: Bytes, as nccl-tests counts them.
+///     chunk: The longest run of bytes that one step moves; found for each size where None.
+///     protocol: `LL`, `LL128` or `Simple`; the schedule's own where None.
+///     progress: Called after each size with the number that is done and their number.
+///
+/// Returns:
+///     One row per size: size and chunk in bytes, time in seconds, algorithm_bandwidth and
+///     bus_bandwidth in GB/s, as nccl-tests defines them.
+///
+/// Raises:
+///     CollectiveError: If a size does not divide into shards, the machine has no way for a
+///         connection, or the schedule waits for ever.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (schedule, machine, sizes, *, chunk = None, protocol = None, progress = None))]
+pub fn time_sweep(
+    py: Python<'_>,
+    schedule: &Schedule,
+    machine: Option<&Machine>,
+    sizes: Vec<i128>,
+    chunk: Option<i128>,
+    protocol: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Table> {
+    for size in &sizes {
+        divided(schedule.data(), *size)?;
+    }
+    let mut timings = Vec::with_capacity(sizes.len());
+    for (index, size) in sizes.iter().enumerate() {
+        timings.push(time_schedule(py, schedule, *size, machine, chunk, protocol)?.timing);
+        if let Some(call) = &progress {
+            call.call1(py, (index + 1, sizes.len()))?;
+        }
+    }
+    Table::new(tables::sweep(&timings))
+}

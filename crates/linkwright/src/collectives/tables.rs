@@ -1,0 +1,147 @@
+//! Schedules and their timings as columns.
+
+use crate::table::Table;
+use crate::topology::Machine;
+
+use super::schedule::{Buffer, Operation, Schedule, Slice};
+use super::time::Timing;
+
+/// One row per direction of a link that carried something: its ends, bytes and utilisation.
+#[must_use]
+pub fn link_loads(machine: &Machine, timing: &Timing) -> Table {
+    let name = |device: usize| machine.devices()[device].name.clone();
+    let ends = timing.links.iter().map(|load| {
+        let link = &machine.links()[load.link];
+        let (from, to) = if load.forwards { (link.a, link.b) } else { (link.b, link.a) };
+        (name(from), (name(to), link.kind.name().to_owned()))
+    });
+    let (from, (to, kind)): (Vec<String>, (Vec<String>, Vec<String>)) = ends.unzip();
+    Table::new()
+        .with("from", "", from)
+        .with("to", "", to)
+        .with("kind", "", kind)
+        .with("bytes", "B", timing.links.iter().map(|load| load.bytes).collect::<Vec<_>>())
+        .with(
+            "utilisation",
+            "",
+            timing.links.iter().map(|load| load.utilisation).collect::<Vec<_>>(),
+        )
+}
+
+/// One row per timing, with the columns of nccl-tests.
+#[must_use]
+pub fn sweep(timings: &[Timing]) -> Table {
+    let real = |of: fn(&Timing) -> f64| timings.iter().map(of).collect::<Vec<f64>>();
+    Table::new()
+        .with("size", "B", timings.iter().map(|timing| timing.size.0).collect::<Vec<_>>())
+        .with("time", "s", real(|timing| timing.time.as_seconds()))
+        .with("algorithm_bandwidth", "GB/s", real(|timing| timing.algorithm_bandwidth))
+        .with("bus_bandwidth", "GB/s", real(|timing| timing.bus_bandwidth))
+        .with("chunk", "B", timings.iter().map(|timing| timing.chunk.0).collect::<Vec<_>>())
+}
+
+/// One row per step, rank by rank and block by block.
+///
+/// A peer is a rank, or empty where the step does not send or receive. A place reads
+/// `input 3`, its buffer and its first chunk. `after` names the steps that must have ended
+/// first as `block.step`.
+#[must_use]
+pub fn steps(schedule: &Schedule) -> Table {
+    let mut numbers: [Vec<u64>; 5] = Default::default();
+    let mut texts: [Vec<String>; 6] = Default::default();
+    for (rank, program) in schedule.programs.iter().enumerate() {
+        for (index, block) in program.blocks.iter().enumerate() {
+            for (position, step) in block.steps.iter().enumerate() {
+                let row = [rank, index, position, block.channel, step.count as usize];
+                for (column, value) in numbers.iter_mut().zip(row) {
+                    column.push(value as u64);
+                }
+                let peer = |uses: bool, peer: Option<usize>| {
+                    peer.filter(|_| uses).map_or_else(String::new, |peer| peer.to_string())
+                };
+                let after = step.after.iter().map(|id| format!("{}.{}", id.block, id.step));
+                let row = [
+                    operation(step.operation).to_owned(),
+                    peer(step.operation.sends(), block.send),
+                    peer(step.operation.receives(), block.receive),
+                    step.source.map_or_else(String::new, place),
+                    step.destination.map_or_else(String::new, place),
+                    after.collect::<Vec<_>>().join(" "),
+                ];
+                for (column, value) in texts.iter_mut().zip(row) {
+                    column.push(value);
+                }
+            }
+        }
+    }
+    let [rank, block, step, channel, count] = numbers;
+    let [operation, send, receive, source, destination, after] = texts;
+    Table::new()
+        .with("rank", "", rank)
+        .with("block", "", block)
+        .with("step", "", step)
+        .with("channel", "", channel)
+        .with("operation", "", operation)
+        .with("send_to", "", send)
+        .with("receive_from", "", receive)
+        .with("source", "", source)
+        .with("destination", "", destination)
+        .with("count", "", count)
+        .with("after", "", after)
+}
+
+const fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Send => "send",
+        Operation::Receive => "receive",
+        Operation::ReceiveCopySend => "receive-copy-send",
+        Operation::ReceiveReduceSend => "receive-reduce-send",
+        Operation::ReceiveReduceCopy => "receive-reduce-copy",
+        Operation::ReceiveReduceCopySend => "receive-reduce-copy-send",
+        Operation::Copy => "copy",
+        Operation::Reduce => "reduce",
+        Operation::Nop => "nop",
+    }
+}
+
+fn place(slice: Slice) -> String {
+    let buffer = match slice.buffer {
+        Buffer::Input => "input",
+        Buffer::Output => "output",
+        Buffer::Scratch => "scratch",
+    };
+    format!("{buffer} {}", slice.offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collectives::Collective;
+    use crate::collectives::plan::{Algorithm, Links, plan};
+    use crate::collectives::time::{Costs, time};
+    use crate::table::Column;
+    use crate::topology::presets::preset;
+    use crate::units::Bytes;
+
+    #[test]
+    fn a_pair_s_tables_say_who_sends_what_over_which_link() {
+        let machine = preset("dgx1-v100").unwrap();
+        let broadcast = Collective::Broadcast { root: 0 };
+        let plan = plan(&machine, &[3, 0], broadcast, Algorithm::Packing, Links::Auto).unwrap();
+        let steps = steps(&plan.schedule);
+        assert_eq!(steps.row_count(), plan.schedule.step_count());
+        let Some(Column::Utf8(peers)) = steps.column("send_to").map(|column| &column.values) else {
+            panic!("peers are text")
+        };
+        assert!(peers.iter().any(|peer| peer == "1"), "{peers:?}");
+
+        let costs = Costs::of(plan.schedule.protocol);
+        let size = Bytes(1 << 20);
+        let timing = time(&plan.schedule, &machine, size, Bytes(1 << 18), &costs).unwrap();
+        let loads = link_loads(&machine, &timing);
+        let text = |name| loads.column(name).map(|column| column.values.clone());
+        assert_eq!(text("from"), Some(Column::Utf8(vec!["GPU3".to_owned()])));
+        assert_eq!(text("to"), Some(Column::Utf8(vec!["GPU0".to_owned()])));
+        assert_eq!(sweep(&[timing]).row_count(), 1);
+    }
+}

@@ -1,0 +1,209 @@
+"""`linkwright collective`: how a job's data should travel between its GPUs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from linkwright import Export, Machine, Schedule, read_text
+from linkwright.cli import collective_runs, output
+from linkwright.cli.options import Json, MachineName, gpu_ids
+from linkwright.cli.schedules import (
+    AlgorithmName,
+    Chunk,
+    CollectiveName,
+    Gpus,
+    Links,
+    NetworkSpeed,
+    Protocol,
+    Root,
+    Servers,
+    Size,
+    chunk_of,
+    machine_of,
+    plan_fields,
+    plan_on,
+    print_timing,
+    print_trees,
+    timing_fields,
+)
+from linkwright.cli.sizes import parse_size
+
+app = typer.Typer(
+    help="Plan, check, run and time collectives on a job's links.", no_args_is_help=True
+)
+
+LINK_WORDS = {"nvlink": "NVLink", "pcie": "PCIe", "network": "the network"}
+
+Format = Literal["msccl-xml", "msccl++-json", "dot"]
+
+
+@app.command()
+def plan(
+    collective: CollectiveName,
+    machine: MachineName,
+    gpus: Gpus = None,
+    size: Size = "64MiB",
+    algorithm: AlgorithmName = "packing",
+    links: Links = "auto",
+    root: Root = None,
+    chunk: Chunk = None,
+    protocol: Protocol = None,
+    servers: Servers = 1,
+    network: NetworkSpeed = None,
+    export: Annotated[
+        Format | None,
+        typer.Option(help="Print the schedule in this format instead; dot draws its trees."),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the export to this file."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Plan a collective on the links that a job's GPUs really have.
+
+    The rate is what the plan reaches of the links' peak with long data, in GB/s of the
+    data's size; the time counts latencies and what protocols lose.
+    """
+    if to is not None and export is None:
+        raise typer.BadParameter("--output is for an export; say which by --export.")
+    if json and export is not None and to is None:
+        raise typer.BadParameter("--json and --export both print; give --output FILE, too.")
+    whole = machine_of(machine, servers, network)
+    schedule = plan_on(whole, collective, gpus, algorithm, links, root)
+    if export is not None:
+        exported, remarks = _exported(schedule, export)
+        if to is None:
+            typer.echo(exported, nl=not exported.endswith("\n"))
+        else:
+            output.save(to, exported)
+            typer.echo(f"wrote {to}", err=True)
+        output.notes("Notes", schedule.notes + remarks, stderr=True)
+        if to is None:
+            return
+    timing = schedule.time(parse_size(size), chunk=chunk_of(chunk), protocol=protocol)
+    if json:
+        output.print_json(plan_fields(schedule, whole) | {"timing": timing_fields(timing)})
+        return
+    _print_plan(schedule, whole)
+    print_trees(schedule.trees)
+    print_timing(timing)
+    if export is None:
+        output.notes("Notes", schedule.notes)
+
+
+def _exported(schedule: Schedule, form: Format) -> tuple[str, list[str]]:
+    if form == "dot":
+        return schedule.to_dot(), []
+    made: Export = schedule.to_msccl_xml() if form == "msccl-xml" else schedule.to_mscclpp_json()
+    return made.text, made.notes
+
+
+def _print_plan(schedule: Schedule, machine: Machine) -> None:
+    console = output.console()
+    ids = ",".join(map(str, schedule.gpus))
+    root = "" if schedule.root is None else f" with root {schedule.root}"
+    over = LINK_WORDS.get(schedule.links or "", schedule.links)
+    console.print(
+        f"{schedule.collective}{root} on GPUs {ids} of {machine.name}: "
+        f"{schedule.algorithm} over {over}",
+        style="bold",
+    )
+    console.print(f"rate      {_rate(schedule)}")
+    console.print(f"schedule  {_shape(schedule)}")
+    console.print()
+
+
+def _rate(schedule: Schedule) -> str:
+    rate, optimum = schedule.rate or 0.0, schedule.optimum
+    if optimum is None:
+        return f"{rate:.2f} GB/s"
+    if abs(rate - optimum) <= 1e-4 * optimum:
+        return f"{rate:.2f} GB/s, the optimum"
+    return f"{rate:.2f} GB/s, {rate / optimum:.1%} of the optimum, {optimum:.2f} GB/s"
+
+
+def _shape(schedule: Schedule) -> str:
+    channels, chunks = schedule.channels, schedule.chunks
+    return (
+        f"{channels} channel{'' if channels == 1 else 's'}, "
+        f"{chunks} chunk{'' if chunks == 1 else 's'}, {schedule.step_count} steps"
+    )
+
+
+@app.command()
+def check(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="An algorithm in MSCCL XML; - is the input.")
+    ],
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine", "-m", metavar="NAME|FILE", help="Time it on this machine as well."
+        ),
+    ] = None,
+    gpus: Annotated[
+        str | None,
+        typer.Option(metavar="IDS", help="The GPU of each rank; rank 0 is GPU 0 if absent."),
+    ] = None,
+    size: Size = "64MiB",
+    chunk: Chunk = None,
+    protocol: Protocol = None,
+    servers: Servers = 1,
+    network: NetworkSpeed = None,
+    json: Json = False,
+) -> None:
+    """Verify anyone's algorithm, and time it on a machine.
+
+    A sound algorithm gives every rank every contribution exactly once, with no deadlock, no
+    race and no read of what was never written, whatever the timing. Of one that is not, the
+    first step at fault is named, and the exit code is 1.
+    """
+    text, name = (_standard_input(), "<stdin>") if file == "-" else (read_text(file), file)
+    schedule = Schedule.from_msccl_xml(text, name, gpus=gpu_ids(gpus) or None)
+    report = schedule.check()
+    timing = None
+    if machine is not None:
+        whole = machine_of(machine, servers, network)
+        data, given = parse_size(size), chunk_of(chunk)
+        timing = schedule.time(data, machine=whole, chunk=given, protocol=protocol)
+    if json:
+        document = {
+            "file": name,
+            "name": schedule.name,
+            "collective": schedule.collective,
+            "root": schedule.root,
+            "gpus": schedule.gpus,
+            "sound": True,
+            "placements": report.placements,
+            "steps": report.steps,
+            "sent_chunks": report.sent_chunks,
+            "longest_chain": report.longest_chain,
+        }
+        times = {} if timing is None else {"machine": machine, "timing": timing_fields(timing)}
+        output.print_json(document | times)
+        return
+    ranks = len(schedule.gpus)
+    output.console().print(
+        f"{name}: `{schedule.name}` is a sound {schedule.collective} of {ranks} ranks, "
+        f"{' and '.join(report.placements)}: {_shape(schedule)}, "
+        f"at most {report.longest_chain} messages in a row."
+    )
+    if timing is not None:
+        print_timing(timing)
+
+
+def _standard_input() -> str:
+    # A terminal waits for a paste, and should say so.
+    if sys.stdin.isatty():
+        typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
+    return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+
+
+app.command("run")(collective_runs.run)
+app.command("time")(collective_runs.time)
+app.command("compare")(collective_runs.compare)

@@ -1,0 +1,241 @@
+"""What the commands on collectives share: their options, their plans, and how these print."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from linkwright import (
+    FileError,
+    Machine,
+    Schedule,
+    Timing,
+    Tree,
+    algorithm_names,
+    collective_names,
+    load_machine,
+    plan,
+)
+from linkwright.cli import output
+from linkwright.cli.options import MOST_GPUS, among, gpu_ids
+from linkwright.cli.sizes import parse_size, size_text
+
+__all__ = [
+    "AlgorithmName",
+    "Chunk",
+    "CollectiveName",
+    "Gpus",
+    "Links",
+    "NetworkSpeed",
+    "Plot",
+    "Protocol",
+    "Root",
+    "Servers",
+    "Size",
+    "chunk_of",
+    "gpus_of",
+    "machine_of",
+    "plan_fields",
+    "plan_on",
+    "print_timing",
+    "print_trees",
+    "save_plot",
+    "timing_fields",
+]
+
+CollectiveName = Annotated[
+    str,
+    typer.Argument(
+        metavar="COLLECTIVE",
+        help=f"One of {', '.join(collective_names())}.",
+        callback=among("collective", collective_names()),
+        autocompletion=collective_names,
+    ),
+]
+Gpus = Annotated[
+    str | None,
+    typer.Option(metavar="IDS", help="The job's GPUs, such as 1,4,5,6; all of them if absent."),
+]
+AlgorithmName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Who plans: {', '.join(algorithm_names())}.",
+        callback=among("algorithm", algorithm_names()),
+        autocompletion=algorithm_names,
+    ),
+]
+Links = Annotated[
+    Literal["auto", "nvlink", "pcie"],
+    typer.Option(help="Which links to use; auto is NVLink where it joins all GPUs."),
+]
+Root = Annotated[
+    int | None,
+    typer.Option(
+        metavar="GPU",
+        min=0,
+        max=MOST_GPUS,
+        help="The GPU that has, or gets, the data of a collective with a root; else the first.",
+    ),
+]
+Size = Annotated[
+    str,
+    typer.Option(metavar="SIZE", help="The data, as nccl-tests counts it: 8, 64MiB, 64M, 1G."),
+]
+Chunk = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="The most that a step moves at once; found if absent."),
+]
+Protocol = Annotated[
+    Literal["LL", "LL128", "Simple"] | None,
+    typer.Option(help="Whose latencies and losses to count; the schedule's own if absent."),
+]
+Servers = Annotated[
+    int, typer.Option(min=1, max=1024, help="Join so many of the machine by a network.")
+]
+NetworkSpeed = Annotated[
+    str | None,
+    typer.Option(
+        "--network", metavar="SPEED", help="What each of its NICs sends, such as 100Gb/s."
+    ),
+]
+
+Plot = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw a chart: .html, .svg, .png or .json."),
+]
+
+
+def machine_of(name: str, servers: int, network: str | None) -> Machine:
+    """The machine, or several of it joined by a network.
+
+    Raises:
+        typer.BadParameter: If only one of the two says that there is a network.
+    """
+    if (servers > 1) != (network is not None):
+        raise typer.BadParameter("--servers and --network belong together; give both.")
+    machine = load_machine(name)
+    return machine.cluster(servers, network) if network is not None else machine
+
+
+def gpus_of(machine: Machine, gpus: str | None) -> list[int]:
+    """The ids in the text, or all GPUs of the machine."""
+    return gpu_ids(gpus) or list(range(machine.gpu_count))
+
+
+def plan_on(
+    machine: Machine,
+    collective: str,
+    gpus: str | None,
+    algorithm: str,
+    links: str,
+    root: int | None,
+    *,
+    show_progress: bool = True,
+) -> Schedule:
+    """Plans what the options of a command say."""
+    ids = gpus_of(machine, gpus)
+    # Fewer GPUs are planned faster than a bar can be drawn.
+    bar = output.progress_bar() if show_progress and len(ids) > 8 else nullcontext()
+    with bar as progress:
+        if progress is not None:
+            progress("planning", 0, 0)
+        return plan(machine, ids, collective, algorithm=algorithm, links=links, root=root)
+
+
+def plan_fields(schedule: Schedule, machine: Machine) -> dict[str, object]:
+    """A plan as data."""
+    trees = [
+        {"root": tree.root, "share": tree.share, "depth": tree.depth, "edges": tree.edges}
+        for tree in schedule.trees
+    ]
+    return {
+        "machine": machine.name,
+        "collective": schedule.collective,
+        "root": schedule.root,
+        "gpus": schedule.gpus,
+        "algorithm": schedule.algorithm,
+        "links": schedule.links,
+        "rate": schedule.rate,
+        "optimum": schedule.optimum,
+        "channels": schedule.channels,
+        "chunks": schedule.chunks,
+        "steps": schedule.step_count,
+        "trees": trees,
+        "notes": schedule.notes,
+    }
+
+
+def timing_fields(timing: Timing) -> dict[str, object]:
+    """A timing as data."""
+    trials = [
+        {"chunk": chunk, "algorithm_bandwidth": bandwidth}
+        for chunk, bandwidth in timing.chunk_trials
+    ]
+    return {
+        "size": timing.size,
+        "protocol": timing.protocol,
+        "chunk": timing.chunk,
+        "time": timing.time,
+        "algorithm_bandwidth": timing.algorithm_bandwidth,
+        "bus_bandwidth": timing.bus_bandwidth,
+        "chunk_trials": trials,
+    }
+
+
+def print_timing(timing: Timing) -> None:
+    """Prints how long it takes, as one sentence."""
+    output.console().print(
+        f"{size_text(timing.size)} take {timing.time * 1e6:,.1f} us in chunks of "
+        f"{size_text(timing.chunk)} ({timing.protocol}): "
+        f"algbw {timing.algorithm_bandwidth:.2f} GB/s, busbw {timing.bus_bandwidth:.2f} GB/s."
+    )
+
+
+def print_trees(trees: list[Tree]) -> None:
+    """Prints each tree with its share; nothing if there are none."""
+    if not trees:
+        return
+    made = output.table(["tree", "share", "depth", "GPU (those below it)"], left=["tree"])
+    made.columns[-1].justify = "left"
+    for number, tree in enumerate(trees, 1):
+        made.add_row(str(number), f"{tree.share:.2%}", str(tree.depth), _outline(tree))
+    output.console().print(made)
+
+
+def _outline(tree: Tree) -> str:
+    """The tree in one line, such as `5 (1, 6 (4))`."""
+    below: dict[int, list[int]] = {}
+    for parent, child in tree.edges:
+        below.setdefault(parent, []).append(child)
+
+    def written(gpu: int) -> str:
+        inner = ", ".join(written(child) for child in below.get(gpu, []))
+        return f"{gpu} ({inner})" if inner else str(gpu)
+
+    return written(tree.root)
+
+
+def chunk_of(chunk: str | None) -> int | None:
+    """The chunk in bytes, where one is given."""
+    return None if chunk is None else parse_size(chunk)
+
+
+def save_plot(chart: object, path: Path) -> None:
+    """Writes a chart and says so.
+
+    Raises:
+        FileError: If the format is unknown or the file cannot be written.
+    """
+    from linkwright.plot import save_chart
+
+    try:
+        save_chart(chart, path)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise FileError(f"cannot write `{path}`: {error}") from error
+    except OSError as error:
+        raise FileError(f"cannot write `{path}`: {error.strerror or error}") from error
+    typer.echo(f"wrote {path}", err=True)

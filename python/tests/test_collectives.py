@@ -1,0 +1,282 @@
+"""Collectives from Python: planned, proved, run, timed, exported and read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+
+from linkwright import (
+    CollectiveError,
+    InputError,
+    Machine,
+    MachineError,
+    Schedule,
+    ScheduleError,
+    algorithm_descriptions,
+    algorithm_names,
+    collective_names,
+    packing_rate,
+    plan,
+    reduction_names,
+    time_sweep,
+)
+
+DGX1 = Machine.preset("dgx1-v100")
+ALGORITHMS = Path(__file__).resolve().parents[2] / "examples" / "collectives"
+TREE = (ALGORITHMS / "tree-all-reduce-4.xml").read_text(encoding="utf-8")
+TYPES = ["float32", "float64", "int32", "int64"]
+
+
+def inputs(schedule: Schedule, dtype: str, shard: int = 60) -> list[np.ndarray[Any, Any]]:
+    """What each rank contributes: numbers that no order of additions rounds."""
+    random = np.random.default_rng(5)
+    return [
+        random.integers(-50, 50, shard * shards).astype(dtype) for shards in schedule.input_shards
+    ]
+
+
+def planned(collective: str, algorithm: str) -> Schedule:
+    """A plan on four GPUs of the DGX-1V, if the algorithm does that."""
+    try:
+        return plan(DGX1, [1, 4, 5, 6], collective, algorithm=algorithm, root=5)
+    except CollectiveError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("algorithm", algorithm_names())
+@pytest.mark.parametrize("collective", collective_names())
+def test_every_plan_checks_runs_and_is_timed(collective: str, algorithm: str) -> None:
+    schedule = planned(collective, algorithm)
+    assert (schedule.collective, schedule.algorithm) == (collective, algorithm)
+    assert schedule.gpus == [1, 4, 5, 6]
+    assert schedule.root == (5 if "-" not in collective else None)
+    report = schedule.check()
+    assert report.steps == schedule.step_count
+    assert len(report.sent_chunks) == 4
+    given = inputs(schedule, "int64")
+    for got, wanted in zip(schedule.execute(given), schedule.reference(given), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    timing = schedule.time(16 << 20)
+    assert timing.algorithm_bandwidth == pytest.approx((16 << 20) / timing.time / 1e9)
+    assert schedule.rate is not None
+    assert 0 < timing.algorithm_bandwidth <= schedule.rate * 1.0001
+
+
+def test_what_the_planner_knows_is_on_the_schedule() -> None:
+    schedule = plan(DGX1, [1, 4, 5, 6], "all-reduce")
+    assert (schedule.rate, schedule.optimum, schedule.links) == (50.0, 50.0, "nvlink")
+    assert schedule.notes == []
+    assert sum(tree.share for tree in schedule.trees) == pytest.approx(1)
+    for tree in schedule.trees:
+        assert {child for _, child in tree.edges} | {tree.root} == {1, 4, 5, 6}
+        assert 1 <= tree.depth <= 3
+    assert schedule == plan(DGX1, [1, 4, 5, 6], "all-reduce")
+    assert schedule != plan(DGX1, [1, 4, 5, 7], "all-reduce")
+
+
+def test_gpus_that_nvlink_does_not_join_are_named_and_planned_over_pcie() -> None:
+    schedule = plan(DGX1, [1, 4, 6], "broadcast", root=4)
+    assert schedule.links == "pcie"
+    assert "GPUs 4, 6 cannot be reached from GPU 1" in schedule.notes[0]
+    with pytest.raises(CollectiveError, match="NVLink does not join these GPUs"):
+        plan(DGX1, [1, 4, 6], "broadcast", links="nvlink")
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("reduction", reduction_names())
+def test_every_type_is_reduced_in_every_way(dtype: str, reduction: str, in_place: bool) -> None:
+    schedule = plan(DGX1, [0, 1, 2], "all-reduce")
+    given = [array[:7] % 5 for array in inputs(schedule, dtype)]
+    kept = [array.copy() for array in given]
+    whole = {"sum": np.add, "product": np.multiply, "min": np.minimum, "max": np.maximum}
+    wanted = whole[reduction].reduce(given)
+    for output in schedule.execute(given, reduction, in_place=in_place):
+        assert output.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(output, wanted)
+    for array, before in zip(given, kept, strict=True):
+        np.testing.assert_array_equal(array, before)
+
+
+def test_ranks_without_input_give_none_and_views_are_read_in_their_order() -> None:
+    schedule = plan(DGX1, [0, 3, 2], "broadcast", root=3)
+    data = np.arange(20, dtype=np.float32)[::2]
+    outputs, seconds = schedule.execute_timed([None, data, None])
+    assert seconds > 0
+    for output in outputs:
+        np.testing.assert_array_equal(output, data)
+
+
+BAD_ARRAYS: list[tuple[list[Any], str]] = [
+    ([np.zeros(4, dtype=np.float16)] * 3, "format `e`; give float32"),
+    ([np.zeros(4), np.zeros(4), np.zeros(4, dtype=np.int32)], "rank 2's input has elements"),
+    ([[1.0, 2.0]] * 3, "rank 0's input is a <class 'list'>; give a NumPy array"),
+    ([np.zeros(4)] * 2, "3 ranks, but there are 2 inputs"),
+    ([np.zeros(4), np.zeros(5), np.zeros(4)], "rank 1's input has 5 elements"),
+]
+
+
+@pytest.mark.parametrize(("arrays", "said"), BAD_ARRAYS, ids=[said for _, said in BAD_ARRAYS])
+def test_arrays_that_do_not_fit_are_named(arrays: list[Any], said: str) -> None:
+    with pytest.raises(CollectiveError) as refused:
+        plan(DGX1, [0, 1, 2], "all-reduce").execute(arrays)
+    assert said in str(refused.value)
+
+
+FOUR = plan(DGX1, [0, 1, 2, 3], "all-gather")
+BAD: list[tuple[Callable[[], object], str]] = [
+    (lambda: plan(DGX1, [0, 8], "all-reduce"), "no GPU 8 on `dgx1-v100`; its GPUs are 0 to 7"),
+    (lambda: plan(DGX1, [0, -1], "all-reduce"), "no GPU -1"),
+    (lambda: plan(DGX1, [0, 0], "all-reduce"), "GPU 0 is given twice"),
+    (lambda: plan(DGX1, [0], "all-reduce"), "at least two GPUs"),
+    (lambda: plan(DGX1, [0, 1], "allreduce"), "no collective `allreduce`; there are broadcast"),
+    (lambda: plan(DGX1, [0, 1], "all-reduce", algorithm="x"), "no algorithm `x`; there are"),
+    (lambda: plan(DGX1, [0, 1], "all-reduce", links="x"), "no choice of links `x`"),
+    (lambda: plan(DGX1, [4, 5], "broadcast", root=0), "GPU 0, and the job has GPUs 4,5"),
+    (lambda: FOUR.time(0), "the size is 0"),
+    (lambda: FOUR.time(-3), "the size is -3"),
+    (lambda: FOUR.time(2**60), "give 1 to 2^50 bytes"),
+    (lambda: FOUR.time(10), "10 B do not divide into the 4 shards"),
+    (lambda: FOUR.time(1 << 20, chunk=0), "the chunk is 0"),
+    (lambda: FOUR.time(1 << 40, chunk=1), "use larger chunks"),
+    (lambda: FOUR.time(1 << 20, protocol="ll"), "no protocol `ll`; there are LL, LL128, Simple"),
+    (lambda: FOUR.time(1 << 20, machine=Machine.preset("kepler-pair")), "runs on GPU 2"),
+    (lambda: FOUR.execute([np.zeros(1)] * 4, "mean"), "no reduction `mean`"),
+    (lambda: FOUR.to_msccl_xml(step_limit=-1), "step_limit is -1"),
+    (lambda: FOUR.to_msccl_xml(max_bytes=-1), "max_bytes is -1"),
+    (lambda: FOUR.to_mscclpp_json(threads_per_block=7), "threads_per_block"),
+    (lambda: time_sweep(FOUR, None, [8, 9]), "9 B do not divide"),
+    (lambda: Schedule.from_msccl_xml(TREE).time(1 << 20), "name the machine"),
+    (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1]), "4 ranks, and 2 GPUs are given"),
+    (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1, 2, 2]), "GPU 2 is given twice"),
+    (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1, 2, -2]), "there is no GPU -2"),
+    (lambda: packing_rate(DGX1, [0, 9]), "no GPU 9"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), BAD, ids=[said for _, said in BAD])
+def test_bad_arguments_are_named(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(CollectiveError) as refused:
+        call()
+    assert said in str(refused.value)
+
+
+def test_a_sweep_is_what_the_timings_are() -> None:
+    seen: list[tuple[int, int]] = []
+    sizes = [64, 1 << 16, 1 << 26]
+    table = time_sweep(FOUR, DGX1, sizes, progress=lambda done, total: seen.append((done, total)))
+    rows = pyarrow.table(table).to_pylist()
+    assert [row["size"] for row in rows] == sizes
+    for row in rows:
+        timing = FOUR.time(row["size"])
+        assert row["time"] == timing.time
+        assert row["chunk"] == timing.chunk
+        assert row["bus_bandwidth"] == pytest.approx(row["algorithm_bandwidth"] * 3 / 4)
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_the_chunk_is_found_and_says_what_was_tried() -> None:
+    found = FOUR.time(1 << 26)
+    assert max(bandwidth for _, bandwidth in found.chunk_trials) == found.algorithm_bandwidth
+    given = FOUR.time(1 << 26, chunk=1 << 16)
+    assert given.chunk_trials == []
+    assert given.chunk <= 1 << 16
+    assert given.time >= found.time
+    loads = pyarrow.table(found.links()).to_pylist()
+    assert {load["kind"] for load in loads} == {"nvlink2"}
+    assert all(0 < load["utilisation"] <= 1 for load in loads)
+
+
+def test_a_protocol_changes_the_latency_and_the_bandwidth() -> None:
+    low, full = (FOUR.time(256, protocol=name).time for name in ("LL", "Simple"))
+    assert low < full
+    low, full = (FOUR.time(1 << 28, protocol=name).time for name in ("LL", "Simple"))
+    assert low > full
+
+
+def test_the_steps_are_a_table() -> None:
+    steps = pyarrow.table(FOUR.steps()).to_pylist()
+    assert len(steps) == FOUR.step_count
+    sends = {row["rank"]: 0 for row in steps}
+    for row in steps:
+        sends[row["rank"]] += row["count"] if row["send_to"] else 0
+    assert list(sends.values()) == FOUR.check().sent_chunks
+
+
+def test_exports_name_ranks_and_read_back_the_same() -> None:
+    schedule = plan(DGX1, [1, 4, 5, 6], "all-reduce")
+    exported = schedule.to_msccl_xml(max_bytes=1 << 30)
+    assert exported.text == str(exported)
+    assert 'maxBytes="1073741824"' in exported.text
+    assert any("CUDA_VISIBLE_DEVICES=1,4,5,6" in note for note in exported.notes)
+    read = Schedule.from_msccl_xml(exported.text, gpus=schedule.gpus)
+    assert read == schedule
+    assert (read.algorithm, read.rate, read.trees) == (None, None, [])
+    assert read.time(1 << 20, machine=DGX1).time == schedule.time(1 << 20).time
+    assert schedule.to_mscclpp_json().text.startswith("{")
+    assert schedule.to_dot().count("subgraph") == len(schedule.trees)
+    assert "subgraph" not in read.to_dot()
+
+
+def test_a_broken_algorithm_names_the_step() -> None:
+    broken = TREE.replace('type="rrc"', 'type="r"', 1)
+    assert broken != TREE
+    with pytest.raises(ScheduleError, match=r"rank \d"):
+        Schedule.from_msccl_xml(broken).check()
+    with pytest.raises(ScheduleError):
+        Schedule.from_msccl_xml(broken).execute([np.zeros(4)] * 4)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<algo", "<a/>", '<!DOCTYPE x [<!ENTITY a "b">]><algo name="&a;"/>', TREE[:300]]
+)
+def test_texts_that_are_no_algorithm_get_a_place(text: str) -> None:
+    with pytest.raises(InputError) as refused:
+        Schedule.from_msccl_xml(text, "bad.xml")
+    assert refused.value.file == "bad.xml"
+
+
+def test_the_packing_rate_is_the_plan_s() -> None:
+    for gpus in ([0, 1], [1, 4, 5, 6], [1, 4, 6], list(range(8))):
+        schedule = plan(DGX1, gpus, "all-reduce")
+        assert packing_rate(DGX1, gpus) == (schedule.optimum, schedule.links)
+    assert packing_rate(DGX1, list(range(8)))[0] == pytest.approx(24 / 7 * 25)
+
+
+def test_every_algorithm_says_what_it_is() -> None:
+    described = algorithm_descriptions()
+    assert [name for name, _ in described] == algorithm_names()
+    assert all(words for _, words in described)
+
+
+def test_servers_make_a_cluster_that_is_planned_over_the_network() -> None:
+    pair = DGX1.cluster(2, "100 Gb/s")
+    assert pair.gpu_count == 16
+    assert plan(pair, [0, 1, 8, 9], "all-reduce").links == "network"
+    for arguments, said in [
+        ((0, "100 Gb/s"), "the count is 0"),
+        ((2, "fast"), "`fast` is not"),
+        ((2, "0 Gb/s"), "bandwidth"),
+    ]:
+        with pytest.raises(MachineError, match=said):
+            DGX1.cluster(*arguments)
+    with pytest.raises(MachineError, match="kind of network"):
+        DGX1.cluster(2, "1 Gb/s", kind="token-ring")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to oneself")
+def test_ctrl_c_is_heard_while_a_schedule_is_timed() -> None:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        plan(DGX1, list(range(8)), "all-reduce").time(1 << 31, chunk=10_000)
+    assert time.monotonic() - started < 2
