@@ -188,10 +188,11 @@ def check(
         output.print_json(document | times)
         return
     ranks = len(schedule.gpus)
-    output.console().print(
-        f"{name}: `{schedule.name}` is a sound {schedule.collective} of {ranks} ranks, "
+    console = output.console()
+    console.print(f"{name}: `{schedule.name}` is a sound {schedule.collective} of {ranks} ranks")
+    console.print(
         f"{' and '.join(report.placements)}: {_shape(schedule)}, "
-        f"at most {report.longest_chain} messages in a row."
+        f"at most {report.longest_chain} messages in a row"
     )
     if timing is not None:
         print_timing(timing)
