@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +17,7 @@ from linkwright import (
 )
 from linkwright.cli import matrix, output
 from linkwright.cli.options import BandwidthProfile, Json, among
+from linkwright.cli.standard_input import standard_input
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
@@ -100,7 +100,7 @@ def import_machine(
     """
     if file == "-":
         machine = Machine.import_text(
-            _standard_input(),
+            standard_input(),
             "<stdin>",
             format=format,
             name=name,
@@ -125,14 +125,6 @@ def import_machine(
     else:
         output.save(to, text)
     output.notes("Assumed", machine.assumptions, stderr=True)
-
-
-def _standard_input() -> str:
-    # A terminal waits for a paste, and should say so.
-    if sys.stdin.isatty():
-        typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
-    content = sys.stdin.buffer.read()
-    return content.decode("utf-8", errors="replace")
 
 
 def _text(machine: Machine, form: Literal["toml", "json", "dot"] | str) -> str:
