@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -31,6 +30,7 @@ from linkwright.cli.schedules import (
     timing_fields,
 )
 from linkwright.cli.sizes import parse_size
+from linkwright.cli.standard_input import standard_input
 
 app = typer.Typer(
     help="Plan, check, run and time collectives on a job's links.", no_args_is_help=True
@@ -163,7 +163,7 @@ def check(
     race and no read of what was never written, whatever the timing. Of one that is not, the
     first step at fault is named, and the exit code is 1.
     """
-    text, name = (_standard_input(), "<stdin>") if file == "-" else (read_text(file), file)
+    text, name = (standard_input(), "<stdin>") if file == "-" else (read_text(file), file)
     schedule = Schedule.from_msccl_xml(text, name, gpus=gpu_ids(gpus) or None)
     report = schedule.check()
     timing = None
@@ -188,20 +188,14 @@ def check(
         output.print_json(document | times)
         return
     ranks = len(schedule.gpus)
-    output.console().print(
-        f"{name}: `{schedule.name}` is a sound {schedule.collective} of {ranks} ranks, "
+    console = output.console()
+    console.print(f"{name}: `{schedule.name}` is a sound {schedule.collective} of {ranks} ranks")
+    console.print(
         f"{' and '.join(report.placements)}: {_shape(schedule)}, "
-        f"at most {report.longest_chain} messages in a row."
+        f"at most {report.longest_chain} messages in a row"
     )
     if timing is not None:
         print_timing(timing)
-
-
-def _standard_input() -> str:
-    # A terminal waits for a paste, and should say so.
-    if sys.stdin.isatty():
-        typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
-    return sys.stdin.buffer.read().decode("utf-8", errors="replace")
 
 
 app.command("run")(collective_runs.run)

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 # What nccl-tests sweeps by default is float32.
 ELEMENT = 4
 
+# The most bytes of input in all: the proof needs about eight times as much.
+MOST_DATA = 4 << 30
+
 # How often a measurement is repeated; the fastest counts.
 REPEATS = 3
 
@@ -129,6 +132,13 @@ def _inputs(schedule: Schedule, size: int, dtype: str, seed: int) -> list[NDArra
         raise CollectiveError(
             f"{size_text(size)} do not divide into {schedule.shards} shards of {dtype}; give a "
             f"multiple of {unit} bytes, such as {max(size // unit, 1) * unit}"
+        )
+    ranks = len(schedule.gpus)
+    if size * ranks > MOST_DATA:
+        most = MOST_DATA // ranks
+        raise CollectiveError(
+            f"{size_text(size)} on each of {ranks} ranks are too much for one computer; give "
+            f"{size_text(most)} at most"
         )
     random = np.random.default_rng(seed)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +18,7 @@ from linkwright import (
 )
 from linkwright.cli import matrix, output
 from linkwright.cli.options import BandwidthProfile, Json, among, named
-from linkwright.files import cause_of, decode, read_stream
+from linkwright.cli.standard_input import standard_input
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
@@ -61,7 +60,7 @@ def show(
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
     if machine == "-":
-        loaded = Machine.import_text(_standard_input(), "<stdin>")
+        loaded = Machine.import_text(standard_input(), "<stdin>")
     else:
         loaded = load_machine(machine)
     if json or form != "table":
@@ -136,7 +135,7 @@ def _imported(
 ) -> Machine:
     if file == "-":
         return Machine.import_text(
-            _standard_input(),
+            standard_input(),
             "<stdin>",
             format=format,
             name=name,
@@ -154,21 +153,6 @@ def _imported(
             xgmi_links=xgmi_links,
         )
     raise FileError(f"there is no file `{file}`; write - to read standard input")
-
-
-def _standard_input() -> str:
-    if sys.stdin is None:
-        raise FileError("standard input is closed; name a file")
-    # A terminal waits for a paste, and should say so.
-    if sys.stdin.isatty():
-        typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
-    try:
-        content = read_stream("<stdin>", sys.stdin.buffer)
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(f"cannot read standard input: {cause_of(error)}") from error
-    return decode("<stdin>", content)
 
 
 def _text(machine: Machine, form: Literal["toml", "json", "dot"] | str) -> str:

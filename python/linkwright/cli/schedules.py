@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,6 +22,9 @@ from linkwright import (
 from linkwright.cli import output
 from linkwright.cli.options import MOST_GPUS, among, gpu_ids
 from linkwright.cli.sizes import parse_size, size_text
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = [
     "AlgorithmName",
@@ -103,9 +106,23 @@ NetworkSpeed = Annotated[
     ),
 ]
 
+
+def _checked_plot(path: Path | None) -> Path | None:
+    """Refuses, before anything is timed, a chart that could not be written after it."""
+    if path is not None and path.suffix.lower() not in (".html", ".svg", ".png", ".json"):
+        raise typer.BadParameter(
+            f"no chart format `{path.suffix}`; choose .html, .svg, .png or .json."
+        )
+    if path is not None and not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no directory `{path.parent}`; make it first.")
+    return path
+
+
 Plot = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Draw a chart: .html, .svg, .png or .json."),
+    typer.Option(
+        metavar="FILE", help="Draw a chart: .html, .svg, .png or .json.", callback=_checked_plot
+    ),
 ]
 
 
@@ -224,18 +241,16 @@ def chunk_of(chunk: str | None) -> int | None:
     return None if chunk is None else parse_size(chunk)
 
 
-def save_plot(chart: object, path: Path) -> None:
+def save_plot(chart: alt.TopLevelMixin, path: Path) -> None:
     """Writes a chart and says so.
 
     Raises:
-        FileError: If the format is unknown or the file cannot be written.
+        FileError: If the file cannot be written.
     """
     from linkwright.plot import save_chart
 
     try:
-        save_chart(chart, path)  # type: ignore[arg-type]
-    except ValueError as error:
-        raise FileError(f"cannot write `{path}`: {error}") from error
+        save_chart(chart, path)
     except OSError as error:
         raise FileError(f"cannot write `{path}`: {error.strerror or error}") from error
     typer.echo(f"wrote {path}", err=True)

@@ -1,0 +1,235 @@
+"""`linkwright collective`: what it prints, what it writes, and what it says of mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from commands import fails, linkwright, parsed, program
+
+from linkwright import Schedule, algorithm_names
+from linkwright.cli.sizes import parse_size, size_text
+
+ALGORITHMS = Path(__file__).resolve().parents[2] / "examples" / "collectives"
+TREE = ALGORITHMS / "tree-all-reduce-4.xml"
+FOUR = ("--machine", "dgx1-v100", "--gpus", "1,4,5,6")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("8", 8),
+        ("8B", 8),
+        ("64MiB", 64 << 20),
+        ("64M", 64 << 20),
+        ("64m", 64 << 20),
+        ("64 MiB", 64 << 20),
+        ("64MB", 64_000_000),
+        ("1G", 1 << 30),
+        ("0.5K", 512),
+        ("1kB", 1000),
+    ],
+)
+def test_sizes_are_read_as_nccl_tests_reads_them(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "x", "-8", "8 apples", "0", "0.3", "1e9", "9" * 40])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match=r"size|whole number|nothing to move"):
+        parse_size(text)
+
+
+def test_sizes_are_printed_in_binary_units() -> None:
+    printed = [size_text(size) for size in (8, 1 << 10, 1536, 64 << 20, 3 << 30)]
+    assert printed == ["8 B", "1 KiB", "1.5 KiB", "64 MiB", "3 GiB"]
+
+
+def test_a_plan_prints_its_rate_its_trees_and_its_time() -> None:
+    shown = linkwright("collective", "plan", "all-reduce", *FOUR).stdout
+    assert "all-reduce on GPUs 1,4,5,6 of dgx1-v100: packing over NVLink" in shown
+    assert "50.00 GB/s, the optimum" in shown
+    assert "5 (1, 6 (4))" in shown
+    assert "64 MiB take " in shown
+    data = parsed("collective", "plan", "all-reduce", *FOUR, "--size", "8M")
+    assert data["rate"] == data["optimum"] == 50.0
+    assert data["timing"]["size"] == 8 << 20
+    assert data["timing"]["chunk_trials"]
+    assert [tree["depth"] for tree in data["trees"]] == [1, 2]
+
+
+def test_a_root_is_a_gpu_of_the_job() -> None:
+    words = ("collective", "plan", "broadcast", *FOUR)
+    assert parsed(*words)["root"] == 1
+    assert parsed(*words, "--root", 6)["root"] == 6
+    assert "GPU 0, and the job has GPUs 1,4,5,6" in fails(1, *words, "--root", 0)
+
+
+def test_gpus_that_nvlink_does_not_join_are_named() -> None:
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "1,4,6")
+    shown = linkwright(*words).stdout
+    assert "packing over PCIe" in shown
+    assert "- NVLink does not join these GPUs: GPUs 4, 6" in shown
+    assert "NVLink does not join" in fails(1, *words, "--links", "nvlink")
+
+
+def test_servers_are_joined_by_a_network() -> None:
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "0,1,8,9")
+    data = parsed(*words, "--servers", 2, "--network", "100Gb/s")
+    assert (data["machine"], data["links"]) == ("2xdgx1-v100", "network")
+    assert "give both" in fails(2, *words, "--servers", 2)
+    assert "give both" in fails(2, *words, "--network", "100Gb/s")
+    assert "`fast`" in fails(1, *words, "--servers", 2, "--network", "fast")
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("msccl-xml", "<algo name="), ("msccl++-json", "{"), ("dot", "digraph ")],
+)
+def test_an_export_is_printed_or_written(form: str, start: str, tmp_path: Path) -> None:
+    words = ("collective", "plan", "all-reduce", *FOUR, "--export", form)
+    printed = linkwright(*words)
+    assert printed.stdout.startswith(start)
+    assert ("CUDA_VISIBLE_DEVICES=1,4,5,6" in printed.stderr) == (form != "dot")
+    file = tmp_path / "schedule"
+    written = linkwright(*words, "--output", file)
+    assert written.exit_code == 0
+    assert f"wrote {file}" in written.stderr
+    assert "the optimum" in written.stdout
+    assert file.read_text(encoding="utf-8") == printed.stdout
+    assert json.loads(linkwright(*words, "-o", file, "--json").stdout)["rate"] == 50.0
+    assert "give --output" in fails(2, *words, "--json")
+    assert "make it first" in fails(2, *words, "-o", tmp_path / "no" / "file")
+
+
+def test_an_export_of_ours_is_checked_and_timed_like_the_plan(tmp_path: Path) -> None:
+    file = tmp_path / "ours.xml"
+    linkwright("collective", "plan", "all-reduce", *FOUR, "--export", "msccl-xml", "-o", file)
+    data = parsed("collective", "check", file, *FOUR)
+    planned = parsed("collective", "plan", "all-reduce", *FOUR)
+    assert data["timing"]["time"] == planned["timing"]["time"]
+    assert data["sound"] is True
+
+
+def test_a_check_needs_no_machine_and_reads_standard_input() -> None:
+    text = TREE.read_text(encoding="utf-8")
+    shown = linkwright("collective", "check", "-", stdin=text).stdout
+    assert "<stdin>: `tree-all-reduce-4` is a sound all-reduce of 4 ranks" in shown
+    assert "GB/s" not in shown
+    assert "timing" not in parsed("collective", "check", TREE)
+    assert "busbw" in linkwright("collective", "check", TREE, "-m", "dgx1-v100").stdout
+
+
+def test_a_broken_algorithm_is_one_line_that_names_the_step() -> None:
+    text = TREE.read_text(encoding="utf-8")
+    said = fails(1, "collective", "check", "-", stdin=text.replace('type="rrc"', 'type="r"', 1))
+    assert "rank " in said
+    assert "block " in said
+    assert fails(2, "collective", "check", "-", stdin=text[:200]).startswith("error: <stdin>:")
+    bomb = '<!DOCTYPE a [<!ENTITY b "bb">]><algo name="&b;"/>'
+    assert "<stdin>:1:" in fails(2, "collective", "check", "-", stdin=bomb)
+    assert "no file" in fails(2, "collective", "check", "nowhere.xml")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_a_run_proves_its_result_and_measures(dtype: str) -> None:
+    words = ("collective", "run", "all-reduce", *FOUR, "--size", "256K", "--dtype", dtype)
+    shown = linkwright(*words).stdout
+    assert "equal to the reference" in shown or "off by rounding" in shown
+    assert "a copy of as much by one thread" in shown
+    data = parsed(*words, "--in-place", "--reduction", "max")
+    assert data["run"]["worst_error"] == 0
+    assert data["run"]["algorithm_bandwidth"] > 0
+
+
+def test_sizes_that_do_not_divide_say_which_would() -> None:
+    run = ("collective", "run", "all-gather", "-m", "dgx1-v100", "--gpus", "0,1,2")
+    assert "512 MiB at most" in fails(
+        1, "collective", "run", "all-reduce", "-m", "dgx1-v100", "--size", "1T"
+    )
+    assert "multiple of 12 bytes" in fails(1, *run, "--size", "1000")
+    timed = ("collective", "plan", "all-gather", "-m", "dgx1-v100", "--gpus", "0,1,2")
+    assert "do not divide into the 3 shards" in fails(1, *timed, "--size", "1000")
+
+
+@pytest.mark.parametrize("suffix", ["html", "svg", "png"])
+def test_a_sweep_is_nccl_tests_table_and_a_chart(suffix: str, tmp_path: Path) -> None:
+    chart = tmp_path / f"sweep.{suffix}"
+    words = ("collective", "time", "all-reduce", *FOUR, "-b", "8", "-e", "8M", "-f", "4")
+    shown = linkwright(*words, "--plot", chart)
+    assert shown.exit_code == 0, shown.output
+    rows = parsed(*words)["sweep"]
+    assert [row["size"] for row in rows] == [8 * 4**power for power in range(11)]
+    assert str(rows[-1]["size"]) in shown.stdout
+    assert chart.stat().st_size > 1000
+    assert "no chart format" in fails(2, *words, "--plot", tmp_path / "sweep.gif")
+    assert "make it first" in fails(2, *words, "--plot", tmp_path / "no" / "sweep.svg")
+    assert "no size of" in fails(2, *words, "-e", "3")
+
+
+def test_a_comparison_has_a_row_for_each_algorithm_that_can(tmp_path: Path) -> None:
+    chart = tmp_path / "compare.svg"
+    data = parsed("collective", "compare", "all-reduce", *FOUR)
+    found = {row["algorithm"] for row in data["algorithms"]} | set(data["refused"])
+    assert found == set(algorithm_names())
+    times = [row["time"] for row in data["algorithms"]]
+    assert times == sorted(times)
+    nccl = {name for name in found if name.startswith("nccl")} - set(data["refused"])
+    assert all(set(row["speedup_over"]) == nccl for row in data["algorithms"])
+    words = ("collective", "compare", "all-reduce", *FOUR, "--algorithm", "packing")
+    shown = linkwright(*words, "--plot", chart).stdout
+    assert "packing: spanning trees" in shown
+    assert "one-hop" not in shown
+    assert chart.read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "allreduce", "-m", "dgx1-v100"),
+        ("plan", "all-reduce"),
+        ("plan", "all-reduce", "-m", "dgx9"),
+        ("plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "a"),
+        ("plan", "all-reduce", "-m", "dgx1-v100", "--size", "many"),
+        ("plan", "all-reduce", "-m", "dgx1-v100", "--algorithm", "nope"),
+        ("plan", "all-reduce", "-m", "dgx1-v100", "-o", "file"),
+        ("run", "all-reduce", "-m", "dgx1-v100", "--dtype", "bf16"),
+        ("time", "all-reduce", "-m", "dgx1-v100", "--factor", "1"),
+    ],
+)
+def test_bad_usage_is_one_line(words: tuple[str, ...]) -> None:
+    fails(2, "collective", *words)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process")
+def test_ctrl_c_ends_a_long_timing_at_once() -> None:
+    words = ("-m", "dgx1-v100", "--size", "2GiB", "--chunk", "10000")
+    process = program("collective", "plan", "all-reduce", *words)
+    time.sleep(3)
+    assert process.poll() is None, "the timing was to be long"
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 3
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode().strip() == "error: interrupted"
+
+
+def test_an_allocation_says_what_packing_reaches() -> None:
+    words = ("allocate", "-m", "dgx1-v100", "--gpus", 4, "--explain")
+    data = parsed(*words)
+    assert data["packing_rate"] == pytest.approx(75.0)
+    ranking = data["explanation"]["ranking"]
+    assert all(row["packing_rate"] > 0 for row in ranking)
+    assert "packing" in linkwright(*words).stderr
+    assert parsed("allocate", "-m", "dgx1-v100", "--gpus", 1)["packing_rate"] is None
+
+
+def test_our_own_export_reads_back() -> None:
+    words = ("collective", "plan", "broadcast", *FOUR, "--export", "msccl-xml")
+    assert Schedule.from_msccl_xml(linkwright(*words).stdout).collective == "broadcast"
