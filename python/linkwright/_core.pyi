@@ -25,6 +25,7 @@ __all__ = [
     "algorithm_descriptions",
     "algorithm_names",
     "collective_names",
+    "expect",
     "generate_jobs",
     "import_format_names",
     "packing_rate",
@@ -771,6 +772,32 @@ def plan(
         CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
             join them, or the algorithm does not do the collective.
         KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def expect(
+    machine: Machine,
+    gpus: Sequence[int],
+    collective: str,
+    sizes: Sequence[int],
+    *,
+    root: int | None = None,
+) -> Table:
+    """What today's NCCL takes for a collective of each size, by its own cost model.
+
+    Args:
+        machine: The machine.
+        gpus: The job's GPUs by their ids, two or more.
+        collective: One of `collective_names`.
+        sizes: Bytes, as nccl-tests counts them.
+        root: As for `plan`.
+
+    Returns:
+        One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
+        in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
+
+    Raises:
+        CollectiveError: If a name is unknown, the GPUs do not fit the machine or are not
+            NVIDIA's, or no links join them.
     """
 
 def time_sweep(

@@ -7,6 +7,7 @@ mod allocator;
 mod choices;
 mod errors;
 mod execution;
+mod expectation;
 mod job;
 mod machine;
 mod number;
@@ -30,6 +31,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::execution::reduction_names;
+    #[pymodule_export]
+    use crate::expectation::expect;
     #[pymodule_export]
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
     #[pymodule_export]

@@ -121,22 +121,7 @@ pub fn plan(
         let known = Algorithm::ALL.map(Algorithm::name);
         errors::unknown_collective_choice("algorithm", algorithm, &known)
     })?;
-    let rank = match root {
-        None => 0,
-        Some(root) => {
-            let found = gpus.iter().position(|gpu| *gpu as i128 == root);
-            let known: Vec<String> = gpus.iter().map(usize::to_string).collect();
-            let known = known.join(",");
-            found.ok_or_else(|| {
-                errors::collective(format!(
-                    "the root is GPU {root}, and the job has GPUs {known}; name one of these"
-                ))
-            })?
-        }
-    };
-    let wanted = Collective::named(collective, rank).ok_or_else(|| {
-        errors::unknown_collective_choice("collective", collective, &Collective::NAMES)
-    })?;
+    let wanted = wanted_collective(collective, root, &gpus)?;
     let on = Arc::clone(&machine);
     let plan = interruptible(py, move || planning::plan(&on, &gpus, wanted, chosen, links))?;
     Ok(Schedule::planned(plan.map_err(errors::collective)?, machine))
@@ -167,8 +152,27 @@ pub fn packing_rate(
     Ok((rate.as_gigabytes_per_second(), class.name()))
 }
 
+/// The collective of that name among a job's GPUs, whose root is given by its GPU.
+pub fn wanted_collective(name: &str, root: Option<i128>, gpus: &[usize]) -> PyResult<Collective> {
+    let rank = match root {
+        None => 0,
+        Some(root) => {
+            let found = gpus.iter().position(|gpu| *gpu as i128 == root);
+            let known: Vec<String> = gpus.iter().map(usize::to_string).collect();
+            let known = known.join(",");
+            found.ok_or_else(|| {
+                errors::collective(format!(
+                    "the root is GPU {root}, and the job has GPUs {known}; name one of these"
+                ))
+            })?
+        }
+    };
+    Collective::named(name, rank)
+        .ok_or_else(|| errors::unknown_collective_choice("collective", name, &Collective::NAMES))
+}
+
 /// GPU ids that a user gave, of a machine with so many.
-fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize>> {
+pub fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize>> {
     let id = |gpu: &i128| {
         usize::try_from(*gpu).ok().filter(|gpu| *gpu < count).ok_or_else(|| {
             let last = count.saturating_sub(1);

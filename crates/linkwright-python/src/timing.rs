@@ -96,7 +96,7 @@ impl Timing {
 }
 
 /// The number of bytes that a user gave.
-fn bytes(what: &str, value: i128) -> PyResult<Bytes> {
+pub fn bytes(what: &str, value: i128) -> PyResult<Bytes> {
     let found = u64::try_from(value).ok().filter(|bytes| (1..=1 << 50).contains(bytes));
     let refuse = || errors::collective(format!("{what} is {value}; give 1 to 2^50 bytes"));
     found.map(Bytes).ok_or_else(refuse)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import Export, Machine, Schedule, read_text
-from linkwright.cli import collective_runs, output
+from linkwright.cli import collective_runs, expectation, output
 from linkwright.cli.options import Json, MachineName, gpu_ids
 from linkwright.cli.schedules import (
     AlgorithmName,
@@ -201,3 +201,4 @@ def check(
 app.command("run")(collective_runs.run)
 app.command("time")(collective_runs.time)
 app.command("compare")(collective_runs.compare)
+app.command("expect")(expectation.expected)

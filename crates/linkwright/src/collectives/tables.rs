@@ -3,6 +3,7 @@
 use crate::table::Table;
 use crate::topology::Machine;
 
+use super::baselines::Expectation;
 use super::schedule::{Buffer, Operation, Schedule, Slice};
 use super::time::Timing;
 
@@ -38,6 +39,22 @@ pub fn sweep(timings: &[Timing]) -> Table {
         .with("algorithm_bandwidth", "GB/s", real(|timing| timing.algorithm_bandwidth))
         .with("bus_bandwidth", "GB/s", real(|timing| timing.bus_bandwidth))
         .with("chunk", "B", timings.iter().map(|timing| timing.chunk.0).collect::<Vec<_>>())
+}
+
+/// One row per size, with the columns of nccl-tests and what NCCL runs.
+#[must_use]
+pub fn expectations(rows: &[Expectation]) -> Table {
+    let real = |of: fn(&Expectation) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
+    let text = |of: fn(&Expectation) -> &'static str| {
+        rows.iter().map(|row| of(row).to_owned()).collect::<Vec<String>>()
+    };
+    Table::new()
+        .with("size", "B", rows.iter().map(|row| row.size.0).collect::<Vec<_>>())
+        .with("time", "s", real(|row| row.time.as_seconds()))
+        .with("algorithm_bandwidth", "GB/s", real(|row| row.algorithm_bandwidth))
+        .with("bus_bandwidth", "GB/s", real(|row| row.bus_bandwidth))
+        .with("algorithm", "", text(|row| row.algorithm.name()))
+        .with("protocol", "", text(|row| row.protocol.name()))
 }
 
 /// One row per step, rank by rank and block by block.

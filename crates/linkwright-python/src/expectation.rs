@@ -1,0 +1,45 @@
+//! `linkwright.expect`.
+
+use linkwright::collectives::{baselines, tables};
+use linkwright::units::Bytes;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::machine::Machine;
+use crate::plan::{gpu_ids, wanted_collective};
+use crate::table::Table;
+use crate::timing::bytes;
+
+/// What today's NCCL takes for a collective of each size, by its own cost model.
+///
+/// Args:
+///     machine: The machine.
+///     gpus: The job's GPUs by their ids, two or more.
+///     collective: One of `collective_names`.
+///     sizes: Bytes, as nccl-tests counts them.
+///     root: As for `plan`.
+///
+/// Returns:
+///     One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
+///     in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
+///
+/// Raises:
+///     CollectiveError: If a name is unknown, the GPUs do not fit the machine or are not
+///         NVIDIA's, or no links join them.
+#[pyfunction]
+#[pyo3(signature = (machine, gpus, collective, sizes, *, root = None))]
+pub fn expect(
+    machine: &Machine,
+    gpus: Vec<i128>,
+    collective: &str,
+    sizes: Vec<i128>,
+    root: Option<i128>,
+) -> PyResult<Table> {
+    let machine = &machine.0;
+    let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
+    let wanted = wanted_collective(collective, root, &gpus)?;
+    let sizes: PyResult<Vec<Bytes>> =
+        sizes.into_iter().map(|size| bytes("the size", size)).collect();
+    let found = baselines::expect(machine, &gpus, wanted, &sizes?).map_err(errors::collective)?;
+    Table::new(tables::expectations(&found))
+}

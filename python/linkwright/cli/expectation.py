@@ -1,0 +1,101 @@
+"""`linkwright collective expect`: is my bus bandwidth right?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from linkwright import Machine, expect
+from linkwright.cli import output
+from linkwright.cli.options import Json, MachineName
+from linkwright.cli.schedules import (
+    CollectiveName,
+    Gpus,
+    NetworkSpeed,
+    Plot,
+    Root,
+    Servers,
+    gpus_of,
+    machine_of,
+    save_plot,
+)
+from linkwright.cli.sizes import parse_size
+
+__all__ = ["expected"]
+
+# What the constants of the model are those of.
+VERSION = "NCCL 2.30"
+
+
+def expected(
+    collective: CollectiveName,
+    machine: MachineName,
+    gpus: Gpus = None,
+    root: Root = None,
+    least: Annotated[
+        str, typer.Option("--min-bytes", "-b", metavar="SIZE", help="The first size.")
+    ] = "8",
+    most: Annotated[
+        str, typer.Option("--max-bytes", "-e", metavar="SIZE", help="The last size at most.")
+    ] = "8GiB",
+    factor: Annotated[
+        int, typer.Option("--factor", "-f", min=2, max=1024, help="From one size to the next.")
+    ] = 2,
+    servers: Servers = 1,
+    network: NetworkSpeed = None,
+    plot: Plot = None,
+    json: Json = False,
+) -> None:
+    """Say what nccl-tests should show on a machine, to compare with what it does show.
+
+    The model is NCCL's own, with the constants of NCCL 2.30 and two numbers fitted to
+    measurements; docs/concepts/collective-timing.md has its errors by size.
+    """
+    whole = machine_of(machine, servers, network)
+    ids = gpus_of(whole, gpus)
+    sizes = _sizes(parse_size(least), parse_size(most), factor)
+    rows = _rows(whole, ids, collective, sizes, root)
+    if json:
+        fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": VERSION}
+        output.print_json(fields | {"sweep": rows})
+    else:
+        titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
+        made = output.table(titles)
+        for row in rows:
+            made.add_row(
+                str(row["size"]),
+                f"{row['time'] * 1e6:.1f}",
+                f"{row['algorithm_bandwidth']:.2f}",
+                f"{row['bus_bandwidth']:.2f}",
+                row["algorithm"],
+                row["protocol"],
+            )
+        console = output.console()
+        console.print(f"{collective} on {len(ids)} GPUs of {whole.name}, {VERSION}", style="bold")
+        console.print(made)
+    if plot is not None:
+        from linkwright.collective_plot import bandwidth_by_size
+
+        save_plot(bandwidth_by_size({VERSION: rows}, collective), plot)
+
+
+def _sizes(least: int, most: int, factor: int) -> list[int]:
+    sizes, size = [], least
+    while size <= most:
+        sizes.append(size)
+        size *= factor
+    if not sizes:
+        raise typer.BadParameter("--min-bytes is above --max-bytes; swap them.")
+    return sizes
+
+
+def _rows(
+    machine: Machine, gpus: list[int], collective: str, sizes: list[int], root: int | None
+) -> list[dict[str, Any]]:
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = pa.table(
+        expect(machine, gpus, collective, sizes, root=root)
+    ).to_pylist()
+    return rows
