@@ -5,11 +5,15 @@
 //! the schedule reaches of the links' peak in the limit of long data; [`Plan::optimum`] is
 //! what no schedule of its kind could pass.
 
+mod blink;
+mod hybrid;
 mod packing;
 mod rate;
 mod shares;
 
 use thiserror::Error;
+
+pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 
 use super::baselines::{Baseline, BaselinePlan, baseline_plan};
 use super::collective::Collective;
@@ -26,6 +30,8 @@ use crate::units::Bandwidth;
 pub enum Algorithm {
     /// Spanning trees packed at the optimum, exactly.
     Packing,
+    /// Blink's own: candidates by multiplicative weights, then an integer programme.
+    Blink,
     /// One star for each GPU, with an equal part of the data (Blink on NVSwitch machines).
     OneHop,
     /// What NCCL does, of Blink's time or today.
@@ -34,8 +40,9 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Packing,
+        Self::Blink,
         Self::OneHop,
         Self::Nccl(Baseline::Classic),
         Self::Nccl(Baseline::Ring),
@@ -47,6 +54,7 @@ impl Algorithm {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Packing => "packing",
+            Self::Blink => "blink",
             Self::OneHop => "one-hop",
             Self::Nccl(baseline) => baseline.name(),
         }
@@ -158,6 +166,7 @@ pub fn plan(
                 packing::pack(&graph, collective, transport, Preference::FewTrees)?;
             (trees, Some(optimum))
         }
+        Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
         Algorithm::Nccl(baseline) => {
             let planned = baseline_plan(machine, gpus, collective, baseline, links)?;
