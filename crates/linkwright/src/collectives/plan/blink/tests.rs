@@ -1,6 +1,8 @@
 use crate::collectives::Collective;
 use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
 use crate::topology::presets::preset;
+use crate::topology::{ClusterNetwork, NetworkKind, cluster};
+use crate::units::{Bandwidth, Picoseconds};
 
 fn blink(machine: &str, gpus: &[usize], collective: Collective) -> Plan {
     plan(&preset(machine).unwrap(), gpus, collective, Algorithm::Blink, Links::Auto).unwrap()
@@ -50,5 +52,26 @@ fn what_blink_does_not_do_is_refused_with_what_does() {
         let error = plan(&machine, &[0, 1, 2], collective, Algorithm::Blink, Links::Auto);
         let Err(PlanError::Unsupported { remedy, .. }) = error else { panic!("{error:?}") };
         assert!(remedy.contains("nccl-ring"));
+    }
+}
+
+#[test]
+fn several_servers_are_joined_by_trees_over_the_network() {
+    let network = ClusterNetwork {
+        bandwidth_per_nic: Bandwidth(12_500_000_000),
+        latency: Picoseconds(1_000_000),
+        kind: NetworkKind::Infiniband,
+    };
+    // What the network interfaces next to the root's GPUs carry.
+    for (server, count, gpus, expected) in [
+        ("dgx1-v100", 2, vec![0, 1, 2, 8, 9, 10, 11, 12], 25.0),
+        ("dgx-a100", 2, (0..16).collect(), 100.0),
+        ("dgx-a100", 4, (0..32).collect(), 100.0),
+    ] {
+        let machine = cluster(&preset(server).unwrap(), count, &network).unwrap();
+        let broadcast = Collective::Broadcast { root: 0 };
+        let found = plan(&machine, &gpus, broadcast, Algorithm::Blink, Links::Auto).unwrap();
+        let rate = found.rate.as_gigabytes_per_second();
+        assert!((0.95 * expected..=expected).contains(&rate), "{server} {count}: {rate}");
     }
 }
