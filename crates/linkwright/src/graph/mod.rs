@@ -5,8 +5,10 @@
 //! brute force and used by more than one layer.
 
 pub mod arborescences;
+mod cheapest_arborescence;
 mod heaviest_set;
 pub mod max_flow;
+pub mod multiplicative_weights;
 pub mod partition;
 pub mod scatter;
 pub mod spanning_trees;
@@ -21,6 +23,6 @@ where
 }
 
 /// The largest unit in which all capacities are whole; one where all are zero.
-fn common_unit(capacity: &[u64]) -> u64 {
+pub(crate) fn common_unit(capacity: &[u64]) -> u64 {
     capacity.iter().copied().fold(0, greatest_common_divisor).max(1)
 }

@@ -217,7 +217,7 @@ fn heaviest_paths(pairs: &PairTable, starts: &[u32], paths: &[Counts]) -> Weight
         weight_starts.push(entries);
         entries += path.iter().map(|word| word.count_ones()).sum::<u32>();
     }
-    let mut heaviest = Vec::with_capacity(entries as usize);
+    let mut heaviest: Vec<u64> = Vec::with_capacity(entries as usize);
     let mut most = [0_u64; 256];
     for subset in 1..starts.len() - 1 {
         let first = subset.trailing_zeros() as usize;

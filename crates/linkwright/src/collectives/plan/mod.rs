@@ -6,11 +6,15 @@
 //! what no schedule of its kind could pass.
 
 mod all_to_all;
+mod blink;
+mod hybrid;
 mod packing;
 mod rate;
 mod shares;
 
 use thiserror::Error;
+
+pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 
 use super::baselines::{Baseline, BaselinePlan, baseline_plan};
 use super::collective::Collective;
@@ -27,6 +31,8 @@ use crate::units::Bandwidth;
 pub enum Algorithm {
     /// Spanning trees packed at the optimum, exactly.
     Packing,
+    /// Blink's own: candidates by multiplicative weights, then an integer programme.
+    Blink,
     /// One star for each GPU, with an equal part of the data (Blink on NVSwitch machines).
     OneHop,
     /// What NCCL does, of Blink's time or today.
@@ -35,8 +41,9 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Packing,
+        Self::Blink,
         Self::OneHop,
         Self::Nccl(Baseline::Classic),
         Self::Nccl(Baseline::Ring),
@@ -48,6 +55,7 @@ impl Algorithm {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Packing => "packing",
+            Self::Blink => "blink",
             Self::OneHop => "one-hop",
             Self::Nccl(baseline) => baseline.name(),
         }
@@ -194,6 +202,7 @@ pub fn plan(
                 packing::pack(&graph, collective, transport, Preference::FewTrees)?;
             (trees, Some(optimum))
         }
+        Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
         Algorithm::Nccl(baseline) => {
             let planned = baseline_plan(machine, gpus, collective, baseline, links)?;

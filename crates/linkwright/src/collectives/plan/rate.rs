@@ -1,11 +1,11 @@
 //! What a schedule reaches when its data is long.
 
 use crate::network::Routes;
-use crate::topology::Machine;
+use crate::topology::{LinkKind, Machine};
 use crate::units::Bandwidth;
 
 use super::super::schedule::Schedule;
-use super::super::time::{TimeError, link_bytes};
+use super::super::time::{TimeError, link_bytes, link_efficiency};
 
 /// Size over time when every chunk's latency is hidden: the links' peak over what each has to
 /// carry for one byte of size, at the link where that is least.
@@ -13,7 +13,23 @@ use super::super::time::{TimeError, link_bytes};
 /// # Errors
 /// As the timing, where a connection has no route.
 pub(super) fn steady_rate(schedule: &Schedule, machine: &Machine) -> Result<Bandwidth, TimeError> {
-    let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
+    rate_at(schedule, machine, |_| 1.0)
+}
+
+/// The same with what long transfers reach of the links' peak, as the timing has it.
+///
+/// # Errors
+/// As [`steady_rate`].
+pub(super) fn reached_rate(schedule: &Schedule, machine: &Machine) -> Result<Bandwidth, TimeError> {
+    rate_at(schedule, machine, link_efficiency)
+}
+
+fn rate_at(
+    schedule: &Schedule,
+    machine: &Machine,
+    efficiency: impl Fn(LinkKind) -> f64,
+) -> Result<Bandwidth, TimeError> {
+    let routes = Routes::new(machine, efficiency).expect("efficiencies lie between 0 and 1");
     let loads = link_bytes(schedule, machine, &routes)?;
     let limits = loads.iter().zip(routes.capacities()).filter(|(load, _)| **load > 0.0);
     let slowest = limits.map(|(load, capacity)| capacity.0 as f64 / load).min_by(f64::total_cmp);

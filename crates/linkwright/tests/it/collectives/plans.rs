@@ -132,6 +132,11 @@ proptest! {
         let plan = plan.unwrap();
         prop_assert_eq!(plan.rate.0, u64::from(cut) * 25_000_000_000);
         holds(&plan);
+        let blink = planned(&machine, &gpus, broadcast, Algorithm::Blink);
+        // A twentieth may be lost to whole links, and some to whole chunks.
+        prop_assert!(blink.rate.0 as f64 > 0.9 * plan.rate.0 as f64, "{}", blink.rate);
+        holds(&blink);
+        holds(&planned(&machine, &gpus, Collective::AllReduce, Algorithm::Blink));
         for collective in every_collective(count) {
             let plan = planned(&machine, &gpus, collective, Algorithm::Packing);
             let reached = plan.rate.0 as f64 / plan.optimum.unwrap().0 as f64;

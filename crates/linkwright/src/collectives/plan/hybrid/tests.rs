@@ -1,0 +1,79 @@
+use super::*;
+use crate::collectives::check;
+use crate::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
+use crate::collectives::time::{Costs, Timing, choose_chunk};
+use crate::topology::presets::preset;
+
+const MILLISECOND: Picoseconds = Picoseconds(1_000_000_000);
+
+fn timed(machine: &Machine, plan: &Plan, size: Bytes) -> Timing {
+    let costs = Costs { peer_access_switch: MILLISECOND, ..Costs::of(plan.schedule.protocol) };
+    choose_chunk(&plan.schedule, machine, size, &costs).unwrap().0
+}
+
+#[test]
+fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink() {
+    let machine = preset("dgx1-v100").unwrap();
+    let gpus: Vec<usize> = (0..8).collect();
+    let broadcast = Collective::Broadcast { root: 0 };
+    for algorithm in [Algorithm::Packing, Algorithm::Blink] {
+        let alone = plan(&machine, &gpus, broadcast, algorithm, Links::Fabric).unwrap();
+        let hybrid =
+            |size| plan_hybrid(&machine, &gpus, broadcast, algorithm, size, MILLISECOND).unwrap();
+        let size = Bytes(512 << 20);
+        let both = hybrid(size);
+        let fast = reached_rate(&alone.schedule, &machine).unwrap().0 as f64;
+        let host = plan(&machine, &gpus, broadcast, algorithm, Links::Host).unwrap();
+        let slow = reached_rate(&host.schedule, &machine).unwrap().0 as f64;
+        let total = size.0 as f64;
+        let expected = (total + 1e-3 * slow) / (slow + fast) * fast / total;
+        let found = timed(&machine, &both, size).time.as_seconds()
+            / timed(&machine, &alone, size).time.as_seconds();
+        assert!((expected - found).abs() < 0.02 && found < 1.0, "{expected} {found}");
+        let short = hybrid(Bytes(1 << 20));
+        assert_eq!((&short.schedule, short.notes.len()), (&alone.schedule, 1));
+    }
+}
+
+#[test]
+fn every_collective_along_trees_checks_and_executes() {
+    let machine = preset("dgx1-v100").unwrap();
+    let gpus = [0, 1, 2, 3, 4];
+    for name in Collective::NAMES {
+        let collective = Collective::named(name, 2).unwrap();
+        for algorithm in [Algorithm::Packing, Algorithm::Blink, Algorithm::OneHop] {
+            let size = Bytes(4 << 30);
+            let found = plan_hybrid(&machine, &gpus, collective, algorithm, size, MILLISECOND);
+            let found = match found {
+                Err(PlanError::Unsupported { .. }) => continue,
+                found => found.unwrap(),
+            };
+            let schedule = &found.schedule;
+            check(schedule).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            let input = |rank: usize| {
+                let count = collective.input_shards(5, rank) * 1_009;
+                (0..count).map(|at| (rank * 100_003 + at * 7 + 1) as i64).collect()
+            };
+            let inputs: Vec<Vec<i64>> = (0..5).map(input).collect();
+            let expected = reference(collective, &inputs, Reduction::Sum).unwrap();
+            let options = ExecuteOptions { piece: 512, ..ExecuteOptions::default() };
+            assert!(execute(schedule, inputs, Reduction::Sum, &options).unwrap() == expected);
+        }
+    }
+}
+
+#[test]
+fn degenerate_cases_say_what_they_do() {
+    let machine = preset("dgx1-v100").unwrap();
+    let hybrid = |gpus: &[usize], algorithm, size| {
+        let size = Bytes(size);
+        plan_hybrid(&machine, gpus, Collective::AllReduce, algorithm, size, MILLISECOND)
+    };
+    let apart = hybrid(&[1, 4, 6], Algorithm::Packing, 1 << 30).unwrap();
+    assert!(apart.notes[0].contains("over PCIe"), "{:?}", apart.notes);
+    let empty = hybrid(&[0, 1], Algorithm::Packing, 0).unwrap();
+    assert!(empty.notes[0].contains("all data goes over NVLink"), "{:?}", empty.notes);
+    let baseline = Algorithm::named("nccl-ring").unwrap();
+    let error = hybrid(&[0, 1], baseline, 1 << 30).unwrap_err();
+    assert!(error.to_string().contains("packing, blink"), "{error}");
+}
