@@ -8,7 +8,9 @@ use linkwright::allocation::{
 };
 use linkwright::simulation::{Job, QueueDiscipline, SimulationError, Workload, simulate};
 use linkwright::topology::presets::preset;
-use linkwright::topology::{BandwidthProfile, DeviceKind, LinkKind, Machine, MachineBuilder};
+use linkwright::topology::{
+    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Machine, MachineBuilder,
+};
 
 /// GPUs on one bridge; some pairs have one or two NVLinks, as on a torus of rows of eight.
 fn torus(gpus: usize) -> Machine {
@@ -29,8 +31,12 @@ fn prepared(machine: &Machine, model: BandwidthModel) -> PreparedMachine {
     PreparedMachine::new(machine, BandwidthProfile::Mapa, model).unwrap()
 }
 
+fn graph(machine: &Machine) -> GpuGraph {
+    GpuGraph::new(machine, BandwidthProfile::Mapa).unwrap()
+}
+
 fn allocator(machine: &Machine, policy_name: &str) -> Allocator {
-    let state = ServerState::new(machine.name(), machine.gpus().len());
+    let state = ServerState::new(machine.name(), &graph(machine));
     let machine = prepared(machine, BandwidthModel::Sound);
     Allocator::new(machine, policy(policy_name).unwrap(), state).unwrap()
 }
@@ -165,7 +171,7 @@ fn the_ranking_is_that_of_all_decisions_without_the_sets_before() {
     let machine = preset("dgx1-v100").unwrap();
     for model in [BandwidthModel::Sound, BandwidthModel::Published] {
         for shape in [Shape::Ring, Shape::Chain] {
-            let state = ServerState::new(machine.name(), 8);
+            let state = ServerState::new(machine.name(), &graph(&machine));
             let prepared = prepared(&machine, model);
             let allocator = Allocator::new(prepared, policy("preserve").unwrap(), state).unwrap();
             let pattern = Pattern::new(shape, 4).unwrap();
@@ -189,8 +195,8 @@ fn the_ranking_is_that_of_all_decisions_without_the_sets_before() {
 #[test]
 fn a_state_of_another_machine_is_refused() {
     let machine = prepared(&preset("dgx1-v100").unwrap(), BandwidthModel::Sound);
-    for (name, gpus) in [("dgx1-p100", 8), ("dgx1-v100", 7)] {
-        let state = ServerState::new(name, gpus);
+    for (name, of) in [("dgx1-p100", "dgx1-v100"), ("dgx1-v100", "summit-node")] {
+        let state = ServerState::new(name, &graph(&preset(of).unwrap()));
         let error = Allocator::new(machine.clone(), POLICIES[0], state).err().unwrap();
         assert!(error.to_string().contains(name), "{error}");
     }
