@@ -8,6 +8,7 @@
 mod packing;
 mod rate;
 mod shares;
+mod three_phase;
 
 use thiserror::Error;
 
@@ -28,15 +29,18 @@ pub enum Algorithm {
     Packing,
     /// One star for each GPU, with an equal part of the data (Blink on NVSwitch machines).
     OneHop,
+    /// Across servers: reduced on each, exchanged between them, sent out on each (Blink).
+    ThreePhase,
     /// What NCCL does, of Blink's time or today.
     Nccl(Baseline),
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Packing,
         Self::OneHop,
+        Self::ThreePhase,
         Self::Nccl(Baseline::Classic),
         Self::Nccl(Baseline::Ring),
         Self::Nccl(Baseline::Tree),
@@ -48,6 +52,7 @@ impl Algorithm {
         match self {
             Self::Packing => "packing",
             Self::OneHop => "one-hop",
+            Self::ThreePhase => "three-phase",
             Self::Nccl(baseline) => baseline.name(),
         }
     }
@@ -159,6 +164,7 @@ pub fn plan(
             (trees, Some(optimum))
         }
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
+        Algorithm::ThreePhase => return three_phase::plan(machine, gpus, collective, links),
         Algorithm::Nccl(baseline) => {
             let planned = baseline_plan(machine, gpus, collective, baseline, links)?;
             let BaselinePlan { schedule, links, trees, notes } = planned;
