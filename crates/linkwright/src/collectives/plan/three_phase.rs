@@ -1,9 +1,11 @@
 //! Partitions of an all-reduce across servers, with a root and a tree on each.
 //!
 //! Every server packs trees on its own links: NVLink where it joins the server's GPUs, else
-//! PCIe. The data is cut wherever some server changes its tree or its root; the roots of a
-//! server follow one another in equal parts, so that the network interfaces near all of its
-//! GPUs carry some, and a server of fewer GPUs has each of them as root for longer.
+//! PCIe. The data is cut wherever some server changes its tree or its root. The roots of a
+//! server follow one another: GPUs with other network interfaces near them take equal parts,
+//! and those with the same ones share theirs, so that every interface carries as much; a
+//! server of fewer GPUs has each of them as root for longer. Behind NVSwitches, where trees
+//! keep the roots that they are packed from, every GPU is root for an equal part.
 
 use super::super::baselines::by_server;
 use super::super::collective::Collective;
@@ -15,7 +17,8 @@ use super::rate::steady_rate;
 use super::{Algorithm, Links, Plan, PlanError, choose_links};
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
-use crate::topology::Machine;
+use crate::network::{RouteClass, Routes};
+use crate::topology::{DeviceId, Machine};
 
 /// The most cuts of the data that keep every share exact.
 const MOST_PARTS: u128 = 4_096;
@@ -25,7 +28,8 @@ const ROUNDED_PARTS: u128 = 1_024;
 
 /// One server's GPUs and trees.
 struct Server {
-    ranks: Vec<usize>,
+    /// Its ranks, each with the weight that it has as a root.
+    roots: Vec<(usize, u32)>,
     /// Its trees, each with its weight; none where there is one GPU.
     trees: Vec<(LocalTree, u32)>,
     /// Whether its trees keep their roots: those that are packed from every root.
@@ -50,7 +54,8 @@ pub(super) fn plan(
     }
     let mut notes = Vec::new();
     let groups = by_server(machine, gpus);
-    let servers = groups.into_iter().map(|ranks| server(machine, gpus, ranks, links, &mut notes));
+    let roots = roots(machine, gpus, &groups);
+    let servers = roots.into_iter().map(|roots| server(machine, gpus, roots, links, &mut notes));
     let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
     let partitions = partitions(gpus.len(), &servers, &mut notes);
     let name = format!("{}-{}", algorithm.name(), collective.name());
@@ -63,12 +68,13 @@ pub(super) fn plan(
 fn server(
     machine: &Machine,
     gpus: &[usize],
-    ranks: Vec<usize>,
+    roots: Vec<(usize, u32)>,
     links: Links,
     notes: &mut Vec<String>,
 ) -> Result<Server, PlanError> {
+    let ranks: Vec<usize> = roots.iter().map(|(rank, _)| *rank).collect();
     if ranks.len() < 2 {
-        return Ok(Server { ranks, trees: Vec::new(), rooted: true, links: LinkClass::Fabric });
+        return Ok(Server { roots, trees: Vec::new(), rooted: true, links: LinkClass::Fabric });
     }
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
     let (class, graph): (LinkClass, LinkGraph) = choose_links(machine, &own, links, notes)?;
@@ -83,45 +89,79 @@ fn server(
         (LocalTree { root, parent, channel: tree.channel }, tree.chunks)
     };
     let trees = trees.into_iter().map(in_job).collect();
-    Ok(Server { ranks, trees, rooted: graph.has_switches(), links: class })
+    Ok(Server { roots, trees, rooted: graph.has_switches(), links: class })
 }
 
 impl Server {
-    fn weight(&self) -> u128 {
-        self.trees.iter().map(|(_, weight)| u128::from(*weight)).sum::<u128>().max(1)
-    }
-
     /// Where the server changes its tree or its root, as parts of the data.
     fn cuts(&self) -> Vec<(u128, u128)> {
-        let whole = self.weight();
-        let ends = self.trees.iter().scan(0, |end, (_, weight)| {
-            *end += u128::from(*weight);
-            Some((*end, whole))
-        });
-        let count = self.ranks.len() as u128;
-        let roots = (1..=count).map(|root| (root, count)).filter(|_| !self.rooted);
-        ends.chain(roots).chain([(1, 1)]).collect()
+        let ends = |weights: Vec<u32>| {
+            let whole = total(weights.iter().copied());
+            let end = |end: &mut u128, weight| {
+                *end += u128::from(weight);
+                Some((*end, whole))
+            };
+            weights.into_iter().scan(0, end).collect::<Vec<_>>()
+        };
+        let trees = ends(self.trees.iter().map(|(_, weight)| *weight).collect());
+        let roots = ends(self.roots.iter().map(|(_, weight)| *weight).collect());
+        if self.rooted { [trees, vec![(1, 1)]].concat() } else { [trees, roots].concat() }
     }
 
     /// The tree for the data at `at` of `parts`.
     fn tree_at(&self, at: u128, parts: u128, ranks: usize) -> LocalTree {
-        let position = at * self.weight();
-        let mut end = 0;
-        let found = self.trees.iter().find(|(_, weight)| {
-            end += u128::from(*weight);
-            position < end * parts
-        });
-        let Some((tree, _)) = found else {
+        let Some(tree) = turn(&self.trees, at, parts) else {
             let channel = Channel { transport: Transport::Best, relays: Vec::new() };
-            return LocalTree { root: self.ranks[0], parent: vec![None; ranks], channel };
+            return LocalTree { root: self.roots[0].0, parent: vec![None; ranks], channel };
         };
-        if self.rooted {
-            return tree.clone();
-        }
-        let turn = (at * self.ranks.len() as u128 / parts) as usize;
-        let root = self.ranks[turn];
+        let root = match turn(&self.roots, at, parts) {
+            Some(root) if !self.rooted => *root,
+            _ => return tree.clone(),
+        };
         LocalTree { root, parent: hung_from(root, &tree.parent), channel: tree.channel.clone() }
     }
+}
+
+/// The ranks of each server with their weights as roots: the same for every set of network
+/// interfaces that is nearest to some, equal parts of it for the ranks that it is nearest to.
+fn roots(machine: &Machine, gpus: &[usize], groups: &[Vec<usize>]) -> Vec<Vec<(usize, u32)>> {
+    let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
+    let servers = machine.servers();
+    let device = |rank: usize| machine.gpus()[gpus[rank]];
+    let interfaces = |from: usize, to: usize| -> Vec<DeviceId> {
+        let route = routes.route(device(from), device(to), RouteClass::Network);
+        let links = route.into_iter().flat_map(|route| route.uses);
+        let links = links.map(|(resource, _)| routes.link(resource));
+        let own = |id: &DeviceId| servers[*id] == servers[device(from)];
+        links.filter(|(link, _)| link.kind.is_network()).map(|(_, id)| id).filter(own).collect()
+    };
+    let weighted = |(at, ranks): (usize, &Vec<usize>)| {
+        let other = groups[(at + 1) % groups.len()][0];
+        let near: Vec<_> = ranks.iter().map(|rank| interfaces(*rank, other)).collect();
+        let shared: Vec<u32> = near
+            .iter()
+            .map(|set| near.iter().filter(|other| *other == set).count() as u32)
+            .collect();
+        let common =
+            shared.iter().fold(1, |all, count| all / greatest_common_divisor(all, *count) * count);
+        ranks.iter().zip(shared).map(|(rank, count)| (*rank, common / count)).collect()
+    };
+    groups.iter().enumerate().map(weighted).collect()
+}
+
+fn total(weights: impl Iterator<Item = u32>) -> u128 {
+    weights.map(u128::from).sum()
+}
+
+/// Whose turn it is at `at` of `parts`, when all follow one another by their weights.
+fn turn<T>(all: &[(T, u32)], at: u128, parts: u128) -> Option<&T> {
+    let position = at * total(all.iter().map(|(_, weight)| *weight));
+    let mut end = 0;
+    let found = all.iter().find(|(_, weight)| {
+        end += u128::from(*weight);
+        position < end * parts
+    });
+    found.map(|(item, _)| item)
 }
 
 /// The same tree with another root: the way from there to the old one is turned round.
