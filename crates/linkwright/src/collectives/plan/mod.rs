@@ -176,6 +176,12 @@ pub fn plan(
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
     let rate = rate::steady_rate(&schedule, machine)?;
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
+    if let Some(optimum) = optimum.filter(|most| class == LinkClass::Network && rate < *most) {
+        notes.push(format!(
+            "the schedule reaches {rate} and the links allow {optimum}: its transfers take only \
+             the ways of fewest hops, and shares are whole chunks"
+        ));
+    }
     Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })
 }
 

@@ -1,5 +1,7 @@
 //! Jobs on several servers: three phases, packed trees and NCCL's algorithms.
 
+use linkwright::collectives::baselines::Baseline;
+use linkwright::collectives::link_graph::LinkClass;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
 use linkwright::collectives::time::{Costs, time};
 use linkwright::collectives::{Collective, Schedule};
@@ -70,27 +72,71 @@ fn three_phases_do_nothing_but_all_reduce() {
 }
 
 #[test]
-fn faster_networks_help_until_the_links_within_servers_limit() {
-    for gigabits in [10, 40, 100, 400, 1_600, 6_400] {
+fn faster_networks_help_until_the_nvlinks_limit() {
+    // 3+5: GPUs 1, 4 and 5 have one NVLink's width of trees, and two network interfaces near.
+    let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
+    let alone = presets::preset("dgx1-v100").unwrap();
+    let limit = all_reduce(&alone, &gpus[..3], Algorithm::Packing).rate;
+    assert_eq!(limit, Bandwidth::gigabytes_per_second(25));
+    let reached = [40, 100, 400].map(|gigabits| {
         let machine = servers("dgx1-v100", 2, gigabits);
-        for gpus in [
-            vec![1, 4, 5, 8, 9, 10, 11, 12],
-            vec![0, 1, 2, 8, 9, 10, 11, 12],
-            (0..16).collect::<Vec<_>>(),
-        ] {
+        let plan = all_reduce(&machine, &gpus, Algorithm::ThreePhase);
+        let timed = speed(&plan.schedule, &machine);
+        let peak = plan.rate.as_gigabytes_per_second();
+        assert!(timed < peak && timed > 0.75 * peak, "{gigabits} Gb/s: {timed} of {peak}");
+        for baseline in [Baseline::Ring, Baseline::Tree] {
+            let nccl = all_reduce(&machine, &gpus, Algorithm::Nccl(baseline));
+            let other = speed(&nccl.schedule, &machine);
+            assert!(other < timed, "{gigabits} Gb/s: {} has {other}, {timed}", baseline.name());
+        }
+        (plan.rate, timed)
+    });
+    // Both interfaces at 40 Gb/s; from 100 Gb/s on the NVLinks.
+    assert_eq!(reached.map(|(rate, _)| rate.0 / 1_000_000_000), [10, 25, 25]);
+    assert!(reached[0].1 * 1.9 < reached[1].1 && reached[1].1 <= reached[2].1 * 1.001);
+}
+
+#[test]
+fn the_roots_of_a_partition_are_spread_over_the_network_interfaces() {
+    let machine = servers("dgx1-v100", 2, 40);
+    for (gpus, interfaces) in [
+        ((0..16).collect::<Vec<_>>(), 4),
+        // 2+6: both GPUs of the first server have the same interface near.
+        (vec![0, 1, 8, 9, 10, 11, 12, 13], 1),
+        (vec![0, 2, 8, 9, 10, 11, 12, 13], 2),
+    ] {
+        let plan = all_reduce(&machine, &gpus, Algorithm::ThreePhase);
+        assert_eq!(plan.rate.0, interfaces * 5_000_000_000, "{gpus:?}");
+        assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+    }
+}
+
+#[test]
+fn a_server_without_joining_nvlinks_reduces_over_pcie() {
+    let machine = servers("dgx1-v100", 2, 100);
+    let plan = all_reduce(&machine, &[1, 4, 6, 8, 9, 10], Algorithm::ThreePhase);
+    assert!(plan.notes[0].contains("GPUs 4, 6") && plan.notes[0].contains("PCIe"));
+    assert_eq!(plan.links, LinkClass::Network);
+}
+
+#[test]
+fn packed_trees_and_nccl_hold_across_servers() {
+    for (name, gigabits) in [("dgx-a100", 200), ("dgx1-v100", 100)] {
+        let machine = servers(name, 2, gigabits);
+        let gpus: Vec<usize> = (0..16).collect();
+        for collective in Collective::NAMES.iter().filter_map(|name| Collective::named(name, 9)) {
             for algorithm in Algorithm::ALL {
-                if algorithm == Algorithm::OneHop {
-                    continue;
-                }
-                let plan = all_reduce(&machine, &gpus, algorithm);
-                println!(
-                    "{gigabits} {gpus:?} {} rate {} opt {:?} time {:.2} {:?}",
-                    algorithm.name(),
-                    plan.rate,
-                    plan.optimum,
-                    speed(&plan.schedule, &machine),
-                    plan.notes
-                );
+                let plan = match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
+                    Ok(plan) => plan,
+                    Err(PlanError::Unsupported { .. }) => continue,
+                    Err(error) => panic!("{name} {collective} {}: {error}", algorithm.name()),
+                };
+                holds(&plan);
+                assert_eq!(plan.links, LinkClass::Network);
+                let short = plan.optimum.is_some_and(|optimum| plan.rate < optimum);
+                let said = plan.notes.iter().any(|note| note.contains("fewest hops"));
+                assert_eq!(short, said, "{name} {collective} {}", algorithm.name());
+                assert!(plan.optimum.is_none_or(|optimum| plan.rate <= optimum));
             }
         }
     }
