@@ -86,7 +86,7 @@ pub(super) fn farthest_hop(machine: &Machine, gpus: &[usize], order: &[usize]) -
 }
 
 /// The ranks of each server that the job has, in the order of the servers' first ranks.
-pub(super) fn by_server(machine: &Machine, gpus: &[usize]) -> Vec<Vec<usize>> {
+pub(in crate::collectives) fn by_server(machine: &Machine, gpus: &[usize]) -> Vec<Vec<usize>> {
     let servers = machine.servers();
     let mut groups: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
     for (rank, gpu) in gpus.iter().enumerate() {

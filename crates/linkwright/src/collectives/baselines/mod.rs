@@ -21,5 +21,6 @@ pub mod rings;
 mod search;
 
 pub use expect::{ExpectError, Expectation, ExpectedAlgorithm, expect};
+pub(super) use fabric::by_server;
 pub use plans::{Baseline, BaselinePlan, baseline_plan};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

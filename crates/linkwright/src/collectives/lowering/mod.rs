@@ -4,9 +4,11 @@
 //! or in lockstep around a ring, so that no schedule made here can deadlock.
 
 pub mod ring;
+pub mod three_phase;
 pub mod tree;
 pub mod way;
 
 pub use ring::{Ring, schedule_of_rings};
+pub use three_phase::{LocalTree, Partition, schedule_of_partitions};
 pub use tree::{RootedTree, schedule_of_trees};
 pub use way::{Way, schedule_of_ways};

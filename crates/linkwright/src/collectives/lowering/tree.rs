@@ -49,8 +49,13 @@ impl RootedTree {
     /// The ranks from the root outwards, level by level.
     #[must_use]
     pub fn outward(&self) -> Vec<usize> {
+        self.outward_from(self.root())
+    }
+
+    /// A rank and those below it, level by level.
+    fn outward_from(&self, top: usize) -> Vec<usize> {
         let children = self.children();
-        let mut order = vec![self.root()];
+        let mut order = vec![top];
         let mut next = 0;
         while let Some(rank) = order.get(next).copied() {
             order.extend(&children[rank]);
@@ -109,7 +114,8 @@ pub fn schedule_of_trees(
     let mut users = Vec::new();
     for (tree, start) in trees.iter().zip(starts) {
         let channel = channel_for(&mut builder, &mut users, tree);
-        let mut lowering = Lowering { builder: &mut builder, tree, channel, chunks: used[0] };
+        let (root, chunks) = (tree.root(), used[0]);
+        let mut lowering = Lowering { builder: &mut builder, tree, root, channel, chunks };
         match collective {
             Collective::Broadcast { .. } => lowering.broadcast(start),
             Collective::Reduce { .. } => lowering.reduce(start),
@@ -125,7 +131,7 @@ pub fn schedule_of_trees(
 }
 
 /// A new channel while there are any, then the least used one over the same links.
-fn channel_for(
+pub(super) fn channel_for(
     builder: &mut ScheduleBuilder,
     users: &mut Vec<(Channel, usize)>,
     tree: &RootedTree,
@@ -141,23 +147,25 @@ fn channel_for(
 }
 
 /// One tree on its way into the schedule.
-struct Lowering<'a> {
-    builder: &'a mut ScheduleBuilder,
-    tree: &'a RootedTree,
-    channel: usize,
+pub(super) struct Lowering<'a> {
+    pub(super) builder: &'a mut ScheduleBuilder,
+    pub(super) tree: &'a RootedTree,
+    /// Its root; a tree of one server leaves the ranks of the others without a parent, too.
+    pub(super) root: usize,
+    pub(super) channel: usize,
     /// Chunks in a shard.
-    chunks: u32,
+    pub(super) chunks: u32,
 }
 
 impl Lowering<'_> {
     fn broadcast(&mut self, start: u32) {
-        let root = self.tree.root();
+        let root = self.root;
         self.keep(root, Slice::input(start), Slice::output(start));
         self.distribute(Slice::input(start), Slice::output(start), None);
     }
 
     fn all_gather(&mut self, start: u32) {
-        let root = self.tree.root();
+        let root = self.root;
         let place = Slice::output(root as u32 * self.chunks + start);
         self.keep(root, Slice::input(start), place);
         self.distribute(Slice::input(start), place, None);
@@ -169,7 +177,7 @@ impl Lowering<'_> {
     }
 
     fn reduce_scatter(&mut self, start: u32) {
-        let own = Slice::input(self.tree.root() as u32 * self.chunks + start);
+        let own = Slice::input(self.root as u32 * self.chunks + start);
         let room = self.rooms();
         self.collect(own, &room, Slice::output(start));
     }
@@ -183,12 +191,12 @@ impl Lowering<'_> {
 
     /// Every rank's shard to the root, nearest first.
     fn gather(&mut self, start: u32) {
-        let (root, count) = (self.tree.root(), self.tree.chunks);
+        let (root, count) = (self.root, self.tree.chunks);
         let place = |rank: usize| Slice::output(rank as u32 * self.chunks + start);
         let (own, places) =
             (place(root), (0..self.tree.parent.len()).map(place).collect::<Vec<_>>());
         self.keep(root, Slice::input(start), own);
-        for rank in self.tree.outward().into_iter().skip(1) {
+        for rank in self.tree.outward_from(self.root).into_iter().skip(1) {
             let way = self.tree.way_to_root(rank);
             forward(self.builder, self.channel, &way, Slice::input(start), places[rank], count);
         }
@@ -196,11 +204,11 @@ impl Lowering<'_> {
 
     /// The root's shards to every rank, farthest first, so that long ways start early.
     fn scatter(&mut self, start: u32) {
-        let (root, count) = (self.tree.root(), self.tree.chunks);
+        let (root, count) = (self.root, self.tree.chunks);
         let shard = |rank: usize| Slice::input(rank as u32 * self.chunks + start);
         let shards: Vec<Slice> = (0..self.tree.parent.len()).map(shard).collect();
         self.keep(root, shards[root], Slice::output(start));
-        for rank in self.tree.outward().into_iter().skip(1).rev() {
+        for rank in self.tree.outward_from(self.root).into_iter().skip(1).rev() {
             let mut way = self.tree.way_to_root(rank);
             way.reverse();
             forward(self.builder, self.channel, &way, shards[rank], Slice::output(start), count);
@@ -214,7 +222,7 @@ impl Lowering<'_> {
 
     /// Scratch room for partial results on every rank between leaves and root.
     fn rooms(&mut self) -> Vec<Slice> {
-        let (root, count) = (self.tree.root(), self.tree.chunks);
+        let (root, count) = (self.root, self.tree.chunks);
         let room = |(rank, below): (usize, Vec<usize>)| {
             let between = rank != root && !below.is_empty();
             if between { self.builder.scratch(rank, count) } else { Slice::scratch(0) }
@@ -223,10 +231,10 @@ impl Lowering<'_> {
     }
 
     /// From the root's `source`, after `ready`, to `place` on every other rank.
-    fn distribute(&mut self, source: Slice, place: Slice, ready: Option<StepId>) {
-        let (channel, count, root) = (self.channel, self.tree.chunks, self.tree.root());
+    pub(super) fn distribute(&mut self, source: Slice, place: Slice, ready: Option<StepId>) {
+        let (channel, count, root) = (self.channel, self.tree.chunks, self.root);
         let children = self.tree.children();
-        for rank in self.tree.outward() {
+        for rank in self.tree.outward_from(self.root) {
             let below = &children[rank];
             let (from, onward, after) = match (self.tree.parent[rank], below.split_first()) {
                 (None, _) => (source, &below[..], ready),
@@ -258,11 +266,11 @@ impl Lowering<'_> {
 
     /// The reduction of every rank's `own` to `place` on the root, by way of `room`. Returns
     /// the step after which it lies there; `None` for a single rank.
-    fn collect(&mut self, own: Slice, room: &[Slice], place: Slice) -> Option<StepId> {
+    pub(super) fn collect(&mut self, own: Slice, room: &[Slice], place: Slice) -> Option<StepId> {
         let (channel, count) = (self.channel, self.tree.chunks);
         let children = self.tree.children();
         let mut reduced = None;
-        for rank in self.tree.outward().into_iter().rev() {
+        for rank in self.tree.outward_from(self.root).into_iter().rev() {
             let parent = self.tree.parent[rank];
             let Some((last, first)) = children[rank].split_last() else {
                 match parent {

@@ -11,6 +11,7 @@ mod hybrid;
 mod packing;
 mod rate;
 mod shares;
+mod three_phase;
 
 use thiserror::Error;
 
@@ -35,6 +36,8 @@ pub enum Algorithm {
     Blink,
     /// One star for each GPU, with an equal part of the data (Blink on NVSwitch machines).
     OneHop,
+    /// Across servers: reduced on each, exchanged between them, sent out on each (Blink).
+    ThreePhase,
     /// What NCCL does, of Blink's time or today.
     Nccl(Baseline),
 }
@@ -45,6 +48,7 @@ impl Algorithm {
         Self::Packing,
         Self::Blink,
         Self::OneHop,
+        Self::ThreePhase,
         Self::Nccl(Baseline::Classic),
         Self::Nccl(Baseline::Ring),
         Self::Nccl(Baseline::Tree),
@@ -57,6 +61,7 @@ impl Algorithm {
             Self::Packing => "packing",
             Self::Blink => "blink",
             Self::OneHop => "one-hop",
+            Self::ThreePhase => "three-phase",
             Self::Nccl(baseline) => baseline.name(),
         }
     }
@@ -204,6 +209,7 @@ pub fn plan(
         }
         Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
+        Algorithm::ThreePhase => return three_phase::plan(machine, gpus, collective, links),
         Algorithm::Nccl(baseline) => {
             let planned = baseline_plan(machine, gpus, collective, baseline, links)?;
             let BaselinePlan { schedule, links, trees, notes } = planned;
@@ -214,6 +220,12 @@ pub fn plan(
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
     let rate = rate::steady_rate(&schedule, machine)?;
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
+    if let Some(optimum) = optimum.filter(|most| class == LinkClass::Network && rate < *most) {
+        notes.push(format!(
+            "the schedule reaches {rate} and the links allow {optimum}: its transfers take only \
+             the ways of fewest hops, and shares are whole chunks"
+        ));
+    }
     Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })
 }
 

@@ -6,3 +6,4 @@ mod interpreter;
 mod mutation;
 mod plans;
 pub mod schedules;
+mod servers;

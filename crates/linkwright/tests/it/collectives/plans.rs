@@ -17,7 +17,7 @@ fn inputs(collective: Collective, ranks: usize, per_shard: usize) -> Vec<Vec<i64
 }
 
 /// Checks and executes a plan's schedule on real buffers of an awkward length.
-fn holds(plan: &Plan) {
+pub fn holds(plan: &Plan) {
     let schedule = &plan.schedule;
     let name = format!("{} on {:?}", schedule.name, schedule.gpus);
     check(schedule).unwrap_or_else(|fault| panic!("{name}: {fault}"));

@@ -1,0 +1,69 @@
+//! How long whole plans take, from a machine and GPUs to a schedule, and the timing of one.
+//!
+//! `cargo bench --bench plan`; docs/benchmarks.md quotes its figures. What each plan reaches
+//! is printed first: its rate on the links' shortest ways, and the optimum.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use linkwright::collectives::Collective;
+use linkwright::collectives::plan::{Algorithm, Links, Plan, plan};
+use linkwright::collectives::time::{Costs, time};
+use linkwright::topology::presets::preset;
+use linkwright::topology::{ClusterNetwork, Machine, NetworkKind, cluster};
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+
+/// DGX A100s, joined by their eight interfaces of 200 Gb/s each.
+fn dgx_a100s(count: usize) -> Machine {
+    let network = ClusterNetwork {
+        bandwidth_per_nic: Bandwidth(25_000_000_000),
+        latency: Picoseconds(600_000),
+        kind: NetworkKind::Infiniband,
+    };
+    cluster(&preset("dgx-a100").unwrap(), count, &network).unwrap()
+}
+
+fn packed(machine: &Machine, collective: Collective) -> Plan {
+    let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
+    plan(machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap()
+}
+
+fn plans(criterion: &mut Criterion) {
+    let machines =
+        [preset("dgx1-v100").unwrap(), preset("dgx2").unwrap(), dgx_a100s(2), dgx_a100s(4)];
+    let mut group = criterion.benchmark_group("plan");
+    for machine in &machines {
+        for collective in [Collective::AllGather, Collective::AllReduce] {
+            let name = format!("{}/{}", machine.name(), collective.name());
+            let plan = packed(machine, collective);
+            let reached = plan.rate.as_gigabytes_per_second();
+            let optimum = plan.optimum.map_or(f64::NAN, |rate| rate.as_gigabytes_per_second());
+            println!("{name}: {reached:.3} of {optimum:.3} GB/s, {} trees", plan.trees.len());
+            group.bench_function(name, |bencher| {
+                bencher.iter(|| packed(black_box(machine), collective));
+            });
+        }
+    }
+    group.finish();
+}
+
+fn timing(criterion: &mut Criterion) {
+    let machine = preset("dgx1-v100").unwrap();
+    let schedule = packed(&machine, Collective::AllReduce).schedule;
+    let costs = Costs::of(schedule.protocol);
+    let (size, chunk) = (Bytes(64 << 20), Bytes(1 << 20));
+    criterion.bench_function("time/dgx1-v100/all-reduce 64 MiB by 1 MiB", |bencher| {
+        bencher.iter(|| time(black_box(&schedule), &machine, size, chunk, &costs));
+    });
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(50))
+        .measurement_time(Duration::from_millis(300));
+    targets = plans, timing
+}
+criterion_main!(benches);

@@ -1,0 +1,143 @@
+//! Jobs on several servers: three phases, packed trees and NCCL's algorithms.
+
+use linkwright::collectives::baselines::Baseline;
+use linkwright::collectives::link_graph::LinkClass;
+use linkwright::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
+use linkwright::collectives::time::{Costs, time};
+use linkwright::collectives::{Collective, Schedule};
+use linkwright::topology::cluster::{ClusterNetwork, NetworkKind, cluster};
+use linkwright::topology::{Machine, presets};
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+
+use super::plans::holds;
+
+/// Copies of a preset, joined by interfaces of so many gigabits per second.
+fn servers(name: &str, count: usize, gigabits: u64) -> Machine {
+    let network = ClusterNetwork {
+        bandwidth_per_nic: Bandwidth(gigabits * 125_000_000),
+        latency: Picoseconds(600_000),
+        kind: NetworkKind::Infiniband,
+    };
+    cluster(&presets::preset(name).unwrap(), count, &network).unwrap()
+}
+
+fn all_reduce(machine: &Machine, gpus: &[usize], algorithm: Algorithm) -> Plan {
+    plan(machine, gpus, Collective::AllReduce, algorithm, Links::Auto)
+        .unwrap_or_else(|error| panic!("{} on {gpus:?}: {error}", algorithm.name()))
+}
+
+/// GB/s of a long all-reduce.
+fn speed(schedule: &Schedule, machine: &Machine) -> f64 {
+    let costs = Costs::of(schedule.protocol);
+    let (size, chunk) = (Bytes(256 << 20), Bytes(1 << 20));
+    time(schedule, machine, size, chunk, &costs).unwrap().algorithm_bandwidth
+}
+
+#[test]
+fn three_phases_hold_for_every_placement() {
+    let machine = servers("dgx1-v100", 3, 100);
+    for gpus in [
+        // 3+5, 2+6, 1+7 and 1+1 on two servers.
+        vec![1, 4, 5, 8, 9, 10, 11, 12],
+        vec![0, 1, 8, 9, 10, 11, 12, 15],
+        vec![3, 8, 9, 10, 11, 12, 14, 15],
+        vec![7, 8],
+        // Not joined by NVLink on the first server; ranks that alternate between servers.
+        vec![1, 4, 6, 8, 9, 10],
+        vec![8, 0, 9, 1, 10, 2],
+        // Three servers, of which one has one GPU, and none but one.
+        vec![0, 3, 8, 9, 10, 16],
+        vec![1, 9, 17],
+        (0..24).collect(),
+        // One server: the first and the last phase alone.
+        vec![1, 4, 5, 6],
+    ] {
+        holds(&all_reduce(&machine, &gpus, Algorithm::ThreePhase));
+    }
+    for (name, count) in [("dgx-a100", 2), ("dgx-a100", 4), ("pcie-tree-4", 2), ("dgx2", 2)] {
+        let machine = servers(name, count, 200);
+        let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
+        holds(&all_reduce(&machine, &gpus, Algorithm::ThreePhase));
+    }
+}
+
+#[test]
+fn three_phases_do_nothing_but_all_reduce() {
+    let machine = servers("dgx1-v100", 2, 100);
+    let refused =
+        plan(&machine, &[0, 8], Collective::AllGather, Algorithm::ThreePhase, Links::Auto);
+    let error = refused.unwrap_err();
+    assert!(matches!(error, PlanError::Unsupported { .. }));
+    assert!(error.to_string().contains("packing"), "{error}");
+}
+
+#[test]
+fn faster_networks_help_until_the_nvlinks_limit() {
+    // 3+5: GPUs 1, 4 and 5 have one NVLink's width of trees, and two network interfaces near.
+    let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
+    let alone = presets::preset("dgx1-v100").unwrap();
+    let limit = all_reduce(&alone, &gpus[..3], Algorithm::Packing).rate;
+    assert_eq!(limit, Bandwidth::gigabytes_per_second(25));
+    let reached = [40, 100, 400].map(|gigabits| {
+        let machine = servers("dgx1-v100", 2, gigabits);
+        let plan = all_reduce(&machine, &gpus, Algorithm::ThreePhase);
+        let timed = speed(&plan.schedule, &machine);
+        let peak = plan.rate.as_gigabytes_per_second();
+        assert!(timed < peak && timed > 0.75 * peak, "{gigabits} Gb/s: {timed} of {peak}");
+        for baseline in [Baseline::Ring, Baseline::Tree] {
+            let nccl = all_reduce(&machine, &gpus, Algorithm::Nccl(baseline));
+            let other = speed(&nccl.schedule, &machine);
+            assert!(other < timed, "{gigabits} Gb/s: {} has {other}, {timed}", baseline.name());
+        }
+        (plan.rate, timed)
+    });
+    // Both interfaces at 40 Gb/s; from 100 Gb/s on the NVLinks.
+    assert_eq!(reached.map(|(rate, _)| rate.0 / 1_000_000_000), [10, 25, 25]);
+    assert!(reached[0].1 * 1.9 < reached[1].1 && reached[1].1 <= reached[2].1 * 1.001);
+}
+
+#[test]
+fn the_roots_of_a_partition_are_spread_over_the_network_interfaces() {
+    let machine = servers("dgx1-v100", 2, 40);
+    for (gpus, interfaces) in [
+        ((0..16).collect::<Vec<_>>(), 4),
+        // 2+6: both GPUs of the first server have the same interface near.
+        (vec![0, 1, 8, 9, 10, 11, 12, 13], 1),
+        (vec![0, 2, 8, 9, 10, 11, 12, 13], 2),
+    ] {
+        let plan = all_reduce(&machine, &gpus, Algorithm::ThreePhase);
+        assert_eq!(plan.rate.0, interfaces * 5_000_000_000, "{gpus:?}");
+        assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+    }
+}
+
+#[test]
+fn a_server_without_joining_nvlinks_reduces_over_pcie() {
+    let machine = servers("dgx1-v100", 2, 100);
+    let plan = all_reduce(&machine, &[1, 4, 6, 8, 9, 10], Algorithm::ThreePhase);
+    assert!(plan.notes[0].contains("GPUs 4, 6") && plan.notes[0].contains("PCIe"));
+    assert_eq!(plan.links, LinkClass::Network);
+}
+
+#[test]
+fn packed_trees_and_nccl_hold_across_servers() {
+    for (name, gigabits) in [("dgx-a100", 200), ("dgx1-v100", 100)] {
+        let machine = servers(name, 2, gigabits);
+        let gpus: Vec<usize> = (0..16).collect();
+        for collective in Collective::NAMES.iter().filter_map(|name| Collective::named(name, 9)) {
+            for algorithm in Algorithm::ALL {
+                let plan = match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
+                    Ok(plan) => plan,
+                    Err(PlanError::Unsupported { .. }) => continue,
+                    Err(error) => panic!("{name} {collective} {}: {error}", algorithm.name()),
+                };
+                holds(&plan);
+                assert_eq!(plan.links, LinkClass::Network);
+                let short = plan.optimum.is_some_and(|optimum| plan.rate < optimum);
+                let said = plan.notes.iter().any(|note| note.contains("fewest hops"));
+                assert_eq!(short, said, "{name} {collective} {}", algorithm.name());
+                assert!(plan.optimum.is_none_or(|optimum| plan.rate <= optimum));
+            }
+        }
+    }
+}
