@@ -755,6 +755,8 @@ def plan(
     algorithm: str = "packing",
     root: int | None = None,
     links: str = "auto",
+    size: int | None = None,
+    peer_access_switch: float | None = None,
 ) -> Schedule:
     """Plans a collective on the links that a job really has.
 
@@ -766,11 +768,15 @@ def plan(
         root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
             and scatter; the job's first where None.
         links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
-            servers), `nvlink` or `pcie`.
+            servers), `nvlink`, `pcie` or `hybrid` (NVLink and PCIe at once, which takes a size).
+        size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
+            or many shallow ones, and how a hybrid splits them; few trees where None.
+        peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
+            T_dpa); an assumed 0.25 ms for each other GPU where None.
 
     Raises:
         CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
-            join them, or the algorithm does not do the collective.
+            join them, the algorithm does not do the collective, or a hybrid has no size.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 

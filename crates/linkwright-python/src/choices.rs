@@ -66,6 +66,29 @@ impl Choice for Links {
     }
 }
 
+/// What a plan may be told of links.
+#[derive(Clone, Copy, PartialEq)]
+pub enum WantedLinks {
+    /// One class of them.
+    Of(Links),
+    /// NVLink and PCIe at once.
+    Hybrid,
+}
+
+impl Choice for WantedLinks {
+    const WHAT: &'static str = "choice of links";
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Of(Links::Auto)),
+        ("nvlink", Self::Of(Links::Fabric)),
+        ("pcie", Self::Of(Links::Host)),
+        ("hybrid", Self::Hybrid),
+    ];
+
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_collective_choice(Self::WHAT, name, known)
+    }
+}
+
 impl Choice for LinkClass {
     const WHAT: &'static str = "class of links";
     const NAMED: &'static [(&'static str, Self)] =

@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use linkwright::collectives::Collective;
 use linkwright::collectives::lowering::RootedTree;
-use linkwright::collectives::plan::{self as planning, Algorithm, Links};
+use linkwright::collectives::plan::{
+    self as planning, Algorithm, Links, PlanError, assumed_peer_access_switch,
+};
+use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 
-use crate::choices::Choice;
+use crate::choices::{Choice, WantedLinks};
 use crate::errors;
 use crate::machine::Machine;
 use crate::schedule::Schedule;
+use crate::timing::bytes;
 use crate::worker::interruptible;
 
 /// A spanning tree of a job's GPUs and its share of the data.
@@ -95,16 +99,22 @@ impl Tree {
 ///     root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
 ///         and scatter; the job's first where None.
 ///     links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
-///         servers), `nvlink` or `pcie`.
+///         servers), `nvlink`, `pcie` or `hybrid` (NVLink and PCIe at once, which takes a size).
+///     size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
+///         or many shallow ones, and how a hybrid splits them; few trees where None.
+///     peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
+///         T_dpa); an assumed 0.25 ms for each other GPU where None.
 ///
 /// Raises:
 ///     CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
-///         join them, or the algorithm does not do the collective.
+///         join them, the algorithm does not do the collective, or a hybrid has no size.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    machine, gpus, collective, *, algorithm = "packing", root = None, links = "auto"
+    machine, gpus, collective, *, algorithm = "packing", root = None, links = "auto",
+    size = None, peer_access_switch = None
 ))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan(
     py: Python<'_>,
     machine: &Machine,
@@ -113,17 +123,30 @@ pub fn plan(
     algorithm: &str,
     root: Option<i128>,
     links: &str,
+    size: Option<i128>,
+    peer_access_switch: Option<f64>,
 ) -> PyResult<Schedule> {
     let machine = Arc::new(machine.0.clone());
     let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
-    let links = Links::named(links)?;
+    let links = WantedLinks::named(links)?;
+    let size = size.map(|size| bytes("the size", size)).transpose()?;
+    let switch = peer_access_time(peer_access_switch, gpus.len())?;
     let chosen = Algorithm::named(algorithm).ok_or_else(|| {
         let known = Algorithm::ALL.map(Algorithm::name);
         errors::unknown_collective_choice("algorithm", algorithm, &known)
     })?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let on = Arc::clone(&machine);
-    let plan = interruptible(py, move || planning::plan(&on, &gpus, wanted, chosen, links))?;
+    let plan = interruptible(py, move || match (links, size) {
+        (WantedLinks::Of(links), None) => planning::plan(&on, &gpus, wanted, chosen, links),
+        (WantedLinks::Of(links), Some(size)) => {
+            planning::plan_for_size(&on, &gpus, wanted, chosen, links, size)
+        }
+        (WantedLinks::Hybrid, Some(size)) => {
+            planning::plan_hybrid(&on, &gpus, wanted, chosen, size, switch)
+        }
+        (WantedLinks::Hybrid, None) => Err(PlanError::NoSize),
+    })?;
     Ok(Schedule::planned(plan.map_err(errors::collective)?, machine))
 }
 
@@ -150,6 +173,14 @@ pub fn packing_rate(
     let found = planning::packing_rate(&machine.0, &gpus, Links::named(links)?);
     let (class, rate) = found.map_err(errors::collective)?;
     Ok((rate.as_gigabytes_per_second(), class.name()))
+}
+
+/// Blink's T_dpa as a user gave it, in seconds, or as it is assumed.
+pub fn peer_access_time(given: Option<f64>, gpus: usize) -> PyResult<Picoseconds> {
+    let Some(seconds) = given else { return Ok(assumed_peer_access_switch(gpus)) };
+    let sound = (0.0..=3600.0).contains(&seconds);
+    let refuse = || format!("peer_access_switch is {seconds}; give seconds from 0 to 3600");
+    sound.then(|| Picoseconds::from_seconds(seconds)).ok_or_else(|| errors::collective(refuse()))
 }
 
 /// The collective of that name among a job's GPUs, whose root is given by its GPU.

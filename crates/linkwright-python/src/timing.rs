@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::choices::Choice;
 use crate::errors;
 use crate::machine::Machine;
+use crate::plan::peer_access_time;
 use crate::schedule::Schedule;
 use crate::table::Table;
 use crate::worker::interruptible;
@@ -143,11 +144,12 @@ pub fn time_schedule(
     let chunk = chunk.map(|chunk| bytes("the chunk", chunk)).transpose()?;
     let protocol = protocol.map(Protocol::named).transpose()?;
     let protocol = protocol.unwrap_or(schedule.data().protocol);
+    // It delays nothing but PCIe beside NVLink.
+    let switch = peer_access_time(None, schedule.data().ranks())?;
+    let costs = Costs { peer_access_switch: switch, ..Costs::of(protocol) };
     let source = schedule.source();
     let on = Arc::clone(&machine);
-    let found = interruptible(py, move || {
-        timed(source.schedule(), &on, (size, chunk), &Costs::of(protocol))
-    })?;
+    let found = interruptible(py, move || timed(source.schedule(), &on, (size, chunk), &costs))?;
     let (timing, trials) = found.map_err(errors::collective)?;
     Ok(Timing { machine, protocol, timing, trials })
 }

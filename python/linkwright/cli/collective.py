@@ -74,7 +74,7 @@ def plan(
     if json and export is not None and to is None:
         raise typer.BadParameter("--json and --export both print; give --output FILE, too.")
     whole = machine_of(machine, servers, network)
-    schedule = plan_on(whole, collective, gpus, algorithm, links, root)
+    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(size))
     if export is not None:
         exported, remarks = _exported(schedule, export)
         if to is None:

@@ -83,7 +83,7 @@ def run(
     copy of as many bytes, by one thread, is measured beside it.
     """
     whole = machine_of(machine, 1, None)
-    schedule = plan_on(whole, collective, gpus, algorithm, links, root)
+    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(size))
     inputs = _inputs(schedule, parse_size(size), dtype, seed)
     seconds = []
     for _ in range(REPEATS):
@@ -228,7 +228,8 @@ def time(
     collective's factor. Sizes are rounded down to whole float32 elements of every shard.
     """
     whole = machine_of(machine, servers, network)
-    schedule = plan_on(whole, collective, gpus, algorithm, links, root)
+    # One schedule for all sizes: the one that is best for the largest.
+    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(most))
     sizes = _sizes(schedule, parse_size(least), parse_size(most), factor)
     rows = _sweep(schedule, whole, sizes, chunk_of(chunk), protocol)
     if json:
@@ -334,7 +335,9 @@ def compare(
             if progress is not None:
                 progress(name, done, len(names))
             try:
-                schedule = plan_on(whole, collective, gpus, name, links, root, show_progress=False)
+                schedule = plan_on(
+                    whole, collective, gpus, name, links, root, size=data, show_progress=False
+                )
                 timing = schedule.time(data)
             except CollectiveError as error:
                 refused[name] = str(error)

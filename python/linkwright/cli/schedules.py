@@ -72,8 +72,10 @@ AlgorithmName = Annotated[
     ),
 ]
 Links = Annotated[
-    Literal["auto", "nvlink", "pcie"],
-    typer.Option(help="Which links to use; auto is NVLink where it joins all GPUs."),
+    Literal["auto", "nvlink", "pcie", "hybrid"],
+    typer.Option(
+        help="Which links to use; auto is NVLink where it joins all GPUs, hybrid PCIe beside it."
+    ),
 ]
 Root = Annotated[
     int | None,
@@ -151,16 +153,19 @@ def plan_on(
     links: str,
     root: int | None,
     *,
+    size: int | None = None,
     show_progress: bool = True,
 ) -> Schedule:
-    """Plans what the options of a command say."""
+    """Plans what the options of a command say, to be fast at a size if one is given."""
     ids = gpus_of(machine, gpus)
     # Fewer GPUs are planned faster than a bar can be drawn.
     bar = output.progress_bar() if show_progress and len(ids) > 8 else nullcontext()
     with bar as progress:
         if progress is not None:
             progress("planning", 0, 0)
-        return plan(machine, ids, collective, algorithm=algorithm, links=links, root=root)
+        return plan(
+            machine, ids, collective, algorithm=algorithm, links=links, root=root, size=size
+        )
 
 
 def plan_fields(schedule: Schedule, machine: Machine) -> dict[str, object]:

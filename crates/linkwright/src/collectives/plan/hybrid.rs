@@ -48,13 +48,11 @@ pub fn plan_hybrid(
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
-    if matches!(algorithm, Algorithm::Nccl(_)) || collective == Collective::AllToAll {
+    let along_trees = !matches!(algorithm, Algorithm::Nccl(_) | Algorithm::ThreePhase);
+    if !along_trees || collective == Collective::AllToAll {
         return Err(PlanError::Unsupported {
             algorithm: "a hybrid of NVLink and PCIe",
-            collective: match algorithm {
-                Algorithm::Nccl(baseline) => baseline.name(),
-                _ => collective.name(),
-            },
+            collective: if along_trees { collective.name() } else { algorithm.name() },
             remedy: "packing, blink or one-hop, with any collective but all-to-all",
         });
     }

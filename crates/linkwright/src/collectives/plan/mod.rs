@@ -22,10 +22,10 @@ use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
 use super::schedule::{Schedule, Transport};
-use super::time::TimeError;
+use super::time::{Costs, TimeError, choose_chunk};
 use crate::graph::arborescences::Preference;
 use crate::topology::Machine;
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// How a schedule is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +44,7 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Packing,
         Self::Blink,
         Self::OneHop,
@@ -71,6 +71,10 @@ impl Algorithm {
     pub const fn description(self) -> &'static str {
         match self {
             Self::Packing => "spanning trees packed at the optimum, exactly",
+            Self::Blink => "Blink: multiplicative weights, then an integer programme for few trees",
+            Self::ThreePhase => {
+                "Blink across servers: reduced on each, exchanged, sent out on each"
+            }
             Self::OneHop => "a star from every GPU, with an equal part of the data each",
             Self::Nccl(Baseline::Classic) => {
                 "NCCL 2.3 and 2.4, of Blink's time: rings over NVLink if one exists, else PCIe"
@@ -166,6 +170,9 @@ pub enum PlanError {
         "the linear programme of the all-to-all was not solved, which bandwidths of very          different sizes can cause; use one-hop"
     )]
     Unsolved,
+    /// A hybrid of unknown size.
+    #[error("how much of the data goes over PCIe depends on its size; give the size")]
+    NoSize,
     /// The schedule cannot be routed.
     #[error(transparent)]
     Route(#[from] TimeError),
@@ -181,6 +188,46 @@ pub fn plan(
     collective: Collective,
     algorithm: Algorithm,
     links: Links,
+) -> Result<Plan, PlanError> {
+    plan_preferring(machine, gpus, collective, algorithm, links, Preference::FewTrees)
+}
+
+/// As [`plan`], for data of that size: of few deep trees and many shallow ones, which reach
+/// the same rate, the faster.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_for_size(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    size: Bytes,
+) -> Result<Plan, PlanError> {
+    let few = plan(machine, gpus, collective, algorithm, links)?;
+    if algorithm != Algorithm::Packing || few.trees.is_empty() {
+        return Ok(few);
+    }
+    let low = Preference::LowDepth;
+    let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
+    if shallow.trees == few.trees || shallow.rate < few.rate {
+        return Ok(few);
+    }
+    let time = |plan: &Plan| -> Result<Picoseconds, PlanError> {
+        let costs = Costs::of(plan.schedule.protocol);
+        Ok(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time)
+    };
+    Ok(if time(&shallow)? < time(&few)? { shallow } else { few })
+}
+
+fn plan_preferring(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    preference: Preference,
 ) -> Result<Plan, PlanError> {
     check_gpus(machine, gpus)?;
     if let Some(root) = collective.root().filter(|root| *root >= gpus.len()) {
@@ -203,8 +250,7 @@ pub fn plan(
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: known, notes });
         }
         Algorithm::Packing => {
-            let (trees, optimum) =
-                packing::pack(&graph, collective, transport, Preference::FewTrees)?;
+            let (trees, optimum) = packing::pack(&graph, collective, transport, preference)?;
             (trees, Some(optimum))
         }
         Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,

@@ -35,7 +35,7 @@ pub(super) fn pack(
         Collective::AllToAll => Err(PlanError::Unsupported {
             algorithm: "packing of trees",
             collective: "all-to-all",
-            remedy: "pairs",
+            remedy: "packing, nccl-ring",
         }),
         Collective::Broadcast { root } | Collective::Reduce { root } => {
             from_root(graph, root, transport, preference)
@@ -76,7 +76,7 @@ pub(super) fn stars(
         (Collective::AllToAll, _) => Err(PlanError::Unsupported {
             algorithm: "one-hop",
             collective: "all-to-all",
-            remedy: "pairs",
+            remedy: "packing, nccl-ring",
         }),
         (_, Some(root)) => Ok(vec![star(root)]),
         (_, None) => Ok((0..ranks).map(star).collect()),
