@@ -237,6 +237,7 @@ fn plan_preferring(
     let (class, graph) = choose_links(machine, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let name = format!("{}-{}", algorithm.name(), collective.name());
+    let mut reach = None;
     let (trees, optimum) = match algorithm {
         Algorithm::Packing if collective == Collective::AllToAll => {
             let (ways, chunks, optimum) = all_to_all::ways(&graph)?;
@@ -250,8 +251,11 @@ fn plan_preferring(
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: known, notes });
         }
         Algorithm::Packing => {
-            let (trees, optimum) = packing::pack(&graph, collective, transport, preference)?;
-            (trees, Some(optimum))
+            let (trees, most) = packing::pack(&graph, collective, transport, preference)?;
+            reach = Some(Bandwidth(most.round() as u64));
+            // Between switches, trees with as much from every root need not be the best.
+            let proven = collective != Collective::AllReduce || !graph.has_switches();
+            (trees, Some(most).filter(|most| proven || packing::is_full(&graph, *most)))
         }
         Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
@@ -266,10 +270,12 @@ fn plan_preferring(
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
     let rate = rate::steady_rate(&schedule, machine)?;
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
-    if let Some(optimum) = optimum.filter(|most| class == LinkClass::Network && rate < *most) {
+    if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
         notes.push(format!(
-            "the schedule reaches {rate} and the links allow {optimum}: its transfers take only \
-             the ways of fewest hops, and shares are whole chunks"
+            "the schedule reaches {:.2} GB/s of the {:.2} GB/s that its trees could over all \
+             ways: transfers take only those of fewest hops, and shares are whole chunks",
+            rate.as_gigabytes_per_second(),
+            reach.as_gigabytes_per_second()
         ));
     }
     Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })

@@ -51,6 +51,18 @@ pub(super) fn pack(
     }
 }
 
+/// Whether a rate of the size keeps all GPUs' links busy, so that no all-reduce could pass it:
+/// every byte of the result is merged from as many parts as there are GPUs and then brought
+/// to all of them, which makes 2 (n - 1) arrivals of the size at GPUs.
+pub(super) fn is_full(graph: &LinkGraph, rate: f64) -> bool {
+    let arriving = |(a, b, capacity): &(usize, usize, u64)| {
+        let ends = usize::from(*a < graph.gpus) + usize::from(*b < graph.gpus);
+        *capacity as f64 * ends as f64
+    };
+    let capacity: f64 = graph.links.iter().map(arriving).sum();
+    rate * 2.0 * (graph.gpus as f64 - 1.0) >= capacity * (1.0 - 1e-9)
+}
+
 /// The most that trees reach of an all-reduce, B/s of its size, without the trees.
 pub(super) fn all_reduce_rate(graph: &LinkGraph) -> Result<f64, PlanError> {
     if !graph.has_switches() {
