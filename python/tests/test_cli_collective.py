@@ -208,7 +208,7 @@ def test_bad_usage_is_one_line(words: tuple[str, ...]) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process")
 def test_ctrl_c_ends_a_long_timing_at_once() -> None:
-    words = ("-m", "dgx1-v100", "--size", "2GiB", "--chunk", "10000")
+    words = ("-m", "dgx1-v100", "--size", "2GiB", "--chunk", "5000")
     process = program("collective", "plan", "all-reduce", *words)
     time.sleep(3)
     assert process.poll() is None, "the timing was to be long"
