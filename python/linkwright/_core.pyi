@@ -24,6 +24,7 @@ __all__ = [
     "__version__",
     "algorithm_descriptions",
     "algorithm_names",
+    "algorithm_protocols",
     "collective_names",
     "expect",
     "generate_jobs",
@@ -857,6 +858,13 @@ def algorithm_names() -> list[str]:
 
 def algorithm_descriptions() -> list[tuple[str, str]]:
     """Each algorithm's name and what it does."""
+
+def algorithm_protocols(algorithm: str) -> list[str]:
+    """The protocols, lowest latency first, that who runs an algorithm has.
+
+    Raises:
+        CollectiveError: If there is no such algorithm.
+    """
 
 def collective_names() -> list[str]:
     """The collectives that `plan` knows by name."""

@@ -41,7 +41,8 @@ mod _core {
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]
     use crate::plan::{
-        Tree, algorithm_descriptions, algorithm_names, collective_names, packing_rate, plan,
+        Tree, algorithm_descriptions, algorithm_names, algorithm_protocols, collective_names,
+        packing_rate, plan,
     };
     #[pymodule_export]
     use crate::scenario::{Scenario, read_scenario};

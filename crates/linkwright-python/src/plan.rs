@@ -131,10 +131,7 @@ pub fn plan(
     let links = WantedLinks::named(links)?;
     let size = size.map(|size| bytes("the size", size)).transpose()?;
     let switch = peer_access_time(peer_access_switch, gpus.len())?;
-    let chosen = Algorithm::named(algorithm).ok_or_else(|| {
-        let known = Algorithm::ALL.map(Algorithm::name);
-        errors::unknown_collective_choice("algorithm", algorithm, &known)
-    })?;
+    let chosen = known_algorithm(algorithm)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let on = Arc::clone(&machine);
     let plan = interruptible(py, move || match (links, size) {
@@ -224,6 +221,23 @@ pub fn algorithm_names() -> Vec<&'static str> {
 #[pyfunction]
 pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
     Algorithm::ALL.map(|algorithm| (algorithm.name(), algorithm.description())).to_vec()
+}
+
+/// The protocols, lowest latency first, that who runs an algorithm has.
+///
+/// Raises:
+///     CollectiveError: If there is no such algorithm.
+#[pyfunction]
+pub fn algorithm_protocols(algorithm: &str) -> PyResult<Vec<&'static str>> {
+    let chosen = known_algorithm(algorithm)?;
+    Ok(chosen.protocols().iter().map(|protocol| protocol.name()).collect())
+}
+
+fn known_algorithm(name: &str) -> PyResult<Algorithm> {
+    Algorithm::named(name).ok_or_else(|| {
+        let known = Algorithm::ALL.map(Algorithm::name);
+        errors::unknown_collective_choice("algorithm", name, &known)
+    })
 }
 
 /// The collectives that `plan` knows by name.

@@ -13,6 +13,7 @@ from linkwright import (
     Schedule,
     algorithm_descriptions,
     algorithm_names,
+    algorithm_protocols,
     reduction_names,
     time_sweep,
 )
@@ -322,7 +323,8 @@ def compare(
     """Compare algorithms on the same GPUs at one size.
 
     A column for each NCCL that is among them says how many times as fast a row is as that
-    NCCL. An algorithm that cannot do it is listed below with the reason.
+    NCCL, each with the protocol that is its fastest at that size. An algorithm that cannot
+    do it is listed below with the reason.
     """
     whole = machine_of(machine, servers, network)
     data = parse_size(size)
@@ -338,7 +340,10 @@ def compare(
                 schedule = plan_on(
                     whole, collective, gpus, name, links, root, size=data, show_progress=False
                 )
-                timing = schedule.time(data)
+                timing = min(
+                    (schedule.time(data, protocol=each) for each in algorithm_protocols(name)),
+                    key=lambda timing: timing.time,
+                )
             except CollectiveError as error:
                 refused[name] = str(error)
                 continue
@@ -348,6 +353,7 @@ def compare(
                     "description": words[name],
                     "links": schedule.links,
                     "rate": schedule.rate,
+                    "protocol": timing.protocol,
                     "time": timing.time,
                     "algorithm_bandwidth": timing.algorithm_bandwidth,
                     "bus_bandwidth": timing.bus_bandwidth,
@@ -378,12 +384,23 @@ def _is_nccl(algorithm: str) -> bool:
 
 def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str, str]) -> None:
     over = list(rows[0]["speedup_over"])
-    heads = ["algorithm", "links", "rate\nGB/s", "time\nus", "algbw\nGB/s", "busbw\nGB/s"]
-    made = output.table(heads + [f"over\n{name}" for name in over], left=["algorithm", "links"])
+    heads = [
+        "algorithm",
+        "links",
+        "protocol",
+        "rate\nGB/s",
+        "time\nus",
+        "algbw\nGB/s",
+        "busbw\nGB/s",
+    ]
+    made = output.table(
+        heads + [f"over\n{name}" for name in over], left=["algorithm", "links", "protocol"]
+    )
     for row in rows:
         made.add_row(
             row["algorithm"],
             row["links"],
+            row["protocol"],
             f"{row['rate']:.2f}",
             f"{row['time'] * 1e6:.1f}",
             f"{row['algorithm_bandwidth']:.2f}",

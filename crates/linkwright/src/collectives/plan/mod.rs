@@ -21,7 +21,7 @@ use super::baselines::{Baseline, BaselinePlan, baseline_plan};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
-use super::schedule::{Schedule, Transport};
+use super::schedule::{Protocol, Schedule, Transport};
 use super::time::{Costs, TimeError, choose_chunk};
 use crate::graph::arborescences::Preference;
 use crate::topology::Machine;
@@ -85,6 +85,17 @@ impl Algorithm {
             Self::Nccl(Baseline::Tree) => {
                 "recent NCCL (as seen in 2.18.5): a chain in a server, double trees between them"
             }
+        }
+    }
+
+    /// The protocols that who runs it has: Blink copies with CUDA's own transfers, NCCL got
+    /// LL128 in 2.5, and what we plan runs on NCCL-like executors.
+    #[must_use]
+    pub const fn protocols(self) -> &'static [Protocol] {
+        match self {
+            Self::Blink | Self::ThreePhase => &[Protocol::Simple],
+            Self::Nccl(Baseline::Classic) => &[Protocol::LL, Protocol::Simple],
+            Self::Packing | Self::OneHop | Self::Nccl(_) => &Protocol::ALL,
         }
     }
 
