@@ -7,3 +7,4 @@ mod mutation;
 mod plans;
 pub mod schedules;
 mod servers;
+mod timing;

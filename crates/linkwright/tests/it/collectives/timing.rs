@@ -1,0 +1,56 @@
+//! The timing of schedules: its limits, its determinism, and what turns on shared links do.
+
+use linkwright::collectives::Collective;
+use linkwright::collectives::plan::{Algorithm, Links, Plan, plan};
+use linkwright::collectives::schedule::Protocol;
+use linkwright::collectives::time::{Costs, TimeError, choose_chunk, time};
+use linkwright::topology::{Machine, presets};
+use linkwright::units::{Bytes, Picoseconds};
+
+fn planned(name: &str, gpus: usize, collective: Collective) -> (Machine, Plan) {
+    let machine = presets::preset(name).unwrap();
+    let gpus: Vec<usize> = (0..gpus).collect();
+    let plan = plan(&machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
+    (machine, plan)
+}
+
+/// The figures of docs/concepts/collectives.md.
+#[test]
+fn turns_on_shared_links_bring_trees_near_their_rate() {
+    let (machine, plan) = planned("dgx1-v100", 8, Collective::AllReduce);
+    let reached = |stream_reuse: bool| {
+        let costs = Costs { stream_reuse, ..Costs::of(Protocol::Simple) };
+        choose_chunk(&plan.schedule, &machine, Bytes(1 << 30), &costs).unwrap().0.bus_bandwidth
+    };
+    let (equally, in_turns) = (reached(false), reached(true));
+    assert!((115.0..117.0).contains(&equally), "{equally}");
+    assert!((135.0..137.0).contains(&in_turns), "{in_turns}");
+}
+
+#[test]
+fn no_time_is_below_the_links_or_above_one_byte_at_a_time() {
+    for collective in [Collective::AllReduce, Collective::AllGather, Collective::AllToAll] {
+        let (machine, plan) = planned("dgx1-v100", 6, collective);
+        let costs = Costs::of(Protocol::Simple);
+        let mut before = Picoseconds(0);
+        for size in [6 << 10, 6 << 16, 6 << 22] {
+            let timing = time(&plan.schedule, &machine, Bytes(size), Bytes(1 << 18), &costs);
+            let timing = timing.unwrap();
+            assert!(timing.algorithm_bandwidth < plan.rate.as_gigabytes_per_second());
+            assert!(timing.links.iter().all(|load| load.utilisation <= 1.0));
+            assert!(timing.time > before, "more data takes longer");
+            before = timing.time;
+            let again = time(&plan.schedule, &machine, Bytes(size), Bytes(1 << 18), &costs);
+            assert_eq!(again.as_ref(), Ok(&timing));
+        }
+    }
+}
+
+#[test]
+fn chunks_that_would_take_for_ever_are_refused() {
+    let (machine, plan) = planned("dgx1-v100", 8, Collective::AllReduce);
+    let costs = Costs::of(Protocol::Simple);
+    let timed = |size, chunk| time(&plan.schedule, &machine, Bytes(size), Bytes(chunk), &costs);
+    assert!(matches!(timed(1 << 40, 1), Err(TimeError::TooManyTransfers { .. })));
+    assert_eq!(timed(1 << 20, 0), Err(TimeError::EmptyChunk));
+}
