@@ -1,0 +1,88 @@
+"""Which algorithms the study compares, and how it times them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean
+
+from linkwright import Machine, Schedule, algorithm_names, plan
+
+__all__ = [
+    "BASELINES",
+    "LARGE",
+    "OF_ITS_TIME",
+    "ONE_HOP",
+    "RECENT",
+    "THREE_PHASE",
+    "Progress",
+    "Timed",
+    "bus_factor",
+    "contestants",
+    "maximum_and_mean",
+    "named",
+    "timed",
+]
+
+Progress = Callable[[str, int, int], object]
+
+OF_ITS_TIME = "nccl-classic"
+RECENT = "nccl-ring"
+BASELINES = (OF_ITS_TIME, RECENT)
+# Made for machines with switches and for several servers, and compared there.
+ONE_HOP = "one-hop"
+THREE_PHASE = "three-phase"
+# Bytes at which latency no longer counts.
+LARGE = 512 << 20
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What one algorithm takes on one set of GPUs.
+
+    Attributes:
+        links: `nvlink`, `pcie` or `network`.
+        seconds: The time.
+        bandwidth: Size over time, in GB/s.
+    """
+
+    links: str
+    seconds: float
+    bandwidth: float
+
+
+def contestants() -> list[str]:
+    """The algorithms that pack trees into any links."""
+    apart = (ONE_HOP, THREE_PHASE)
+    return [
+        name for name in algorithm_names() if not name.startswith("nccl-") and name not in apart
+    ]
+
+
+def timed(
+    machine: Machine,
+    gpus: Sequence[int],
+    collective: str,
+    algorithm: str,
+    sizes: Iterable[int] = (LARGE,),
+) -> list[Timed]:
+    """One plan, timed at each size; the first GPU is the root."""
+    schedule: Schedule = plan(machine, gpus, collective, algorithm=algorithm)
+    timings = [schedule.time(size) for size in sizes]
+    links = schedule.links or ""
+    return [Timed(links, each.time, each.algorithm_bandwidth) for each in timings]
+
+
+def bus_factor(collective: str, gpus: int) -> float:
+    """Bus bandwidth over algorithm bandwidth, as nccl-tests defines them."""
+    return 2 * (gpus - 1) / gpus if collective == "all-reduce" else 1.0
+
+
+def maximum_and_mean(values: Sequence[float]) -> tuple[float, float]:
+    """The most, and the geometric mean."""
+    return max(values), geometric_mean(values)
+
+
+def named(gpus: Iterable[int]) -> str:
+    """GPUs as a command takes them."""
+    return ",".join(map(str, gpus))
