@@ -12,7 +12,6 @@ from linkwright.cli import output
 from linkwright.cli.options import Json
 
 if TYPE_CHECKING:
-    from linkwright.studies.mapa import MapaStudy
     from linkwright.studies.study import Study
 
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer jobs, sizes and repeats.")]
@@ -50,7 +49,7 @@ def blink(quick: Quick = False, to: Directory = None, json: Json = False) -> Non
     _show(run, quick, to, json)
 
 
-def _show(run: Callable[..., MapaStudy | Study], quick: bool, to: Path | None, json: bool) -> None:
+def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:
     if to is not None:
         output.check_writable(to)
     with output.progress_bar() as progress:

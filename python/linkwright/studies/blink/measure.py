@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from statistics import geometric_mean
+from typing import Any
 
 from linkwright import Machine, Schedule, algorithm_names, plan
 
@@ -21,6 +23,8 @@ __all__ = [
     "contestants",
     "maximum_and_mean",
     "named",
+    "plan_for",
+    "plans_for_a_size",
     "timed",
 ]
 
@@ -66,11 +70,31 @@ def timed(
     algorithm: str,
     sizes: Iterable[int] = (LARGE,),
 ) -> list[Timed]:
-    """One plan, timed at each size; the first GPU is the root."""
-    schedule: Schedule = plan(machine, gpus, collective, algorithm=algorithm)
-    timings = [schedule.time(size) for size in sizes]
-    links = schedule.links or ""
-    return [Timed(links, each.time, each.algorithm_bandwidth) for each in timings]
+    """The algorithm's plan for each size, timed; the first GPU is the root."""
+    found = []
+    for size in sizes:
+        schedule = plan_for(machine, gpus, collective, algorithm, size)
+        timing = schedule.time(size)
+        found.append(Timed(schedule.links or "", timing.time, timing.algorithm_bandwidth))
+    return found
+
+
+def plans_for_a_size() -> bool:
+    """Whether plans may depend on the size, as those over NVLink and PCIe at once must."""
+    return "size" in signature(plan).parameters
+
+
+def plan_for(
+    machine: Machine,
+    gpus: Sequence[int],
+    collective: str,
+    algorithm: str,
+    size: int,
+    links: str = "auto",
+) -> Schedule:
+    """A plan for data of that size, where plans depend on it."""
+    options: dict[str, Any] = {"size": size} if plans_for_a_size() else {}
+    return plan(machine, gpus, collective, algorithm=algorithm, links=links, **options)
 
 
 def bus_factor(collective: str, gpus: int) -> float:

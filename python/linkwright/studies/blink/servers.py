@@ -68,8 +68,12 @@ def two_servers(progress: Progress | None = None) -> Section | None:
                 rows=tuple(rows),
                 formats=("", "", *(".2f",) * (1 + 2 * len(RIVALS))),
                 note=(
-                    "The published gain is known by a figure only. There one interface joined "
-                    "the servers, and the rates above 40 Gb/s were projected."
+                    "The published gain is known by a figure only, of servers with one interface "
+                    "each; 100 and 400 Gb/s were the authors' projection. Here a server has four: "
+                    "three phases use the two near the smaller part's GPUs, while the channels "
+                    "of the model's NCCL meet at one, which is a factor of 2 of the gain. At 400 "
+                    "Gb/s nothing is faster than at 100: PCIe 3 between a GPU and its interface "
+                    "is the limit, which a projection from the network's rate leaves out."
                 ),
             )
         ],
