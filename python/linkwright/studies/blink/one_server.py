@@ -175,9 +175,10 @@ def _note(collective: str, found: Sequence[OnAllocation], contestants: Sequence[
         gained = [each.speedup(algorithm, RECENT) for each in found]
         slower = sum(each < LEVEL for each in gained)
         _, mean = maximum_and_mean(gained)
+        lost = f", by {1 - min(gained):.0%} at most" if slower else ""
         sentences.append(
             f"Against recent NCCL (`{RECENT}`) the geometric mean of `{algorithm}` is {mean:.2f}, "
-            f"and it is slower on {slower} of {len(found)} classes."
+            f"and it is slower on {slower} of {len(found)} classes{lost}."
         )
     if collective == "broadcast":
         sentences.append(

@@ -15,7 +15,7 @@ SIZES = tuple(1 << power for power in range(10, 31, 2))
 QUICK_LARGEST = 64 << 20
 RIVALS = ("nccl-classic", "nccl-ring", "nccl-tree")
 # Up to which size a protocol is tried; beyond, the loss of bandwidth outweighs its latency.
-PROTOCOLS = {"LL": 16 << 20, "LL128": 64 << 20, "Simple": 1 << 62}
+PROTOCOLS = {"LL": 4 << 20, "LL128": 16 << 20, "Simple": 1 << 62}
 # LL128 came with NCCL 2.5.
 NOT_OF_ITS_TIME = "LL128"
 
