@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from linkwright.cli import output
 from linkwright.cli.options import Json
+
+if TYPE_CHECKING:
+    from linkwright.studies.study import Study
+
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer jobs, sizes and repeats.")]
+Directory = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIRECTORY",
+        help="Write report.html, the figures and study.json here.",
+    ),
+]
 
 app = typer.Typer(help="Reproduce the tables and figures of papers.", no_args_is_help=True)
 
@@ -19,28 +34,26 @@ def _root() -> None:
 
 
 @app.command()
-def mapa(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer jobs and repeats; looser figures.")
-    ] = False,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIRECTORY",
-            help="Write report.html, the figures and study.json here.",
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+def mapa(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
     """Repeat MAPA's evaluation (SC'21): its tables, published beside reproduced."""
-    from linkwright.studies import mapa as study
+    from linkwright.studies.mapa import run
 
+    _show(run, quick, to, json)
+
+
+@app.command()
+def blink(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
+    """Repeat Blink's evaluation (MLSys'20): collectives against two NCCLs."""
+    from linkwright.studies.blink import run
+
+    _show(run, quick, to, json)
+
+
+def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:
     if to is not None:
         output.check_writable(to)
     with output.progress_bar() as progress:
-        found = study.run(quick=quick, progress=progress)
+        found = run(quick=quick, progress=progress)
     if to is not None:
         found.write(to)
     if json:

@@ -13,7 +13,7 @@ from linkwright.studies.mapa.fragmentation import fragmentation
 from linkwright.studies.mapa.mix import Progress, play
 from linkwright.studies.mapa.regression import regression
 from linkwright.studies.mapa.speedup import speedup
-from linkwright.studies.mapa.study import MapaStudy
+from linkwright.studies.mapa.study import INTRODUCTION, TITLE, MapaStudy
 
 __all__ = ["MapaStudy", "run"]
 
@@ -40,4 +40,12 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> MapaStudy:
             spaced = play(machine, seeds, progress, mean_interarrival=MEAN_INTERARRIVAL)
             sections.append(effective_bandwidth(runs, spaced, MEAN_INTERARRIVAL))
     timings = decision_time(3 if quick else 20, progress)
-    return MapaStudy(sections=tuple(sections), timings=timings, seeds=tuple(seeds))
+    mixes = f"Job mixes are of seeds {seeds[0]} to {seeds[-1]}."
+    return MapaStudy(
+        name="mapa",
+        title=TITLE,
+        introduction=(*INTRODUCTION, mixes),
+        sections=tuple(sections),
+        timings=timings,
+        seeds=tuple(seeds),
+    )

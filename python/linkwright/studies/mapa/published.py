@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from linkwright.studies.published import read_published
 
 __all__ = ["published"]
 
@@ -13,5 +13,4 @@ __all__ = ["published"]
 @cache
 def published() -> dict[str, Any]:
     """The numbers by entry: value, unit, source, and remark or tolerance."""
-    text = files(__package__).joinpath("published.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return read_published(__package__)

@@ -1,19 +1,15 @@
-"""The study as a whole, and how it is written to files."""
+"""MAPA's study as a whole: what differs from run to run stands apart."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-import linkwright
-from linkwright.files import replace_file
-from linkwright.page import embed, render
-from linkwright.plot import save_chart
+from linkwright.studies.study import Study
 from linkwright.studies.tables import Section, StudyTable, section_markdown
 
-__all__ = ["MapaStudy"]
+__all__ = ["INTRODUCTION", "TITLE", "MapaStudy"]
 
 TITLE = "MAPA reproduced"
 INTRODUCTION = (
@@ -29,88 +25,38 @@ INTRODUCTION = (
 
 
 @dataclass(frozen=True)
-class MapaStudy:
-    """The outcome of a study.
+class MapaStudy(Study):
+    """The outcome of MAPA's study; its sections are the same for the same seeds.
 
     Attributes:
-        sections: One per table or figure of the paper; the same for the same seeds.
         timings: The section whose wall-clock times differ from run to run.
         seeds: The seeds of the job mixes; the first stands for the paper's list.
     """
 
-    sections: Sequence[Section]
     timings: Section
     seeds: Sequence[int]
 
     @property
     def tables(self) -> list[StudyTable]:
         """All tables, those with timings last."""
-        return [table for section in [*self.sections, self.timings] for table in section.tables]
+        return [*super().tables, *self.timings.tables]
 
-    def write(self, directory: Path) -> list[Path]:
-        """Writes the study into a folder, made if need be, and returns the files.
+    def contents(self) -> dict[str, bytes]:
+        """The files but for the figures, by name; `timings.md` shows the timings."""
+        return {**super().contents(), "timings.md": self.timings_to_markdown().encode()}
 
-        `report.html` needs no other file; `mapa.md` shows the charts of `figures/`, which are
-        SVG and PNG. Of all these the same seeds give the same bytes. `study.json` holds the
-        tables, with the timings apart under "timings", and `timings.md` shows those.
-
-        Raises:
-            OSError: If a file cannot be written.
-        """
-        figures = directory / "figures"
-        figures.mkdir(parents=True, exist_ok=True)
-        contents = {
-            directory / "report.html": self._html(),
-            directory / "mapa.md": self.to_markdown().encode(),
-            directory / "timings.md": self.timings_to_markdown().encode(),
-            directory / "study.json": self.to_json().encode(),
-        }
-        for path, content in contents.items():
-            replace_file(path, content)
-        written = list(contents)
-        for section in [*self.sections, self.timings]:
-            for name, chart in section.figures.items():
-                for suffix in (".svg", ".png"):
-                    written.append(figures / f"{name}{suffix}")
-                    save_chart(chart, written[-1])
-        return written
-
-    def to_json(self) -> str:
-        """The tables as JSON, numbers unrounded; what differs from run to run under "timings"."""
-        study = {
-            "study": "mapa",
-            "version": linkwright.__version__,
+    def fields(self) -> dict[str, Any]:
+        """What the JSON holds; what differs from run to run under "timings"."""
+        return {
+            **super().fields(),
             "seeds": list(self.seeds),
-            "tables": [table.to_json() for each in self.sections for table in each.tables],
             "timings": [table.to_json() for table in self.timings.tables],
         }
-        return json.dumps(study, indent=2, ensure_ascii=False) + "\n"
 
-    def to_markdown(self, figures: str = "figures") -> str:
-        """The study as a page, without the timings.
-
-        Args:
-            figures: The folder of the figures, as seen from the page.
-        """
-        parts = [f"# {TITLE}", *INTRODUCTION, self._seeds_sentence()]
-        parts += [section_markdown(section, figures) for section in self.sections]
-        return "\n\n".join(parts) + "\n"
+    def figure_sections(self) -> Sequence[Section]:
+        """The sections whose charts are written."""
+        return [*self.sections, self.timings]
 
     def timings_to_markdown(self, figures: str = "figures") -> str:
         """The section on decision times, which differ from run to run."""
         return section_markdown(self.timings, figures) + "\n"
-
-    def _seeds_sentence(self) -> str:
-        return f"Job mixes are of seeds {self.seeds[0]} to {self.seeds[-1]}."
-
-    def _html(self) -> bytes:
-        charts = {
-            name: chart for section in self.sections for name, chart in section.figures.items()
-        }
-        return render(
-            "study.html.j2",
-            embed(charts),
-            title=TITLE,
-            introduction=[*INTRODUCTION, self._seeds_sentence()],
-            sections=self.sections,
-        )

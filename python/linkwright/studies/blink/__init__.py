@@ -1,0 +1,58 @@
+"""Blink (MLSys'20): its claims on collectives, each published number beside the reproduced one.
+
+Wang et al., "Blink: Fast and Generic Collectives for Distributed ML",
+https://arxiv.org/abs/1910.04940. Published numbers come from the data file
+`validation/blink.toml`, and what NCCL reached over PCIe from `validation/nccl-tests.csv`.
+"""
+
+from __future__ import annotations
+
+from linkwright.studies.blink.allocations import allocations
+from linkwright.studies.blink.hybrid import hybrid
+from linkwright.studies.blink.measure import Progress, contestants
+from linkwright.studies.blink.one_server import one_server
+from linkwright.studies.blink.servers import two_servers
+from linkwright.studies.blink.switched import switched
+from linkwright.studies.blink.training import training
+from linkwright.studies.study import Study
+
+__all__ = ["INTRODUCTION", "TITLE", "run"]
+
+TITLE = "Blink reproduced"
+INTRODUCTION = (
+    "Blink (Wang et al., MLSys'20) packs spanning trees into the links that a job was given, "
+    "where NCCL makes rings, and reports how much faster that is. This study plans the same "
+    "collectives on Linkwright's model of the same machines, times every schedule on the model's "
+    "links, and puts each published number beside the reproduced one.",
+    "Every comparison names its NCCL. `nccl-classic` is NCCL 2.3 and 2.4, which Blink was "
+    "measured against: where no ring of NVLinks exists, it sends everything over PCIe. "
+    "`nccl-ring` and `nccl-tree` are recent NCCL, which relays through another GPU of the job "
+    "instead. **Against recent NCCL the win in broadcast mostly disappears.**",
+    "Ours are times of a model, not of a machine. What the paper measured is known by its "
+    "summaries, maximum and geometric mean; its figures have no table behind them.",
+)
+
+
+def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
+    """Runs the study.
+
+    Args:
+        quick: Fewer sizes on the DGX-2 and fewer networks; the tables are the same ones.
+        progress: Called with the stage, the steps done, and the steps in all.
+    """
+    names = contestants()
+    sections = [
+        allocations(),
+        one_server("broadcast", names, progress),
+        one_server("all-reduce", names, progress),
+        switched(quick=quick, progress=progress),
+        hybrid(progress),
+        two_servers(progress),
+        training(names, quick=quick, progress=progress),
+    ]
+    return Study(
+        name="blink",
+        title=TITLE,
+        introduction=INTRODUCTION,
+        sections=tuple(section for section in sections if section is not None),
+    )

@@ -1,0 +1,112 @@
+"""Which algorithms the study compares, and how it times them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from statistics import geometric_mean
+from typing import Any
+
+from linkwright import Machine, Schedule, algorithm_names, plan
+
+__all__ = [
+    "BASELINES",
+    "LARGE",
+    "OF_ITS_TIME",
+    "ONE_HOP",
+    "RECENT",
+    "THREE_PHASE",
+    "Progress",
+    "Timed",
+    "bus_factor",
+    "contestants",
+    "maximum_and_mean",
+    "named",
+    "plan_for",
+    "plans_for_a_size",
+    "timed",
+]
+
+Progress = Callable[[str, int, int], object]
+
+OF_ITS_TIME = "nccl-classic"
+RECENT = "nccl-ring"
+BASELINES = (OF_ITS_TIME, RECENT)
+# Made for machines with switches and for several servers, and compared there.
+ONE_HOP = "one-hop"
+THREE_PHASE = "three-phase"
+# Bytes at which latency no longer counts.
+LARGE = 512 << 20
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What one algorithm takes on one set of GPUs.
+
+    Attributes:
+        links: `nvlink`, `pcie` or `network`.
+        seconds: The time.
+        bandwidth: Size over time, in GB/s.
+    """
+
+    links: str
+    seconds: float
+    bandwidth: float
+
+
+def contestants() -> list[str]:
+    """The algorithms that pack trees into any links."""
+    apart = (ONE_HOP, THREE_PHASE)
+    return [
+        name for name in algorithm_names() if not name.startswith("nccl-") and name not in apart
+    ]
+
+
+def timed(
+    machine: Machine,
+    gpus: Sequence[int],
+    collective: str,
+    algorithm: str,
+    sizes: Iterable[int] = (LARGE,),
+) -> list[Timed]:
+    """The algorithm's plan for each size, timed; the first GPU is the root."""
+    found = []
+    for size in sizes:
+        schedule = plan_for(machine, gpus, collective, algorithm, size)
+        timing = schedule.time(size)
+        found.append(Timed(schedule.links or "", timing.time, timing.algorithm_bandwidth))
+    return found
+
+
+def plans_for_a_size() -> bool:
+    """Whether plans may depend on the size, as those over NVLink and PCIe at once must."""
+    return "size" in signature(plan).parameters
+
+
+def plan_for(
+    machine: Machine,
+    gpus: Sequence[int],
+    collective: str,
+    algorithm: str,
+    size: int,
+    links: str = "auto",
+) -> Schedule:
+    """A plan for data of that size, where plans depend on it."""
+    options: dict[str, Any] = {"size": size} if plans_for_a_size() else {}
+    return plan(machine, gpus, collective, algorithm=algorithm, links=links, **options)
+
+
+def bus_factor(collective: str, gpus: int) -> float:
+    """Bus bandwidth over algorithm bandwidth, as nccl-tests defines them."""
+    return 2 * (gpus - 1) / gpus if collective == "all-reduce" else 1.0
+
+
+def maximum_and_mean(values: Sequence[float]) -> tuple[float, float]:
+    """The most, and the geometric mean."""
+    return max(values), geometric_mean(values)
+
+
+def named(gpus: Iterable[int]) -> str:
+    """GPUs as a command takes them."""
+    return ",".join(map(str, gpus))

@@ -1,0 +1,112 @@
+"""A study as a whole, and how it is written to files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import linkwright
+from linkwright.files import replace_file
+from linkwright.page import embed, render
+from linkwright.plot import save_chart
+from linkwright.studies.tables import Section, StudyTable, section_markdown
+
+__all__ = ["Study"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """The outcome of a study.
+
+    Attributes:
+        name: What the command is called.
+        title: The page's title.
+        introduction: Its first paragraphs.
+        sections: One per table or figure of the paper.
+    """
+
+    name: str
+    title: str
+    introduction: Sequence[str]
+    sections: Sequence[Section]
+
+    @property
+    def tables(self) -> list[StudyTable]:
+        """All tables."""
+        return [table for section in self.sections for table in section.tables]
+
+    def write(self, directory: Path) -> list[Path]:
+        """Writes the study into a folder, made if need be, and returns the files.
+
+        `report.html` needs no other file; the page, named as the study is, shows the charts of
+        `figures/`, which are SVG and PNG. `study.json` holds the tables. The same study gives
+        the same bytes.
+
+        Raises:
+            OSError: If a file cannot be written.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        contents = self.contents()
+        for name, content in contents.items():
+            replace_file(directory / name, content)
+        return [*(directory / name for name in contents), *self._write_figures(directory)]
+
+    def contents(self) -> dict[str, bytes]:
+        """The files but for the figures, by name."""
+        return {
+            "report.html": self._html(),
+            f"{self.name}.md": self.to_markdown().encode(),
+            "study.json": self.to_json().encode(),
+        }
+
+    def to_json(self) -> str:
+        """The tables as JSON, numbers unrounded."""
+        return json.dumps(self.fields(), indent=2, ensure_ascii=False) + "\n"
+
+    def fields(self) -> dict[str, Any]:
+        """What the JSON holds."""
+        return {
+            "study": self.name,
+            "version": linkwright.__version__,
+            "tables": [table.to_json() for each in self.sections for table in each.tables],
+        }
+
+    def to_markdown(self, figures: str = "figures") -> str:
+        """The study as a page.
+
+        Args:
+            figures: The folder of the figures, as seen from the page.
+        """
+        parts = [f"# {self.title}", *self.introduction]
+        parts += [section_markdown(section, figures) for section in self.sections]
+        return "\n\n".join(parts) + "\n"
+
+    def figure_sections(self) -> Sequence[Section]:
+        """The sections whose charts are written."""
+        return self.sections
+
+    def _write_figures(self, directory: Path) -> list[Path]:
+        figures = directory / "figures"
+        figures.mkdir(exist_ok=True)
+        written = []
+        for section in self.figure_sections():
+            for name, chart in section.figures.items():
+                for suffix in (".svg", ".png"):
+                    written.append(figures / f"{name}{suffix}")
+                    save_chart(chart, written[-1])
+        return written
+
+    def _html(self) -> bytes:
+        charts = {
+            name: chart for section in self.sections for name, chart in section.figures.items()
+        }
+        return render(
+            "study.html.j2",
+            embed(charts),
+            title=self.title,
+            introduction=self.introduction,
+            sections=self.sections,
+        )
