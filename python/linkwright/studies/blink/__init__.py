@@ -54,5 +54,5 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
         name="blink",
         title=TITLE,
         introduction=INTRODUCTION,
-        sections=tuple(section for section in sections if section is not None),
+        sections=tuple(sections),
     )

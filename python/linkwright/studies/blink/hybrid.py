@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from linkwright import Machine
 from linkwright.studies.blink.allocations import MACHINES, SIZES, unique
-from linkwright.studies.blink.measure import (
-    LARGE,
-    Progress,
-    maximum_and_mean,
-    plan_for,
-    plans_for_a_size,
-)
+from linkwright.studies.blink.measure import LARGE, Progress, maximum_and_mean, plan_for
 from linkwright.studies.tables import Cell, Section, StudyTable
 
 __all__ = ["hybrid"]
@@ -20,10 +14,8 @@ ALGORITHM = "packing"
 ALL_REDUCE = "all-reduce"
 
 
-def hybrid(progress: Progress | None = None) -> Section | None:
-    """The section on hybrid transfers; None where no planner makes them."""
-    if not plans_for_a_size():
-        return None
+def hybrid(progress: Progress | None = None) -> Section:
+    """The section on hybrid transfers."""
     machine = Machine.preset(MACHINES[0])
     every = unique(MACHINES[0])
     lowest = [tuple(range(size)) for size in SIZES]

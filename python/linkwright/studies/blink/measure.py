@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from statistics import geometric_mean
-from typing import Any
 
 from linkwright import Machine, Schedule, algorithm_names, plan
 
@@ -24,7 +22,6 @@ __all__ = [
     "maximum_and_mean",
     "named",
     "plan_for",
-    "plans_for_a_size",
     "timed",
 ]
 
@@ -79,11 +76,6 @@ def timed(
     return found
 
 
-def plans_for_a_size() -> bool:
-    """Whether plans may depend on the size, as those over NVLink and PCIe at once must."""
-    return "size" in signature(plan).parameters
-
-
 def plan_for(
     machine: Machine,
     gpus: Sequence[int],
@@ -92,9 +84,8 @@ def plan_for(
     size: int,
     links: str = "auto",
 ) -> Schedule:
-    """A plan for data of that size, where plans depend on it."""
-    options: dict[str, Any] = {"size": size} if plans_for_a_size() else {}
-    return plan(machine, gpus, collective, algorithm=algorithm, links=links, **options)
+    """A plan for data of that size."""
+    return plan(machine, gpus, collective, algorithm=algorithm, links=links, size=size)
 
 
 def bus_factor(collective: str, gpus: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright import Machine, algorithm_names
+from linkwright import Machine
 from linkwright.studies.blink.measure import (
     LARGE,
     OF_ITS_TIME,
@@ -26,10 +26,8 @@ PLACEMENTS = {
 RIVALS = (OF_ITS_TIME, RECENT, "nccl-tree")
 
 
-def two_servers(progress: Progress | None = None) -> Section | None:
-    """The section on a job on two servers; None where nothing plans three phases."""
-    if THREE_PHASE not in algorithm_names():
-        return None
+def two_servers(progress: Progress | None = None) -> Section:
+    """The section on a job on two servers."""
     server = Machine.preset(MACHINE)
     rates = published()["servers"]["rates"]
     rows: list[tuple[Cell, ...]] = []

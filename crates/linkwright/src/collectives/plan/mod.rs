@@ -161,6 +161,9 @@ pub enum PlanError {
         /// Algorithms that do.
         remedy: &'static str,
     },
+    /// Three phases among GPUs of one server.
+    #[error("three-phase is for GPUs on several servers, and these are on one; use packing")]
+    OneServer,
     /// NVLink alone is wanted, and this NCCL would use PCIe.
     #[error(
         "{algorithm} finds no ring over NVLink through these GPUs; let it choose the links, or \

@@ -34,7 +34,6 @@ struct Server {
     trees: Vec<(LocalTree, u32)>,
     /// Whether its trees keep their roots: those that are packed from every root.
     rooted: bool,
-    links: LinkClass,
 }
 
 /// Plans an all-reduce on GPUs that have been checked.
@@ -54,6 +53,9 @@ pub(super) fn plan(
     }
     let mut notes = Vec::new();
     let groups = by_server(machine, gpus);
+    if groups.len() < 2 {
+        return Err(PlanError::OneServer);
+    }
     let roots = roots(machine, gpus, &groups);
     let servers = roots.into_iter().map(|roots| server(machine, gpus, roots, links, &mut notes));
     let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
@@ -61,7 +63,7 @@ pub(super) fn plan(
     let name = format!("{}-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_partitions(&name, gpus, &partitions);
     let rate = steady_rate(&schedule, machine)?;
-    let links = if servers.len() > 1 { LinkClass::Network } else { servers[0].links };
+    let links = LinkClass::Network;
     Ok(Plan { schedule, algorithm, links, trees: Vec::new(), rate, optimum: None, notes })
 }
 
@@ -74,7 +76,7 @@ fn server(
 ) -> Result<Server, PlanError> {
     let ranks: Vec<usize> = roots.iter().map(|(rank, _)| *rank).collect();
     if ranks.len() < 2 {
-        return Ok(Server { roots, trees: Vec::new(), rooted: true, links: LinkClass::Fabric });
+        return Ok(Server { roots, trees: Vec::new(), rooted: true });
     }
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
     let (class, graph): (LinkClass, LinkGraph) = choose_links(machine, &own, links, notes)?;
@@ -89,7 +91,7 @@ fn server(
         (LocalTree { root, parent, channel: tree.channel }, tree.chunks)
     };
     let trees = trees.into_iter().map(in_job).collect();
-    Ok(Server { roots, trees, rooted: graph.has_switches(), links: class })
+    Ok(Server { roots, trees, rooted: graph.has_switches() })
 }
 
 impl Server {

@@ -49,8 +49,6 @@ fn three_phases_hold_for_every_placement() {
         vec![0, 3, 8, 9, 10, 16],
         vec![1, 9, 17],
         (0..24).collect(),
-        // One server: the first and the last phase alone.
-        vec![1, 4, 5, 6],
     ] {
         holds(&all_reduce(&machine, &gpus, Algorithm::ThreePhase));
     }
@@ -69,6 +67,8 @@ fn three_phases_do_nothing_but_all_reduce() {
     let error = refused.unwrap_err();
     assert!(matches!(error, PlanError::Unsupported { .. }));
     assert!(error.to_string().contains("packing"), "{error}");
+    let alone = plan(&machine, &[1, 4], Collective::AllReduce, Algorithm::ThreePhase, Links::Auto);
+    assert_eq!(alone, Err(PlanError::OneServer));
 }
 
 #[test]
