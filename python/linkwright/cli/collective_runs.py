@@ -75,6 +75,9 @@ def run(
     in_place: Annotated[
         bool, typer.Option("--in-place", help="With input and output in the same memory.")
     ] = False,
+    processes: Annotated[
+        bool, typer.Option("--processes", help="With a process for each rank, not a thread.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Which data.")] = 0,
     json: Json = False,
 ) -> None:
@@ -88,7 +91,7 @@ def run(
     inputs = _inputs(schedule, parse_size(size), dtype, seed)
     seconds = []
     for _ in range(REPEATS):
-        outputs, took = schedule.execute_timed(inputs, reduction, in_place=in_place)
+        outputs, took = _execute(schedule, inputs, reduction, in_place, processes)
         seconds.append(took)
     worst = _compare(schedule, inputs, outputs, reduction)
     data = parse_size(size)
@@ -99,6 +102,7 @@ def run(
             "dtype": dtype,
             "reduction": reduction,
             "in_place": in_place,
+            "processes": processes,
             "time": min(seconds),
             "algorithm_bandwidth": bandwidth,
             "copy_bandwidth": copy,
@@ -121,6 +125,20 @@ def run(
         f"{min(seconds) * 1e3:.2f} ms, {bandwidth:.2f} GB/s of its size; "
         f"a copy of as much by one thread: {copy:.2f} GB/s"
     )
+
+
+def _execute(
+    schedule: Schedule,
+    inputs: list[NDArray[Any]],
+    reduction: str,
+    in_place: bool,
+    processes: bool,
+) -> tuple[list[NDArray[Any]], float]:
+    if not processes:
+        return schedule.execute_timed(inputs, reduction, in_place=in_place)
+    from linkwright.processes import execute_in_processes_timed
+
+    return execute_in_processes_timed(schedule, inputs, reduction, in_place=in_place)
 
 
 def _inputs(schedule: Schedule, size: int, dtype: str, seed: int) -> list[NDArray[Any]]:
