@@ -11,6 +11,7 @@
 //! | [`units`] | picoseconds, bytes, bytes per second |
 //! | [`diagnostic`] | where an input is wrong, and what would work |
 //! | [`table`] | columns with names and units: every result |
+//! | `xml` | XML from strangers, with the place of every fault |
 //! | [`engine`] | event queue, clock, seeded random numbers, progress |
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
@@ -31,3 +32,4 @@ pub mod simulation;
 pub mod table;
 pub mod topology;
 pub mod units;
+mod xml;

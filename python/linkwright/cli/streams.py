@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
@@ -25,7 +26,7 @@ class ReaderLeftError(LinkwrightError):
     """Standard output was closed by its reader, as `head` does when it has enough."""
 
 
-class _Stream:
+class _Stream(ABC):
     """A text stream that answers for its own failures."""
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -52,8 +53,9 @@ class _Stream:
         except OSError as error:
             self._failed(error)
 
+    @abstractmethod
     def _failed(self, error: OSError) -> None:
-        raise NotImplementedError
+        """What this stream does about its failure."""
 
     def _discard(self) -> None:
         """Sends the rest nowhere, so that the interpreter does not fail on it at its end."""

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// Each module with those that it may name besides itself and the ground (`units`,
-/// `diagnostic`, `table`), as the table in the crate's first lines says.
+/// `diagnostic`, `table`, `xml`), as the table in the crate's first lines says.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("diagnostic", &[]),
     ("table", &[]),
+    ("xml", &[]),
     ("engine", &[]),
     ("graph", &[]),
     ("topology", &[]),
@@ -40,7 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// The modules that hold no model, lowest first; any other module may use them.
-const GROUND: [&str; 3] = ["units", "diagnostic", "table"];
+const GROUND: [&str; 4] = ["units", "diagnostic", "table", "xml"];
 
 fn may_use(module: &str, used: &str) -> bool {
     if module == used {

@@ -1,18 +1,11 @@
-//! Attributes of XML elements, and errors with their places.
+//! Attributes of NCCL's elements.
 
-use roxmltree::{Attribute, Document, Node};
+use roxmltree::Node;
 
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::InputError;
 use crate::topology::kinds::LinkKind;
 use crate::topology::paste;
-
-/// A parsed text and its name.
-pub(super) struct Source<'a> {
-    /// The file's name in errors.
-    pub(super) file: &'a str,
-    /// The text.
-    pub(super) document: &'a Document<'a>,
-}
+pub(super) use crate::xml::Source;
 
 /// What an element says of a PCIe link; nothing where the system could not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,46 +17,6 @@ pub(super) struct PcieLink {
 }
 
 impl Source<'_> {
-    fn position(&self, offset: usize) -> Position {
-        let place = self.document.text_pos_at(offset);
-        Position { line: place.row as usize, column: place.col as usize }
-    }
-
-    /// The error that an element is wrong.
-    pub(super) fn refuse(
-        &self,
-        node: Node,
-        problem: impl Into<String>,
-        remedy: &str,
-    ) -> InputError {
-        let range = node.range();
-        let value = &self.document.input_text()[range.clone()];
-        InputError::at(self.file, self.position(range.start), problem, value, remedy)
-    }
-
-    /// The error that an attribute's value is wrong.
-    pub(super) fn refuse_value(
-        &self,
-        attribute: &Attribute,
-        problem: impl Into<String>,
-        remedy: &str,
-    ) -> InputError {
-        let position = self.position(attribute.range_value().start);
-        InputError::at(self.file, position, problem, attribute.value(), remedy)
-    }
-
-    /// An attribute that must be there.
-    pub(super) fn required<'n>(
-        &self,
-        node: Node<'n, '_>,
-        name: &str,
-    ) -> Result<Attribute<'n, 'n>, InputError> {
-        node.attribute_node(name).ok_or_else(|| {
-            let problem = format!("<{}> has no attribute `{name}`", node.tag_name().name());
-            self.refuse(node, problem, "dump the topology again with NCCL_TOPO_DUMP_FILE")
-        })
-    }
-
     /// A number that must be there.
     pub(super) fn number(&self, node: Node, name: &str) -> Result<u32, InputError> {
         let attribute = self.required(node, name)?;

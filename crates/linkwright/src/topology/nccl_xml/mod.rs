@@ -12,8 +12,6 @@ mod fabric;
 mod tests;
 mod tree;
 
-use roxmltree::{Document, ParsingOptions};
-
 use self::attributes::{PcieLink, Source};
 use self::fabric::FarEnd;
 use self::tree::{Found, Tree};
@@ -23,6 +21,7 @@ use super::machine::{DeviceId, Link, Machine, MachineBuilder};
 use super::sockets;
 use crate::diagnostic::{InputError, Position};
 use crate::units::Bandwidth;
+use crate::xml;
 
 /// More nodes than the file of any server has.
 const MOST_NODES: u32 = 20_000;
@@ -49,18 +48,10 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Machine,
         let remedy = "choose such as pcie4, or leave the option out";
         return Err(InputError::at(file, start, problem, kind.name(), remedy).into());
     }
-    let limits = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..Default::default() };
-    let document = Document::parse_with_options(text, limits).map_err(|error| {
-        let place = error.pos();
-        let position = match error {
-            roxmltree::Error::UnclosedRootNode => Position::of_offset(text, text.trim_end().len()),
-            _ => Position { line: place.row as usize, column: place.col as usize },
-        };
-        let line = text.lines().nth(position.line.saturating_sub(1)).unwrap_or_default();
-        let remedy = "give the whole file that NCCL_TOPO_DUMP_FILE names";
-        InputError::at(file, position, format!("this is not XML ({error})"), line, remedy)
-    })?;
-    let source = Source { file, document: &document };
+    let remedy = "give the whole file that NCCL_TOPO_DUMP_FILE names";
+    let document = xml::parse(file, text, MOST_NODES, remedy)?;
+    let remedy = "dump the topology again with NCCL_TOPO_DUMP_FILE";
+    let source = Source { file, document: &document, remedy };
     let mut tree = tree::walk(&source)?;
     let fabric = fabric::find(&source, &mut tree)?;
     if !tree.devices.iter().any(|device| device.kind == DeviceKind::Gpu) {

@@ -58,7 +58,7 @@ pub(super) fn read_block<'a>(
     limits: &Limits,
 ) -> Result<RawBlock<'a>, InputError> {
     let peer = |name| {
-        let peer = source.number(node, name, -1, limits.ranks as i64 - 1)?;
+        let peer = source.number_between(node, name, -1, limits.ranks as i64 - 1)?;
         if peer == limits.rank as i64 {
             let attribute = source.required(node, name)?;
             let remedy = "name another rank, or -1 for none";
@@ -74,7 +74,7 @@ pub(super) fn read_block<'a>(
         steps: Vec::new(),
     };
     for (number, node) in source.children(node, "step")?.into_iter().enumerate() {
-        if source.number(node, "s", 0, i64::MAX)? != number as i64 {
+        if source.number_between(node, "s", 0, i64::MAX)? != number as i64 {
             let attribute = source.required(node, "s")?;
             let remedy = format!("write {number}: steps count from 0 in the order of the file");
             return Err(source.refuse_value(&attribute, "the step has another's number", &remedy));
@@ -107,7 +107,8 @@ fn read_step<'a>(
         }
     }
     let least = i64::from(operation != Operation::Nop);
-    let count = source.number(node, "cnt", if least == 1 { 1 } else { -1 }, MOST_COUNT.into())?;
+    let count =
+        source.number_between(node, "cnt", if least == 1 { 1 } else { -1 }, MOST_COUNT.into())?;
     let place = |buffer: &str, offset: &str, used: bool| {
         let letter = source.required(node, buffer)?;
         let Some(kind) = buffer_of(letter.value()) else {
@@ -117,11 +118,12 @@ fn read_step<'a>(
                 "write i, o or s",
             ));
         };
-        let offset = source.number(node, offset, if used { 0 } else { -1 }, MOST_OFFSET as i64)?;
+        let offset =
+            source.number_between(node, offset, if used { 0 } else { -1 }, MOST_OFFSET as i64)?;
         Ok(used.then_some(Slice { buffer: kind, offset: offset.max(0) as u32 }))
     };
-    let block_waited = source.number(node, "depid", -1, MOST_OFFSET as i64)?;
-    let step_waited = source.number(node, "deps", -1, MOST_OFFSET as i64)?;
+    let block_waited = source.number_between(node, "depid", -1, MOST_OFFSET as i64)?;
+    let step_waited = source.number_between(node, "deps", -1, MOST_OFFSET as i64)?;
     let waits_for = if block_waited < 0 {
         None
     } else if step_waited < 0 {

@@ -25,7 +25,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::Node;
 
 use self::attributes::Source;
 use self::blocks::{Limits, RawBlock, read_block, resolve};
@@ -35,6 +35,7 @@ use crate::collectives::schedule::{
     Buffer, Channel, Operation, Protocol, RankProgram, Schedule, ThreadBlock,
 };
 use crate::diagnostic::{InputError, Position};
+use crate::xml;
 
 /// More text than the largest published algorithm has, many times over.
 const MOST_BYTES: usize = 32 << 20;
@@ -52,18 +53,10 @@ const LONGEST_NAME: usize = 200;
 /// executor needs, and values that an executor would refuse or hang on, each with its place.
 pub fn read_msccl_xml(file: &str, text: &str) -> Result<Schedule, InputError> {
     check_size(file, text)?;
-    let limits = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..Default::default() };
-    let document = Document::parse_with_options(text, limits).map_err(|error| {
-        let place = error.pos();
-        let position = match error {
-            roxmltree::Error::UnclosedRootNode => Position::of_offset(text, text.trim_end().len()),
-            _ => Position { line: place.row as usize, column: place.col as usize },
-        };
-        let line = text.lines().nth(position.line.saturating_sub(1)).unwrap_or_default();
-        let remedy = "give the whole file that MSCCL would load";
-        InputError::at(file, position, format!("this is not XML ({error})"), line, remedy)
-    })?;
-    read_algorithm(&Source { file, document: &document })
+    let remedy = "give the whole file that MSCCL would load";
+    let document = xml::parse(file, text, MOST_NODES, remedy)?;
+    let remedy = "add the attribute; MSCCL needs it";
+    read_algorithm(&Source { file, document: &document, remedy })
 }
 
 /// Refuses texts that would take long to parse.
@@ -162,9 +155,10 @@ fn read_head(source: &Source, root: Node) -> Result<Algorithm, InputError> {
     let protocol = protocol.ok_or_else(|| {
         source.refuse_value(&proto, "MSCCL has no such protocol", "write Simple, LL or LL128")
     })?;
-    let chunks_in_loop = source.number(root, "nchunksperloop", 1, MOST_OFFSET as i64 + 1)?;
-    let channels = source.number(root, "nchannels", 1, MOST_CHANNELS as i64)?;
-    let ranks = source.number(root, "ngpus", 1, MOST_OFFSET as i64)?;
+    let chunks_in_loop =
+        source.number_between(root, "nchunksperloop", 1, MOST_OFFSET as i64 + 1)?;
+    let channels = source.number_between(root, "nchannels", 1, MOST_CHANNELS as i64)?;
+    let ranks = source.number_between(root, "ngpus", 1, MOST_OFFSET as i64)?;
     let in_place = source.flag(root, "inplace")?;
     let out_of_place =
         if root.has_attribute("outofplace") { source.flag(root, "outofplace")? } else { !in_place };
@@ -174,7 +168,7 @@ fn read_head(source: &Source, root: Node) -> Result<Algorithm, InputError> {
     }
     for name in ["minBytes", "maxBytes"] {
         if root.has_attribute(name) {
-            source.number(root, name, 0, i64::MAX)?;
+            source.number_between(root, name, 0, i64::MAX)?;
         }
     }
     Ok(Algorithm {
@@ -209,7 +203,7 @@ fn read_ranks<'a>(
             let problem = "another <gpu> has this id, too";
             return Err(source.refuse_value(&attribute, problem, "give each rank its own id"));
         }
-        let chunks = |name| source.number(node, name, 0, MOST_OFFSET as i64 + 1);
+        let chunks = |name| source.number_between(node, name, 0, MOST_OFFSET as i64 + 1);
         let limits = Limits { rank: id, ranks: algorithm.ranks, channels: algorithm.channels };
         ranks[id] = Some(RawRank {
             node,
