@@ -23,8 +23,11 @@ from linkwright.cli.schedules import (
     AlgorithmName,
     Chunk,
     CollectiveName,
+    Factor,
     Gpus,
+    LeastSize,
     Links,
+    MostSize,
     NetworkSpeed,
     Plot,
     Protocol,
@@ -225,15 +228,9 @@ def time(
     algorithm: AlgorithmName = "packing",
     links: Links = "auto",
     root: Root = None,
-    least: Annotated[
-        str, typer.Option("--min-bytes", "-b", metavar="SIZE", help="The first size.")
-    ] = "8",
-    most: Annotated[
-        str, typer.Option("--max-bytes", "-e", metavar="SIZE", help="The last size at most.")
-    ] = "8GiB",
-    factor: Annotated[
-        int, typer.Option("--factor", "-f", min=2, max=1024, help="From one size to the next.")
-    ] = 2,
+    least: LeastSize = "8",
+    most: MostSize = "8GiB",
+    factor: Factor = 2,
     chunk: Chunk = None,
     protocol: Protocol = None,
     servers: Servers = 1,

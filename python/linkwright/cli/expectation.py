@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -11,7 +11,10 @@ from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName
 from linkwright.cli.schedules import (
     CollectiveName,
+    Factor,
     Gpus,
+    LeastSize,
+    MostSize,
     NetworkSpeed,
     Plot,
     Root,
@@ -33,15 +36,9 @@ def expected(
     machine: MachineName,
     gpus: Gpus = None,
     root: Root = None,
-    least: Annotated[
-        str, typer.Option("--min-bytes", "-b", metavar="SIZE", help="The first size.")
-    ] = "8",
-    most: Annotated[
-        str, typer.Option("--max-bytes", "-e", metavar="SIZE", help="The last size at most.")
-    ] = "8GiB",
-    factor: Annotated[
-        int, typer.Option("--factor", "-f", min=2, max=1024, help="From one size to the next.")
-    ] = 2,
+    least: LeastSize = "8",
+    most: MostSize = "8GiB",
+    factor: Factor = 2,
     servers: Servers = 1,
     network: NetworkSpeed = None,
     plot: Plot = None,

@@ -30,8 +30,11 @@ __all__ = [
     "AlgorithmName",
     "Chunk",
     "CollectiveName",
+    "Factor",
     "Gpus",
+    "LeastSize",
     "Links",
+    "MostSize",
     "NetworkSpeed",
     "Plot",
     "Protocol",
@@ -89,6 +92,15 @@ Root = Annotated[
 Size = Annotated[
     str,
     typer.Option(metavar="SIZE", help="The data, as nccl-tests counts it: 8, 64MiB, 64M, 1G."),
+]
+LeastSize = Annotated[
+    str, typer.Option("--min-bytes", "-b", metavar="SIZE", help="The first size.")
+]
+MostSize = Annotated[
+    str, typer.Option("--max-bytes", "-e", metavar="SIZE", help="The last size at most.")
+]
+Factor = Annotated[
+    int, typer.Option("--factor", "-f", min=2, max=1024, help="From one size to the next.")
 ]
 Chunk = Annotated[
     str | None,
