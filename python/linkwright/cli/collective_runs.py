@@ -405,7 +405,6 @@ def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str,
         "protocol",
         "rate\nGB/s",
         "time\nus",
-        "algbw\nGB/s",
         "busbw\nGB/s",
     ]
     made = output.table(
@@ -418,7 +417,6 @@ def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str,
             row["protocol"],
             f"{row['rate']:.2f}",
             f"{row['time'] * 1e6:.1f}",
-            f"{row['algorithm_bandwidth']:.2f}",
             f"{row['bus_bandwidth']:.2f}",
             *(f"{row['speedup_over'][name]:.2f}x" for name in over),
         )
