@@ -6,9 +6,11 @@
 
 pub mod flow;
 pub mod route;
+pub mod transport;
 
 pub use flow::{FlowId, FlowNetwork};
 pub use route::{Route, RouteClass, RouteError, Routes};
+pub use transport::{GpuIndex, Message, Occurrence, Stuck, Transport};
 
 /// The index of a resource: one direction of one bundle of links, or whatever else a caller
 /// gives a capacity.
