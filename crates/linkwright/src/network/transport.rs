@@ -35,6 +35,9 @@ pub enum Occurrence {
         /// The message's token.
         token: u64,
     },
+    /// Many events have been handled and nothing else has occurred: a caller may show how far
+    /// the run is, or end it.
+    Working,
     /// A time has come that [`Transport::wake_at`] asked for.
     Woken {
         /// The token given.
