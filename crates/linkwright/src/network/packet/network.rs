@@ -392,6 +392,27 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         }
     }
 
+    /// What must hold between any two events: a credit is held for each packet that is in a
+    /// buffer or on its way to it, and for nothing else.
+    pub(super) fn credits_match_packets(&self) -> bool {
+        let virtual_channels = usize::from(self.routing.virtual_channels());
+        let mut packets = vec![0_u16; self.state.lines.len() * virtual_channels];
+        for packet in self.packets.iter() {
+            let virtual_channel = usize::from(packet.route.virtual_channel);
+            packets[packet.channel as usize * virtual_channels + virtual_channel] += 1;
+        }
+        self.state.lines.iter().enumerate().all(|(channel, line)| {
+            (0..virtual_channels).all(|virtual_channel| {
+                let held = self.state.credits.held(channel as u32, virtual_channel as u8);
+                let expected = match line.to {
+                    End::Switch(_) => packets[channel * virtual_channels + virtual_channel],
+                    End::Node(_) => 0,
+                };
+                held == expected
+            })
+        })
+    }
+
     fn deliver(&mut self, message: MessageIndex) {
         let token = self.transfers[message as usize].message.token;
         self.free_transfers.push(message);
@@ -509,6 +530,7 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
             self.handled += 1;
             self.handle(event);
             if self.handled == report {
+                debug_assert!(self.credits_match_packets());
                 self.occurred.push_back(Occurrence::Working);
             }
         }

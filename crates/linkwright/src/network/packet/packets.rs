@@ -19,7 +19,7 @@ pub(super) struct Packet {
     pub(super) message: MessageIndex,
     /// The packet behind it in its queue, or in the list of free places.
     pub(super) next: PacketIndex,
-    /// The channel that it crosses or crossed last, whose buffer it fills.
+    /// The channel that it crosses or crossed last, whose buffer it fills; none in a free place.
     pub(super) channel: ChannelId,
     /// How many bytes it carries.
     pub(super) size: u32,
@@ -56,8 +56,14 @@ impl Packets {
         index
     }
 
+    /// The packets that are under way.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.places.iter().filter(|packet| packet.channel != ChannelId::MAX)
+    }
+
     pub(super) fn remove(&mut self, index: PacketIndex) {
         self.places[index as usize].next = self.free;
+        self.places[index as usize].channel = ChannelId::MAX;
         self.free = index;
     }
 }
