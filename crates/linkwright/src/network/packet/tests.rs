@@ -6,7 +6,7 @@ use super::*;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, ShortestPath};
 use crate::network::transport::{Message, Occurrence, Transport};
-use crate::topology::interconnect::{End, Interconnect, NodeLink, Shape, SwitchId, SwitchLink};
+use crate::topology::interconnect::{Interconnect, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 const BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(4);
