@@ -1,10 +1,12 @@
 //! The event queue: a clock and what is to happen after it.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+mod buckets;
+
+use std::collections::VecDeque;
 
 use thiserror::Error;
 
+use self::buckets::{Buckets, CHUNK};
 use crate::units::Picoseconds;
 
 /// An event that was scheduled before the current time.
@@ -20,37 +22,10 @@ pub struct PastEvent {
     pub now: Picoseconds,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Entry<E> {
-    time: Picoseconds,
-    sequence: u64,
+    time: u64,
     event: E,
-}
-
-impl<E> Entry<E> {
-    fn key(&self) -> (Picoseconds, u64) {
-        (self.time, self.sequence)
-    }
-}
-
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
 }
 
 /// Events in the order of their times; those at one time in the order of their scheduling.
@@ -72,66 +47,112 @@ impl<E> Ord for Entry<E> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Reverse<Entry<E>>>,
-    scheduled: u64,
-    now: Picoseconds,
+    /// The events up to the horizon, in order.
+    front: VecDeque<Entry<E>>,
+    horizon: u64,
+    /// The events after the horizon.
+    later: Buckets<E>,
+    len: usize,
+    now: u64,
 }
 
-impl<E> Default for EventQueue<E> {
+impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<E> EventQueue<E> {
+impl<E: Copy> EventQueue<E> {
     /// An empty queue at time zero.
     #[must_use]
     pub fn new() -> Self {
-        Self { heap: BinaryHeap::new(), scheduled: 0, now: Picoseconds(0) }
+        Self { front: VecDeque::new(), horizon: 0, later: Buckets::new(), len: 0, now: 0 }
     }
 
     /// Schedules an event, at the current time or later.
     ///
     /// # Errors
     /// A time before [`EventQueue::now`]; the queue is then as it was.
+    #[inline]
     pub fn push(&mut self, time: Picoseconds, event: E) -> Result<(), PastEvent> {
-        if time < self.now {
-            return Err(PastEvent { time, now: self.now });
+        if time.0 < self.now {
+            return Err(PastEvent { time, now: Picoseconds(self.now) });
         }
-        self.heap.push(Reverse(Entry { time, sequence: self.scheduled, event }));
-        self.scheduled += 1;
+        let entry = Entry { time: time.0, event };
+        if entry.time > self.horizon {
+            self.later.push(entry);
+        } else {
+            self.push_front(entry);
+        }
+        self.len += 1;
         Ok(())
     }
 
+    /// Puts an event that is not after the horizon in its place.
+    fn push_front(&mut self, entry: Entry<E>) {
+        if self.front.back().is_none_or(|last| last.time <= entry.time) {
+            self.front.push_back(entry);
+            return;
+        }
+        let place = self.front.partition_point(|other| other.time <= entry.time);
+        self.front.insert(place, entry);
+        if self.front.len() > 2 * CHUNK {
+            self.spill();
+        }
+    }
+
+    /// Draws the horizon in to the first event's time.
+    fn spill(&mut self) {
+        let Some(first) = self.front.front() else { return };
+        self.horizon = first.time;
+        let kept = self.front.partition_point(|entry| entry.time <= self.horizon);
+        for entry in self.front.drain(kept..) {
+            self.later.push(entry);
+        }
+    }
+
     /// Takes the next event and sets the clock to its time.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Picoseconds, E)> {
-        let Reverse(entry) = self.heap.pop()?;
+        if self.front.is_empty() {
+            self.refill();
+        }
+        let entry = self.front.pop_front()?;
+        self.len -= 1;
         self.now = entry.time;
-        Some((entry.time, entry.event))
+        Some((Picoseconds(entry.time), entry.event))
+    }
+
+    fn refill(&mut self) {
+        let front = &mut self.front;
+        if let Some(horizon) = self.later.take_first(|entries| front.extend(entries)) {
+            self.horizon = horizon;
+        }
     }
 
     /// When the next event happens.
     #[must_use]
     pub fn peek_time(&self) -> Option<Picoseconds> {
-        self.heap.peek().map(|Reverse(entry)| entry.time)
+        let front = self.front.front().map(|entry| entry.time);
+        front.or_else(|| self.later.earliest()).map(Picoseconds)
     }
 
     /// The current time: that of the event taken last, zero before the first.
     #[must_use]
     pub fn now(&self) -> Picoseconds {
-        self.now
+        Picoseconds(self.now)
     }
 
     /// How many events wait.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.len
     }
 
     /// Whether no event waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len == 0
     }
 }
 
