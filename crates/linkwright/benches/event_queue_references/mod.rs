@@ -128,8 +128,8 @@ impl Queue for RadixHeap {
 }
 
 /// R. Brown's calendar queue (Communications of the ACM 31, 1988): a ring of sorted days that
-/// doubles or halves with the number of events, the length of a day following the gaps between
-/// the earliest ones.
+/// doubles with the number of events, the length of a day following the gaps between the
+/// earliest ones.
 pub struct CalendarQueue {
     days: Vec<VecDeque<(u64, u64)>>,
     /// A day is two to this power long.
@@ -143,7 +143,7 @@ impl CalendarQueue {
     fn resize(&mut self, days: usize) {
         let mut all: Vec<_> = self.days.iter_mut().flat_map(|day| day.drain(..)).collect();
         all.sort_by_key(|entry| entry.0);
-        let sample = &all[..all.len().min(1_000)];
+        let sample = &all[..(all.len() / 2).clamp(1, 1_000)];
         let (first, last) = (sample[0].0, sample[sample.len() - 1].0);
         self.day_bits = (3 * (last - first) / sample.len() as u64).max(1).ilog2();
         self.today = first >> self.day_bits;
