@@ -4,6 +4,7 @@ mod brute_force;
 mod collective_timing;
 mod collectives;
 mod effort;
+mod interconnect;
 mod layers;
 mod policy_contract;
 mod real_machine;

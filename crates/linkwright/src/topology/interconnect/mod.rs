@@ -8,13 +8,21 @@
 //! switch; links are full duplex, so that each is two channels, one for each direction. What
 //! it leaves out: several interfaces of one node, and links that fail.
 
+mod dragonfly;
+mod fat_tree;
+mod links;
 mod shape;
+mod torus;
 
 use thiserror::Error;
 
 use crate::units::{Bandwidth, Picoseconds};
 
-pub use shape::{Dragonfly, FatTree, Shape, Torus};
+pub use dragonfly::{Dragonfly, DragonflyRates, dragonfly};
+pub use fat_tree::{FatTree, FatTreeLevel, FatTreeRates, fat_tree};
+pub use links::LinkRate;
+pub use shape::Shape;
+pub use torus::{Direction, Torus, TorusRates, torus};
 
 /// The index of a node, which is where messages start and end.
 pub type NodeId = u32;
@@ -75,6 +83,16 @@ pub enum InterconnectError {
     /// No node at all.
     #[error("an interconnect needs at least one node")]
     NoNode,
+    /// A parameter that a generator cannot use.
+    #[error("{parameter} cannot be {value}; {remedy}")]
+    Parameter {
+        /// Which parameter, in words.
+        parameter: &'static str,
+        /// Its value.
+        value: String,
+        /// What would work.
+        remedy: String,
+    },
     /// A link names a switch that is not there.
     #[error("{what} names switch {switch}, but there are {switches} switches, from 0")]
     UnknownSwitch {
