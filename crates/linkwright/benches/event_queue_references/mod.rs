@@ -159,6 +159,7 @@ impl CalendarQueue {
         let day = &mut self.days[index];
         let later = day.iter().rev().take_while(|entry| entry.0 > time).count();
         day.insert(day.len() - later, (time, event));
+        self.today = self.today.min(time >> self.day_bits);
         self.len += 1;
     }
 }
