@@ -6,7 +6,7 @@ use super::arbitration::{Arbitration, ArbitrationPolicy, Memory};
 use super::credits::Credits;
 use super::nic::{AnyNicScheduler, MessageIndex, NicPolicy, NicScheduler};
 use super::node::NodeLinks;
-use super::packets::{NO_PACKET, Packet, PacketIndex, Packets};
+use super::packets::{NO_PACKET, Packet, PacketIndex, Packets, TO_NODE};
 use super::queues::{Bank, Queues, Sendable};
 use super::settings::{PacketSettings, SettingsError, Switching, serialisation};
 use super::statistics::ChannelStatistics;
@@ -34,8 +34,9 @@ enum Event {
     Alarm(u32),
 }
 
-/// A channel at work.
+/// A channel at work; two cache lines, the first of which holds what every packet needs.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(128))]
 struct Line {
     /// Until when it carries a packet.
     busy: u64,
@@ -44,16 +45,15 @@ struct Line {
     /// How long a full packet takes.
     full: u64,
     latency: u64,
-    /// Virtual channels that have packets and wait for a credit, one bit each.
-    blocked: u32,
+    bank: Bank,
     /// How many packets wait.
     waiting: u32,
-    bank: Bank,
     memory: Memory,
-    /// The port of the switch at its end; unused where it ends at a node.
-    port: u32,
-    from: End,
-    to: End,
+    /// The switch to which it leads; [`TO_NODE`] where it leads to a node.
+    to: SwitchId,
+    /// The port of that switch.
+    port: u16,
+    carried: ChannelStatistics,
 }
 
 /// A message under way.
@@ -77,11 +77,9 @@ impl Load for State {
     fn queued(&mut self, channel: ChannelId) -> u32 {
         let line = &self.lines[channel as usize];
         let crossing = u32::from(line.busy > self.now);
-        let behind = match line.to {
-            End::Switch(_) => self.credits.spent(channel, self.now),
-            End::Node(_) => crossing,
-        };
-        self.lines[channel as usize].waiting + behind
+        let behind =
+            if line.to == TO_NODE { crossing } else { self.credits.spent(channel, self.now) };
+        line.waiting + behind
     }
 }
 
@@ -90,6 +88,7 @@ pub struct PacketNetwork<'a, R> {
     interconnect: &'a Interconnect,
     settings: PacketSettings,
     routing: R,
+    virtual_channels: u8,
     arbitration: ArbitrationPolicy,
     events: EventQueue<Event>,
     state: State,
@@ -102,7 +101,6 @@ pub struct PacketNetwork<'a, R> {
     alarms: Vec<u64>,
     free_alarms: Vec<u32>,
     occurred: VecDeque<Occurrence>,
-    statistics: Vec<ChannelStatistics>,
     handled: u64,
 }
 
@@ -126,16 +124,23 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         if virtual_channels == 0 || virtual_channels > 32 {
             return Err(SettingsError::VirtualChannels { channels: virtual_channels });
         }
+        for switch in 0..interconnect.switches() {
+            let ports = interconnect.outgoing(switch).len();
+            if ports > usize::from(u16::MAX) {
+                return Err(SettingsError::Ports { switch, ports });
+            }
+        }
         let mut queues = Queues::default();
         let lines: Vec<_> = (0..interconnect.channels().len() as u32)
             .map(|channel| line(interconnect, channel, &settings, virtual_channels, &mut queues))
             .collect();
-        let credits = Credits::new(lines.len(), virtual_channels, settings.buffer_packets);
-        let statistics = vec![ChannelStatistics::default(); lines.len()];
+        let depth = settings.buffer_packets;
+        let credits = Credits::new(interconnect.channels(), virtual_channels, depth);
         Ok(Self {
             interconnect,
             settings,
             routing,
+            virtual_channels,
             arbitration,
             events: EventQueue::new(),
             state: State { now: 0, lines, credits },
@@ -148,21 +153,20 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             alarms: Vec::new(),
             free_alarms: Vec::new(),
             occurred: VecDeque::new(),
-            statistics,
             handled: 0,
         })
     }
 
     /// What each channel has carried so far, by its index.
     #[must_use]
-    pub fn statistics(&self) -> &[ChannelStatistics] {
-        &self.statistics
+    pub fn statistics(&self) -> Vec<ChannelStatistics> {
+        self.state.lines.iter().map(|line| line.carried).collect()
     }
 
     /// How many times a packet has crossed a channel so far.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
-        self.statistics.iter().map(|channel| channel.packets).sum()
+        self.state.lines.iter().map(|line| line.carried.packets).sum()
     }
 
     fn schedule(&mut self, time: u64, event: Event) {
@@ -201,38 +205,25 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
 
     /// A packet arrives: at its node, or at a switch where it waits for its next channel.
     fn arrive(&mut self, index: PacketIndex) {
-        let from = self.packets[index].channel;
-        let switch = match self.state.lines[from as usize].to {
-            End::Switch(switch) => switch,
-            End::Node(_) => {
-                let Packet { message, size, .. } = self.packets[index];
-                self.packets.remove(index);
-                let transfer = &mut self.transfers[message as usize];
-                transfer.missing -= u64::from(size);
-                if transfer.missing == 0 {
-                    self.deliver(message);
-                }
-                return;
+        let packet = &mut self.packets[index];
+        let Packet { message, size, to, port, mut route, .. } = *packet;
+        if to == TO_NODE {
+            self.packets.remove(index);
+            let transfer = &mut self.transfers[message as usize];
+            transfer.missing -= u64::from(size);
+            if transfer.missing == 0 {
+                self.deliver(message);
             }
-        };
-        self.queue_at(switch, index);
-    }
-
-    fn queue_at(&mut self, switch: SwitchId, index: PacketIndex) {
-        let port = self.state.lines[self.packets[index].channel as usize].port;
-        // The buffer that the packet fills stays that of the channel it came by.
-        let mut route = self.packets[index].route;
-        let came_in = route.virtual_channel;
-        let hop = self.routing.route(switch, &mut route, &mut self.state);
+            return;
+        }
+        let hop = self.routing.route(to, &mut route, &mut self.state);
         route.hops += 1;
-        route.virtual_channel = came_in;
-        self.packets[index].route = route;
+        packet.route = route;
         let line = &mut self.state.lines[hop.channel as usize];
         line.waiting += 1;
-        let statistics = &mut self.statistics[hop.channel as usize];
-        statistics.longest_queue = statistics.longest_queue.max(line.waiting);
-        let bank = line.bank;
-        self.queues.push(bank, bank.slot(hop.virtual_channel, port), index, &mut self.packets);
+        line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
+        let slot = line.bank.slot(hop.virtual_channel, port);
+        self.queues.push(&mut line.bank, slot, index, &mut self.packets);
         self.send_when_free(hop.channel);
     }
 
@@ -256,9 +247,12 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
 
     /// Sends the next packet over a free channel, if one may go.
     fn send_next(&mut self, channel: ChannelId) {
-        match self.state.lines[channel as usize].from {
-            End::Node(node) => self.inject(node, channel),
-            End::Switch(_) => self.forward(channel),
+        // The first channels are those from and to nodes, in turn.
+        let node = channel / 2;
+        if channel == Interconnect::injection(node) && node < self.interconnect.nodes() {
+            self.inject(node, channel);
+        } else {
+            self.forward(channel);
         }
     }
 
@@ -279,11 +273,14 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         let index = self.packets.add(Packet {
             message,
             next: NO_PACKET,
+            tail: NO_PACKET,
             channel,
+            to: TO_NODE,
             size: size as u32,
             created: self.state.now,
             complete: self.state.now,
             route: PacketRoute::new(node, destination),
+            port: 0,
             priority: message_data.priority,
         });
         let sent = self.cross(index, channel, 0);
@@ -302,27 +299,31 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         if line.waiting == 0 {
             return;
         }
-        let bank = line.bank;
         let mut credited = u32::MAX;
-        if let End::Switch(_) = line.to {
+        if line.to != TO_NODE {
             credited = 0;
-            for virtual_channel in 0..self.routing.virtual_channels() {
+            for virtual_channel in 0..self.virtual_channels {
                 let available = self.state.credits.available(channel, virtual_channel, now);
                 credited |= u32::from(available > 0) << virtual_channel;
             }
         }
-        let sendable = Sendable { queues: &self.queues, bank, packets: &self.packets, credited };
-        let memory = &mut self.state.lines[channel as usize].memory;
-        let Some(slot) = self.arbitration.choose(memory, &sendable) else {
+        let sendable =
+            Sendable { queues: &self.queues, bank: &line.bank, packets: &self.packets, credited };
+        let Some(slot) = self.arbitration.choose(&mut line.memory, &sendable) else {
             self.wait_for_credit(channel, !credited);
             return;
         };
-        let index = self.queues.pop(bank, slot, &self.packets);
-        self.state.lines[channel as usize].waiting -= 1;
+        let index = self.queues.pop(&mut line.bank, slot, &mut self.packets);
+        line.waiting -= 1;
+        let virtual_channel = line.bank.virtual_channel(slot);
+        let more = line.waiting > 0;
         let Packet { channel: came_by, route, .. } = self.packets[index];
-        let sent = self.cross(index, channel, bank.virtual_channel(slot));
-        self.free_place(came_by, route.virtual_channel, sent);
-        if self.state.lines[channel as usize].waiting > 0 {
+        let sent = self.cross(index, channel, virtual_channel);
+        let awaited = self.state.credits.give_back(came_by, route.virtual_channel, sent);
+        if let Some(time) = awaited {
+            self.wake_by(came_by, time);
+        }
+        if more {
             self.wake_by(channel, sent);
         }
     }
@@ -341,54 +342,40 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         // Under cut-through, the last byte may still be on its way here.
         let sent = (now + length).max(packet.complete);
         line.busy = sent;
-        line.blocked = 0;
         let router_delay = self.settings.router_delay.0;
-        let arrival = match (line.to, self.settings.switching) {
-            (End::Node(_), _) => sent + line.latency,
-            (End::Switch(_), Switching::StoreAndForward) => {
-                packet.complete = 0;
-                sent + line.latency + router_delay
-            }
-            (End::Switch(_), Switching::CutThrough) => {
+        let arrival = match self.settings.switching {
+            _ if line.to == TO_NODE => sent + line.latency,
+            Switching::StoreAndForward => sent + line.latency + router_delay,
+            Switching::CutThrough => {
                 packet.complete = sent + line.latency + router_delay;
                 now + line.latency + router_delay
             }
         };
         packet.channel = channel;
+        packet.to = line.to;
+        packet.port = line.port;
         packet.route.virtual_channel = virtual_channel;
-        if let End::Switch(_) = line.to {
+        line.carried.packets += 1;
+        line.carried.data.0 += u64::from(packet.size);
+        if line.to != TO_NODE {
             self.state.credits.spend(channel, virtual_channel);
         }
-        let statistics = &mut self.statistics[channel as usize];
-        statistics.packets += 1;
-        statistics.data.0 += u64::from(packet.size);
         self.schedule(arrival, Event::Arrive(index));
         sent
     }
 
-    /// A packet will have left its buffer: sends the credit back to whoever fills the buffer.
-    fn free_place(&mut self, channel: ChannelId, virtual_channel: u8, time: u64) {
-        let line = &self.state.lines[channel as usize];
-        let arrival = time + line.latency;
-        let awaited = line.blocked & (1 << virtual_channel) != 0;
-        self.state.credits.give_back(channel, virtual_channel, arrival);
-        if awaited {
-            self.wake_by(channel, arrival);
-        }
-    }
-
     /// Notes which virtual channels want credits, and wakes with the first that comes.
     fn wait_for_credit(&mut self, channel: ChannelId, wanted: u32) {
-        let mut first = None;
-        for virtual_channel in 0..self.routing.virtual_channels() {
-            if wanted & (1 << virtual_channel) != 0 {
-                let next = self.state.credits.next_arrival(channel, virtual_channel);
-                first = first.into_iter().chain(next).min();
+        let mut first = u64::MAX;
+        for virtual_channel in 0..self.virtual_channels {
+            let awaited = wanted & (1 << virtual_channel) != 0;
+            let next = self.state.credits.wait(channel, virtual_channel, awaited);
+            if awaited {
+                first = first.min(next);
             }
         }
-        self.state.lines[channel as usize].blocked = wanted;
-        if let Some(time) = first {
-            self.wake_by(channel, time);
+        if first < u64::MAX {
+            self.wake_by(channel, first);
         }
     }
 
@@ -404,11 +391,8 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         self.state.lines.iter().enumerate().all(|(channel, line)| {
             (0..virtual_channels).all(|virtual_channel| {
                 let held = self.state.credits.held(channel as u32, virtual_channel as u8);
-                let expected = match line.to {
-                    End::Switch(_) => packets[channel * virtual_channels + virtual_channel],
-                    End::Node(_) => 0,
-                };
-                held == expected
+                let here = packets[channel * virtual_channels + virtual_channel];
+                held == if line.to == TO_NODE { 0 } else { here }
             })
         })
     }
@@ -423,14 +407,11 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     fn stuck(&self) -> Stuck {
         let mut blocked = Vec::new();
         for (channel, line) in self.state.lines.iter().enumerate() {
-            let mut from = 0;
-            while let Some(slot) = self.queues.first_from(line.bank, from) {
-                let packet = &self.packets[self.queues.head(line.bank, slot)];
-                blocked.push(Blocked {
-                    buffer: (packet.channel, packet.route.virtual_channel),
-                    waits_for: (channel as u32, line.bank.virtual_channel(slot)),
-                });
-                from = slot + 1;
+            for (virtual_channel, head) in self.queues.heads(&line.bank) {
+                let packet = &self.packets[head];
+                let buffer = (packet.channel, packet.route.virtual_channel);
+                let waits_for = (channel as u32, virtual_channel);
+                blocked.push(Blocked { buffer, waits_for });
             }
         }
         Stuck {
@@ -451,29 +432,29 @@ fn line(
     let data = interconnect.channels()[channel as usize];
     let bank = match data.from {
         End::Switch(switch) => {
-            queues.add(interconnect.outgoing(switch).len() as u32, virtual_channels)
+            queues.add(interconnect.outgoing(switch).len() as u16, virtual_channels)
         }
         End::Node(_) => Bank::default(),
     };
-    let port = match data.to {
+    let (to, port) = match data.to {
         End::Switch(switch) => {
             let ports = interconnect.outgoing(switch);
-            ports.partition_point(|port| *port < Interconnect::reverse(channel)) as u32
+            let back = Interconnect::reverse(channel);
+            (switch, ports.partition_point(|port| *port < back) as u16)
         }
-        End::Node(_) => 0,
+        End::Node(_) => (TO_NODE, 0),
     };
     Line {
         busy: 0,
         wake: u64::MAX,
         full: serialisation(settings.packet_size.0, data.bandwidth),
         latency: data.latency.0,
-        blocked: 0,
-        waiting: 0,
         bank,
+        waiting: 0,
         memory: Memory::default(),
+        to,
         port,
-        from: data.from,
-        to: data.to,
+        carried: ChannelStatistics::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use super::nic::MessageIndex;
 use crate::network::routing::PacketRoute;
-use crate::topology::interconnect::ChannelId;
+use crate::topology::interconnect::{ChannelId, SwitchId};
 
 /// The place of a packet in the store.
 pub(super) type PacketIndex = u32;
@@ -12,23 +12,33 @@ pub(super) type PacketIndex = u32;
 /// No packet.
 pub(super) const NO_PACKET: PacketIndex = PacketIndex::MAX;
 
-/// One packet.
+/// No switch: the packet is on its last channel.
+pub(super) const TO_NODE: SwitchId = SwitchId::MAX;
+
+/// One packet, in a cache line of its own.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Packet {
     /// Its message.
     pub(super) message: MessageIndex,
     /// The packet behind it in its queue, or in the list of free places.
     pub(super) next: PacketIndex,
+    /// The last packet of the queue that this one is the first of.
+    pub(super) tail: PacketIndex,
     /// The channel that it crosses or crossed last, whose buffer it fills; none in a free place.
     pub(super) channel: ChannelId,
     /// How many bytes it carries.
     pub(super) size: u32,
+    /// The switch to which that channel leads; [`TO_NODE`] where it leads to a node.
+    pub(super) to: SwitchId,
     /// When it was made, in picoseconds.
     pub(super) created: u64,
     /// When its last byte may leave the switch at the earliest, in picoseconds.
     pub(super) complete: u64,
     /// Where it goes.
     pub(super) route: PacketRoute,
+    /// The port by which it enters that switch.
+    pub(super) port: u16,
     /// Its message's priority.
     pub(super) priority: u8,
 }

@@ -74,6 +74,14 @@ pub enum SettingsError {
     /// Links between GPUs that carry nothing.
     #[error("the links between the GPUs of a node have no bandwidth; give them a positive one")]
     NodeBandwidth,
+    /// A switch with more ports than the model keeps.
+    #[error("switch {switch} has {ports} ports; at most 65,535 are possible")]
+    Ports {
+        /// The switch.
+        switch: u32,
+        /// How many ports it has.
+        ports: usize,
+    },
     /// More virtual channels than the model keeps.
     #[error("{channels} virtual channels are too many; at most 32 are possible")]
     VirtualChannels {
