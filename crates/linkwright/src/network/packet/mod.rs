@@ -17,7 +17,6 @@ pub mod arbitration;
 mod credits;
 mod network;
 pub mod nic;
-mod node;
 mod packets;
 mod queues;
 mod settings;
@@ -31,5 +30,6 @@ pub use network::PacketNetwork;
 pub use nic::NicPolicy;
 pub use settings::{
     MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, NodeSettings, PacketSettings, SettingsError, Switching,
+    serialisation,
 };
 pub use statistics::ChannelStatistics;
