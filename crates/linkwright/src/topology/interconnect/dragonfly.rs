@@ -213,14 +213,14 @@ impl Dragonfly {
     /// Refuses counts of zero, more groups than a group has global ports for, and networks too
     /// large to number.
     fn check(&self) -> Result<(), InterconnectError> {
-        positive("the number of nodes of a switch", self.nodes_per_switch)?;
-        positive("the number of switches of a group", self.switches_per_group)?;
-        positive("the number of groups", self.groups)?;
+        positive("nodes-per-switch", self.nodes_per_switch)?;
+        positive("switches-per-group", self.switches_per_group)?;
+        positive("groups", self.groups)?;
         let ports = product(&[self.switches_per_group, self.global_links_per_switch]);
         let most = ports.unwrap_or(u64::MAX).saturating_add(1);
         if u64::from(self.groups) > most {
             let remedy = format!("a group of {} global links reaches at most {most}", most - 1);
-            return refuse("the number of groups", self.groups, remedy);
+            return refuse("groups", self.groups, remedy);
         }
         let (p, a, h, g) = (
             self.nodes_per_switch,

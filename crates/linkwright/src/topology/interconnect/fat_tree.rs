@@ -79,13 +79,13 @@ impl FatTree {
     /// link up.
     pub fn three_levels(radix: u32, pods: u32, tapering: u32) -> Result<Self, InterconnectError> {
         let up = uplinks(radix, tapering)?;
-        positive("the number of pods", pods)?;
+        positive("pods", pods)?;
         if pods > radix {
             let remedy = format!("a core switch of radix {radix} joins at most {radix} pods");
-            return refuse("the number of pods", pods, remedy);
+            return refuse("pods", pods, remedy);
         }
         if radix % 2 != 0 {
-            return refuse("the radix", radix, "three levels need an even one");
+            return refuse("radix", radix, "three levels need an even one");
         }
         let (cores, core_links) = match pods {
             1 => (0, 0),
@@ -118,10 +118,10 @@ impl FatTree {
     /// No leaves or more than the radix, a tapering that leaves no link up.
     pub fn two_levels(radix: u32, leaves: u32, tapering: u32) -> Result<Self, InterconnectError> {
         let up = uplinks(radix, tapering)?;
-        positive("the number of leaves", leaves)?;
+        positive("leaves", leaves)?;
         if leaves > radix {
             let remedy = format!("an aggregate switch of radix {radix} joins at most {radix}");
-            return refuse("the number of leaves", leaves, remedy);
+            return refuse("leaves", leaves, remedy);
         }
         let leaf_links = largest_divisor(up, radix / leaves);
         Ok(Self {
@@ -201,6 +201,15 @@ impl FatTree {
         }
     }
 
+    /// A switch's level and its number there, such as `leaf3`.
+    pub(super) fn switch_name(&self, switch: SwitchId) -> String {
+        match self.level(switch) {
+            FatTreeLevel::Leaf => format!("leaf{switch}"),
+            FatTreeLevel::Aggregate => format!("aggregate{}", switch - self.leaves()),
+            FatTreeLevel::Core => format!("core{}", switch - self.leaves() - self.aggregates()),
+        }
+    }
+
     /// An aggregate switch, by its pod and its index in the pod.
     #[must_use]
     pub const fn aggregate(&self, pod: u32, index: u32) -> SwitchId {
@@ -274,25 +283,21 @@ impl FatTree {
     /// Refuses counts of zero, cores that do not divide among aggregates, and trees too large
     /// to number.
     fn check(&self) -> Result<(), InterconnectError> {
-        positive("the number of pods", self.pods)?;
-        positive("the number of leaves of a pod", self.leaves_per_pod)?;
-        positive("the number of aggregates of a pod", self.aggregates_per_pod)?;
-        positive("the number of nodes of a leaf", self.nodes_per_leaf)?;
-        positive("the number of links between leaf and aggregate", self.leaf_links)?;
+        positive("pods", self.pods)?;
+        positive("leaves-per-pod", self.leaves_per_pod)?;
+        positive("aggregates-per-pod", self.aggregates_per_pod)?;
+        positive("nodes-per-leaf", self.nodes_per_leaf)?;
+        positive("leaf-links", self.leaf_links)?;
         if self.cores % self.aggregates_per_pod != 0 {
             let remedy = format!("give a multiple of {}", self.aggregates_per_pod);
-            return refuse("the number of cores", self.cores, remedy);
+            return refuse("cores", self.cores, remedy);
         }
         if (self.cores == 0) != (self.core_links == 0) {
             let remedy = "give at least 1 with cores, and 0 without";
-            return refuse(
-                "the number of links between aggregate and core",
-                self.core_links,
-                remedy,
-            );
+            return refuse("core-links", self.core_links, remedy);
         }
         if self.pods > 1 && self.cores == 0 {
-            return refuse("the number of cores", 0, "more than one pod needs some");
+            return refuse("cores", 0, "more than one pod needs some");
         }
         let nodes = product(&[self.pods, self.leaves_per_pod, self.nodes_per_leaf]);
         let leaf = [self.pods, self.leaves_per_pod, self.aggregates_per_pod, self.leaf_links];
@@ -304,14 +309,14 @@ impl FatTree {
 
 /// Links of a leaf upwards.
 fn uplinks(radix: u32, tapering: u32) -> Result<u32, InterconnectError> {
-    positive("the tapering", tapering)?;
+    positive("tapering", tapering)?;
     if radix < 2 {
-        return refuse("the radix", radix, "a switch needs at least 2 ports");
+        return refuse("radix", radix, "a switch needs at least 2 ports");
     }
     let up = radix / tapering.saturating_add(1);
     if up == 0 {
         let remedy = format!("a leaf of radix {radix} needs a link up; give less than {radix}");
-        return refuse("the tapering", tapering, remedy);
+        return refuse("tapering", tapering, remedy);
     }
     Ok(up)
 }
