@@ -8,23 +8,35 @@
 //! switch; links are full duplex, so that each is two channels, one for each direction. What
 //! it leaves out: several interfaces of one node, and links that fail.
 
+mod dot_reader;
+mod dot_statements;
+mod dot_tokens;
+mod dot_writer;
 mod dragonfly;
 mod fat_tree;
+mod graph;
 mod links;
 mod pod_tree;
+mod routing_file;
+mod routing_tables;
 mod shape;
 mod specification;
 mod torus;
 
 use thiserror::Error;
 
-use crate::diagnostic::shown;
+use crate::diagnostic::{InputError, shown};
 use crate::units::{Bandwidth, Picoseconds};
 
+pub use dot_reader::read_dot;
+pub use dot_writer::interconnect_dot;
 pub use dragonfly::{Dragonfly, DragonflyRates, dragonfly};
 pub use fat_tree::{FatTree, FatTreeLevel, FatTreeRates, fat_tree};
+pub use graph::read_graph;
 pub use links::LinkRate;
 pub use pod_tree::{PodTree, pod_tree};
+pub use routing_file::read_routing;
+pub use routing_tables::RoutingTables;
 pub use shape::Shape;
 pub use specification::{
     INTERCONNECTS, InterconnectKind, InterconnectSpecification, read_specification,
@@ -136,6 +148,14 @@ pub enum InterconnectError {
         b: NodeId,
         /// Its switch's name.
         at_b: String,
+    },
+    /// More pairs of a switch and a destination than routing tables hold.
+    #[error("routing tables of {entries} entries are too large; at most {most} are possible")]
+    TableTooLarge {
+        /// How many there would be.
+        entries: u64,
+        /// How many are possible.
+        most: u64,
     },
     /// More channels than indices.
     #[error("an interconnect of {channels} channels is too large; at most {most} are possible")]
@@ -362,6 +382,29 @@ impl Interconnect {
         let to = self.outgoing_start[switch as usize + 1] as usize;
         &self.outgoing[from..to]
     }
+}
+
+/// Reads an interconnect from a text of any of its formats; `file` names it in errors.
+///
+/// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
+/// `kind` is a specification ([`read_specification`]), and other TOML lists a graph
+/// ([`read_graph`]).
+///
+/// # Errors
+/// As the reader of the format.
+pub fn read_interconnect(file: &str, text: &str) -> Result<Interconnect, InputError> {
+    let is_blank = |line: &&str| line.is_empty() || line.starts_with(['#', '/']);
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
+    let first = lines.find(|line| !is_blank(line)).unwrap_or_default();
+    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    if ["graph", "digraph", "strict"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        return read_dot(file, text);
+    }
+    let table: Result<toml::Table, _> = toml::from_str(text);
+    if table.is_ok_and(|table| table.contains_key("kind")) {
+        return read_specification(file, text);
+    }
+    read_graph(file, text)
 }
 
 fn check(
