@@ -56,7 +56,7 @@ fn errors_name_line_and_column() {
         (SAME_PAIR.replace("count=3", "count=x"), "8:29", "whole number"),
         (SAME_PAIR.replace("\"1 us\"", "\"1 u\""), "9:36", "50 ns"),
         (SAME_PAIR.replace("*/", ""), "6:16", "add */"),
-        (SAME_PAIR.replace("LR /*", "\"LR"), "6:13", "close it"),
+        (SAME_PAIR.replace("}\n", "\"x}\n"), "12:1", "close it"),
         (SAME_PAIR.replace("}\n", ""), "12:1", "}"),
         (SAME_PAIR.replace("nodes=2,", "kind=swtich,"), "4:14", "kind=switch"),
         (SAME_PAIR.replace("spare", "left"), "10:3", "itself"),
