@@ -16,10 +16,6 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         return;
     }
     RoutingTables::shortest(&built).expect("what is read is connected and small");
-    if text.chars().any(|character| character.is_control() && character != '\n') {
-        return;
-    }
-    if let Ok(again) = read_dot("again", &interconnect_dot(&built)) {
-        assert_eq!(again.nodes(), built.nodes());
-    }
+    let again = read_dot("again", &interconnect_dot(&built)).expect("a drawing is DOT");
+    assert_eq!(again.channels(), built.channels());
 });

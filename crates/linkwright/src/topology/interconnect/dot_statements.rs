@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::dot_reader::Attributes;
 use super::dot_tokens::{Placed, Token, tokens};
@@ -21,7 +22,8 @@ pub(super) struct Edge {
     pub from: usize,
     pub to: usize,
     pub span: Range<usize>,
-    pub attributes: Attributes,
+    /// Shared by all edges of one statement, which may join two large sets.
+    pub attributes: Rc<Attributes>,
 }
 
 /// A whole graph.
@@ -63,7 +65,7 @@ struct Parser<'a> {
 /// The deepest that subgraphs may nest, so that no text exhausts the stack.
 const DEEPEST: usize = 64;
 /// The most edges, so that short texts which join sets of vertices cannot fill the memory.
-const MOST_EDGES: usize = 1 << 22;
+const MOST_EDGES: usize = 1 << 20;
 
 /// Reads the statements of a text.
 pub(super) fn parse(file: &str, text: &str) -> Result<Parsed, InputError> {
@@ -206,6 +208,7 @@ impl Parser<'_> {
         }
         let mut attributes = self.scope().edge.clone();
         attributes.extend(given);
+        let attributes = Rc::new(attributes);
         for pair in operands.windows(2) {
             let span = pair[0].span.start..pair[1].span.end.max(pair[0].span.end);
             let more = pair[0].vertices.len().saturating_mul(pair[1].vertices.len());
@@ -215,7 +218,7 @@ impl Parser<'_> {
             }
             for from in &pair[0].vertices {
                 for to in &pair[1].vertices {
-                    let (attributes, span) = (attributes.clone(), span.clone());
+                    let (attributes, span) = (Rc::clone(&attributes), span.clone());
                     self.parsed.edges.push(Edge { from: *from, to: *to, span, attributes });
                 }
             }

@@ -75,7 +75,8 @@ impl FatTree {
     /// not a power of two.
     ///
     /// # Errors
-    /// No pods or more than the radix, an odd radix or one below 2, a tapering that leaves no
+    /// No pods or more than the radix, an odd radix, one below 2 or above
+    /// 2^15, a tapering that leaves no
     /// link up.
     pub fn three_levels(radix: u32, pods: u32, tapering: u32) -> Result<Self, InterconnectError> {
         let up = uplinks(radix, tapering)?;
@@ -84,7 +85,7 @@ impl FatTree {
             let remedy = format!("a core switch of radix {radix} joins at most {radix} pods");
             return refuse("pods", pods, remedy);
         }
-        if radix % 2 != 0 {
+        if !radix.is_multiple_of(2) {
             return refuse("radix", radix, "three levels need an even one");
         }
         let (cores, core_links) = match pods {
@@ -115,7 +116,7 @@ impl FatTree {
     /// doubled where that saves aggregates.
     ///
     /// # Errors
-    /// No leaves or more than the radix, a tapering that leaves no link up.
+    /// No leaves or more than the radix, a radix below 2 or above 2^15, a tapering that leaves no link up.
     pub fn two_levels(radix: u32, leaves: u32, tapering: u32) -> Result<Self, InterconnectError> {
         let up = uplinks(radix, tapering)?;
         positive("leaves", leaves)?;
@@ -288,7 +289,7 @@ impl FatTree {
         positive("aggregates-per-pod", self.aggregates_per_pod)?;
         positive("nodes-per-leaf", self.nodes_per_leaf)?;
         positive("leaf-links", self.leaf_links)?;
-        if self.cores % self.aggregates_per_pod != 0 {
+        if !self.cores.is_multiple_of(self.aggregates_per_pod) {
             let remedy = format!("give a multiple of {}", self.aggregates_per_pod);
             return refuse("cores", self.cores, remedy);
         }
@@ -307,11 +308,17 @@ impl FatTree {
     }
 }
 
+/// The most ports of a switch: far beyond real ones, and the square is a count of cores.
+const LARGEST_RADIX: u32 = 1 << 15;
+
 /// Links of a leaf upwards.
 fn uplinks(radix: u32, tapering: u32) -> Result<u32, InterconnectError> {
     positive("tapering", tapering)?;
     if radix < 2 {
         return refuse("radix", radix, "a switch needs at least 2 ports");
+    }
+    if radix > LARGEST_RADIX {
+        return refuse("radix", radix, format!("give at most {LARGEST_RADIX}"));
     }
     let up = radix / tapering.saturating_add(1);
     if up == 0 {
@@ -323,14 +330,14 @@ fn uplinks(radix: u32, tapering: u32) -> Result<u32, InterconnectError> {
 
 /// The largest divisor of a number that is at most another.
 fn largest_divisor(number: u32, most: u32) -> u32 {
-    (1..=most.min(number)).rev().find(|divisor| number % divisor == 0).unwrap_or(1)
+    (1..=most.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
 /// The interconnect of a fat-tree.
 ///
 /// # Errors
 /// Counts of zero, cores that are no multiple of a pod's aggregates, several pods without
-/// cores, links without bandwidth, or more than 2^30 channels.
+/// cores, links without bandwidth, or more than 2^24 links.
 pub fn fat_tree(shape: &FatTree, rates: &FatTreeRates) -> Result<Interconnect, InterconnectError> {
     shape.check()?;
     let nodes: Vec<_> =

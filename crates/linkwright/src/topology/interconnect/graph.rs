@@ -32,9 +32,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::links::LinkRate;
-use super::{
-    Interconnect, InterconnectError, MOST_CHANNELS, NodeLink, Shape, SwitchId, SwitchLink,
-};
+use super::{Interconnect, InterconnectError, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::diagnostic::{InputError, Position, closest, shown};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -52,6 +50,12 @@ impl GraphParts {
     /// The interconnect, if its nodes are joined; `file` and `text` serve errors.
     pub fn build(self, file: &str, text: &str) -> Result<Interconnect, InputError> {
         let spans: Vec<Range<usize>> = self.switches.iter().map(|(_, span)| span.clone()).collect();
+        if let Some((_, span)) =
+            self.switches.iter().find(|(name, _)| name.contains(char::is_control))
+        {
+            let remedy = "name switches without tabs, line breaks and the like";
+            return Err(input_error(file, text, span.clone(), "no name of a switch", remedy));
+        }
         let names = self.switches.into_iter().map(|(name, _)| name).collect();
         let count = spans.len() as u32;
         let refuse = |error: &InterconnectError, span: Range<usize>| {
@@ -215,7 +219,10 @@ fn example(key: &str) -> &'static str {
     if key.ends_with("bandwidth") { "11.9 GB/s" } else { "50 ns" }
 }
 
-/// Refuses counts whose links could not be numbered, before there is memory taken for them.
+/// The most links of nodes that a file gives, and the most of switches.
+const MOST_LISTED: usize = 1 << 20;
+
+/// Refuses counts whose links would fill the memory, before there is any taken for them.
 pub(super) struct Room<'a> {
     pub file: &'a str,
     pub text: &'a str,
@@ -223,11 +230,10 @@ pub(super) struct Room<'a> {
 
 impl Room<'_> {
     pub fn check(&self, there: usize, more: u32, span: Range<usize>) -> Result<(), InputError> {
-        let most = MOST_CHANNELS / 64;
-        if there + more as usize <= most {
+        if there + more as usize <= MOST_LISTED {
             return Ok(());
         }
-        let problem = format!("more than {most} links");
+        let problem = format!("more than {MOST_LISTED} links");
         Err(input_error(self.file, self.text, span, problem, "give smaller counts"))
     }
 }

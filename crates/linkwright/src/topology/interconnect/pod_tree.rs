@@ -46,13 +46,16 @@ impl PodTree {
         positive("cores", self.cores)?;
         let last = self.pod_size(self.leaves - 1);
         for size in [self.pod_size(0), last] {
-            if self.uplinks % size != 0 {
+            if !self.uplinks.is_multiple_of(size) {
                 let remedy = format!("give a multiple of {size}, the switches of a pod");
                 return refuse("uplinks", self.uplinks, remedy);
             }
         }
         let wide = |a: u32, b: u32| u64::from(a) + u64::from(b);
         let links = product(&[self.leaves, self.uplinks]).unwrap_or(u64::MAX);
+        if u64::from(self.cores) > links {
+            return refuse("cores", self.cores, format!("there are {links} links to cores"));
+        }
         let of_core = links.div_ceil(u64::from(self.cores));
         let ports = wide(self.nodes_per_leaf, self.uplinks).max(wide(self.uplinks, self.uplinks));
         if ports.max(of_core) > u64::from(self.radix) {
@@ -69,7 +72,7 @@ impl PodTree {
 ///
 /// # Errors
 /// Counts of zero, links of a leaf that do not divide among its pod's aggregates, more ports
-/// than the radix, links without bandwidth, or more than 2^30 channels.
+/// than the radix, links without bandwidth, or more than 2^24 links.
 pub fn pod_tree(
     name: &str,
     tree: &PodTree,

@@ -144,7 +144,7 @@ impl Torus {
 /// The interconnect of a torus.
 ///
 /// # Errors
-/// No dimension, counts of zero, links without bandwidth, or more than 2^30 channels.
+/// No dimension, counts of zero, links without bandwidth, or more than 2^24 links.
 pub fn torus(shape: &Torus, rates: &TorusRates) -> Result<Interconnect, InterconnectError> {
     shape.check()?;
     let nodes: Vec<_> =

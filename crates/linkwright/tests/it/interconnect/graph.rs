@@ -1,6 +1,8 @@
 //! The arbitrary graph model in TOML.
 
-use linkwright::topology::interconnect::{read_graph, read_interconnect};
+use linkwright::topology::interconnect::{
+    interconnect_dot, read_dot, read_graph, read_interconnect,
+};
 use linkwright::units::{Bandwidth, Picoseconds};
 use proptest::prelude::*;
 
@@ -48,6 +50,7 @@ fn errors_name_line_and_column() {
         (PAIR.replace("count = 3", "count = 4294967295"), "13:12", "smaller"),
         (PAIR.replace("nodes = 2", "nodes = 0"), "1:1", "at least one node"),
         (PAIR.replace("1 GB/s", "0 GB/s"), "1:1", "no bandwidth"),
+        (PAIR.replace("spare", "sp\\tare"), "10:10", "line breaks"),
     ];
     for (text, place, says) in cases {
         let error = read_graph("pair.toml", &text).unwrap_err().to_string();
@@ -66,6 +69,33 @@ fn what_is_not_joined_names_two_nodes() {
 }
 
 proptest! {
+    #[test]
+    fn any_graph_survives_drawing(
+        names in prop::collection::btree_set("[ -~é]{0,6}", 2..6),
+        links in prop::collection::vec((0_usize..6, 0_usize..6, 1_u32..4), 0..12),
+        nodes in 1_u32..4,
+    ) {
+        let names: Vec<String> = names.into_iter().collect();
+        let quote = |at: usize| toml::Value::String(names[at % names.len()].clone()).to_string();
+        let mut text = "[defaults]\nbandwidth = \"3 GB/s\"\nlatency = \"7 ns\"\n".to_owned();
+        for at in 0..names.len() {
+            text += &format!("[[switch]]\nnames = [{}]\nnodes = {nodes}\n", quote(at));
+        }
+        let chain = (1..names.len()).map(|at| (at - 1, at, 1));
+        for (a, b, count) in chain.chain(links) {
+            if a % names.len() != b % names.len() {
+                let (a, b) = (quote(a), quote(b));
+                text += &format!("[[link]]\ncount = {count}\nbetween = [[{a}, {b}]]\n");
+            }
+        }
+        let built = read_graph("g.toml", &text).unwrap();
+        let again = read_dot("g.dot", &interconnect_dot(&built)).unwrap();
+        prop_assert_eq!(again.channels(), built.channels());
+        for switch in 0..built.switches() {
+            prop_assert_eq!(again.switch_name(switch), built.switch_name(switch));
+        }
+    }
+
     #[test]
     fn no_text_panics(text in "\\PC*") {
         let _ = read_interconnect("any", &text);
