@@ -8,7 +8,8 @@
 //! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
 //! - [`nccl_xml`]: the topology file of NCCL and RCCL
 //!
-//! [`fn@cluster`] joins several of them by a network into one.
+//! [`fn@cluster`] joins several of them by a network into one; [`mod@interconnect`] is that
+//! network itself, switch by switch.
 //!
 //! [`export`] hands a machine on, [`gpu_graph`] labels what joins each pair of its GPUs,
 //! [`proximity`] tells how far apart they are on the host side, and [`isomorphism`] whether

@@ -12,7 +12,9 @@
 //! ("Global Link Arrangement for Practical Dragonfly", ICS 2020,
 //! <https://doi.org/10.1145/3392717.3392756>) call the per-router arrangement, by which the
 //! links of one switch are given their groups: here to as many groups as it has links, so that
-//! neither a switch favours a group nor a group a switch.
+//! neither a switch favours a group nor a group a switch. The public summary of that paper
+//! names the choice but not its algorithm, and the study does not say which of its schemes it
+//! took: this one is ours.
 
 use super::links::{LinkRate, numberable, positive, product, refuse};
 use super::{ChannelId, Interconnect, InterconnectError, NodeId, Shape, SwitchId, SwitchLink};
@@ -20,8 +22,8 @@ use super::{ChannelId, Interconnect, InterconnectError, NodeId, Shape, SwitchId,
 /// A one-dimensional dragonfly: groups of fully connected switches, joined by global links.
 ///
 /// Switches are numbered group by group, nodes switch by switch. Each pair of groups has the
-/// quotient of a·h and g-1 in links, rounded down or up; where a·h·g is odd beyond whole
-/// rounds, one port of one group remains free.
+/// quotient of a·h and g-1 in links, rounded down or up; where a·h·g is odd, one port
+/// of one group remains free.
 ///
 /// Behind the channels of nodes follow those of local links, group by group and in a group by
 /// the pair of switches, lower first; then those of global links, round by round, where one
@@ -213,14 +215,14 @@ impl Dragonfly {
     /// Refuses counts of zero, more groups than a group has global ports for, and networks too
     /// large to number.
     fn check(&self) -> Result<(), InterconnectError> {
-        positive("the number of nodes of a switch", self.nodes_per_switch)?;
-        positive("the number of switches of a group", self.switches_per_group)?;
-        positive("the number of groups", self.groups)?;
+        positive("nodes-per-switch", self.nodes_per_switch)?;
+        positive("switches-per-group", self.switches_per_group)?;
+        positive("groups", self.groups)?;
         let ports = product(&[self.switches_per_group, self.global_links_per_switch]);
         let most = ports.unwrap_or(u64::MAX).saturating_add(1);
         if u64::from(self.groups) > most {
             let remedy = format!("a group of {} global links reaches at most {most}", most - 1);
-            return refuse("the number of groups", self.groups, remedy);
+            return refuse("groups", self.groups, remedy);
         }
         let (p, a, h, g) = (
             self.nodes_per_switch,
@@ -243,8 +245,8 @@ const fn place(group: u32, groups: u32) -> u32 {
 /// The interconnect of a dragonfly.
 ///
 /// # Errors
-/// Counts of zero, more than a·h + 1 groups, links without bandwidth, or more than 2^30
-/// channels, of which a group counts a² for its local links here.
+/// Counts of zero, more than a·h + 1 groups, links without bandwidth, or more than 2^24
+/// links, of which a group counts a² local ones here.
 pub fn dragonfly(
     shape: &Dragonfly,
     rates: &DragonflyRates,
@@ -285,10 +287,10 @@ fn add_round(shape: &Dragonfly, rate: LinkRate, round: u32, links: &mut Vec<Swit
     for distance in 1..=rest / 2 {
         (0..groups).for_each(|owner| add(owner, (owner + distance) % groups));
     }
-    if rest % 2 == 0 {
+    if rest.is_multiple_of(2) {
         return;
     }
-    if groups % 2 == 0 {
+    if groups.is_multiple_of(2) {
         (0..groups / 2).for_each(|owner| add(owner, owner + groups / 2));
         return;
     }

@@ -75,17 +75,18 @@ impl FatTree {
     /// not a power of two.
     ///
     /// # Errors
-    /// No pods or more than the radix, an odd radix or one below 2, a tapering that leaves no
+    /// No pods or more than the radix, an odd radix, one below 2 or above
+    /// 2^15, a tapering that leaves no
     /// link up.
     pub fn three_levels(radix: u32, pods: u32, tapering: u32) -> Result<Self, InterconnectError> {
         let up = uplinks(radix, tapering)?;
-        positive("the number of pods", pods)?;
+        positive("pods", pods)?;
         if pods > radix {
             let remedy = format!("a core switch of radix {radix} joins at most {radix} pods");
-            return refuse("the number of pods", pods, remedy);
+            return refuse("pods", pods, remedy);
         }
-        if radix % 2 != 0 {
-            return refuse("the radix", radix, "three levels need an even one");
+        if !radix.is_multiple_of(2) {
+            return refuse("radix", radix, "three levels need an even one");
         }
         let (cores, core_links) = match pods {
             1 => (0, 0),
@@ -115,13 +116,13 @@ impl FatTree {
     /// doubled where that saves aggregates.
     ///
     /// # Errors
-    /// No leaves or more than the radix, a tapering that leaves no link up.
+    /// No leaves or more than the radix, a radix below 2 or above 2^15, a tapering that leaves no link up.
     pub fn two_levels(radix: u32, leaves: u32, tapering: u32) -> Result<Self, InterconnectError> {
         let up = uplinks(radix, tapering)?;
-        positive("the number of leaves", leaves)?;
+        positive("leaves", leaves)?;
         if leaves > radix {
             let remedy = format!("an aggregate switch of radix {radix} joins at most {radix}");
-            return refuse("the number of leaves", leaves, remedy);
+            return refuse("leaves", leaves, remedy);
         }
         let leaf_links = largest_divisor(up, radix / leaves);
         Ok(Self {
@@ -201,6 +202,15 @@ impl FatTree {
         }
     }
 
+    /// A switch's level and its number there, such as `leaf3`.
+    pub(super) fn switch_name(&self, switch: SwitchId) -> String {
+        match self.level(switch) {
+            FatTreeLevel::Leaf => format!("leaf{switch}"),
+            FatTreeLevel::Aggregate => format!("aggregate{}", switch - self.leaves()),
+            FatTreeLevel::Core => format!("core{}", switch - self.leaves() - self.aggregates()),
+        }
+    }
+
     /// An aggregate switch, by its pod and its index in the pod.
     #[must_use]
     pub const fn aggregate(&self, pod: u32, index: u32) -> SwitchId {
@@ -274,25 +284,21 @@ impl FatTree {
     /// Refuses counts of zero, cores that do not divide among aggregates, and trees too large
     /// to number.
     fn check(&self) -> Result<(), InterconnectError> {
-        positive("the number of pods", self.pods)?;
-        positive("the number of leaves of a pod", self.leaves_per_pod)?;
-        positive("the number of aggregates of a pod", self.aggregates_per_pod)?;
-        positive("the number of nodes of a leaf", self.nodes_per_leaf)?;
-        positive("the number of links between leaf and aggregate", self.leaf_links)?;
-        if self.cores % self.aggregates_per_pod != 0 {
+        positive("pods", self.pods)?;
+        positive("leaves-per-pod", self.leaves_per_pod)?;
+        positive("aggregates-per-pod", self.aggregates_per_pod)?;
+        positive("nodes-per-leaf", self.nodes_per_leaf)?;
+        positive("leaf-links", self.leaf_links)?;
+        if !self.cores.is_multiple_of(self.aggregates_per_pod) {
             let remedy = format!("give a multiple of {}", self.aggregates_per_pod);
-            return refuse("the number of cores", self.cores, remedy);
+            return refuse("cores", self.cores, remedy);
         }
         if (self.cores == 0) != (self.core_links == 0) {
             let remedy = "give at least 1 with cores, and 0 without";
-            return refuse(
-                "the number of links between aggregate and core",
-                self.core_links,
-                remedy,
-            );
+            return refuse("core-links", self.core_links, remedy);
         }
         if self.pods > 1 && self.cores == 0 {
-            return refuse("the number of cores", 0, "more than one pod needs some");
+            return refuse("cores", 0, "more than one pod needs some");
         }
         let nodes = product(&[self.pods, self.leaves_per_pod, self.nodes_per_leaf]);
         let leaf = [self.pods, self.leaves_per_pod, self.aggregates_per_pod, self.leaf_links];
@@ -302,30 +308,36 @@ impl FatTree {
     }
 }
 
+/// The most ports of a switch: far beyond real ones, and the square is a count of cores.
+const LARGEST_RADIX: u32 = 1 << 15;
+
 /// Links of a leaf upwards.
 fn uplinks(radix: u32, tapering: u32) -> Result<u32, InterconnectError> {
-    positive("the tapering", tapering)?;
+    positive("tapering", tapering)?;
     if radix < 2 {
-        return refuse("the radix", radix, "a switch needs at least 2 ports");
+        return refuse("radix", radix, "a switch needs at least 2 ports");
+    }
+    if radix > LARGEST_RADIX {
+        return refuse("radix", radix, format!("give at most {LARGEST_RADIX}"));
     }
     let up = radix / tapering.saturating_add(1);
     if up == 0 {
         let remedy = format!("a leaf of radix {radix} needs a link up; give less than {radix}");
-        return refuse("the tapering", tapering, remedy);
+        return refuse("tapering", tapering, remedy);
     }
     Ok(up)
 }
 
 /// The largest divisor of a number that is at most another.
 fn largest_divisor(number: u32, most: u32) -> u32 {
-    (1..=most.min(number)).rev().find(|divisor| number % divisor == 0).unwrap_or(1)
+    (1..=most.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
 /// The interconnect of a fat-tree.
 ///
 /// # Errors
 /// Counts of zero, cores that are no multiple of a pod's aggregates, several pods without
-/// cores, links without bandwidth, or more than 2^30 channels.
+/// cores, links without bandwidth, or more than 2^24 links.
 pub fn fat_tree(shape: &FatTree, rates: &FatTreeRates) -> Result<Interconnect, InterconnectError> {
     shape.check()?;
     let nodes: Vec<_> =

@@ -1,6 +1,6 @@
 //! What generators share: the rate of a class of links, and the limits of sizes.
 
-use super::{InterconnectError, MOST_CHANNELS, NodeLink, SwitchId, SwitchLink};
+use super::{InterconnectError, NodeLink, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// Bandwidth and latency of every link of one class, such as all links of nodes.
@@ -38,13 +38,16 @@ pub(super) fn positive(parameter: &'static str, value: u32) -> Result<(), Interc
     if value == 0 { refuse(parameter, value, "give at least 1") } else { Ok(()) }
 }
 
-/// Refuses a network with more links than channels can be numbered for; None is a count that
-/// left 64 bits.
+/// The most links that a generator makes, which take about a gigabyte: a mistyped size is an
+/// error and not the end of the program.
+pub(super) const MOST_LINKS: usize = 1 << 24;
+
+/// Refuses a network with more links; None is a count that left 64 bits.
 pub(super) fn numberable(links: Option<u64>) -> Result<(), InterconnectError> {
     let channels = links.and_then(|links| links.checked_mul(2)).unwrap_or(u64::MAX);
     let channels = usize::try_from(channels).unwrap_or(usize::MAX);
-    if channels > MOST_CHANNELS {
-        return Err(InterconnectError::TooLarge { channels, most: MOST_CHANNELS });
+    if channels > 2 * MOST_LINKS {
+        return Err(InterconnectError::TooLarge { channels, most: 2 * MOST_LINKS });
     }
     Ok(())
 }

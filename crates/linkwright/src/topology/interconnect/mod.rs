@@ -8,20 +8,39 @@
 //! switch; links are full duplex, so that each is two channels, one for each direction. What
 //! it leaves out: several interfaces of one node, and links that fail.
 
+mod dot_reader;
+mod dot_statements;
+mod dot_tokens;
+mod dot_writer;
 mod dragonfly;
 mod fat_tree;
+mod graph;
 mod links;
+mod pod_tree;
+mod routing_file;
+mod routing_tables;
 mod shape;
+mod specification;
 mod torus;
 
 use thiserror::Error;
 
+use crate::diagnostic::{InputError, shown};
 use crate::units::{Bandwidth, Picoseconds};
 
+pub use dot_reader::read_dot;
+pub use dot_writer::interconnect_dot;
 pub use dragonfly::{Dragonfly, DragonflyRates, dragonfly};
 pub use fat_tree::{FatTree, FatTreeLevel, FatTreeRates, fat_tree};
+pub use graph::read_graph;
 pub use links::LinkRate;
+pub use pod_tree::{PodTree, pod_tree};
+pub use routing_file::read_routing;
+pub use routing_tables::RoutingTables;
 pub use shape::Shape;
+pub use specification::{
+    INTERCONNECTS, InterconnectKind, InterconnectSpecification, read_specification,
+};
 pub use torus::{Direction, Torus, TorusRates, torus};
 
 /// The index of a node, which is where messages start and end.
@@ -84,9 +103,9 @@ pub enum InterconnectError {
     #[error("an interconnect needs at least one node")]
     NoNode,
     /// A parameter that a generator cannot use.
-    #[error("{parameter} cannot be {value}; {remedy}")]
+    #[error("`{parameter}` cannot be {value}; {remedy}")]
     Parameter {
-        /// Which parameter, in words.
+        /// Which parameter, as files spell it, such as `nodes-per-switch`.
         parameter: &'static str,
         /// Its value.
         value: String,
@@ -115,6 +134,29 @@ pub enum InterconnectError {
         /// Which link.
         what: String,
     },
+    /// Nodes between which nothing can travel.
+    #[error(
+        "no path of links joins node {a} at switch {} and node {b} at switch {}; add the link \
+         that is missing", shown(.at_a), shown(.at_b)
+    )]
+    NotConnected {
+        /// One node.
+        a: NodeId,
+        /// Its switch's name.
+        at_a: String,
+        /// The other node.
+        b: NodeId,
+        /// Its switch's name.
+        at_b: String,
+    },
+    /// More pairs of a switch and a destination than routing tables hold.
+    #[error("routing tables of {entries} entries are too large; at most {most} are possible")]
+    TableTooLarge {
+        /// How many there would be.
+        entries: u64,
+        /// How many are possible.
+        most: u64,
+    },
     /// More channels than indices.
     #[error("an interconnect of {channels} channels is too large; at most {most} are possible")]
     TooLarge {
@@ -136,6 +178,8 @@ pub struct Interconnect {
     nodes: u32,
     switches: u32,
     channels: Vec<Channel>,
+    /// What a file calls its switches; empty where a generator's numbers name them.
+    switch_names: Vec<String>,
     /// Where each switch's channels start in `outgoing`; one more than there are switches.
     outgoing_start: Vec<u32>,
     outgoing: Vec<ChannelId>,
@@ -184,7 +228,16 @@ impl Interconnect {
         let (outgoing_start, outgoing) = index_outgoing(switches, &channels);
         let name = name.to_owned();
         let nodes = nodes.len() as u32;
-        Ok(Self { name, shape, nodes, switches, channels, outgoing_start, outgoing })
+        let switch_names = Vec::new();
+        Ok(Self { name, shape, nodes, switches, channels, switch_names, outgoing_start, outgoing })
+    }
+
+    /// The same interconnect with names for its switches, one for each.
+    #[must_use]
+    fn with_switch_names(mut self, names: Vec<String>) -> Self {
+        debug_assert_eq!(names.len(), self.switches as usize);
+        self.switch_names = names;
+        self
     }
 
     /// What people call it.
@@ -197,6 +250,77 @@ impl Interconnect {
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// What people call a switch: its file's name for it, or one from its place in the shape,
+    /// such as `leaf3` or `group2-switch5`.
+    ///
+    /// # Panics
+    /// For a switch that is not there, if a file names them.
+    #[must_use]
+    pub fn switch_name(&self, switch: SwitchId) -> String {
+        match &self.shape {
+            _ if !self.switch_names.is_empty() => self.switch_names[switch as usize].clone(),
+            Shape::FatTree(tree) => tree.switch_name(switch),
+            Shape::Dragonfly(fly) => {
+                let index = switch % fly.switches_per_group;
+                format!("group{}-switch{index}", fly.group_of(switch))
+            }
+            Shape::Torus(_) | Shape::Graph => format!("switch{switch}"),
+        }
+    }
+
+    /// The same interconnect with every bandwidth multiplied by a fraction, rounded down but
+    /// not to nothing.
+    ///
+    /// # Errors
+    /// A factor of zero or one that makes a bandwidth leave 64 bits.
+    pub fn with_bandwidth_times(
+        mut self,
+        numerator: u32,
+        denominator: u32,
+    ) -> Result<Self, InterconnectError> {
+        let value = format!("{numerator}/{denominator}");
+        if numerator == 0 || denominator == 0 {
+            return links::refuse("bandwidth factor", value, "give one above zero, such as 1/2");
+        }
+        for channel in &mut self.channels {
+            let product = u128::from(channel.bandwidth.0) * u128::from(numerator);
+            let quotient = (product / u128::from(denominator)).max(1);
+            let Ok(bandwidth) = u64::try_from(quotient) else {
+                return links::refuse("bandwidth factor", value, "give a smaller one");
+            };
+            channel.bandwidth = Bandwidth(bandwidth);
+        }
+        Ok(self)
+    }
+
+    /// Refuses nodes between which nothing can travel.
+    ///
+    /// # Errors
+    /// [`InterconnectError::NotConnected`], with node 0 and the first that it cannot reach.
+    pub fn check_connected(&self) -> Result<(), InterconnectError> {
+        let first = self.switch_of(0);
+        let mut reached = vec![false; self.switches as usize];
+        reached[first as usize] = true;
+        let mut pending = vec![first];
+        while let Some(switch) = pending.pop() {
+            for channel in self.outgoing(switch) {
+                let End::Switch(next) = self.channels[*channel as usize].to else { continue };
+                if !std::mem::replace(&mut reached[next as usize], true) {
+                    pending.push(next);
+                }
+            }
+        }
+        match (0..self.nodes).find(|node| !reached[self.switch_of(*node) as usize]) {
+            None => Ok(()),
+            Some(b) => Err(InterconnectError::NotConnected {
+                a: 0,
+                at_a: self.switch_name(first),
+                b,
+                at_b: self.switch_name(self.switch_of(b)),
+            }),
+        }
     }
 
     /// How many nodes there are.
@@ -258,6 +382,29 @@ impl Interconnect {
         let to = self.outgoing_start[switch as usize + 1] as usize;
         &self.outgoing[from..to]
     }
+}
+
+/// Reads an interconnect from a text of any of its formats; `file` names it in errors.
+///
+/// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
+/// `kind` is a specification ([`read_specification`]), and other TOML lists a graph
+/// ([`read_graph`]).
+///
+/// # Errors
+/// As the reader of the format.
+pub fn read_interconnect(file: &str, text: &str) -> Result<Interconnect, InputError> {
+    let is_blank = |line: &&str| line.is_empty() || line.starts_with(['#', '/']);
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
+    let first = lines.find(|line| !is_blank(line)).unwrap_or_default();
+    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    if ["graph", "digraph", "strict"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        return read_dot(file, text);
+    }
+    let table: Result<toml::Table, _> = toml::from_str(text);
+    if table.is_ok_and(|table| table.contains_key("kind")) {
+        return read_specification(file, text);
+    }
+    read_graph(file, text)
 }
 
 fn check(

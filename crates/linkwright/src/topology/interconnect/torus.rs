@@ -128,12 +128,12 @@ impl Torus {
 
     /// Refuses counts of zero and tori too large to number.
     fn check(&self) -> Result<(), InterconnectError> {
-        positive("the number of nodes of a switch", self.nodes_per_switch)?;
+        positive("nodes-per-switch", self.nodes_per_switch)?;
         if self.dimensions.is_empty() {
-            return refuse("the list of dimensions", "[]", "give at least one, such as [4, 4, 4]");
+            return refuse("dimensions", "[]", "give at least one, such as [4, 4, 4]");
         }
         for size in &self.dimensions {
-            positive("the size of a dimension", *size)?;
+            positive("dimensions", *size)?;
         }
         let switches = product(&self.dimensions);
         let each = (self.dimensions.len() as u64).checked_add(self.nodes_per_switch.into());
@@ -144,7 +144,7 @@ impl Torus {
 /// The interconnect of a torus.
 ///
 /// # Errors
-/// No dimension, counts of zero, links without bandwidth, or more than 2^30 channels.
+/// No dimension, counts of zero, links without bandwidth, or more than 2^24 links.
 pub fn torus(shape: &Torus, rates: &TorusRates) -> Result<Interconnect, InterconnectError> {
     shape.check()?;
     let nodes: Vec<_> =

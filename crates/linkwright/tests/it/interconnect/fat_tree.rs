@@ -88,6 +88,7 @@ fn impossible_trees_are_refused_with_a_remedy() {
         FatTree::three_levels(32, 0, 1),
         FatTree::three_levels(4, 1, 4),
         FatTree::three_levels(4, 1, u32::MAX),
+        FatTree::three_levels(u32::MAX - 1, 3, 1),
         FatTree::two_levels(8, 9, 1),
         FatTree::two_levels(0, 1, 1),
     ]

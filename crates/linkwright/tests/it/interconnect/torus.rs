@@ -15,11 +15,11 @@ proptest! {
         let mut ports = vec![0; built.switches() as usize];
         for switch in 0..built.switches() {
             let mut channels = std::collections::BTreeSet::new();
-            for dimension in 0..dimensions.len() {
+            for (dimension, size) in dimensions.iter().copied().enumerate() {
                 for direction in [Direction::Down, Direction::Up] {
                     let to = shape.neighbour(switch, dimension, direction);
                     match shape.channel(switch, dimension, direction) {
-                        None => prop_assert_eq!((dimensions[dimension], to), (1, switch)),
+                        None => prop_assert_eq!((size, to), (1, switch)),
                         Some(id) => {
                             let channel = built.channels()[id as usize];
                             let ends = (switch_at(channel.from), switch_at(channel.to));
