@@ -66,6 +66,23 @@ impl Ticker {
             ControlFlow::Continue(())
         }
     }
+
+    /// Notes how many events there were in all, for a run that counts them itself; asks the
+    /// hook where a multiple of [`Ticker::INTERVAL`] was reached since the last call.
+    pub fn reach(
+        &mut self,
+        events: u64,
+        hook: Hook<'_>,
+        progress: impl FnOnce() -> Progress,
+    ) -> ControlFlow<()> {
+        let asked = self.events / Self::INTERVAL;
+        self.events = self.events.max(events);
+        if self.events / Self::INTERVAL > asked {
+            hook(progress())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
 }
 
 #[cfg(test)]
