@@ -64,8 +64,7 @@ impl<'a> Communicator<'a> {
         if self.members.get(rank as usize) == Some(&rank) {
             return rank;
         }
-        let found =
-            self.by_rank.binary_search_by_key(&rank, |place| self.members[*place as usize]);
+        let found = self.by_rank.binary_search_by_key(&rank, |place| self.members[*place as usize]);
         found.map_or(0, |position| self.by_rank[position])
     }
 

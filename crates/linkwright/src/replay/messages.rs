@@ -145,10 +145,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         let Some(duration) = self.protocol.receive_cost(size, eager) else {
             return Err(self.too_long(operation));
         };
-        self.occupy(
-            LIBRARY,
-            Work { kind: WorkKind::Receive, operation, duration, next: NONE },
-        )
+        self.occupy(LIBRARY, Work { kind: WorkKind::Receive, operation, duration, next: NONE })
     }
 
     /// Forgets a message of which nothing will be heard any more.

@@ -214,6 +214,11 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// that is no program, a time beyond 213 days, a network that is stuck, ranks that wait for
     /// ever and messages that nobody receives, a run that the hook ended.
     pub fn run(mut self, hook: Hook<'_>) -> Result<Outcome, ReplayError> {
+        self.play(hook)?;
+        Ok(self.outcome())
+    }
+
+    pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<(), ReplayError> {
         let mut ticker = Ticker::new();
         for (index, job) in (0..).zip(self.jobs) {
             self.transport.wake_at(job.start, Alarm::Start.token(index));
@@ -227,10 +232,10 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
                 self.tick(&mut ticker, hook)?;
             }
         }
-        if let Some(stalled) = diagnose(&self, self.unfinished) {
-            return Err(Box::new(stalled).into());
+        match diagnose(self, self.unfinished) {
+            Some(stalled) => Err(Box::new(stalled).into()),
+            None => Ok(()),
         }
-        Ok(self.outcome())
     }
 
     fn tick(&self, ticker: &mut Ticker, hook: Hook<'_>) -> Result<(), ReplayError> {
@@ -424,7 +429,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         self.transport.wake_at(Picoseconds(end), Alarm::Rendezvous.token(envelope));
     }
 
-    fn outcome(self) -> Outcome {
+    pub(super) fn outcome(self) -> Outcome {
         let mut ranks = self.ranks.into_iter().map(|rank| rank.outcome);
         let jobs = self.jobs.iter().map(|job| {
             let ranks: Vec<_> = ranks.by_ref().take(job.mapping.len()).collect();

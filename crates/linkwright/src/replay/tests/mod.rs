@@ -4,6 +4,7 @@ mod all_to_all;
 mod collective;
 mod diagnosis;
 mod iterations;
+mod lowering;
 mod matching;
 mod network;
 mod protocol;
