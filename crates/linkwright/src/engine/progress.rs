@@ -90,6 +90,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_run_that_counts_itself_is_asked_at_each_interval() {
+        let mut asked = Vec::new();
+        let mut ticker = Ticker::new();
+        for events in [0, 65_535, 65_536, 65_537, 400_000, 400_001, 458_752] {
+            let progress = || Progress { done: events, total: 0, time: Picoseconds(0) };
+            let mut hook = |progress: Progress| {
+                asked.push(progress.done);
+                ControlFlow::Continue(())
+            };
+            assert!(ticker.reach(events, &mut hook, progress).is_continue());
+        }
+        assert_eq!(asked, [65_536, 400_000, 458_752]);
+    }
+
+    #[test]
     fn a_break_of_the_hook_reaches_the_run() {
         let mut seen = Vec::new();
         let mut hook = |progress: Progress| {

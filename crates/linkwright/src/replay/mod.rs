@@ -24,6 +24,7 @@ mod bins;
 mod call;
 mod calls;
 mod collectives;
+mod dependencies;
 mod diagnosis;
 mod envelope;
 mod error;
@@ -37,6 +38,7 @@ mod observer;
 mod outcome;
 mod pairs;
 mod plan;
+mod play;
 mod protocol;
 mod rank;
 mod runtime;
@@ -44,6 +46,7 @@ mod slab;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod works;
 
 pub use call::{Call, Pending, PendingKind, RankId};
 pub use error::{ReplayError, Stalled};

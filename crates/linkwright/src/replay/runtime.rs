@@ -1,29 +1,25 @@
-//! The runtime: the state of all jobs, and what drives it.
+//! The state of all jobs, and how it is set up.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use crate::engine::{Hook, Progress, Ticker};
-use crate::network::{Occurrence, Transport};
+use crate::network::Transport;
 use crate::program::{Collective, Operation};
-use crate::units::Picoseconds;
 
 use super::call::{Call, RankId};
 use super::collectives::{Communicator, Plans};
-use super::diagnosis::diagnose;
-use super::envelope::{Envelope, Leg};
+use super::envelope::Envelope;
 use super::error::ReplayError;
 use super::frame::{Frame, OperationRef};
 use super::job::Job;
-use super::lane::{Work, WorkKind};
+use super::lane::Work;
 use super::lowering::Lowering;
 use super::matching::{Matcher, class_bit};
 use super::observer::Observer;
-use super::outcome::{JobOutcome, Outcome};
 use super::pairs::Pairs;
-use super::plan::{COMPLETED, Plan};
+use super::plan::Plan;
 use super::protocol::Protocol;
-use super::rank::{LIBRARY, PROCESSOR, RankState};
+use super::rank::RankState;
 use super::slab::Slab;
 use super::validate::validate;
 
@@ -54,31 +50,12 @@ pub struct Replay<'a, T, L, O = ()> {
     pub(super) next_context: u32,
     pub(super) now: u64,
     /// How many ranks have not ended.
-    unfinished: usize,
+    pub(super) unfinished: usize,
     /// Operations of the programs completed, of all; and those played, collectives' included.
     pub(super) done: u64,
-    total: u64,
+    pub(super) total: u64,
     pub(super) played: u64,
     pub(super) keep_regions: bool,
-}
-
-/// What a wake-up is for, in the token's last two bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Alarm {
-    /// The first work of a rank's processor is done.
-    Processor,
-    /// The first work of a rank's library is done.
-    Library,
-    /// The data of a large message may go.
-    Rendezvous,
-    /// A job starts.
-    Start,
-}
-
-impl Alarm {
-    fn token(self, index: u32) -> u64 {
-        u64::from(index) << 2 | self as u64
-    }
 }
 
 impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
@@ -95,11 +72,28 @@ impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
         protocol: Protocol,
         lowering: &'a L,
     ) -> Result<Self, ReplayError> {
+        Self::observed(transport, gpus, jobs, protocol, lowering, ())
+    }
+}
+
+impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
+    /// As [`Replay::new`], watched.
+    ///
+    /// # Errors
+    /// As [`Replay::new`].
+    pub fn observed(
+        transport: &'a mut T,
+        gpus: u32,
+        jobs: &'a [Job<'a>],
+        protocol: Protocol,
+        lowering: &'a L,
+        observer: O,
+    ) -> Result<Self, ReplayError> {
         validate(jobs, gpus)?;
         let mut replay = Self {
             transport,
             lowering,
-            observer: (),
+            observer,
             protocol,
             jobs,
             first: Vec::new(),
@@ -135,35 +129,6 @@ impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
         Ok(replay)
     }
 
-    /// The same replay, watched.
-    pub fn observed<O: Observer>(self, observer: O) -> Replay<'a, T, L, O> {
-        Replay {
-            transport: self.transport,
-            lowering: self.lowering,
-            observer,
-            protocol: self.protocol,
-            jobs: self.jobs,
-            first: self.first,
-            ranks: self.ranks,
-            communicators: self.communicators,
-            plans: self.plans,
-            frames: self.frames,
-            free_frames: self.free_frames,
-            envelopes: self.envelopes,
-            works: self.works,
-            matcher: self.matcher,
-            pairs: self.pairs,
-            ready: self.ready,
-            next_context: self.next_context,
-            now: self.now,
-            unfinished: self.unfinished,
-            done: self.done,
-            total: self.total,
-            played: self.played,
-            keep_regions: self.keep_regions,
-        }
-    }
-
     /// Plans the program of each rank; returns the first plan.
     fn plan(&mut self, job: &Job<'a>) -> u32 {
         let plans = job.program.ranks.iter().map(|program| Plan::new(Cow::Borrowed(program)));
@@ -196,249 +161,12 @@ impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
             self.frames.push(Frame { rank, plan, collective, waits, iteration, iterations, left });
         }
     }
-}
 
-impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// Keeps when each rank was in which region, for [`RankOutcome`](super::RankOutcome).
     #[must_use]
     pub fn with_regions(mut self) -> Self {
         self.keep_regions = true;
         self
-    }
-
-    /// Plays all jobs to their ends. The hook learns how many operations of the programs are
-    /// complete, of how many.
-    ///
-    /// # Errors
-    /// A message larger than its receive, ranks that call different collectives, a lowering
-    /// that is no program, a time beyond 213 days, a network that is stuck, ranks that wait for
-    /// ever and messages that nobody receives, a run that the hook ended.
-    pub fn run(mut self, hook: Hook<'_>) -> Result<Outcome, ReplayError> {
-        self.play(hook)?;
-        Ok(self.outcome())
-    }
-
-    pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<(), ReplayError> {
-        let mut ticker = Ticker::new();
-        for (index, job) in (0..).zip(self.jobs) {
-            self.transport.wake_at(job.start, Alarm::Start.token(index));
-        }
-        while let Some(occurrence) = self.transport.next()? {
-            self.now = self.transport.now().0;
-            self.happen(occurrence)?;
-            self.tick(&mut ticker, hook)?;
-            while let Some(operation) = self.ready.pop_front() {
-                self.execute(operation)?;
-                self.tick(&mut ticker, hook)?;
-            }
-        }
-        match diagnose(self, self.unfinished) {
-            Some(stalled) => Err(Box::new(stalled).into()),
-            None => Ok(()),
-        }
-    }
-
-    fn tick(&self, ticker: &mut Ticker, hook: Hook<'_>) -> Result<(), ReplayError> {
-        let (time, done, total) = (Picoseconds(self.now), self.done, self.total);
-        let events = self.transport.events() + self.played;
-        if ticker.reach(events, hook, || Progress { done, total, time }).is_break() {
-            return Err(ReplayError::Interrupted { time, done, total });
-        }
-        Ok(())
-    }
-
-    fn happen(&mut self, occurrence: Occurrence) -> Result<(), ReplayError> {
-        match occurrence {
-            Occurrence::Sent { token } => {
-                let (leg, envelope) = Leg::of_token(token);
-                self.sent(leg, envelope);
-                Ok(())
-            }
-            Occurrence::Delivered { token } => {
-                let (leg, envelope) = Leg::of_token(token);
-                self.delivered(leg, envelope)
-            }
-            Occurrence::Woken { token } => {
-                let index = (token >> 2) as u32;
-                match token & 3 {
-                    0 => self.end_work(index, PROCESSOR),
-                    1 => self.end_work(index, LIBRARY),
-                    2 => {
-                        self.send_leg(Leg::Data, index);
-                        Ok(())
-                    }
-                    _ => {
-                        self.start_job(index);
-                        Ok(())
-                    }
-                }
-            }
-        }
-    }
-
-    /// Makes everything ready that waits for nothing.
-    fn start_job(&mut self, job: u32) {
-        let first = self.first[job as usize].0;
-        for frame in first..first + self.jobs[job as usize].mapping.len() as u32 {
-            if self.frames[frame as usize].left == 0 {
-                self.finish_rank(frame);
-            }
-            self.start_frame(frame);
-        }
-    }
-
-    /// Makes the operations of a new frame ready that wait for nothing.
-    pub(super) fn start_frame(&mut self, frame: u32) {
-        let waits = &self.frames[frame as usize].waits;
-        let operations = waits.len() as u32 - 1;
-        for (operation, waits) in (0..operations).zip(waits) {
-            if *waits == 0 {
-                self.ready.push_back(OperationRef { frame, operation, iteration: 0 });
-            }
-        }
-    }
-
-    /// Something has happened to an operation: makes ready what waited for nothing else.
-    pub(super) fn propagate(&mut self, of: OperationRef, events: u8) {
-        let frame = &mut self.frames[of.frame as usize];
-        let plan = &self.plans[frame.plan];
-        let body = plan.body();
-        let in_body = body.contains(&of.operation);
-        if in_body && of.iteration != frame.iteration {
-            return;
-        }
-        let is_last = frame.iteration + 1 == frame.iterations;
-        let end = plan.end();
-        for target in plan.successors(of.operation, events) {
-            // What follows the loop sees its last iteration alone.
-            if in_body && !is_last && target >= body.end && target != end {
-                continue;
-            }
-            let waits = &mut frame.waits[target as usize];
-            *waits -= 1;
-            if *waits > 0 {
-                continue;
-            }
-            if target != end {
-                let iteration = frame.iteration;
-                self.ready.push_back(OperationRef { operation: target, iteration, ..of });
-            } else if !is_last {
-                frame.iteration += 1;
-                frame.waits[end as usize] = plan.waits()[end as usize];
-                for operation in body.clone() {
-                    let waits = plan.waits_within_body(operation);
-                    frame.waits[operation as usize] = waits;
-                    if waits == 0 {
-                        let iteration = frame.iteration;
-                        self.ready.push_back(OperationRef { operation, iteration, ..of });
-                    }
-                }
-            }
-        }
-    }
-
-    /// An operation is complete, and has started too where `events` say so.
-    pub(super) fn complete(&mut self, operation: OperationRef, events: u8) {
-        self.propagate(operation, events | COMPLETED);
-        let frame = &mut self.frames[operation.frame as usize];
-        frame.left -= 1;
-        let is_last = frame.left == 0;
-        let Some(collective) = frame.collective else {
-            self.done += 1;
-            if is_last {
-                self.finish_rank(operation.frame);
-            }
-            return;
-        };
-        if is_last {
-            self.plans.release(frame.plan);
-            frame.collective = None;
-            self.free_frames.push(operation.frame);
-            self.complete_communication(collective.parent, 0);
-        }
-    }
-
-    /// A send, a receive or a collective is complete.
-    pub(super) fn complete_communication(&mut self, operation: OperationRef, events: u8) {
-        let frame = &self.frames[operation.frame as usize];
-        if frame.collective.is_none() {
-            self.ranks[frame.rank as usize].end_communication(self.now);
-        }
-        self.complete(operation, events);
-    }
-
-    fn finish_rank(&mut self, rank: u32) {
-        let state = &mut self.ranks[rank as usize];
-        let job = &self.jobs[state.id.job as usize];
-        state.finish(job.start, Picoseconds(self.now));
-        self.unfinished -= 1;
-    }
-
-    /// Adds a work to one of a rank's lanes.
-    pub(super) fn occupy(&mut self, lane: usize, work: Work) -> Result<(), ReplayError> {
-        let rank = self.frames[work.operation.frame as usize].rank;
-        let starts = self.ranks[rank as usize].lanes[lane].push(&mut self.works, work);
-        if !starts {
-            return Ok(());
-        }
-        if work.duration == 0 {
-            return self.end_work(rank, lane);
-        }
-        self.schedule(rank, lane, work)
-    }
-
-    fn schedule(&mut self, rank: u32, lane: usize, work: Work) -> Result<(), ReplayError> {
-        let Some(end) = self.now.checked_add(work.duration) else {
-            return Err(self.too_long(work.operation));
-        };
-        let alarm = if lane == PROCESSOR { Alarm::Processor } else { Alarm::Library };
-        self.transport.wake_at(Picoseconds(end), alarm.token(rank));
-        Ok(())
-    }
-
-    pub(super) fn too_long(&self, operation: OperationRef) -> ReplayError {
-        let id = self.ranks[self.frames[operation.frame as usize].rank as usize].id;
-        let (call, _) = self.origin(operation);
-        let job = self.jobs[id.job as usize].name.clone();
-        ReplayError::TooLong { job, rank: id.rank, call }
-    }
-
-    /// The first work of a lane is done; the next starts.
-    fn end_work(&mut self, rank: u32, lane: usize) -> Result<(), ReplayError> {
-        let lanes = &mut self.ranks[rank as usize].lanes;
-        let Some((work, next)) = lanes[lane].pop(&mut self.works) else { return Ok(()) };
-        if let Some(next) = next {
-            self.schedule(rank, lane, next)?;
-        }
-        match work.kind {
-            WorkKind::Compute => {
-                let state = &mut self.ranks[rank as usize];
-                state.outcome.computing.0 += work.duration;
-                let start = Picoseconds(self.now - work.duration);
-                self.observer.computed(state.id, start, Picoseconds(self.now));
-                self.complete(work.operation, 0);
-            }
-            WorkKind::Send(envelope) => self.depart(envelope)?,
-            WorkKind::Receive => self.complete_communication(work.operation, 0),
-        }
-        Ok(())
-    }
-
-    /// Wakes the replay when the data of a large message may go.
-    pub(super) fn wake_for_data(&mut self, end: u64, envelope: u32) {
-        self.transport.wake_at(Picoseconds(end), Alarm::Rendezvous.token(envelope));
-    }
-
-    pub(super) fn outcome(self) -> Outcome {
-        let mut ranks = self.ranks.into_iter().map(|rank| rank.outcome);
-        let jobs = self.jobs.iter().map(|job| {
-            let ranks: Vec<_> = ranks.by_ref().take(job.mapping.len()).collect();
-            let end = ranks.iter().map(|rank| rank.end).max().unwrap_or(job.start);
-            JobOutcome { name: job.name.clone(), start: job.start, end, ranks }
-        });
-        let jobs = jobs.collect();
-        let comparisons = self.matcher.comparisons() + self.pairs.comparisons();
-        Outcome { jobs, operations: self.played, comparisons }
     }
 }
 

@@ -125,8 +125,8 @@ fn problem(
         let communicators = sorted.len();
         return Some(format!("names communicator {communicator} of {communicators}, from 0"));
     };
-    let absent = [Some(rank), peer].into_iter().flatten();
-    let absent = absent.filter(|rank| members.binary_search(rank).is_err()).next()?;
+    let mut named = [Some(rank), peer].into_iter().flatten();
+    let absent = named.find(|rank| members.binary_search(rank).is_err())?;
     Some(format!("names communicator {communicator}, which does not hold rank {absent}"))
 }
 

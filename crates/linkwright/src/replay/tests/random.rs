@@ -111,8 +111,9 @@ proptest! {
 
         let jobs = [Job::new(&program, (0..RANKS).collect())];
         let (mut watched, mut count) = (network(), Count::default());
-        let replay = Replay::new(&mut watched, RANKS, &jobs, protocol, &no_collectives).unwrap();
-        let mut replay = replay.observed(&mut count);
+        let (on, lower) = (&mut watched, &no_collectives);
+        let mut replay =
+            Replay::observed(on, RANKS, &jobs, protocol, lower, &mut count).unwrap();
         replay.play(&mut |_| ControlFlow::Continue(())).unwrap();
         // Every record is given back.
         prop_assert_eq!(replay.envelopes.kept().count(), 0);

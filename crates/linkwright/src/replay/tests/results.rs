@@ -57,8 +57,8 @@ fn an_observer_sees_everything_and_changes_nothing() {
     let program = exchange();
     let jobs = [Job::new(&program, vec![0, 1])];
     let (mut network, mut log) = (TestNetwork::new(), Log::default());
-    let replay = Replay::new(&mut network, 2, &jobs, FREE, &no_collectives).unwrap();
-    let watched = replay.observed(&mut log).run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let replay = Replay::observed(&mut network, 2, &jobs, FREE, &no_collectives, &mut log).unwrap();
+    let watched = replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(Ok(watched), play(&program, FREE));
     assert_eq!(log.computed, [(0, 0, 100)]);
     assert_eq!(log.sent.iter().map(|message| message.tag).collect::<Vec<_>>(), [3, 4]);
