@@ -5,6 +5,7 @@
 //! knows of machines or networks.
 
 mod build;
+pub mod lowering;
 mod operation;
 
 pub use build::{RankBuilder, Request};
