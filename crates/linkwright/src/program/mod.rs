@@ -5,8 +5,10 @@
 //! knows of machines or networks.
 
 mod build;
+pub mod estimate;
 pub mod lowering;
 mod operation;
+pub mod skeletons;
 
 pub use build::{RankBuilder, Request};
 pub use operation::{Collective, Dependency, Operation, Rank, Tag};

@@ -91,6 +91,12 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// Whether one rank has a part of its own.
+    #[must_use]
+    pub fn has_root(self) -> bool {
+        matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
+    }
+
     /// What people call it.
     #[must_use]
     pub fn name(self) -> &'static str {

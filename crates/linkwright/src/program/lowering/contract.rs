@@ -24,13 +24,9 @@ const ALL: [Collective; 10] = [
 /// Runs a check over every algorithm, many rank counts and every root.
 fn each_call(check: impl Fn(Collective, Algorithm, u32, u32)) {
     for kind in ALL {
-        let rooted = matches!(
-            kind,
-            Collective::Broadcast | Collective::Reduce | Collective::Gather | Collective::Scatter
-        );
         for algorithm in Algorithm::of(kind) {
             for ranks in (1..=17).chain([31, 32, 33, 48, 70]) {
-                for root in 0..if rooted { ranks } else { 1 } {
+                for root in 0..if kind.has_root() { ranks } else { 1 } {
                     check(kind, *algorithm, ranks, root);
                 }
             }
@@ -173,7 +169,7 @@ fn carried(content: Content, ranks: u32, (me, peer): (u32, u32), held: &Held) ->
         Content::Signal | Content::Vector => true,
         Content::Blocks { first, count } => (piece.0 + ranks - first) % ranks < count,
         Content::Part => *piece == (me, peer),
-        Content::Ways { bit } => (piece.1 + ranks - piece.0) % ranks >> bit & 1 == 1,
+        Content::Ways { bit } => ((piece.1 + ranks - piece.0) % ranks) >> bit & 1 == 1,
     };
     held.iter().filter(|(piece, _)| chosen(piece)).map(|(k, v)| (*k, v.clone())).collect()
 }

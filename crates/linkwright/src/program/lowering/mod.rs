@@ -18,8 +18,10 @@ mod fold;
 mod plan;
 mod ring;
 mod tree;
+mod whole;
 
 pub use algorithm::{Algorithm, LoweringError};
+pub use whole::lower_program;
 
 use crate::units::Bytes;
 
@@ -70,8 +72,7 @@ fn planned(
 ) -> Result<Plan, LoweringError> {
     use Algorithm as By;
     use Collective as Of;
-    let rooted = matches!(kind, Of::Broadcast | Of::Reduce | Of::Gather | Of::Scatter);
-    let root = if rooted { root } else { 0 };
+    let root = if kind.has_root() { root } else { 0 };
     for index in [me, root] {
         if index >= ranks {
             return Err(LoweringError::Outside { index, ranks });
