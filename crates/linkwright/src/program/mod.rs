@@ -6,9 +6,11 @@
 
 mod build;
 pub mod estimate;
+pub mod goal;
 pub mod lowering;
 mod operation;
 pub mod skeletons;
+pub mod workload;
 
 pub use build::{RankBuilder, Request};
 pub use operation::{Collective, Dependency, Operation, Rank, Tag};
