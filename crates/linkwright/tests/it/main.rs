@@ -6,5 +6,6 @@ mod collectives;
 mod effort;
 mod layers;
 mod policy_contract;
+mod programs_page;
 mod real_machine;
 mod server;

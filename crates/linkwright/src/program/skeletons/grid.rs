@@ -24,7 +24,7 @@ pub fn balanced<const N: usize>(ranks: u32) -> [u32; N] {
 fn split(ranks: u32, limit: u32, sides: &mut [u32]) -> bool {
     let Some((first, rest)) = sides.split_first_mut() else { return ranks == 1 };
     let power = rest.len() as u32 + 1;
-    let divisors = (1..=limit.min(ranks)).filter(|side| ranks % side == 0);
+    let divisors = (1..=limit.min(ranks)).filter(|side| ranks.is_multiple_of(*side));
     for side in divisors {
         let holds = u64::from(side).checked_pow(power).is_none_or(|most| most >= u64::from(ranks));
         if holds && split(ranks / side, side, rest) {

@@ -56,10 +56,10 @@ impl Subcomm3d {
         // The line of each rank in each dimension, and the ranks of each line.
         let mut lines = vec![[0; 3]; ranks as usize];
         let mut communicators: Vec<Vec<Rank>> = vec![(0..ranks).collect()];
-        for axis in 0..3 {
+        for (axis, side) in grid.sides.into_iter().enumerate() {
             for first in (0..ranks).filter(|rank| grid.coordinates(*rank)[axis] == 0) {
                 let mut line = vec![first];
-                for step in 1..grid.sides[axis] {
+                for step in 1..side {
                     line.push(grid.around(line[step as usize - 1], axis, true));
                 }
                 let index = communicators.len() as CommunicatorId;
