@@ -5,7 +5,12 @@
 //! knows of machines or networks.
 
 mod build;
+pub mod estimate;
+pub mod goal;
+pub mod lowering;
 mod operation;
+pub mod skeletons;
+pub mod workload;
 
 pub use build::{RankBuilder, Request};
 pub use operation::{Collective, Dependency, Operation, Rank, Tag};

@@ -90,6 +90,31 @@ pub enum Collective {
     Scan,
 }
 
+impl Collective {
+    /// Whether one rank has a part of its own.
+    #[must_use]
+    pub fn has_root(self) -> bool {
+        matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Broadcast => "broadcast",
+            Self::Reduce => "reduce",
+            Self::AllReduce => "all-reduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+            Self::Scan => "scan",
+        }
+    }
+}
+
 /// What an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependency {

@@ -7,5 +7,6 @@ mod effort;
 mod interconnect;
 mod layers;
 mod policy_contract;
+mod programs_page;
 mod real_machine;
 mod server;
