@@ -16,6 +16,7 @@
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
 //! | [`network`] | routes over links, and flows that share them fairly |
+//! | [`program`] | what every rank does, and the traces of real jobs |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
@@ -28,6 +29,7 @@ pub mod diagnostic;
 pub mod engine;
 pub mod graph;
 pub mod network;
+pub mod program;
 pub mod simulation;
 pub mod table;
 pub mod topology;

@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("graph", &[]),
     ("topology", &[]),
     ("network", &["engine", "topology"]),
-    ("program", &[]),
+    ("program", &["engine"]),
     ("allocation", &["graph", "topology"]),
     ("collectives", &["engine", "graph", "topology", "network", "program"]),
     ("memory", &["engine", "topology"]),

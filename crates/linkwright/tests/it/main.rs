@@ -5,6 +5,7 @@ mod collective_timing;
 mod collectives;
 mod effort;
 mod layers;
+mod otf2;
 mod policy_contract;
 mod real_machine;
 mod server;
