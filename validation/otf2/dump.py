@@ -80,12 +80,14 @@ def members(groups, group):
 
 def print_definitions(found):
     """Prints the definitions that the reader of Linkwright keeps."""
-    strings = {ref: text for ref, text in found["String"]}
+    strings = dict(found["String"])
     groups = {fields[0]: fields for fields in found["Group"]}
     print("clock", *found["ClockProperties"][0][:3])
     for ref, name, _, _, role, paradigm, flags, *_ in sorted(found["Region"]):
         print("region", ref, role, paradigm, flags, strings[name])
-    comms = [(ref, name, parent, members(groups, group)) for ref, name, group, parent, _ in found["Comm"]]
+    comms = [
+        (ref, name, parent, members(groups, group)) for ref, name, group, parent, _ in found["Comm"]
+    ]
     for ref, name, one, other, parent, _ in found["InterComm"]:
         comms.append((ref, name, parent, f"{members(groups, one)} | {members(groups, other)}"))
     for ref, name, parent, ranks in sorted(comms):
@@ -100,7 +102,7 @@ def main(anchor):
     otf2.Reader_SetSerialCollectiveCallbacks(handle)
     found = definitions(handle)
     print_definitions(found)
-    strings = {ref: text for ref, text in found["String"]}
+    strings = dict(found["String"])
     processes = {fields[0]: strings[fields[1]] for fields in found["LocationGroup"]}
     for location in found["Location"]:
         otf2.Reader_SelectLocation(handle, location[0])

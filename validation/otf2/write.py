@@ -6,7 +6,7 @@ Four ranks on two inter-connected halves, one with a second thread: clocks that 
 dense, sparse and no mapping tables, a communicator of some ranks in another order, an
 inter-communicator, non-blocking messages and collectives, tests, cancellations and matched
 probes, parameters, attributes, records with long lengths, the largest numbers, a region that
-is never left and one that is never entered. The messages need not make sense as a program.
+is never left and one that is never entered. Every message is received but those between the halves.
 """
 
 import sys
@@ -19,6 +19,9 @@ MPI = enums.Paradigm.MPI
 USER = enums.Paradigm.USER
 ROLE = enums.RegionRole
 THREAD = 2**32 + 1
+# The location of each rank, and the ranks of a communicator.
+WORLD_LOCATIONS = [2, 0, 3, 1]
+SOME = [3, 1]
 
 # Global ids by name; some take two and more bytes.
 REGIONS = {
@@ -31,7 +34,7 @@ REGIONS = {
     "iteration": (2**24, ROLE.LOOP, USER, enums.RegionFlag.DYNAMIC),
     "step": (2**32 - 2, ROLE.CODE, USER, enums.RegionFlag.PHASE),
 }
-WORLD, EVENS, SELF, BETWEEN = 0, 260, 1, 65536
+WORLD, SOME_RANKS, SELF, BETWEEN = 0, 260, 1, 65536
 
 
 def id_of(region):
@@ -84,9 +87,9 @@ def attributes(count):
     return made
 
 
-def play(rank, number):
+def play(rank, me):
     """Writes what one rank does."""
-    right, left = (number + 1) % 4, (number + 3) % 4
+    right, left = (me + 1) % 4, (me + 3) % 4
     rank.record("MeasurementOnOff", enums.MeasurementMode.ON)
     rank.leave("step")  # was entered before the recording
     rank.enter("main", attributes=attributes(2))
@@ -108,22 +111,22 @@ def play(rank, number):
         rank.record("MpiIsendComplete", first + 1)
         rank.record("MpiIrecv", left, rank.comm(WORLD), tag, length, first)
         rank.leave("MPI_Waitall")
-        if number % 2 == 0:
+        if me in SOME:
             rank.enter("MPI_Bcast")
             rank.record("MpiCollectiveBegin", after=0)
-            root = rank.comm(EVENS), 1, 0 if number else 4096, 4096 if number else 0
+            root = rank.comm(SOME_RANKS), 1, *((4096, 0) if me == SOME[1] else (0, 4096))
             rank.record("MpiCollectiveEnd", enums.CollectiveOp.BCAST, *root, after=7777)
             rank.leave("MPI_Bcast")
         rank.leave("iteration")
     rank.record("MpiSend", 0, rank.comm(SELF), 0, 0)
     rank.record("MpiRecv", 0, rank.comm(SELF), 0, 0)
-    rank.record("MpiSend", number // 2, rank.comm(BETWEEN), 1, 255)
+    rank.record("MpiSend", me // 2, rank.comm(BETWEEN), 1, 255)
     rank.record("MpiIrecvRequest", 2**64 - 1)
     rank.record("MpiRequestCancelled", 2**64 - 1)
     rank.record("NonBlockingCollectiveRequest", 256)
     done = enums.CollectiveOp.ALLREDUCE, rank.comm(WORLD), UNDEFINED, 2**40, 2**40, 256
     rank.record("NonBlockingCollectiveComplete", *done)
-    between = rank.comm(BETWEEN), UNDEFINED - 1 - number % 2, 8, 8
+    between = rank.comm(BETWEEN), UNDEFINED - 1 - me % 2, 8, 8
     rank.record("MpiCollectiveBegin")
     rank.record("MpiCollectiveEnd", enums.CollectiveOp.GATHERV, *between)
     rank.record("MpiProbe", left, rank.comm(WORLD), 9, 77)
@@ -144,7 +147,7 @@ TABLES = {
     # A dense table numbers from zero without a gap.
     0: {
         "region": dict(enumerate(REGIONS[name][0] for name in REGIONS)),
-        "comm": {0: BETWEEN, 1: EVENS, 2: SELF, 3: WORLD},
+        "comm": {0: BETWEEN, 1: SOME_RANKS, 2: SELF, 3: WORLD},
         "parameter": {0: 700, 1: 6, 2: 5},
         "string": {0: 1000},
     },
@@ -155,7 +158,7 @@ TABLES = {
 MAPPINGS = {"string": 0, "region": 3, "comm": 6, "parameter": 7}
 OFFSETS = {
     0: [],
-    1: [(900_000, -250), (1_000_000, 750), (1_020_000, 751), (1_090_000, -2**20)],
+    1: [(900_000, -250), (1_000_000, 750), (1_020_000, 751), (1_090_000, -(2**20))],
     2: [(0, 2**40), (3_000_000_000_000, 2**40 + 3)],
     3: [(1_000_000, 12_345)],
 }
@@ -217,15 +220,15 @@ def write_global(archive, counts):
         kind = {5: "INT64", 6: "UINT64", 700: "STRING"}[ref]
         define("Parameter", ref, string(name), getattr(enums.ParameterType, kind))
     none, kinds = enums.GroupFlag.NONE, enums.GroupType
-    define("Group", 3, string("all"), kinds.COMM_LOCATIONS, MPI, none, [2, 0, 3, 1])
-    define("Group", 4, string("ranks 3 and 0"), kinds.COMM_GROUP, MPI, none, [3, 1])
+    define("Group", 3, string("all"), kinds.COMM_LOCATIONS, MPI, none, WORLD_LOCATIONS)
+    define("Group", 4, string("ranks 3 and 1"), kinds.COMM_GROUP, MPI, none, SOME)
     define("Group", 5, 0, kinds.COMM_SELF, MPI, none, [])
     define("Group", 6, string("first half"), kinds.COMM_GROUP, MPI, none, [1, 3])
     define("Group", 7, string("second half"), kinds.COMM_GROUP, MPI, none, [0, 2])
     define("Group", 8, string("every rank"), kinds.COMM_GROUP, MPI, none, [0, 1, 2, 3])
     flag = enums.CommFlag.NONE
     define("Comm", WORLD, string("MPI_COMM_WORLD"), 8, UNDEFINED, flag)
-    define("Comm", EVENS, string("some"), 4, WORLD, flag)
+    define("Comm", SOME_RANKS, string("some"), 4, WORLD, flag)
     define("Comm", SELF, string("MPI_COMM_SELF"), 5, UNDEFINED, flag)
     define("InterComm", BETWEEN, string("halves"), 6, 7, WORLD, flag)
     otf2.Archive_CloseGlobalDefWriter(archive, writer)
@@ -246,7 +249,7 @@ def main(folder):
     counts = {}
     for number in range(4):
         rank = Rank(archive, number, STARTS[number], TABLES[number])
-        play(rank, number)
+        play(rank, WORLD_LOCATIONS.index(number))
         counts[number] = otf2.EvtWriter_GetNumberOfEvents(rank.writer)
         otf2.Archive_CloseEvtWriter(archive, rank.writer)
     thread = Rank(archive, THREAD, 1_000_000, {})

@@ -1,11 +1,13 @@
 //! The anchor file: how the other files are to be read.
 
 use super::bytes::{Cursor, File};
-use super::records;
+use super::records::{self, END_OF_FILE};
 use crate::diagnostic::InputError;
 
 const MAGIC: &str = "OTF2";
-/// The newest trace format that this reader knows, that of OTF2 1.5 to 3.1.
+/// The newest format of the anchor file whose end is known.
+const NEWEST_ANCHOR_FORMAT: u8 = 3;
+/// The newest trace format that this reader knows, that of OTF2 3.2.
 const NEWEST_TRACE_FORMAT: u8 = 2;
 /// The smallest chunk: a header of 18 bytes and an end mark. Writers use 256 KiB and more.
 const SMALLEST_CHUNK: u64 = 19;
@@ -80,10 +82,24 @@ pub(super) fn read(file: File) -> Result<Anchor, InputError> {
     let creator = cursor.text("the creator")?.into_owned();
     let description = cursor.text("the description")?.into_owned();
     let mut properties = Vec::new();
-    if anchor_format > 1 {
+    if anchor_format >= 2 {
         for _ in 0..cursor.fixed(4, "the number of properties")? {
             let name = cursor.text("a property's name")?.into_owned();
             properties.push((name, cursor.text("a property's value")?.into_owned()));
+        }
+        cursor.fixed(8, "the trace's number")?;
+    }
+    if anchor_format >= 3 {
+        cursor.fixed(4, "the number of snapshots")?;
+        cursor.fixed(4, "the number of thumbnails")?;
+    }
+    // Later formats of the anchor file only add to it.
+    if anchor_format == NEWEST_ANCHOR_FORMAT {
+        let start = cursor.at;
+        let mark = cursor.byte("the end mark")?;
+        if mark != END_OF_FILE {
+            let problem = "the anchor file does not end here as it should";
+            return Err(file.refuse(start, problem, &mark.to_string()));
         }
     }
     Ok(Anchor {

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::anchor;
 use super::balance::{self, Unbalanced};
 use super::bytes::File;
 use super::clock::{ClockCorrection, ClockProperties};
 use super::event::Event;
+use super::events;
 use super::files::ArchiveFiles;
 use super::global::{self, LocationDefinition};
 use super::kinds::{LocationKind, Paradigm, RegionRole};
 use super::local::{self, LocalDefinitions};
-use super::{anchor, events};
 use crate::diagnostic::{InputError, Position};
 
 /// A trace: what is defined, and what happened at each location.
@@ -160,6 +161,7 @@ impl Archive {
         let bytes = required(files, &name)?;
         let definitions = global::read(File { name: &name, bytes: &bytes }, &head)?;
 
+        let (event_chunk, definition_chunk) = (head.event_chunk, head.definition_chunk);
         let mut archive = Self {
             creator: head.creator,
             machine: head.machine,
@@ -174,36 +176,47 @@ impl Archive {
             locations: Vec::new(),
             ranks: definitions.ranks,
         };
-        let mut first_without = None;
-        let mut any_with = false;
-        for location in definitions.locations {
-            let name = format!("{stem}/{}.def", location.id);
-            let local = match optional(files, &name)? {
-                Some(bytes) => {
-                    any_with = true;
-                    local::read(File { name: &name, bytes: &bytes }, head.definition_chunk)?
-                }
-                None => {
-                    first_without.get_or_insert(name);
-                    LocalDefinitions::default()
-                }
-            };
+        let locals = local_definitions(stem, files, &definitions.locations, definition_chunk)?;
+        for (location, local) in definitions.locations.into_iter().zip(locals) {
             let name = format!("{stem}/{}.evt", location.id);
             let events = match optional(files, &name)? {
                 Some(bytes) => {
                     let file = File { name: &name, bytes: &bytes };
-                    events::read(file, head.event_chunk, &local, &archive)?
+                    events::read(file, event_chunk, &local, &archive)?
                 }
                 None if location.event_count == 0 => Vec::new(),
                 None => return Err(missing(&name)),
             };
             archive.locations.push(finish(location, local, events));
         }
-        // Without its mapping table, a location's ids would silently mean other things.
-        match first_without {
-            Some(name) if any_with => Err(missing(&name)),
-            _ => Ok(archive),
+        Ok(archive)
+    }
+}
+
+/// The local definitions of every location: of all or of none, because without its mapping
+/// table a location's ids would silently mean other things.
+fn local_definitions(
+    stem: &str,
+    files: &dyn ArchiveFiles,
+    locations: &[LocationDefinition],
+    chunk_size: u64,
+) -> Result<Vec<LocalDefinitions>, InputError> {
+    let mut found = Vec::new();
+    let mut without = None;
+    for location in locations {
+        let name = format!("{stem}/{}.def", location.id);
+        match optional(files, &name)? {
+            Some(bytes) => {
+                let file = File { name: &name, bytes: &bytes };
+                found.push(local::read(file, chunk_size)?);
+            }
+            None => without = without.or(Some(name)),
         }
+    }
+    match without {
+        Some(name) if !found.is_empty() => Err(missing(&name)),
+        Some(_) => Ok(locations.iter().map(|_| LocalDefinitions::default()).collect()),
+        None => Ok(found),
     }
 }
 

@@ -7,8 +7,7 @@ use super::event::{Event, EventKind};
 /// How an entry or an exit lacks its other half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Imbalance {
-    /// The region was still open at the trace's end, or when a region around it was left. It
-    /// counts as left at that moment.
+    /// The region was still open at the trace's end, where it counts as left.
     NeverLeft,
     /// The region was left but was not open. The exit counts as nothing.
     NeverEntered,
@@ -26,36 +25,28 @@ pub struct Unbalanced {
 }
 
 /// The entries and exits of a location that do not pair, by rising index.
+///
+/// An exit belongs to the latest open entry of its own region: regions that a program's author
+/// marks may overlap without one being inside the other.
 pub(super) fn unbalanced(events: &[Event]) -> Vec<Unbalanced> {
-    let mut open: Vec<(usize, u32)> = Vec::new();
-    let mut times_open: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut open: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     let mut found = Vec::new();
-    let never_left =
-        |(event, region)| Unbalanced { event, region, imbalance: Imbalance::NeverLeft };
     for (event, what) in events.iter().enumerate() {
         match what.kind {
-            EventKind::Enter { region } => {
-                open.push((event, region));
-                *times_open.entry(region).or_default() += 1;
-            }
+            EventKind::Enter { region } => open.entry(region).or_default().push(event),
             EventKind::Leave { region } => {
-                if times_open.get(&region).is_none_or(|times| *times == 0) {
+                if open.get_mut(&region).and_then(Vec::pop).is_none() {
                     let imbalance = Imbalance::NeverEntered;
                     found.push(Unbalanced { event, region, imbalance });
-                    continue;
-                }
-                while let Some(inner) = open.pop() {
-                    times_open.entry(inner.1).and_modify(|times| *times -= 1);
-                    if inner.1 == region {
-                        break;
-                    }
-                    found.push(never_left(inner));
                 }
             }
             _ => {}
         }
     }
-    found.extend(open.into_iter().map(never_left));
+    for (region, entries) in open {
+        let imbalance = Imbalance::NeverLeft;
+        found.extend(entries.into_iter().map(|event| Unbalanced { event, region, imbalance }));
+    }
     found.sort_by_key(|one| one.event);
     found
 }

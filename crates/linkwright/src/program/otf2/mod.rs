@@ -11,6 +11,16 @@
 //! SIONlib containers and compressed ones (refused). The roles of regions in archives from
 //! before OTF2 1.1 are [`RegionRole::Unknown`].
 //!
+//! How MPI calls appear: a call is a region of [`Paradigm::Mpi`] with the call's name, entered and
+//! left, and its messages and collectives are events between the two. `MPI_Send` holds one
+//! [`EventKind::MpiSend`], `MPI_Recv` one [`EventKind::MpiRecv`] with the sender that was found,
+//! `MPI_Isend` one [`EventKind::MpiIsend`], `MPI_Irecv` one [`EventKind::MpiIrecvRequest`] with
+//! nothing but the request's number. The calls that wait and test hold an
+//! [`EventKind::MpiIrecv`], with sender, tag and length, or an [`EventKind::MpiIsendComplete`]
+//! for each request that they completed, in the order of completion. A collective is an
+//! [`EventKind::MpiCollectiveBegin`] and an [`EventKind::MpiCollectiveEnd`]. A call that has
+//! none of these inside, such as `MPI_Init`, took time only.
+//!
 //! The layout was studied in the format's own library (OTF2 3.1.1, BSD licence, in the package
 //! `otf2` on PyPI); what that library reads from two archives is the tests' reference.
 

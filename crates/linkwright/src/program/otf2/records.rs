@@ -9,7 +9,8 @@ use super::bytes::{Cursor, File};
 use crate::diagnostic::InputError;
 
 const END_OF_CHUNK: u8 = 0;
-const END_OF_FILE: u8 = 2;
+/// The mark behind a file's last record.
+pub(super) const END_OF_FILE: u8 = 2;
 const CHUNK_HEADER: u8 = 3;
 /// The first kind that is a record's, not a mark of the layout.
 const FIRST_RECORD: u8 = 5;

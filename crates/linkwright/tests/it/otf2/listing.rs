@@ -9,7 +9,7 @@ use linkwright::program::otf2::{
     Message, Paradigm, RegionRole, Root,
 };
 
-use super::{FOUR_RANKS, STENCIL, files, repository};
+use super::{FOUR_RANKS, FOUR_RANKS_BIG_ENDIAN, STENCIL, files, repository};
 
 const NONE: u32 = u32::MAX;
 
@@ -175,4 +175,11 @@ fn the_recorded_archive_reads_as_another_reader_reads_it() {
 #[test]
 fn the_written_archive_reads_as_another_reader_reads_it() {
     compare(FOUR_RANKS, "four-ranks.listing");
+}
+
+#[test]
+fn the_other_byte_order_reads_the_same() {
+    let [one, other] = [FOUR_RANKS, FOUR_RANKS_BIG_ENDIAN]
+        .map(|archive| Archive::read("traces.otf2", &files(archive)).expect("a sound archive"));
+    assert_eq!(one, other);
 }

@@ -15,6 +15,8 @@ type Files = BTreeMap<String, Vec<u8>>;
 const STENCIL: &str = "examples/traces/stencil4d-32";
 /// The archive that was written for tests.
 const FOUR_RANKS: &str = "validation/otf2/four-ranks";
+/// The same in the other byte order.
+const FOUR_RANKS_BIG_ENDIAN: &str = "validation/otf2/four-ranks-big-endian";
 
 fn repository() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
