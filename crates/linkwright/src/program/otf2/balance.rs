@@ -35,7 +35,8 @@ pub(super) fn unbalanced(events: &[Event]) -> Vec<Unbalanced> {
         match what.kind {
             EventKind::Enter { region } => open.entry(region).or_default().push(event),
             EventKind::Leave { region } => {
-                if open.get_mut(&region).and_then(Vec::pop).is_none() {
+                let entry = open.get_mut(&region).and_then(Vec::pop);
+                if entry.is_none() {
                     let imbalance = Imbalance::NeverEntered;
                     found.push(Unbalanced { event, region, imbalance });
                 }
