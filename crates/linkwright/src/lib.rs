@@ -16,7 +16,7 @@
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
 //! | [`network`] | routes over links, and flows that share them fairly |
-//! | [`program`] | what every rank of a job does |
+//! | [`program`] | what every rank of a job does, and readers of what real jobs did |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
 //! | [`replay`] | programs that run over a network |

@@ -9,6 +9,7 @@ pub mod estimate;
 pub mod goal;
 pub mod lowering;
 mod operation;
+pub mod otf2;
 pub mod skeletons;
 pub mod workload;
 

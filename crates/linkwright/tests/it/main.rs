@@ -6,6 +6,7 @@ mod collectives;
 mod effort;
 mod interconnect;
 mod layers;
+mod otf2;
 mod policy_contract;
 mod programs_page;
 mod real_machine;
