@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 
 use super::flow::{FlowId, FlowNetwork};
 use super::node_links::NodeLinks;
-use super::packet::{NicPolicy, PacketSettings, SettingsError, Switching, serialisation};
+use super::packet::{
+    ChannelStatistics, NicPolicy, PacketSettings, SettingsError, Switching, serialisation,
+};
 use super::routing::{Load, PacketRoute, Routing};
 use super::transport::{Message, Occurrence, Stuck, Transport};
 use crate::engine::EventQueue;
@@ -83,6 +85,8 @@ pub struct FlowTransport<'a, R> {
     alarms: Vec<u64>,
     free_alarms: Vec<u32>,
     occurred: VecDeque<Occurrence>,
+    /// What each channel has carried; a message counts as one packet.
+    carried: Vec<ChannelStatistics>,
     /// The way of the message that starts, as the flow model wants it.
     uses: Vec<(usize, f64)>,
     handled: u64,
@@ -124,9 +128,17 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             alarms: Vec::new(),
             free_alarms: Vec::new(),
             occurred: VecDeque::new(),
+            carried: vec![ChannelStatistics::default(); capacities.len()],
             uses: Vec::new(),
             handled: 0,
         })
+    }
+
+    /// What each channel has carried so far, by its index: messages in place of packets, and
+    /// as the longest queue the most messages at one time.
+    #[must_use]
+    pub fn statistics(&self) -> Vec<ChannelStatistics> {
+        self.carried.clone()
     }
 
     fn schedule(&mut self, time: u64, event: Event) {
@@ -193,7 +205,12 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             if place > 0 && self.settings.switching == Switching::StoreAndForward {
                 behind += serialisation(first_packet, data.bandwidth);
             }
-            self.messages.on_channel[*channel as usize] += 1;
+            let on_channel = &mut self.messages.on_channel[*channel as usize];
+            *on_channel += 1;
+            let carried = &mut self.carried[*channel as usize];
+            carried.packets += 1;
+            carried.data.0 += message.size.0;
+            carried.longest_queue = carried.longest_queue.max(*on_channel);
             self.uses.push((*channel as usize, 1.0));
         }
         let transfer = &mut self.transfers[index as usize];

@@ -67,6 +67,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
                 let (leg, envelope) = Leg::of_token(token);
                 self.delivered(leg, envelope)
             }
+            Occurrence::Working => Ok(()),
             Occurrence::Woken { token } => {
                 let index = (token >> 2) as u32;
                 match token & 3 {
