@@ -10,6 +10,8 @@ pub mod goal;
 pub mod lowering;
 mod operation;
 pub mod otf2;
+#[cfg(test)]
+mod rendezvous;
 pub mod skeletons;
 pub mod workload;
 
