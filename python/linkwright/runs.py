@@ -164,7 +164,8 @@ def run_scenario(
             known = ", ".join(policy_names())
             raise AllocationError(f"there is no policy `{policy}`; the policies are {known}")
     machine, machine_facts = _machine_of(scenario, path)
-    healthy = machine.gpu_count - len(set(scenario.unhealthy) & set(range(machine.gpu_count)))
+    _check_unhealthy(scenario, path, machine)
+    healthy = machine.gpu_count - len(set(scenario.unhealthy))
     jobs, job_facts = _jobs_of(scenario, path, text, healthy)
     results = []
     for policy in chosen:
@@ -281,6 +282,14 @@ def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, obje
     return machine, facts
 
 
+def _check_unhealthy(scenario: Scenario, path: Path, machine: Machine) -> None:
+    for gpu, place in zip(scenario.unhealthy, scenario.unhealthy_positions, strict=True):
+        if gpu >= machine.gpu_count:
+            problem = f"`{machine.name}` has no such GPU"
+            remedy = f"its GPUs are 0 to {machine.gpu_count - 1}"
+            raise InputError(printable(str(path)), *place, problem, str(gpu), remedy)
+
+
 def _jobs_of(
     scenario: Scenario, path: Path, text: str, healthy_gpus: int
 ) -> tuple[list[Job], dict[str, object]]:
@@ -290,6 +299,13 @@ def _jobs_of(
         file = printable(str(path.parent / jobs))
         read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
         return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
+    large = next((job for job in jobs if job.gpus > healthy_gpus), None)
+    if large is not None:
+        problem = (
+            f"the mix has a job of {large.gpus} GPUs, and {healthy_gpus} of the machine are healthy"
+        )
+        remedy = f"set max_gpus to {healthy_gpus} or less"
+        raise InputError(printable(str(path)), *scenario.jobs_position, problem, "", remedy)
     # The scenario was read without a complaint, so that the table is there.
     seed = tomllib.loads(text)["jobs"]["generate"].get("seed", 0)
     return jobs, {"count": len(jobs), "seed": seed}
