@@ -265,7 +265,7 @@ def test_links_are_those_that_carry_the_data() -> None:
 
 def test_entities_of_a_file_s_own_are_refused_with_what_to_do() -> None:
     bomb = '<!DOCTYPE a [<!ENTITY b "c">]>' + TREE
-    with pytest.raises(InputError, match="document type.*remove the <!DOCTYPE>"):
+    with pytest.raises(InputError, match=r"document type.*remove the <!DOCTYPE>"):
         Schedule.from_msccl_xml(bomb)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import Export, Machine, Schedule, read_text
-from linkwright.cli import collective_runs, comparison, expectation, output
+from linkwright.cli import collective_runs, comparison, expectation, output, sweep
 from linkwright.cli.options import Json, MachineName, gpu_ids
 from linkwright.cli.schedules import (
     AlgorithmName,
@@ -211,6 +211,6 @@ def check(
 
 
 app.command("run")(collective_runs.run)
-app.command("time")(collective_runs.time)
+app.command("time")(sweep.time)
 app.command("compare")(comparison.compare)
 app.command("expect")(expectation.expected)
