@@ -262,6 +262,13 @@ def test_what_is_printed_and_drawn_names_machine_and_gpus(tmp_path: Path) -> Non
     assert "by the cost model of NCCL 2.30" in shown
 
 
+def test_the_notes_of_a_comparison_say_which_algorithm_they_are_about() -> None:
+    shown = linkwright("collective", "compare", "all-reduce", *FOUR).stdout
+    assert "- nccl-ring, nccl-tree: no NVLink joins some neighbours" in shown
+    assert "- one-hop: no NVLink joins some of the GPUs" in shown
+    assert "- nccl-classic finds no ring" in shown
+
+
 def test_a_hybrid_says_that_pcie_carries_part() -> None:
     words = ("collective", "plan", "broadcast", *FOUR, "--links", "hybrid", "--size", "1G")
     assert "packing over NVLink and PCIe" in linkwright(*words).stdout

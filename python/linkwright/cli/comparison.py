@@ -147,4 +147,16 @@ def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str,
     console.print()
     output.notes("Algorithms", [f"{row['algorithm']}: {row['description']}" for row in rows])
     output.notes("Not planned", [f"{name}: {why}" for name, why in refused.items()])
-    output.notes("Notes", list(dict.fromkeys(note for row in rows for note in row["notes"])))
+    output.notes("Notes", _notes(rows))
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    """What the planners say, each note once, after the algorithms that it is about."""
+    by_note: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row["notes"]:
+            by_note.setdefault(note, []).append(row["algorithm"])
+    return [
+        note if any(note.startswith(name) for name in names) else f"{', '.join(names)}: {note}"
+        for note, names in by_note.items()
+    ]

@@ -59,7 +59,7 @@ def expected(
         output.print_json(fields | {"sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
-        made = output.table(titles, left=["algorithm", "protocol"])
+        made = output.table(titles)
         for row in rows:
             made.add_row(
                 str(row["size"]),
