@@ -9,6 +9,8 @@ pub mod estimate;
 pub mod goal;
 pub mod lowering;
 mod operation;
+#[cfg(test)]
+mod rendezvous;
 pub mod skeletons;
 pub mod workload;
 

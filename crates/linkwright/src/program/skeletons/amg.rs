@@ -92,7 +92,7 @@ impl Amg {
         check_count(NAME, "smoothing_steps", self.smoothing_steps, MOST_STEPS, "1 to 100")?;
         let grid = Grid::<3>::balanced(ranks);
         let levels: Vec<_> = (0..self.levels).map(|level| self.level(level)).collect();
-        Ok(program_of(NAME, ranks, |me| {
+        program_of(NAME, ranks, |me| {
             let mut rank = RankBuilder::default();
             rank.begin_body();
             self.down(&mut rank, &grid, me, &levels);
@@ -100,7 +100,7 @@ impl Amg {
             collective(&mut rank, Collective::AllReduce, Bytes(8));
             rank.end_body();
             rank.finish()
-        }))
+        })
     }
 
     fn level(&self, level: u32) -> Level {

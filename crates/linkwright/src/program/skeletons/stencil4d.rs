@@ -60,7 +60,7 @@ impl Stencil4d {
             let reason = "each side of its 4D grid is at least 2; take 16, 24, 32, 36 or the like";
             return Err(SkeletonError::Ranks { application: NAME, ranks, reason });
         }
-        Ok(program_of(NAME, ranks, |me| {
+        program_of(NAME, ranks, |me| {
             let directions = (0..4).flat_map(|axis| [(axis, false), (axis, true)]);
             let neighbour = |(axis, forward)| {
                 let tag = |forward: bool| 2 * axis as u32 + u32::from(forward);
@@ -85,6 +85,6 @@ impl Stencil4d {
             collective(&mut rank, Collective::Barrier, Bytes(0));
             rank.end_body();
             rank.finish()
-        }))
+        })
     }
 }

@@ -77,7 +77,7 @@ impl Subcomm3d {
             }
             rank.end_body();
             rank.finish()
-        });
+        })?;
         Ok(Program { communicators, ..program })
     }
 }

@@ -57,7 +57,7 @@ impl Sw4lite {
         check_ranks(NAME, ranks)?;
         check_count(NAME, "exchanges", self.exchanges, MOST_EXCHANGES, "1 to 100")?;
         let grid = Grid::<2>::balanced(ranks);
-        Ok(program_of(NAME, ranks, |me| {
+        program_of(NAME, ranks, |me| {
             let neighbour = |offset: [i32; 2], (sent, received)| {
                 let rank = grid.beside(me, offset)?;
                 Some(Neighbour { rank, sent, received, size: self.message })
@@ -76,6 +76,6 @@ impl Sw4lite {
             }
             rank.end_body();
             rank.finish()
-        }))
+        })
     }
 }
