@@ -27,7 +27,7 @@ pub struct LogGp {
 }
 
 impl Default for LogGp {
-    /// 1.5 µs and 0.5 µs, as MPI over EDR InfiniBand shows them, and the 11.9 GB/s of the
+    /// 1.5 µs and 0.5 µs, of the order that MPI over EDR InfiniBand shows, and the 11.9 GB/s of the
     /// paper's links (Bhowmik et al., Section V.B).
     fn default() -> Self {
         Self {

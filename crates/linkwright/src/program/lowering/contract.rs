@@ -26,7 +26,7 @@ const ALL: [Collective; 10] = [
 fn each_call(check: impl Fn(Collective, Algorithm, u32, u32)) {
     for kind in ALL {
         for algorithm in Algorithm::of(kind) {
-            for ranks in (1..=17).chain([31, 32, 33, 48, 70]) {
+            for ranks in (1..=17).chain([24, 31, 32, 33]) {
                 for root in 0..if kind.has_root() { ranks } else { 1 } {
                     check(kind, *algorithm, ranks, root);
                 }
