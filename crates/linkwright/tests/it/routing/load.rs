@@ -108,11 +108,11 @@ fn nothing_stops_at_full_load_and_order_is_kept_where_promised() {
 
 /// What part of the nodes' bandwidth arrives, once the network is full.
 fn throughput(interconnect: Interconnect, kind: RoutingKind, traffic: Traffic<'_>) -> f64 {
-    const MESSAGES: u64 = 400;
+    const MESSAGES: u64 = 1500;
     let system = System { interconnect, kind };
     let delivered = flood(&system, settings(16), MESSAGES, traffic);
-    // Between the first tenth and the first half of all deliveries every source still sends.
-    let (from, to) = (delivered.len() / 10, delivered.len() / 2);
+    // By then all buffers are full, and every source still sends.
+    let (from, to) = (delivered.len() * 2 / 5, delivered.len() * 3 / 5);
     let seconds = (delivered[to].2 - delivered[from].2) as f64 / 1e12;
     let arrived = (to - from) as f64 * 1000.0;
     let offered = f64::from(system.interconnect.nodes()) * RATE.bandwidth.0 as f64;
