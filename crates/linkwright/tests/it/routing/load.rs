@@ -127,33 +127,39 @@ fn uniform_traffic_saturates_near_theory() {
             (source + 1 + other) % nodes
         }
     };
-    // A full fat-tree can carry all; finite buffers and chance cost some.
-    for kind in [RoutingKind::Static, RoutingKind::Adaptive] {
+    // A full fat-tree can carry all. One fixed way to each node lets full buffers block others
+    // (some two thirds are usual: Karol, Hluchyj and Morgan, 1987, give 0.59 for one switch).
+    for (kind, least) in [(RoutingKind::Static, 0.59), (RoutingKind::Adaptive, 0.9)] {
         let reached = throughput(tree(8, 4, 1), kind, &uniform(64));
-        assert!((0.8..=1.0).contains(&reached), "{}: {reached}", kind.name());
+        assert!((least..=1.0).contains(&reached), "{}: {reached}", kind.name());
     }
     // A balanced dragonfly (a = 2p = 2h) carries uniform traffic on minimal routes.
     for kind in [RoutingKind::Minimal, RoutingKind::Ugal, RoutingKind::Progressive] {
         let reached = throughput(groups(2, 4, 2, 9), kind, &uniform(72));
-        assert!((0.7..=1.0).contains(&reached), "{}: {reached}", kind.name());
+        assert!((0.9..=1.0).contains(&reached), "{}: {reached}", kind.name());
     }
-    // Half of it where every packet takes twice the global links.
+    // The 64 of 71 packets that leave their group take two global links instead of one.
+    let bound = 71.0 / 64.0 / 2.0;
     let reached = throughput(groups(2, 4, 2, 9), RoutingKind::Valiant, &uniform(72));
-    assert!((0.35..=0.55).contains(&reached), "valiant: {reached}");
+    assert!((0.9 * bound..=bound).contains(&reached), "valiant: {reached} of {bound}");
 }
 
 #[test]
 fn a_group_that_sends_to_the_next_needs_detours() {
-    // All 8 nodes of a group share the one global link to the next: an eighth on minimal ways,
-    // up to a half over third groups (Kim et al., Section 4.2).
+    // All 8 nodes of a group share the one global link to the next: an eighth on minimal ways.
+    // A detour takes two global links, of which there are as many as nodes: a half, and with
+    // the eighth that goes directly (1 + 1/8) / 2 (Kim et al., Section 4.2).
     let next_group = |source: u32, _: u64, random: &mut Random| {
         ((source / 8 + 1) % 9) * 8 + random.below(8.try_into().unwrap()) as u32
     };
-    let minimal = throughput(groups(2, 4, 2, 9), RoutingKind::Minimal, &next_group);
-    assert!((0.11..=0.127).contains(&minimal), "{minimal}");
-    for kind in [RoutingKind::Valiant, RoutingKind::Ugal, RoutingKind::Progressive] {
-        let detoured = throughput(groups(2, 4, 2, 9), kind, &next_group);
-        assert!((0.3..=0.5).contains(&detoured), "{}: {detoured}", kind.name());
+    for (kind, least, bound) in [
+        (RoutingKind::Minimal, 0.12, 0.125),
+        (RoutingKind::Valiant, 0.35, 0.5),
+        (RoutingKind::Ugal, 0.5, 0.5625),
+        (RoutingKind::Progressive, 0.5, 0.5625),
+    ] {
+        let reached = throughput(groups(2, 4, 2, 9), kind, &next_group);
+        assert!((least..=bound).contains(&reached), "{}: {reached}", kind.name());
     }
 }
 
