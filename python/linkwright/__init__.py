@@ -49,6 +49,8 @@ from linkwright.errors import (
     MachineError,
     ScheduleError,
     SimulationError,
+    SweepError,
+    SweepInterruptedError,
 )
 from linkwright.files import read_text
 from linkwright.runs import ScenarioRun, load_machine, run_scenario, write_run
@@ -74,6 +76,8 @@ __all__ = [
     "ScheduleError",
     "SimulationError",
     "SimulationResult",
+    "SweepError",
+    "SweepInterruptedError",
     "Table",
     "Timing",
     "Tree",
