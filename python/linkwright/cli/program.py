@@ -42,7 +42,7 @@ class _StoppedError(LinkwrightError):
 class Program(TyperGroup):
     """The root command, which turns every failure into one line and an exit code."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Calls the command."""
         try:
             return super().invoke(ctx)

@@ -1,4 +1,4 @@
-"""The finished runs of a sweep in a file, one JSON line each, below a line that says of which sweep.
+"""The finished runs of a sweep in a file: one JSON line each, below one that names the sweep.
 
 A line is appended as soon as its run has ended, by a single write. A process that is killed can
 leave half a line at the end; it is cut off, and its run is performed again.
@@ -84,13 +84,8 @@ class Checkpoint:
         Raises:
             FileError: If the file cannot be written.
         """
-        line = _line({"key": key, "parameters": json.loads(parameters)} | asdict(run))
-        try:
-            written = self._stream.write(line)
-        except OSError as error:
-            raise FileError(f"cannot write `{self._file}`: {cause_of(error)}") from error
-        if written < len(line):
-            raise FileError(f"cannot write `{self._file}`: there is no more room for it")
+        record = {"key": key, "parameters": json.loads(parameters)} | asdict(run)
+        _append(self._stream, self._file, _line(record))
 
 
 @contextmanager
@@ -108,6 +103,9 @@ def open_checkpoint(
         FileError: If the file cannot be read or written, or another sweep has it open.
         InputError: If it is not a checkpoint of this sweep, with what differs.
     """
+    if file.exists() and not file.is_file():
+        # A device may have no end to read to.
+        raise FileError(f"`{file}` is no plain file; name one for the checkpoint")
     try:
         # Unbuffered, so that a line is one write.
         stream = file.open("a+b", buffering=0)
@@ -121,7 +119,7 @@ def open_checkpoint(
         if not whole and manifest.line().startswith(content):
             # New, or killed while it was made.
             stream.truncate(0)
-            stream.write(manifest.line())
+            _append(stream, file, manifest.line())
             yield Checkpoint(stream, file, {}, "")
             return
         finished = _read(str(file), whole or content, manifest, runs)
@@ -130,6 +128,15 @@ def open_checkpoint(
             stream.truncate(len(whole))
             note = f"`{file}` ended in half a line; its run is performed again"
         yield Checkpoint(stream, file, finished, note)
+
+
+def _append(stream: BinaryIO, file: Path, line: bytes) -> None:
+    try:
+        written = stream.write(line)
+    except OSError as error:
+        raise FileError(f"cannot write `{file}`: {cause_of(error)}") from error
+    if written < len(line):
+        raise FileError(f"cannot write `{file}`: there is no more room for it")
 
 
 def _lock(stream: BinaryIO, file: Path) -> None:

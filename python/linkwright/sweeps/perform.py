@@ -52,7 +52,7 @@ def perform(function: Callable[..., Any], parameters: str, version: str) -> Outc
     Args:
         function: What a run of the sweep calls.
         parameters: Its parameters as JSON.
-        version: The version of Linkwright that the sweep is of: a cluster's worker may have another.
+        version: Of Linkwright, that the sweep is of: a cluster's worker may have another.
 
     Returns:
         The result, or what was raised.

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import nullcontext
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,10 +162,14 @@ class _Course:
 
     def carry_out(self, workers: Workers) -> None:
         """Performs all runs that wait; an executor that breaks is opened anew."""
-        self._pace.show(len(self._finished))
         try:
+            self._pace.show(len(self._finished))
             while self._waiting and not self._failures:
-                with workers.open() as pool:
+                with ExitStack() as stack:
+                    try:
+                        pool = stack.enter_context(workers.open())
+                    except SweepError as error:
+                        raise SweepError(f"{error}; {self._standing()}") from error
                     self._perform_in(pool)
         except KeyboardInterrupt as interruption:
             # A run may have ended while its worker was being stopped.
@@ -190,24 +200,24 @@ class _Course:
 
     def _refill(self, pool: Pool) -> bool:
         """Begins runs while there is room, and says whether the pool is whole."""
-        if any(self._is_last_try(key) for key in self._under_way.values()):
-            return True
-        room = pool.room() if self._waiting else 0
-        while self._waiting and not self._failures and len(self._under_way) < room:
-            key = self._waiting[0]
-            if self._is_last_try(key):
-                if self._under_way:
-                    return True
-                room = 1
-            try:
-                future = pool.executor.submit(
-                    perform, self._function, self._runs[key], __version__
-                )
-            except BrokenExecutor as error:
-                self._count_loss(self._waiting.popleft(), str(error))
-                return False
-            self._under_way[future] = self._waiting.popleft()
+        try:
+            room = pool.room()
+            while self._waiting and not self._failures and len(self._under_way) < room:
+                if self._under_way and (self._is_lonely() or self._is_last_try(self._waiting[0])):
+                    break
+                key = self._waiting[0]
+                future = pool.executor.submit(perform, self._function, self._runs[key], __version__)
+                self._under_way[future] = self._waiting.popleft()
+        except BrokenExecutor:
+            # A run that could not even begin waits on, and pays for it.
+            if not self._under_way and self._waiting:
+                self._count_loss(self._waiting.popleft(), "its executor is broken")
+            return False
         return True
+
+    def _is_lonely(self) -> bool:
+        """Whether a run is under way that no other may join."""
+        return any(self._is_last_try(key) for key in self._under_way.values())
 
     def _is_last_try(self, key: str) -> bool:
         return self._losses[key] == TRIES - 1
@@ -224,7 +234,8 @@ class _Course:
                 return False
             if is_lost_worker(error):
                 self._count_loss(key, str(error))
-                return not isinstance(error, BrokenExecutor)
+                # Dask cancels what its client can no longer follow.
+                return not isinstance(error, BrokenExecutor | CancelledError)
             self._failures[key] = Failure(f"{type(error).__name__}: {error}", "")
             return True
         if outcome.failure is not None:

@@ -47,7 +47,8 @@ class Pool:
 
     Attributes:
         executor: It.
-        room: How many runs it should have at a time, those that wait in it among them.
+        room: How many runs it should have at a time, those that wait in it among them. Raises
+            BrokenExecutor if it will perform none any more.
     """
 
     executor: Executor
@@ -157,8 +158,11 @@ def dask_cluster(address: str) -> Workers:
 
         def room() -> int:
             nonlocal known
+            # A client whose scheduler stays away closes itself, and its futures never end.
+            if client.status in ("closing", "closed"):
+                raise BrokenExecutor("the Dask scheduler is gone")
             # The cluster may have grown; a scheduler that is away for a moment changes nothing.
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, RuntimeError):
                 known = max(sum(client.nthreads().values()), 1)
             return 2 * known
 
