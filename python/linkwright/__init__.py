@@ -55,6 +55,8 @@ from linkwright.errors import (
     MachineError,
     ScheduleError,
     SimulationError,
+    SweepError,
+    SweepInterruptedError,
 )
 from linkwright.files import read_text
 from linkwright.machines import load_machine
@@ -85,6 +87,8 @@ __all__ = [
     "ScheduleError",
     "SimulationError",
     "SimulationResult",
+    "SweepError",
+    "SweepInterruptedError",
     "Table",
     "Timing",
     "Tree",

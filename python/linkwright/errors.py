@@ -15,6 +15,8 @@ __all__ = [
     "MachineError",
     "ScheduleError",
     "SimulationError",
+    "SweepError",
+    "SweepInterruptedError",
     "printable",
 ]
 
@@ -90,3 +92,11 @@ class ScheduleError(CollectiveError):
 
 class SimulationError(LinkwrightError):
     """A scenario that cannot run."""
+
+
+class SweepError(LinkwrightError):
+    """A sweep that cannot be performed, or a run of it that failed."""
+
+
+class SweepInterruptedError(KeyboardInterrupt):
+    """Ctrl-C during a sweep; the message says what is kept and how to go on."""

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from linkwright import FileError, InputError, LinkwrightError
+from linkwright import FileError, InputError, LinkwrightError, SweepInterruptedError
 from linkwright.cli.streams import ReaderLeftError, guarded
 from linkwright.errors import printable
 
@@ -35,8 +35,20 @@ class NotNowError(LinkwrightError):
     """A request that could be met at another time."""
 
 
+class _StoppedError(LinkwrightError):
+    """An interruption that says what is kept of the work."""
+
+
 class Program(TyperGroup):
     """The root command, which turns every failure into one line and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Calls the command."""
+        try:
+            return super().invoke(ctx)
+        except SweepInterruptedError as error:
+            # Of an interruption Typer lets only the code through.
+            raise _StoppedError(str(error)) from error
 
     def main(
         self,
@@ -66,6 +78,8 @@ class Program(TyperGroup):
                 code = INTERRUPTED
             except typer.TyperException as error:
                 code = _misused(error)
+            except _StoppedError as error:
+                sys.exit(_fail(f"interrupted: {error}", INTERRUPTED))
             except NotNowError as error:
                 code = _fail(str(error), NOT_NOW)
             except (InputError, FileError) as error:

@@ -1,0 +1,232 @@
+"""The finished runs of a sweep in a file: one JSON line each, below one that names the sweep.
+
+A line is appended as soon as its run has ended, by a single write. A process that is killed can
+leave half a line at the end; it is cut off, and its run is performed again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from linkwright.errors import FileError, InputError
+from linkwright.files import cause_of
+
+__all__ = ["Checkpoint", "Finished", "Manifest", "open_checkpoint"]
+
+FORMAT = "linkwright sweep 1"
+BEGIN_ANEW = "give another file, or delete this one to begin anew"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Of which sweep a checkpoint is.
+
+    Attributes:
+        linkwright: The version.
+        function: What its runs call: module and name.
+        seed: What its runs were drawn from.
+        runs: How many different runs there are.
+        parameters_sha256: The hash of all parameters in the order of the runs.
+    """
+
+    linkwright: str
+    function: str
+    seed: int | None
+    runs: int
+    parameters_sha256: str
+
+    def line(self) -> bytes:
+        """The first line of a checkpoint."""
+        return _line({"format": FORMAT} | asdict(self))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended well.
+
+    Attributes:
+        result: Its result.
+        cpu_seconds: The processor time of its worker's process while it lasted.
+    """
+
+    result: Any
+    cpu_seconds: float
+
+
+class Checkpoint:
+    """An open checkpoint, which no other sweep can open meanwhile.
+
+    Attributes:
+        finished: The runs that were found in it, by key.
+        note: What was odd about it and has been mended; empty if nothing was.
+    """
+
+    def __init__(self, stream: BinaryIO, file: Path, finished: dict[str, Finished], note: str):
+        self._stream = stream
+        self._file = file
+        self.finished = finished
+        self.note = note
+
+    def keep(self, key: str, parameters: str, run: Finished) -> None:
+        """Appends a finished run.
+
+        Args:
+            key: The run's.
+            parameters: Its parameters as JSON, for whoever reads the file.
+            run: What it gave.
+
+        Raises:
+            FileError: If the file cannot be written.
+        """
+        record = {"key": key, "parameters": json.loads(parameters)} | asdict(run)
+        _append(self._stream, self._file, _line(record))
+
+
+@contextmanager
+def open_checkpoint(
+    file: Path, manifest: Manifest, runs: Mapping[str, str]
+) -> Iterator[Checkpoint]:
+    """Opens the checkpoint of a sweep, or makes it.
+
+    Args:
+        file: Its file.
+        manifest: Of which sweep it must be.
+        runs: The parameters of each run of that sweep as JSON, by key.
+
+    Raises:
+        FileError: If the file cannot be read or written, or another sweep has it open.
+        InputError: If it is not a checkpoint of this sweep, with what differs.
+    """
+    if file.exists() and not file.is_file():
+        # A device may have no end to read to.
+        raise FileError(f"`{file}` is no plain file; name one for the checkpoint")
+    try:
+        # Unbuffered, so that a line is one write.
+        stream = file.open("a+b", buffering=0)
+    except OSError as error:
+        raise FileError(f"cannot write `{file}`: {cause_of(error)}") from error
+    with stream:
+        _lock(stream, file)
+        stream.seek(0)
+        content = stream.readall()
+        whole = content[: content.rfind(b"\n") + 1]
+        if not whole and manifest.line().startswith(content):
+            # New, or killed while it was made.
+            stream.truncate(0)
+            _append(stream, file, manifest.line())
+            yield Checkpoint(stream, file, {}, "")
+            return
+        finished = _read(str(file), whole or content, manifest, runs)
+        note = ""
+        if len(whole) < len(content):
+            stream.truncate(len(whole))
+            note = f"`{file}` ended in half a line; its run is performed again"
+        yield Checkpoint(stream, file, finished, note)
+
+
+def _append(stream: BinaryIO, file: Path, line: bytes) -> None:
+    try:
+        written = stream.write(line)
+    except OSError as error:
+        raise FileError(f"cannot write `{file}`: {cause_of(error)}") from error
+    if written < len(line):
+        raise FileError(f"cannot write `{file}`: there is no more room for it")
+
+
+def _lock(stream: BinaryIO, file: Path) -> None:
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise FileError(
+            f"another sweep is writing `{file}`; wait for its end, or give another file"
+        ) from error
+
+
+def _read(
+    file: str, content: bytes, manifest: Manifest, runs: Mapping[str, str]
+) -> dict[str, Finished]:
+    """The finished runs; the first line is compared before any other is looked at."""
+    first, *others = content.splitlines()
+    found = _parsed(file, 1, first)
+    if found.pop("format", None) != FORMAT:
+        raise InputError(
+            file, 1, 1, "this is no checkpoint of a sweep", _shown(first), "give another file"
+        )
+    records = enumerate(others, start=2)
+    if found != asdict(manifest):
+        parameters = (_parsed(file, line, text).get("parameters") for line, text in records)
+        raise InputError(file, 1, 1, _difference(found, manifest, parameters, runs), "", BEGIN_ANEW)
+    finished = {}
+    for line, text in records:
+        record = _parsed(file, line, text)
+        try:
+            key = record["key"]
+            run = Finished(record["result"], float(record["cpu_seconds"]))
+        except (KeyError, TypeError, ValueError) as error:
+            problem = "a finished run must have `key`, `result` and `cpu_seconds`"
+            raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW) from error
+        if key not in runs:
+            problem = "this run is not of the sweep that the first line names"
+            raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW)
+        finished[key] = run
+    return finished
+
+
+def _difference(
+    found: dict[str, Any],
+    manifest: Manifest,
+    parameters: Iterator[object],
+    runs: Mapping[str, str],
+) -> str:
+    """What differs between a checkpoint's sweep and this one, as an error's problem."""
+    names = {
+        "linkwright": "version of linkwright",
+        "function": "function",
+        "seed": "seed",
+        "runs": "number of runs",
+    }
+    wanted = asdict(manifest)
+    differences = [
+        f"its {name} is {found.get(field)}, not {wanted[field]}"
+        for field, name in names.items()
+        if found.get(field) != wanted[field]
+    ]
+    if found.get("parameters_sha256") != manifest.parameters_sha256:
+        ours = [json.loads(text) for text in runs.values()]
+        stranger = next((each for each in parameters if each not in ours), None)
+        if stranger is not None:
+            differences.append(f"its run {json.dumps(stranger)} is none of these")
+        elif found.get("runs") == manifest.runs:
+            differences.append("the parameters of its runs or their order are others")
+    return "this is the checkpoint of another sweep: " + ", ".join(differences)
+
+
+def _parsed(file: str, line: int, text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        column = error.colno if isinstance(error, json.JSONDecodeError) else 1
+        problem = "this line of a checkpoint is not JSON"
+        raise InputError(file, line, column, problem, _shown(text), BEGIN_ANEW) from error
+    if not isinstance(found, dict):
+        problem = "this line of a checkpoint is not a JSON object"
+        raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW)
+    return found
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _shown(text: bytes) -> str:
+    return text[:60].decode(errors="replace") + ("…" if len(text) > 60 else "")
