@@ -12,6 +12,7 @@ __all__ = [
     "Cluster",
     "ClusterJob",
     "ClusterRun",
+    "ClusterScenario",
     "Explanation",
     "Export",
     "Job",
@@ -41,6 +42,7 @@ __all__ = [
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
+    "read_cluster_scenario",
     "read_jobs",
     "read_scenario",
     "reduction_names",
@@ -1183,6 +1185,31 @@ class Program:
             InputError: If the text is no GOAL, with line and column.
         """
 
+    @staticmethod
+    def from_otf2(
+        files: dict[str, bytes],
+        anchor: str = "traces.otf2",
+        *,
+        name: str | None = None,
+        main_loop: str | None = None,
+    ) -> tuple[Program, list[str]]:
+        """Reads what an archive of the Open Trace Format 2 recorded, such as Score-P's.
+
+        Args:
+            files: The archive's files, by their names in the folder of the anchor, with `/`:
+                `traces.otf2`, `traces.def`, `traces/0.def`, `traces/0.evt` and so on.
+            anchor: The name of the anchor file.
+            name: The program's name.
+            main_loop: The region of the main loop; TraceR's `TRACER_Loop` where absent.
+
+        Returns:
+            The program, and what was left out or could not be told, a sentence each.
+
+        Raises:
+            InputError: If a file is missing or corrupt, with its place.
+            SimulationError: If the archive holds no program, or no such loop.
+        """
+
     @property
     def name(self) -> str:
         """Its name."""
@@ -1430,9 +1457,83 @@ class ClusterRun:
 
         Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
         node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
-        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue (packets
-        in the packet model, messages in the flow model).
+        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue. The
+        flow model counts messages instead of packets, there and in the queue.
         """
+
+    def latencies(self) -> Table:
+        """How long messages took from their sending to the arrival of their data, by size.
+
+        Columns: smallest, largest (sizes of the class, in bytes), within_node (whether both
+        GPUs are in one node), messages, minimum, mean, p50, p90, p99, maximum (in seconds).
+        Percentiles are exact to a 32nd. A row for each class that has messages.
+        """
+
+    def regions(self) -> Table:
+        """One row for each stay of a rank in a region of its program, rank by rank.
+
+        Columns: job (its index), rank, region, depth (regions open around it), start, end (in
+        seconds).
+        """
+
+    def computation(self) -> Table:
+        """One row for each span of computation that the run kept, in the order of their ends.
+
+        Columns: job (its index), rank, start, end (in seconds). Empty unless the replay was
+        given a `timeline`.
+        """
+
+    def messages(self) -> Table:
+        """One row for each message that the run kept, in the order of their arrival.
+
+        Columns: job (its index), source, destination (ranks), tag, size (in bytes), collective
+        (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
+        given a `timeline`.
+        """
+
+    @property
+    def timeline_counts(self) -> tuple[int, int]:
+        """How many spans of computation and how many messages there were, kept or not."""
+
+@final
+class ClusterScenario:
+    """A scenario of a cluster as written: its network and its jobs."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """Its name; empty where it has none."""
+
+    @property
+    def seed(self) -> int:
+        """What fixes every choice by chance."""
+
+    @property
+    def job_count(self) -> int:
+        """How many jobs it has."""
+
+    @property
+    def mapping(self) -> str:
+        """`linear`, `random`, or the name of a mapping file: for jobs without one of their own."""
+
+    @property
+    def files(self) -> list[tuple[str, int, int]]:
+        """The files that it names, each as written, with the line and column where it does."""
+
+    def build(self, files: dict[str, bytes] = ...) -> tuple[Cluster, list[ClusterJob]]:
+        """The cluster and its jobs, each with the GPU of each of its ranks.
+
+        Args:
+            files: The content of each file that it names, by the name as written.
+
+        Raises:
+            InputError: If a file is missing or is not what it should be, or the jobs do not
+                fit, with its place.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 def applications() -> list[tuple[str, str, float]]:
     """Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
@@ -1443,3 +1544,10 @@ def applications() -> list[tuple[str, str, float]]:
 
 def interconnect_names() -> list[str]:
     """The name of every kind of network that `Cluster` makes."""
+
+def read_cluster_scenario(text: str, file: str = "<text>") -> ClusterScenario:
+    """Reads a cluster scenario's TOML text; reading the files it names is left to the caller.
+
+    Raises:
+        InputError: If the text is no such scenario, with line and column.
+    """

@@ -14,6 +14,7 @@ __all__ = [
     "LARGEST_INPUT",
     "cause_of",
     "decode",
+    "portable_name",
     "read_bytes",
     "read_stream",
     "read_text",
@@ -53,6 +54,11 @@ def replacing(path: Path, content: bytes) -> Iterator[None]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def portable_name(path: str) -> str:
+    """The path as written, unless it says where on this computer the file lies."""
+    return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119
 
 
 def read_text(path: str | Path) -> str:

@@ -7,7 +7,6 @@ clock and no folder, so that the same inputs give the same bytes anywhere.
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +30,7 @@ from linkwright import (
 )
 from linkwright.documents import json_text
 from linkwright.errors import FileError, InputError, printable
-from linkwright.files import cause_of, decode, read_bytes
+from linkwright.files import cause_of, decode, portable_name, read_bytes
 from linkwright.machines import import_machine_file
 
 if TYPE_CHECKING:
@@ -215,7 +214,7 @@ def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, obje
         facts["preset"] = name
     else:
         content = _read_named(path, scenario.machine_position, name)
-        facts |= {"file": _portable(name), "sha256": _sha256(content)}
+        facts |= {"file": portable_name(name), "sha256": _sha256(content)}
         machine = import_machine_file(path.parent / name)
     facts |= {"name": machine.name, "toml_sha256": _sha256(machine.to_toml().encode())}
     return machine, facts
@@ -237,7 +236,7 @@ def _jobs_of(
         content = _read_named(path, scenario.jobs_position, jobs)
         file = printable(str(path.parent / jobs))
         read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
-        return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
+        return read, {"count": len(read), "file": portable_name(jobs), "sha256": _sha256(content)}
     large = next((job for job in jobs if job.gpus > healthy_gpus), None)
     if large is not None:
         problem = (
@@ -307,8 +306,3 @@ def _write_json(path: Path, value: object) -> None:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _portable(path: str) -> str:
-    """The path as written, unless it says where on this computer the file lies."""
-    return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119

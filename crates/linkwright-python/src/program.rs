@@ -1,8 +1,11 @@
 //! `linkwright.Program`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linkwright::program::otf2::Archive;
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
+use linkwright::program::trace::{TraceOptions, program_of};
 use linkwright::program::{self, goal};
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
@@ -57,6 +60,37 @@ impl Program {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
         let options = goal::Options { time_unit };
         goal::read(file, text, &options).map(|made| Self(Arc::new(made))).map_err(errors::input)
+    }
+
+    /// Reads what an archive of the Open Trace Format 2 recorded, such as Score-P's.
+    ///
+    /// Args:
+    ///     files: The archive's files, by their names in the folder of the anchor, with `/`:
+    ///         `traces.otf2`, `traces.def`, `traces/0.def`, `traces/0.evt` and so on.
+    ///     anchor: The name of the anchor file.
+    ///     name: The program's name.
+    ///     main_loop: The region of the main loop; TraceR's `TRACER_Loop` where absent.
+    ///
+    /// Returns:
+    ///     The program, and what was left out or could not be told, a sentence each.
+    ///
+    /// Raises:
+    ///     InputError: If a file is missing or corrupt, with its place.
+    ///     SimulationError: If the archive holds no program, or no such loop.
+    #[staticmethod]
+    #[pyo3(signature = (files, anchor = "traces.otf2", *, name = None, main_loop = None))]
+    fn from_otf2(
+        files: BTreeMap<String, Vec<u8>>,
+        anchor: &str,
+        name: Option<String>,
+        main_loop: Option<String>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let archive = Archive::read(anchor, &files).map_err(errors::input)?;
+        let stem = || anchor.strip_suffix(".otf2").unwrap_or(anchor).to_owned();
+        let options = TraceOptions { name: name.unwrap_or_else(stem), main_loop };
+        let read = program_of(&archive, &options).map_err(errors::program)?;
+        let notes = read.notes.iter().map(ToString::to_string).collect();
+        Ok((Self(Arc::new(read.program)), notes))
     }
 
     /// Its name.

@@ -1,0 +1,179 @@
+"""Clusters and their scenarios from files.
+
+The core reads texts only; here are the files. A run is repeatable: its manifest names the
+version and the hash of every input, and holds no clock and no folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+# The package itself imports this module behind the extension, whose names exist by then.
+from linkwright import (
+    Cluster,
+    ClusterJob,
+    ClusterRun,
+    ClusterScenario,
+    __version__,
+    interconnect_names,
+    read_cluster_scenario,
+)
+from linkwright.errors import FileError, InputError, printable
+from linkwright.files import decode, portable_name, read_bytes, read_text
+
+__all__ = [
+    "ClusterScenarioRun",
+    "is_cluster_scenario",
+    "load_cluster",
+    "read_trace_files",
+    "run_cluster_scenario",
+]
+
+
+@dataclass(frozen=True)
+class ClusterScenarioRun:
+    """A scenario of a cluster, played.
+
+    Attributes:
+        scenario: The scenario as written.
+        path: Its file.
+        cluster: The cluster that the jobs ran on.
+        jobs: The jobs, each with the GPU of each of its ranks.
+        run: What became of them.
+        manifest: What repeats the run: the version, and the hash of every input.
+    """
+
+    scenario: ClusterScenario
+    path: Path
+    cluster: Cluster
+    jobs: Sequence[ClusterJob]
+    run: ClusterRun
+    manifest: dict[str, object]
+
+
+def load_cluster(
+    kind_or_path: str | Path, *, routing_table: str | Path | None = None, **settings: object
+) -> Cluster:
+    """A cluster of a kind of network, or of the network in a file.
+
+    Args:
+        kind_or_path: A name of `interconnect_names`, or the path of a file: TOML of a kind and
+            its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a
+            file of the same name.
+        routing_table: The path of a file of routing tables, for a network from a file.
+        settings: As for `Cluster`.
+
+    Raises:
+        FileError: If there is neither such a kind nor such a file.
+        InputError: If a file or a setting is not what it should be, with line and column.
+    """
+    kinds = interconnect_names()
+    path = Path(kind_or_path)
+    if str(kind_or_path) in kinds:
+        if routing_table is not None:
+            raise FileError(
+                f"a routing table names the switches of a file's network, which "
+                f"`{kind_or_path}` is not; give the network's file, or a `routing`"
+            )
+        return Cluster(str(kind_or_path), **settings)
+    if not path.exists():
+        close = get_close_matches(str(kind_or_path), kinds, n=1, cutoff=0.5)
+        advice = f"did you mean `{close[0]}`? " if close else ""
+        raise FileError(
+            f"there is neither a kind of network nor a file `{kind_or_path}`; {advice}"
+            f"the kinds are {', '.join(kinds)}"
+        )
+    tables = None if routing_table is None else read_text(routing_table)
+    return Cluster.from_text(
+        read_text(path), printable(str(path)), routing_table=tables, **settings
+    )
+
+
+def is_cluster_scenario(text: str) -> bool:
+    """Whether a scenario's TOML text is of a cluster, and not of a shared server.
+
+    A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`.
+    """
+    try:
+        keys = tomllib.loads(text).keys()
+    except tomllib.TOMLDecodeError:
+        return False
+    return bool(keys & {"job", "network", "protocol"}) and not keys & {"machine", "jobs"}
+
+
+def run_cluster_scenario(
+    path: str | Path,
+    *,
+    timeline: int = 0,
+    progress: Callable[[int, int, float], object] | None = None,
+) -> ClusterScenarioRun:
+    """Reads a scenario of a cluster and plays its jobs.
+
+    Args:
+        path: The scenario's TOML file; the files that it names are relative to it.
+        timeline: As for `Cluster.replay`.
+        progress: As for `Cluster.replay`.
+
+    Raises:
+        FileError: If the scenario cannot be read.
+        InputError: If it or a file that it names is not what it should be or cannot be read,
+            with line and column.
+        SimulationError: If the jobs do not come to an end.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    path = Path(path)
+    content = read_bytes(path)
+    scenario = read_cluster_scenario(decode(str(path), content), printable(str(path)))
+    files: dict[str, bytes] = {}
+    for name, line, column in scenario.files:
+        if name not in files:
+            files |= _read_named(path, (line, column), name)
+    cluster, jobs = scenario.build(files)
+    run = cluster.replay(jobs, timeline=timeline, progress=progress)
+    manifest: dict[str, object] = {
+        "linkwright": __version__,
+        "scenario": {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()},
+        "files": [
+            {"file": portable_name(name), "sha256": hashlib.sha256(files[name]).hexdigest()}
+            for name in files
+        ],
+        "seed": scenario.seed,
+        "network": cluster.name,
+        "fidelity": cluster.fidelity,
+    }
+    return ClusterScenarioRun(scenario, path, cluster, jobs, run, manifest)
+
+
+def read_trace_files(anchor: str | Path) -> dict[str, bytes]:
+    """The files of an OTF2 archive, by their names in the anchor's folder.
+
+    Args:
+        anchor: The path of the anchor file, which ends in `.otf2`.
+
+    Raises:
+        FileError: If a file cannot be read.
+    """
+    anchor = Path(anchor)
+    parts = [anchor, anchor.with_suffix(".def"), *sorted(anchor.with_suffix("").glob("*.*"))]
+    wanted = [part for part in parts if part == anchor or part.suffix in {".def", ".evt"}]
+    found = [part for part in wanted if part == anchor or part.exists()]
+    return {part.relative_to(anchor.parent).as_posix(): read_bytes(part) for part in found}
+
+
+def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, bytes]:
+    """A file that a scenario names; where it cannot be read, the error is the scenario's."""
+    try:
+        if not name.endswith(".otf2"):
+            return {name: read_bytes(scenario.parent / name)}
+        folder = name[: name.rfind("/") + 1]
+        files = read_trace_files(scenario.parent / name)
+        return {f"{folder}{part}": content for part, content in files.items()}
+    except FileError as error:
+        problem, _, remedy = str(error).partition("; ")
+        remedy = remedy or "let it be read"
+        raise InputError(printable(str(scenario)), *place, problem, name, remedy) from error
