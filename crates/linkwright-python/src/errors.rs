@@ -9,6 +9,7 @@ use linkwright::allocation::AllocationError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic;
 use linkwright::simulation::SimulationError;
+use linkwright::simulation::cluster::{ClusterError, PlacementError};
 use linkwright::topology::TopologyError;
 use pyo3::PyErr;
 
@@ -70,6 +71,21 @@ pub fn execution(error: ExecuteError) -> PyErr {
         ExecuteError::Schedule(fault) => schedule(fault),
         other => collective(other),
     }
+}
+
+/// Why a program cannot be made or written.
+pub fn program(error: impl Display) -> PyErr {
+    exceptions::SimulationError::new_err(error.to_string())
+}
+
+/// Jobs that do not fit on a cluster.
+pub fn placement(error: PlacementError) -> PyErr {
+    exceptions::SimulationError::new_err(error.to_string())
+}
+
+/// Why jobs on a cluster cannot run or do not end.
+pub fn replay(error: ClusterError) -> PyErr {
+    exceptions::SimulationError::new_err(error.to_string())
 }
 
 /// A named choice of a collective that does not exist.

@@ -20,15 +20,14 @@
 //! A key of several words may be written with hyphens, too. Only the shape and the names are
 //! checked here; files are read by the caller.
 
-use std::ops::Range;
-
 use serde::Deserialize;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use super::error::SimulationError;
 use super::generate::MixOptions;
 use super::server::QueueDiscipline;
+use super::source::{Source, Tables};
 use super::workload::Workload;
 use crate::allocation::{BandwidthModel, POLICIES, Policy, policy};
 use crate::diagnostic::{InputError, Position, closest};
@@ -79,7 +78,7 @@ pub struct Scenario {
 }
 
 /// The keys of each table, for the advice in errors; the structs below read them.
-const TABLES: [(&str, &[&str]); 6] = [
+const TABLES: Tables = &[
     ("", &["machine", "jobs", "allocation", "queue"]),
     ("machine", &["preset", "file", "unhealthy"]),
     ("jobs", &["file", "generate"]),
@@ -145,43 +144,7 @@ struct QueueTable {
     discipline: QueueDiscipline,
 }
 
-/// A scenario's text, which places its errors.
-#[derive(Clone, Copy)]
-struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
 impl Source<'_> {
-    fn position(self, span: &Range<usize>) -> Position {
-        Position::of_offset(self.text, span.start)
-    }
-
-    fn refuse(self, span: &Range<usize>, problem: &str, remedy: impl Into<String>) -> InputError {
-        let value = self.text.get(span.clone()).unwrap_or_default();
-        InputError::at(self.file, self.position(span), problem, value, remedy)
-    }
-
-    /// Refuses keys that no table of a scenario has, with the one that was probably meant.
-    fn check_keys(self, path: &str, table: &DeTable) -> Result<(), InputError> {
-        let Some((_, known)) = TABLES.iter().find(|(name, _)| *name == path) else { return Ok(()) };
-        for (key, value) in table {
-            let name = key.get_ref().replace('-', "_");
-            if !known.contains(&name.as_str()) {
-                let meant = closest(&name, known);
-                let advice = meant.map_or(String::new(), |key| format!("did you mean `{key}`? "));
-                let of = if path.is_empty() { "a scenario" } else { path };
-                let remedy = format!("{advice}the keys of {of} are {}", known.join(", "));
-                return Err(self.refuse(&key.span(), "unknown key", remedy));
-            }
-            if let DeValue::Table(inner) = value.get_ref() {
-                let inside = if path.is_empty() { name } else { format!("{path}.{name}") };
-                self.check_keys(&inside, inner)?;
-            }
-        }
-        Ok(())
-    }
-
     fn machine(
         self,
         table: &Spanned<MachineTable>,
@@ -295,7 +258,7 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, SimulationError> {
     let source = Source { file, text };
     let from_toml = |error: toml::de::Error| InputError::from_toml(file, text, &error);
     let document = DeTable::parse(text).map_err(from_toml)?;
-    source.check_keys("", document.get_ref())?;
+    source.check_keys(TABLES, document.get_ref())?;
     let parsed: File = toml::from_str(text).map_err(from_toml)?;
     let (machine, machine_position) = source.machine(&parsed.machine)?;
     let (jobs, jobs_position) = source.jobs(&parsed.jobs)?;
