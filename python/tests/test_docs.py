@@ -32,6 +32,7 @@ from linkwright import (
     Allocator,
     Machine,
     Pattern,
+    Program,
     Table,
     generate_jobs,
     preset_names,
@@ -170,7 +171,11 @@ def restore(text: str) -> object:
     return Allocator(machine, state=text)
 
 
-READERS: dict[str, Callable[[str], object]] = {"toml": read_toml, "csv": read_jobs}
+READERS: dict[str, Callable[[str], object]] = {
+    "toml": read_toml,
+    "csv": read_jobs,
+    "goal": Program.from_goal,
+}
 FORMAT_READERS = READERS | {"text": Pattern.from_edge_list, "json": restore}
 
 
@@ -198,6 +203,7 @@ def a_result() -> Table:
         ("One row per device", Machine.preset("dgx1-v100").devices),
         ("One row per bundle of links", Machine.preset("dgx1-v100").links),
         ("One row per workload", workloads),
+        ("Operations of a rank", lambda: Program.skeleton("stencil4d", 16).operations_of(0)),
     ],
 )
 def test_the_columns_are_those_of_the_page(heading: str, make: Callable[[], Table]) -> None:
