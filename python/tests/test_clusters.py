@@ -154,7 +154,7 @@ def test_a_program_survives_goal() -> None:
 
 def test_a_recorded_run_replays() -> None:
     anchor = next((EXAMPLES / "traces" / "stencil4d-32").glob("*.otf2"))
-    program, notes = lw.Program.from_otf2(lw.read_trace_files(anchor), anchor.name)
+    program, notes = lw.read_otf2(anchor)
     assert program.ranks == 32
     assert all(isinstance(note, str) for note in notes)
     run = lw.Cluster("fat-tree", **SMALL).replay([lw.ClusterJob(program)])
