@@ -33,6 +33,7 @@ from linkwright.sweeps import (
     local_processes,
     local_threads,
     run_sweep,
+    scaling,
 )
 from linkwright.sweeps.pace import spoken
 from linkwright.sweeps.perform import perform
@@ -294,14 +295,14 @@ def test_a_dask_worker_killed_midway_loses_nothing_and_doubles_nothing(tmp_path:
     from distributed import LocalCluster
 
     file = tmp_path / "sweep.jsonl"
-    runs = [{"number": number, "folder": str(tmp_path)} for number in range(24)]
+    runs = [{"number": number, "folder": str(tmp_path)} for number in range(16)]
     with LocalCluster(
         processes=True, n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:
         victim = cluster.workers[0].pid
 
         def kill(_what: str, done: int, _total: int) -> None:
-            if done >= 6 and is_alive(victim):
+            if done >= 4 and is_alive(victim):
                 os.kill(victim, signal.SIGKILL)
 
         result = run_sweep(
@@ -311,9 +312,9 @@ def test_a_dask_worker_killed_midway_loses_nothing_and_doubles_nothing(tmp_path:
             progress=kill,
         )
     assert not is_alive(victim)
-    assert result.results == expected(24)
-    assert sorted(record["result"]["number"] for record in records(file)) == [*range(24)]
-    assert set(performed(tmp_path)) == set(range(24))
+    assert result.results == expected(16)
+    assert sorted(record["result"]["number"] for record in records(file)) == [*range(16)]
+    assert set(performed(tmp_path)) == set(range(16))
 
 
 def test_a_cluster_that_is_not_there_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,3 +469,14 @@ def test_the_program_says_what_an_interrupted_sweep_keeps() -> None:
     result = CliRunner().invoke(app, ["one"])
     assert result.exit_code == 130
     assert result.stderr == "error: interrupted: 3 of 10 runs are finished\n"
+
+
+def test_the_scaling_of_workers_is_measured_by_clock_and_by_processor_time() -> None:
+    (measured,) = scaling.measure(workers=2, runs=2, rounds=1, jobs=100)
+    assert measured.together_seconds > 0
+    assert measured.together_cpu_seconds > 0
+    known = scaling.Round(2, 4.0, 3.8, 2.5, 4.0)
+    assert known.speedup == pytest.approx(1.6)
+    assert known.cpu_speedup == pytest.approx(1.9)
+    assert known.alone_share == pytest.approx(0.95)
+    assert known.together_share == pytest.approx(0.8)
