@@ -30,6 +30,7 @@ from linkwright.sweeps import (
     SweepResult,
     Workers,
     dask_cluster,
+    given_executor,
     local_processes,
     local_threads,
     run_sweep,
@@ -161,6 +162,20 @@ def test_any_executor_will_do_and_stays_open(tmp_path: Path) -> None:
         assert executor.submit(len, "open").result() == 4
 
 
+def test_an_executor_that_stays_open_begins_nothing_after_an_error(tmp_path: Path) -> None:
+    def fail_at_two(_what: str, done: int, _total: int) -> None:
+        if done >= 2:
+            raise LookupError
+
+    with ThreadPoolExecutor(1) as executor:
+        with pytest.raises(LookupError):
+            run_sweep(
+                sweep(tmp_path, 12, delay=0.02), given_executor(executor, 6), progress=fail_at_two
+            )
+        assert executor.submit(len, "next").result() == 4
+    assert len(performed(tmp_path)) <= 4
+
+
 def test_equal_runs_are_performed_once(tmp_path: Path) -> None:
     runs = [{"number": number, "folder": str(tmp_path)} for number in (4, 2, 4)]
     result = run_sweep(Sweep(note, runs), local_threads(2))
@@ -276,6 +291,7 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
     wait_until(lambda: not any(map(is_alive, workers)))
     assert process.stderr is not None
     said = process.stderr.read()
+    assert "Exception in thread" not in said
     process.stderr.close()
     kept = len(records(tmp_path / "sweep.jsonl"))
     if sent == signal.SIGINT:
