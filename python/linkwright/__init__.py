@@ -5,12 +5,16 @@ from __future__ import annotations
 from linkwright._core import (
     Allocator,
     CheckReport,
+    Cluster,
+    ClusterJob,
+    ClusterRun,
     Explanation,
     Export,
     Job,
     Machine,
     Match,
     Pattern,
+    Program,
     Scenario,
     Schedule,
     SimulationResult,
@@ -21,10 +25,12 @@ from linkwright._core import (
     algorithm_descriptions,
     algorithm_names,
     algorithm_protocols,
+    applications,
     collective_names,
     expect,
     generate_jobs,
     import_format_names,
+    interconnect_names,
     packing_rate,
     pattern_names,
     plan,
@@ -53,12 +59,16 @@ from linkwright.errors import (
     SweepInterruptedError,
 )
 from linkwright.files import read_text
-from linkwright.runs import ScenarioRun, load_machine, run_scenario, write_run
+from linkwright.machines import load_machine
+from linkwright.runs import ScenarioRun, run_scenario, write_run
 
 __all__ = [
     "AllocationError",
     "Allocator",
     "CheckReport",
+    "Cluster",
+    "ClusterJob",
+    "ClusterRun",
     "CollectiveError",
     "Explanation",
     "Export",
@@ -70,6 +80,7 @@ __all__ = [
     "MachineError",
     "Match",
     "Pattern",
+    "Program",
     "Scenario",
     "ScenarioRun",
     "Schedule",
@@ -85,10 +96,12 @@ __all__ = [
     "algorithm_descriptions",
     "algorithm_names",
     "algorithm_protocols",
+    "applications",
     "collective_names",
     "expect",
     "generate_jobs",
     "import_format_names",
+    "interconnect_names",
     "load_machine",
     "packing_rate",
     "pattern_names",

@@ -9,12 +9,16 @@ from typing_extensions import Buffer, CapsuleType
 __all__ = [
     "Allocator",
     "CheckReport",
+    "Cluster",
+    "ClusterJob",
+    "ClusterRun",
     "Explanation",
     "Export",
     "Job",
     "Machine",
     "Match",
     "Pattern",
+    "Program",
     "Scenario",
     "Schedule",
     "SimulationResult",
@@ -25,10 +29,12 @@ __all__ = [
     "algorithm_descriptions",
     "algorithm_names",
     "algorithm_protocols",
+    "applications",
     "collective_names",
     "expect",
     "generate_jobs",
     "import_format_names",
+    "interconnect_names",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -392,10 +398,18 @@ class Allocator:
         """
 
     def mark_unhealthy(self, gpu: int) -> None:
-        """Keeps a GPU from new jobs; a job that holds it goes on."""
+        """Keeps a GPU from new jobs; a job that holds it goes on.
+
+        Raises:
+            AllocationError: If the GPU is unknown.
+        """
 
     def mark_healthy(self, gpu: int) -> None:
-        """Lets a GPU be given out again."""
+        """Lets a GPU be given out again.
+
+        Raises:
+            AllocationError: If the GPU is unknown.
+        """
 
     def save(self) -> str:
         """The state as JSON text."""
@@ -509,7 +523,7 @@ class Schedule:
 
     @property
     def links(self) -> str | None:
-        """Which links carry it: `nvlink`, `pcie` or `network`; None if it was read."""
+        """Which links carry it: `nvlink`, `pcie`, `hybrid` or `network`; None if it was read."""
 
     @property
     def rate(self) -> float | None:
@@ -805,6 +819,7 @@ def expect(
     Raises:
         CollectiveError: If a name is unknown, the GPUs do not fit the machine or are not
             NVIDIA's, or no links join them.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def time_sweep(
@@ -851,6 +866,7 @@ def packing_rate(
 
     Raises:
         CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def algorithm_names() -> list[str]:
@@ -969,6 +985,10 @@ class Scenario:
         """GPUs that are out of order from the start."""
 
     @property
+    def unhealthy_positions(self) -> list[tuple[int, int]]:
+        """Line and column, from one, where it names each of those."""
+
+    @property
     def policies(self) -> list[str]:
         """The policies to play the jobs under."""
 
@@ -1050,7 +1070,11 @@ def workloads() -> Table:
     """The workloads: name, sensitive, iterations, bytes and compute time per iteration."""
 
 def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
-    """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class."""
+    """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
+
+    Raises:
+        AllocationError: If a number is negative.
+    """
 
 def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
     """Reads a job file: CSV with a header.
@@ -1125,3 +1149,297 @@ def simulate(
             213 days.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+
+@final
+class Program:
+    """What every rank of a job does: operations and what each of them waits for."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def skeleton(application: str, ranks: int, **options: object) -> Program:
+        """A program with the communication of a known application.
+
+        Args:
+            application: One of `applications`.
+            ranks: How many ranks it has.
+            options: The application's parameters, such as `message="64 KiB"`.
+
+        Raises:
+            SimulationError: If there is no such application, it has no such parameter, or it
+                cannot run on so many ranks.
+        """
+
+    @staticmethod
+    def from_goal(text: str, file: str = "<text>", *, time_unit: float = 1e-9) -> Program:
+        """Reads a program from GOAL text, LogGOPSim's.
+
+        Args:
+            text: The text.
+            file: Its name, in errors and as the program's name.
+            time_unit: What a `calc` counts, in seconds; LogGOPSim's is the nanosecond.
+
+        Raises:
+            InputError: If the text is no GOAL, with line and column.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has."""
+
+    @property
+    def operations(self) -> int:
+        """How many operations its ranks have in all; the main loop's count once."""
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether its ranks have a main loop, which a job's `iterations` repeat."""
+
+    @property
+    def regions(self) -> list[str]:
+        """The names of its regions, by index."""
+
+    def to_goal(self, *, time_unit: float = 1e-9) -> str:
+        """One iteration of the program as GOAL text, with its collectives lowered to messages.
+
+        Raises:
+            SimulationError: If GOAL cannot say it.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class ClusterJob:
+    """A program that runs on some GPUs of a cluster from some time on."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls,
+        program: Program,
+        *,
+        name: str | None = None,
+        iterations: int = 1,
+        start: float = 0.0,
+        computation_scale: float = 1.0,
+        priority: int = 0,
+        mapping: str | Sequence[int] | None = None,
+    ) -> ClusterJob:
+        """A job.
+
+        Args:
+            program: What its ranks do.
+            name: Its name; the program's where absent.
+            iterations: How often the main loop runs.
+            start: When its ranks start, in seconds.
+            computation_scale: What times of computation are multiplied by; 0.1 computes ten
+                times as fast.
+            priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher
+                first.
+            mapping: `linear`, `random`, or the GPU of each rank; where absent, what the replay
+                says.
+
+        Raises:
+            SimulationError: If a number is out of range or there is no such mapping.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def program(self) -> Program:
+        """What its ranks do."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has."""
+
+    @property
+    def iterations(self) -> int:
+        """How often the main loop runs."""
+
+    @property
+    def start(self) -> float:
+        """When its ranks start, in seconds."""
+
+    @property
+    def computation_scale(self) -> float:
+        """What times of computation are multiplied by."""
+
+    @property
+    def priority(self) -> int:
+        """Of its messages; the higher first."""
+
+    @property
+    def mapping(self) -> str | list[int] | None:
+        """`linear`, `random`, the GPU of each rank, or None where the replay says it."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Cluster:
+    """Nodes of GPUs, the network that joins them, and how it is simulated."""
+
+    def __new__(cls, kind: str = "fat-tree", **settings: object) -> Cluster:
+        """A cluster of a kind of network; every setting has a default.
+
+        The settings are the keys of `[network]` in a scenario, and `protocol`, a dictionary of
+        the keys of its `[protocol]`. Quantities are texts with a unit, such as `"11.9 GB/s"`.
+
+        Args:
+            kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`.
+            settings: Of the network: `pods`, `groups`, `dimensions`, `bandwidth` and the
+                other parameters of its kind, `bandwidth_scale` (2, `"x/4"`). Of the nodes:
+                `gpus_per_node`, `gpu_bandwidth`, `gpu_latency`. Of the simulation: `routing`,
+                `nic` (`fcfs`, `rr`, `rr-4`), `arbitration` (`round-robin`, `age`, `priority`),
+                `switching`, `fidelity` (`packet`, `flow`), `packet_size`, `buffer_packets`,
+                `router_delay`, `nic_delay`, `seed`.
+
+        Raises:
+            InputError: If there is no such setting or value; the message says what would work.
+        """
+
+    @staticmethod
+    def from_text(
+        text: str, file: str = "<text>", *, routing_table: str | None = None, **settings: object
+    ) -> Cluster:
+        """A cluster on a network that a text describes.
+
+        Args:
+            text: The network: TOML of a kind and its parameters, TOML of a graph, or DOT.
+            file: Its name in errors.
+            routing_table: The text of a file of routing tables, which packets then follow.
+            settings: As for the class, but for the parameters of a kind.
+
+        Raises:
+            InputError: If a text or a setting is not what it should be, with its place.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its network's name."""
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it has: the most ranks that its jobs can have in all."""
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it has."""
+
+    @property
+    def switches(self) -> int:
+        """How many switches it has."""
+
+    @property
+    def gpus_per_node(self) -> int:
+        """How many GPUs a node has; GPU `g` is in node `g // gpus_per_node`."""
+
+    @property
+    def routing(self) -> str:
+        """The routing's name."""
+
+    @property
+    def nic(self) -> str:
+        """The policy of the network interfaces."""
+
+    @property
+    def fidelity(self) -> str:
+        """`packet` or `flow`."""
+
+    def replay(
+        self,
+        jobs: Sequence[ClusterJob],
+        *,
+        mapping: str = "linear",
+        seed: int | None = None,
+        timeline: int = 0,
+        progress: Callable[[int, int, float], object] | None = None,
+    ) -> ClusterRun:
+        """Plays jobs on the cluster, which is idle at time zero, to their ends.
+
+        Args:
+            jobs: The jobs.
+            mapping: `linear` or `random`, for the jobs that name no mapping of their own. Lists
+                of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
+                random ones what is left by chance.
+            seed: Of the random mapping; the cluster's where absent.
+            timeline: How many intervals of computation, and as many messages, the run keeps for
+                `ClusterRun.computation` and `ClusterRun.messages`: the first so many.
+            progress: Called about every 100 ms with operations done, operations in all, and
+                simulated seconds.
+
+        Raises:
+            SimulationError: If the jobs do not fit or do not come to an end; the message names
+                rank, call, peer, tag and time.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+@final
+class ClusterRun:
+    """What became of the jobs and of the network."""
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from time zero until the last job ended."""
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds that each job ran, in the jobs' order."""
+
+    @property
+    def mapping(self) -> list[list[int]]:
+        """The GPU of each rank of each job."""
+
+    @property
+    def events(self) -> int:
+        """How many events the model of the network handled."""
+
+    @property
+    def packet_hops(self) -> int:
+        """How many times a packet crossed a channel; 0 in the flow model."""
+
+    @property
+    def operations(self) -> int:
+        """How many operations the ranks did, with those of collectives."""
+
+    def jobs(self) -> Table:
+        """One row per job, in the jobs' order.
+
+        Columns: job (its index), name, program, ranks, start, end, time (end less start),
+        computing, communicating, exposed_communication (means over the ranks; all times in
+        seconds), messages, data (in bytes). Exposed communication is what no computation hid.
+        """
+
+    def ranks(self) -> Table:
+        """One row per rank of each job.
+
+        Columns: job (its index), rank, gpu, node, end, computing, communicating,
+        exposed_communication (all times in seconds), messages, data (in bytes).
+        """
+
+    def links(self) -> Table:
+        """One row per channel of the network, which is one direction of a link.
+
+        Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
+        node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
+        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue (packets
+        in the packet model, messages in the flow model).
+        """
+
+def applications() -> list[tuple[str, str, float]]:
+    """Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
+
+    The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
+    than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
+    """
+
+def interconnect_names() -> list[str]:
+    """The name of every kind of network that `Cluster` makes."""

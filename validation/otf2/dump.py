@@ -4,7 +4,7 @@ Usage: python dump.py ANCHOR.otf2 > LISTING, with the package `otf2` of PyPI (3.
 
 One line for each definition and event, with global ids. An event's line starts with its time on
 its location's own clock and on the common one. The listings beside this file are this program's
-output; `crates/linkwright/tests/it/otf2.rs` writes the same lines from its own reading.
+output; `crates/linkwright/tests/it/otf2/listing.rs` writes the same lines from its own reading.
 """
 
 import sys

@@ -9,6 +9,7 @@ use linkwright::allocation::AllocationError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic;
 use linkwright::simulation::SimulationError;
+use linkwright::simulation::cluster::{ClusterError, PlacementError};
 use linkwright::topology::TopologyError;
 use pyo3::PyErr;
 
@@ -72,6 +73,21 @@ pub fn execution(error: ExecuteError) -> PyErr {
     }
 }
 
+/// Why a program cannot be made or written.
+pub fn program(error: impl Display) -> PyErr {
+    exceptions::SimulationError::new_err(error.to_string())
+}
+
+/// Jobs that do not fit on a cluster.
+pub fn placement(error: PlacementError) -> PyErr {
+    exceptions::SimulationError::new_err(error.to_string())
+}
+
+/// Why jobs on a cluster cannot run or do not end.
+pub fn replay(error: ClusterError) -> PyErr {
+    exceptions::SimulationError::new_err(error.to_string())
+}
+
 /// A named choice of a collective that does not exist.
 pub fn unknown_collective_choice(what: &str, name: &str, known: &[&str]) -> PyErr {
     collective(unknown(what, name, known))
@@ -80,6 +96,11 @@ pub fn unknown_collective_choice(what: &str, name: &str, known: &[&str]) -> PyEr
 /// An argument of a job or a simulation that is out of range.
 pub fn range(message: String) -> PyErr {
     exceptions::SimulationError::new_err(message)
+}
+
+/// An argument of an allocation that is out of range.
+pub fn allocation_choice(message: String) -> PyErr {
+    exceptions::AllocationError::new_err(message)
 }
 
 /// A GPU that a placement names more than once.
@@ -97,8 +118,8 @@ pub fn unknown_network(name: &str, known: &[&str]) -> PyErr {
     exceptions::MachineError::new_err(unknown("kind of network", name, known))
 }
 
-/// A number that makes no cluster.
-pub fn cluster(message: String) -> PyErr {
+/// A number that makes no machine.
+pub fn machine(message: String) -> PyErr {
     exceptions::MachineError::new_err(message)
 }
 

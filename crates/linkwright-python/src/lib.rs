@@ -5,6 +5,9 @@
 
 mod allocator;
 mod choices;
+mod cluster;
+mod cluster_job;
+mod cluster_run;
 mod errors;
 mod execution;
 mod expectation;
@@ -13,11 +16,13 @@ mod machine;
 mod number;
 mod pattern;
 mod plan;
+mod program;
 mod scenario;
 mod schedule;
 mod simulation;
 mod table;
 mod timing;
+mod values;
 mod worker;
 
 /// The compiled half of the package `linkwright`; use the package, not this module.
@@ -29,6 +34,12 @@ mod _core {
     use crate::allocator::{
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth,
     };
+    #[pymodule_export]
+    use crate::cluster::{Cluster, interconnect_names};
+    #[pymodule_export]
+    use crate::cluster_job::ClusterJob;
+    #[pymodule_export]
+    use crate::cluster_run::ClusterRun;
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]
@@ -44,6 +55,8 @@ mod _core {
         Tree, algorithm_descriptions, algorithm_names, algorithm_protocols, collective_names,
         packing_rate, plan,
     };
+    #[pymodule_export]
+    use crate::program::{Program, applications};
     #[pymodule_export]
     use crate::scenario::{Scenario, read_scenario};
     #[pymodule_export]

@@ -1,18 +1,7 @@
 //! `linkwright.simulate` and its result.
-//!
-//! The simulation runs on a thread of its own, detached from the interpreter; this thread
-//! wakes every 100 ms to report progress and to look for Ctrl-C.
-
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
 
 use linkwright::allocation::{BandwidthModel, GpuSet, PreparedMachine, policy};
-use linkwright::engine::Progress;
-use linkwright::simulation::{
-    self, JobRecord, QueueDiscipline, SimulationError, simulate as play, tables,
-};
+use linkwright::simulation::{self, JobRecord, QueueDiscipline, simulate as play, tables};
 use linkwright::topology::BandwidthProfile;
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
@@ -23,9 +12,7 @@ use crate::job::Job;
 use crate::machine::Machine;
 use crate::number;
 use crate::table::Table;
-
-/// How long Python waits between two reports.
-const INTERVAL: Duration = Duration::from_millis(100);
+use crate::worker;
 
 /// What happened to each job under one policy.
 #[pyclass(frozen, module = "linkwright")]
@@ -116,56 +103,10 @@ pub fn simulate(
         return Err(errors::allocation(error));
     }
     let unhealthy: GpuSet = unhealthy.into_iter().collect();
-    let stop = AtomicBool::new(false);
-    let run = |report: mpsc::Sender<Progress>| -> Result<Vec<JobRecord>, SimulationError> {
+    let records = worker::watched(py, progress.as_ref(), |hook| {
         let prepared = PreparedMachine::new(&machine.0, profile, model)?;
-        let mut last = Instant::now();
-        play(&prepared, &jobs, policy, discipline, unhealthy, &mut |progress| {
-            if last.elapsed() >= INTERVAL {
-                last = Instant::now();
-                // The receiver lives until this thread has ended.
-                let _ = report.send(progress);
-            }
-            if stop.load(Ordering::Relaxed) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
-    };
-    let mut failure = None;
-    let records = py.detach(|| {
-        std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            let worker = scope.spawn(|| run(sender));
-            loop {
-                let received = receiver.recv_timeout(INTERVAL);
-                if matches!(received, Err(RecvTimeoutError::Disconnected)) {
-                    break;
-                }
-                let outcome = Python::attach(|py| {
-                    py.check_signals()?;
-                    match (received, &progress) {
-                        (Ok(at), Some(call)) => {
-                            call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ())
-                        }
-                        _ => Ok(()),
-                    }
-                });
-                if let Err(error) = outcome {
-                    stop.store(true, Ordering::Relaxed);
-                    failure.get_or_insert(error);
-                }
-            }
-            worker.join()
-        })
-    });
-    if let Some(error) = failure {
-        return Err(error);
-    }
-    let records = match records {
-        Ok(records) => records.map_err(errors::simulation)?,
-        Err(panic) => std::panic::resume_unwind(panic),
-    };
+        play(&prepared, &jobs, policy, discipline, unhealthy, hook)
+    })?;
+    let records = records.map_err(errors::simulation)?;
     Ok(SimulationResult { policy: policy.name(), jobs, records })
 }

@@ -1,11 +1,14 @@
 //! Long work on a thread of its own, so that Ctrl-C is heard while it lasts.
 
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use linkwright::engine::{Hook, Progress};
 use pyo3::prelude::*;
 
-/// How long Python waits between two looks at its signals.
+/// How long Python waits between two looks at its signals, or two reports.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// What the work gives, with the interpreter free for other threads meanwhile.
@@ -34,4 +37,66 @@ pub fn interruptible<T: Send + 'static>(
             }
         }
     })
+}
+
+/// What a run gives that asks a hook now and then, with the interpreter free meanwhile.
+///
+/// About every 100 ms, `progress` is called with what is done, what there is to do, and the
+/// simulated seconds, and Python looks at its signals.
+///
+/// # Errors
+/// What a signal's handler or `progress` raised; the run has ended by then.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    run: impl FnOnce(Hook<'_>) -> T + Send,
+) -> PyResult<T> {
+    let stop = AtomicBool::new(false);
+    let run = |report: mpsc::Sender<Progress>| {
+        let mut last = Instant::now();
+        run(&mut |progress| {
+            if last.elapsed() >= INTERVAL {
+                last = Instant::now();
+                // The receiver lives until this thread has ended.
+                let _ = report.send(progress);
+            }
+            if stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    };
+    let mut failure = None;
+    let done = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let worker = scope.spawn(|| run(sender));
+            loop {
+                let received = receiver.recv_timeout(INTERVAL);
+                if matches!(received, Err(RecvTimeoutError::Disconnected)) {
+                    break;
+                }
+                let outcome = Python::attach(|py| {
+                    py.check_signals()?;
+                    match (received, progress) {
+                        (Ok(at), Some(call)) => {
+                            call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ())
+                        }
+                        _ => Ok(()),
+                    }
+                });
+                if let Err(error) = outcome {
+                    stop.store(true, Ordering::Relaxed);
+                    failure.get_or_insert(error);
+                }
+            }
+            worker.join()
+        })
+    });
+    match (failure, done) {
+        (Some(error), _) => Err(error),
+        (None, Ok(done)) => Ok(done),
+        (None, Err(panic)) => std::panic::resume_unwind(panic),
+    }
 }

@@ -27,7 +27,7 @@ pub struct LogGp {
 }
 
 impl Default for LogGp {
-    /// 1.5 µs and 0.5 µs, as MPI over EDR InfiniBand shows them, and the 11.9 GB/s of the
+    /// 1.5 µs and 0.5 µs, of the order that MPI over EDR InfiniBand shows, and the 11.9 GB/s of the
     /// paper's links (Bhowmik et al., Section V.B).
     fn default() -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Estimate {
 }
 
 /// A program that the model cannot play.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum EstimateError {
     /// A collective that cannot be lowered.
     #[error(transparent)]
@@ -73,6 +73,12 @@ pub enum EstimateError {
         rank: Rank,
         /// The index of its operation, with collectives lowered.
         operation: usize,
+    },
+    /// A factor of computation that is not above zero.
+    #[error("computation cannot be {speedup} times as fast; take a number above 0")]
+    Speedup {
+        /// The factor.
+        speedup: f64,
     },
     /// No rank can go on.
     #[error("rank {rank} waits for ever before its operation {operation}")]
@@ -101,12 +107,16 @@ struct Lane<'a> {
 /// Plays a program, one iteration, with computation faster by a factor (1 for none).
 ///
 /// # Errors
-/// Wildcards, collectives that cannot be lowered, and ranks that wait for ever.
+/// Wildcards, collectives that cannot be lowered, a factor not above zero, and ranks that wait
+/// for ever.
 pub fn estimate(
     program: &Program,
     network: LogGp,
     speedup: f64,
 ) -> Result<Estimate, EstimateError> {
+    if speedup.is_nan() || speedup <= 0.0 {
+        return Err(EstimateError::Speedup { speedup });
+    }
     let program = lower_program(program)?;
     let lane = |program| Lane {
         program,
@@ -157,16 +167,16 @@ fn advance(
             Operation::Compute { duration } => {
                 let duration = Picoseconds((duration.0 as f64 / speedup).round() as u64);
                 let start = ready.max(lane.processor_free);
-                lane.computing.0 += duration.0;
-                lane.processor_free = Picoseconds(start.0 + duration.0);
+                lane.computing = later(lane.computing, duration);
+                lane.processor_free = later(start, duration);
                 lane.times.push((start, Some(lane.processor_free)));
             }
             Operation::Send { to, tag, communicator, size } => {
                 let start = ready.max(lane.processor_free);
-                lane.processor_free = Picoseconds(start.0 + network.overhead.0);
+                lane.processor_free = later(start, network.overhead);
                 let leaving = lane.processor_free.max(lane.wire_free);
-                lane.wire_free = Picoseconds(leaving.0 + wire_time(size, network.bandwidth).0);
-                let arrival = Picoseconds(lane.wire_free.0 + network.latency.0);
+                lane.wire_free = later(leaving, wire_time(size, network.bandwidth));
+                let arrival = later(lane.wire_free, network.latency);
                 arrivals.entry((me, to, communicator, tag)).or_default().push_back(arrival);
                 lane.times.push((lane.processor_free, Some(lane.wire_free)));
             }
@@ -194,7 +204,7 @@ fn deliver(me: Rank, lane: &mut Lane, arrivals: &mut Arrivals, network: LogGp) -
         let queue = arrivals.get_mut(&(*from, me, *communicator, *tag));
         let Some(arrival) = queue.and_then(VecDeque::pop_front) else { return true };
         let start = times[*index].0;
-        times[*index].1 = Some(Picoseconds(arrival.max(start).0 + network.overhead.0));
+        times[*index].1 = Some(later(arrival.max(start), network.overhead));
         false
     });
     lane.pending.len() < before
@@ -214,7 +224,13 @@ fn ready(lane: &Lane, index: usize) -> Option<Picoseconds> {
 
 fn wire_time(size: Bytes, bandwidth: Bandwidth) -> Picoseconds {
     let time = u128::from(size.0) * u128::from(Picoseconds::SECOND.0);
-    Picoseconds((time / u128::from(bandwidth.0.max(1))) as u64)
+    let time = time / u128::from(bandwidth.0.max(1));
+    Picoseconds(u64::try_from(time).unwrap_or(u64::MAX))
+}
+
+/// A time and a span behind it, or the largest time.
+fn later(time: Picoseconds, span: Picoseconds) -> Picoseconds {
+    Picoseconds(time.0.saturating_add(span.0))
 }
 
 #[cfg(test)]
@@ -279,5 +295,11 @@ mod tests {
         let wildcard = EstimateError::Wildcard { rank: 0, operation: 0 };
         assert_eq!(only(receive(None)), Err(wildcard));
         assert_eq!(only(Operation::Join).unwrap().communication_share(), 0.0);
+        for speedup in [0.0, -1.0, f64::NAN] {
+            let refused = estimate(&program(vec![]), NETWORK, speedup);
+            assert!(matches!(refused, Err(EstimateError::Speedup { .. })));
+        }
+        let longest = only(Operation::Compute { duration: Picoseconds(u64::MAX) });
+        assert_eq!(longest.unwrap().makespan, Picoseconds(u64::MAX));
     }
 }

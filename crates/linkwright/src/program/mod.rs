@@ -10,7 +10,10 @@ pub mod goal;
 pub mod lowering;
 mod operation;
 pub mod otf2;
+#[cfg(test)]
+mod rendezvous;
 pub mod skeletons;
+pub mod trace;
 pub mod workload;
 
 pub use build::{RankBuilder, Request};

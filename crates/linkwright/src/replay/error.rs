@@ -224,7 +224,8 @@ impl fmt::Display for Stalled {
         if *ranks == 0 {
             write!(f, "messages were sent that nobody receives")?;
         } else {
-            write!(f, "{ranks} ranks wait for ever")?;
+            let wait = if *ranks == 1 { "rank waits" } else { "ranks wait" };
+            write!(f, "{ranks} {wait} for ever")?;
         }
         let lists = [
             ("sends without a receive", &self.sends, self.send_count),

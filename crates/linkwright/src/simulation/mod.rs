@@ -11,6 +11,7 @@ pub mod job;
 pub mod job_file;
 pub mod scenario;
 pub mod server;
+mod source;
 pub mod tables;
 pub mod workload;
 

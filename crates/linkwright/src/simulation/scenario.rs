@@ -20,15 +20,14 @@
 //! A key of several words may be written with hyphens, too. Only the shape and the names are
 //! checked here; files are read by the caller.
 
-use std::ops::Range;
-
 use serde::Deserialize;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use super::error::SimulationError;
 use super::generate::MixOptions;
 use super::server::QueueDiscipline;
+use super::source::{Source, Tables};
 use super::workload::Workload;
 use crate::allocation::{BandwidthModel, POLICIES, Policy, policy};
 use crate::diagnostic::{InputError, Position, closest};
@@ -62,6 +61,8 @@ pub struct Scenario {
     pub machine_position: Position,
     /// GPUs that are out of order from the start.
     pub unhealthy: Vec<usize>,
+    /// Where the scenario names each of those.
+    pub unhealthy_positions: Vec<Position>,
     /// The jobs.
     pub jobs: JobSource,
     /// Where the scenario names its job file, or says what to generate.
@@ -77,7 +78,7 @@ pub struct Scenario {
 }
 
 /// The keys of each table, for the advice in errors; the structs below read them.
-const TABLES: [(&str, &[&str]); 6] = [
+const TABLES: Tables = &[
     ("", &["machine", "jobs", "allocation", "queue"]),
     ("machine", &["preset", "file", "unhealthy"]),
     ("jobs", &["file", "generate"]),
@@ -103,7 +104,7 @@ struct MachineTable {
     preset: Option<Spanned<String>>,
     file: Option<Spanned<String>>,
     #[serde(default)]
-    unhealthy: Vec<usize>,
+    unhealthy: Vec<Spanned<usize>>,
 }
 
 #[derive(Deserialize)]
@@ -143,43 +144,7 @@ struct QueueTable {
     discipline: QueueDiscipline,
 }
 
-/// A scenario's text, which places its errors.
-#[derive(Clone, Copy)]
-struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
 impl Source<'_> {
-    fn position(self, span: &Range<usize>) -> Position {
-        Position::of_offset(self.text, span.start)
-    }
-
-    fn refuse(self, span: &Range<usize>, problem: &str, remedy: impl Into<String>) -> InputError {
-        let value = self.text.get(span.clone()).unwrap_or_default();
-        InputError::at(self.file, self.position(span), problem, value, remedy)
-    }
-
-    /// Refuses keys that no table of a scenario has, with the one that was probably meant.
-    fn check_keys(self, path: &str, table: &DeTable) -> Result<(), InputError> {
-        let Some((_, known)) = TABLES.iter().find(|(name, _)| *name == path) else { return Ok(()) };
-        for (key, value) in table {
-            let name = key.get_ref().replace('-', "_");
-            if !known.contains(&name.as_str()) {
-                let meant = closest(&name, known);
-                let advice = meant.map_or(String::new(), |key| format!("did you mean `{key}`? "));
-                let of = if path.is_empty() { "a scenario" } else { path };
-                let remedy = format!("{advice}the keys of {of} are {}", known.join(", "));
-                return Err(self.refuse(&key.span(), "unknown key", remedy));
-            }
-            if let DeValue::Table(inner) = value.get_ref() {
-                let inside = if path.is_empty() { name } else { format!("{path}.{name}") };
-                self.check_keys(&inside, inner)?;
-            }
-        }
-        Ok(())
-    }
-
     fn machine(
         self,
         table: &Spanned<MachineTable>,
@@ -293,14 +258,16 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, SimulationError> {
     let source = Source { file, text };
     let from_toml = |error: toml::de::Error| InputError::from_toml(file, text, &error);
     let document = DeTable::parse(text).map_err(from_toml)?;
-    source.check_keys("", document.get_ref())?;
+    source.check_keys(TABLES, document.get_ref())?;
     let parsed: File = toml::from_str(text).map_err(from_toml)?;
     let (machine, machine_position) = source.machine(&parsed.machine)?;
     let (jobs, jobs_position) = source.jobs(&parsed.jobs)?;
+    let unhealthy = &parsed.machine.get_ref().unhealthy;
     Ok(Scenario {
         machine,
         machine_position,
-        unhealthy: parsed.machine.into_inner().unhealthy,
+        unhealthy: unhealthy.iter().map(|gpu| *gpu.get_ref()).collect(),
+        unhealthy_positions: unhealthy.iter().map(|gpu| source.position(&gpu.span())).collect(),
         jobs,
         jobs_position,
         policies: source.policies(&parsed.allocation)?,
@@ -358,6 +325,8 @@ mod tests {
         let scenario = read("s.toml", text).unwrap();
         assert_eq!(scenario.machine_position, Position { line: 2, column: 8 });
         assert_eq!(scenario.jobs_position, Position { line: 5, column: 12 });
+        assert_eq!(scenario.unhealthy, [1]);
+        assert_eq!(scenario.unhealthy_positions, [Position { line: 3, column: 14 }]);
         for (_, keys) in TABLES {
             assert!(keys.iter().all(|key| text.contains(key) || *key == "preset"));
         }

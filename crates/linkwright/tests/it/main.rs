@@ -10,4 +10,5 @@ mod otf2;
 mod policy_contract;
 mod programs_page;
 mod real_machine;
+mod routing;
 mod server;

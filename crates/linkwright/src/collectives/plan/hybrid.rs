@@ -33,7 +33,8 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// Plans a collective of `size` bytes (as nccl-tests counts them) over NVLink and PCIe at once.
 ///
 /// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be
-/// done in time; where NVLink does not join them, the plan is [`plan`]'s own choice. The times
+/// done in time; where NVLink does not join them, or each pair for one-hop, the plan is
+/// [`plan`]'s own choice. The times
 /// hold when `peer_access_switch` is also the timing's
 /// ([`Costs::peer_access_switch`](super::super::time::Costs)).
 ///
@@ -58,7 +59,7 @@ pub fn plan_hybrid(
     }
     let over = |links: Links| plan(machine, gpus, collective, algorithm, links);
     let mut fabric = match over(Links::Fabric) {
-        Err(PlanError::Links(_)) => return over(Links::Auto),
+        Err(PlanError::Links(_) | PlanError::NotDirect { .. }) => return over(Links::Auto),
         found => found?,
     };
     let host = match over(Links::Host) {

@@ -137,6 +137,17 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
+impl Plan {
+    /// Whether PCIe carries a part of a plan over NVLink: of a hybrid, or where two GPUs that
+    /// exchange data have no NVLink between them. `machine` is what it was planned for.
+    ///
+    /// # Errors
+    /// As the timing, where a connection has no route.
+    pub fn has_host_beside_fabric(&self, machine: &Machine) -> Result<bool, TimeError> {
+        Ok(self.links == LinkClass::Fabric && rate::loads_host(&self.schedule, machine)?)
+    }
+}
+
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum PlanError {
@@ -173,6 +184,15 @@ pub enum PlanError {
         /// The algorithm.
         algorithm: &'static str,
     },
+    /// NVLink alone is wanted, and the algorithm would use PCIe between some of the GPUs.
+    #[error(
+        "{algorithm} needs an NVLink between any two GPUs, and some of these have none; let it \
+         choose the links, or use packing"
+    )]
+    NotDirect {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
     /// Bandwidths with so little in common that exact weights leave 128 bits.
     #[error(
         "the links' bandwidths have no common measure that fits 128 bits; round them to whole \
@@ -181,7 +201,8 @@ pub enum PlanError {
     TooFine,
     /// A linear programme without an answer.
     #[error(
-        "the linear programme of the all-to-all was not solved, which bandwidths of very          different sizes can cause; use one-hop"
+        "the linear programme of the all-to-all was not solved, which bandwidths of very \
+         different sizes can cause; use one-hop"
     )]
     Unsolved,
     /// A hybrid of unknown size.
@@ -283,6 +304,14 @@ fn plan_preferring(
     };
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
     let rate = rate::steady_rate(&schedule, machine)?;
+    if class == LinkClass::Fabric && rate::loads_host(&schedule, machine)? {
+        if links == Links::Fabric {
+            return Err(PlanError::NotDirect { algorithm: algorithm.name() });
+        }
+        notes.push(
+            "no NVLink joins some of the GPUs that exchange data; theirs goes over PCIe".to_owned(),
+        );
+    }
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
     if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
         notes.push(format!(
@@ -335,6 +364,27 @@ fn choose_links(
 mod tests {
     use super::*;
     use crate::topology::presets::preset;
+
+    #[test]
+    fn one_hop_between_gpus_without_nvlink_says_that_it_takes_pcie() {
+        let machine = preset("dgx1-v100").unwrap();
+        let plan = |gpus: &[usize], links| {
+            plan(&machine, gpus, Collective::AllReduce, Algorithm::OneHop, links)
+        };
+        let apart = plan(&[1, 4, 5, 6], Links::Auto).unwrap();
+        assert!(apart.has_host_beside_fabric(&machine).unwrap());
+        assert!(apart.notes.iter().any(|note| note.contains("over PCIe")), "{:?}", apart.notes);
+        let refused = plan(&[1, 4, 5, 6], Links::Fabric).unwrap_err();
+        assert_eq!(refused, PlanError::NotDirect { algorithm: "one-hop" });
+        let joined = plan(&[0, 1, 2, 3], Links::Fabric).unwrap();
+        assert!(!joined.has_host_beside_fabric(&machine).unwrap());
+        assert_eq!(joined.notes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn messages_have_no_gaps() {
+        assert!(!PlanError::Unsolved.to_string().contains("  "), "{}", PlanError::Unsolved);
+    }
 
     #[test]
     fn the_rate_alone_is_that_of_the_plan() {

@@ -179,10 +179,11 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             Event::Arrive(packet) => self.arrive(packet),
             Event::Wake(channel) => {
                 let line = &mut self.state.lines[channel as usize];
-                // An earlier wake may have been scheduled after this one, and done its work.
+                // An earlier wake may have been scheduled after this one, and done its work; and
+                // a credit of one virtual channel may come while a packet of another crosses.
                 if line.wake == self.state.now {
                     line.wake = u64::MAX;
-                    self.send_next(channel);
+                    self.send_when_free(channel);
                 }
             }
             Event::Queue(message) => {
@@ -339,6 +340,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             let bandwidth = self.interconnect.channels()[channel as usize].bandwidth;
             serialisation(u64::from(packet.size), bandwidth)
         };
+        debug_assert!(line.busy <= now, "a channel carries one packet at a time");
         // Under cut-through, the last byte may still be on its way here.
         let sent = (now + length).max(packet.complete);
         line.busy = sent;

@@ -9,7 +9,8 @@ use crate::topology::interconnect::{Interconnect, Shape, SwitchId};
 use super::shortest_path::TableError;
 use super::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, FatTreeAdaptive,
-    FatTreeStatic, Hop, Load, PacketRoute, Routing, ShortestPath, TorusDimensionOrder,
+    FatTreeStatic, Hop, Load, PacketRoute, Routing, ShortestPath, TableRouting,
+    TorusDimensionOrder,
 };
 
 /// The routing algorithms.
@@ -145,6 +146,8 @@ pub enum AnyRouting {
     DimensionOrder(TorusDimensionOrder),
     /// Shortest paths on any graph.
     ShortestPath(ShortestPath),
+    /// Tables that were given, on any graph.
+    Tables(TableRouting),
 }
 
 impl AnyRouting {
@@ -192,6 +195,7 @@ macro_rules! each {
             AnyRouting::Progressive($routing) => $value,
             AnyRouting::DimensionOrder($routing) => $value,
             AnyRouting::ShortestPath($routing) => $value,
+            AnyRouting::Tables($routing) => $value,
         }
     };
 }

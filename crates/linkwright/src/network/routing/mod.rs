@@ -14,12 +14,14 @@
 //! | [`DragonflyProgressive`] | dragonfly | 4 | no |
 //! | [`TorusDimensionOrder`] | torus | 2 | yes |
 //! | [`ShortestPath`] | any graph | its longest path | yes |
+//! | [`TableRouting`] | any graph | its longest way | yes |
 
 mod choice;
 mod dragonfly;
 mod dragonfly_links;
 mod fat_tree;
 mod shortest_path;
+mod table;
 #[cfg(test)]
 mod tests;
 mod torus;
@@ -29,7 +31,8 @@ pub use dragonfly::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, UGAL_BIAS,
 };
 pub use fat_tree::{FatTreeAdaptive, FatTreeStatic};
-pub use shortest_path::ShortestPath;
+pub use shortest_path::{ShortestPath, TableError};
+pub use table::TableRouting;
 pub use torus::TorusDimensionOrder;
 
 use crate::topology::interconnect::{ChannelId, NodeId, SwitchId};

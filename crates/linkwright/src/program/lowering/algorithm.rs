@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::diagnostic::closest;
-use crate::program::Collective;
+use crate::program::{Collective, CommunicatorId};
 use crate::units::Bytes;
 
 /// How a collective is performed with point-to-point messages.
@@ -58,6 +58,14 @@ pub enum LoweringError {
         kind: Collective,
         /// The name asked for.
         name: String,
+    },
+    /// A communicator that the program does not have.
+    #[error("there is no communicator {communicator}; the program has {communicators}")]
+    Communicator {
+        /// The communicator.
+        communicator: CommunicatorId,
+        /// How many there are.
+        communicators: usize,
     },
     /// A rank or root that the communicator does not have.
     #[error("index {index} lies outside a communicator of {ranks} ranks")]

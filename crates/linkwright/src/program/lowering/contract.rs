@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{Content, Plan};
 use super::{Algorithm, lower, planned};
-use crate::program::{Collective, Dependency, Operation, RankProgram};
+use crate::program::rendezvous::play;
+use crate::program::{Collective, Operation, RankProgram};
 use crate::units::Bytes;
 
 const ALL: [Collective; 10] = [
@@ -25,7 +26,7 @@ const ALL: [Collective; 10] = [
 fn each_call(check: impl Fn(Collective, Algorithm, u32, u32)) {
     for kind in ALL {
         for algorithm in Algorithm::of(kind) {
-            for ranks in (1..=17).chain([31, 32, 33, 48, 70]) {
+            for ranks in (1..=17).chain([24, 31, 32, 33]) {
                 for root in 0..if kind.has_root() { ranks } else { 1 } {
                     check(kind, *algorithm, ranks, root);
                 }
@@ -73,43 +74,6 @@ fn sends_match_receives_one_to_one() {
         }
         assert_eq!(sent, received, "{kind:?} {by} of {ranks} from {root}");
     });
-}
-
-/// Plays the programs where a send completes only with its receive; returns how many
-/// operations are left undone.
-fn play(programs: &[RankProgram]) -> usize {
-    let mut posted = BTreeMap::new();
-    let operations = |program: &RankProgram| program.operations().len();
-    let mut started: Vec<_> =
-        programs.iter().map(|program| vec![false; operations(program)]).collect();
-    let mut complete = started.clone();
-    loop {
-        let mut moved = false;
-        for (me, program) in programs.iter().enumerate() {
-            for (index, operation) in program.operations().iter().enumerate() {
-                let ready = program.dependencies(index).iter().all(|dependency| match dependency {
-                    Dependency::Completed(on) => complete[me][*on as usize],
-                    Dependency::Started(on) => started[me][*on as usize],
-                });
-                if started[me][index] || !ready {
-                    continue;
-                }
-                (started[me][index], moved) = (true, true);
-                match envelope(me as u32, operation) {
-                    None => complete[me][index] = true,
-                    Some((_, (key, _))) => match posted.remove(&key) {
-                        None => drop(posted.insert(key, (me, index))),
-                        Some((peer, at)) => {
-                            (complete[me][index], complete[peer][at]) = (true, true);
-                        }
-                    },
-                }
-            }
-        }
-        if !moved {
-            return complete.iter().flatten().filter(|done| !**done).count();
-        }
-    }
 }
 
 #[test]

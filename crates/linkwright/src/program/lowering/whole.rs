@@ -12,7 +12,8 @@ use crate::program::{
 /// the order in which every rank makes them, as MPI demands. The main loop stays marked.
 ///
 /// # Errors
-/// A collective called by a rank, or with a root, that is not in its communicator.
+/// A communicator that the program does not have, and a collective called by a rank, or with a
+/// root, that is not in it.
 pub fn lower_program(program: &Program) -> Result<Program, LoweringError> {
     let own = program.communicators.len() as u32;
     let ranks = (0..).zip(&program.ranks).map(|(me, rank)| lower_rank(program, me, rank, own));
@@ -43,7 +44,7 @@ fn lower_rank(
         let before: Vec<_> = rank.dependencies(index as usize).iter().map(mapped).collect();
         let place = match *operation {
             Operation::Collective { kind, root, communicator, size } => {
-                let members = &program.communicators[communicator as usize];
+                let members = members(program, communicator)?;
                 let within = |rank| {
                     let found = members.iter().position(|member| *member == rank);
                     let ranks = members.len() as u32;
@@ -66,6 +67,13 @@ fn lower_rank(
         lowered.end_body();
     }
     Ok(lowered.finish())
+}
+
+fn members(program: &Program, communicator: CommunicatorId) -> Result<&[Rank], LoweringError> {
+    let communicators = program.communicators.len();
+    let found = program.communicators.get(communicator as usize);
+    let missing = LoweringError::Communicator { communicator, communicators };
+    found.map(Vec::as_slice).ok_or(missing)
 }
 
 /// Appends one rank's part of a collective between a first and a last operation that do
@@ -147,6 +155,10 @@ mod tests {
         assert_eq!(lowered.ranks[0].body(), Some((0, 4)));
         let mut wrong = program;
         wrong.ranks[0] = rank(&[1]);
-        assert!(lower_program(&wrong).is_err());
+        let outside = LoweringError::Outside { index: 0, ranks: 2 };
+        assert_eq!(lower_program(&wrong), Err(outside));
+        wrong.ranks[0] = rank(&[2]);
+        let missing = LoweringError::Communicator { communicator: 2, communicators: 2 };
+        assert_eq!(lower_program(&wrong), Err(missing));
     }
 }

@@ -19,7 +19,9 @@ use serde::Deserialize;
 
 use super::exchange::{collective, compute, receive, send};
 use super::grid::Grid;
-use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
+use super::{
+    Application, SkeletonError, check_count, check_operations, check_ranks, parameters, program_of,
+};
 use crate::program::{Collective, Program, Rank, RankBuilder};
 use crate::units::{Bytes, Picoseconds};
 
@@ -38,7 +40,7 @@ pub const APPLICATION: Application = Application {
 const NAME: &str = "kripke";
 const OCTANTS: u32 = 8;
 /// The most sets of either kind.
-const MOST_SETS: u32 = 1024;
+const MOST_SETS: u32 = 32;
 
 /// The parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -75,12 +77,15 @@ impl Kripke {
     /// No ranks or too many of them; no sets or too many of them.
     pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
         check_ranks(NAME, ranks)?;
-        let remedy = "1 to 1024";
+        let remedy = "1 to 32";
         check_count(NAME, "direction_sets", self.direction_sets, MOST_SETS, remedy)?;
         check_count(NAME, "group_sets", self.group_sets, MOST_SETS, remedy)?;
         let grid = Grid::<3>::balanced(ranks);
-        let order = order(&grid, ranks, self.direction_sets * self.group_sets);
-        Ok(program_of(NAME, ranks, |me| {
+        let sets = self.direction_sets * self.group_sets;
+        // A unit inside the grid is three receives, a wait, computing and three sends.
+        check_operations(NAME, ranks, u64::from(ranks) * u64::from(OCTANTS * sets) * 8)?;
+        let order = order(&grid, ranks, sets);
+        program_of(NAME, ranks, |me| {
             let mut rank = RankBuilder::default();
             let mut sent = Vec::new();
             rank.begin_body();
@@ -101,7 +106,7 @@ impl Kripke {
             collective(&mut rank, Collective::AllReduce, Bytes(8));
             rank.end_body();
             rank.finish()
-        }))
+        })
     }
 }
 

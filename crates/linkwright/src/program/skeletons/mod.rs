@@ -190,12 +190,35 @@ fn check_count(
     Err(SkeletonError::Parameter { application, parameter, value, remedy })
 }
 
+/// The most operations of a program: 2^27 of them take about 7 GB.
+const MOST_OPERATIONS: u64 = 1 << 27;
+
+/// Refuses a program of more operations than memory may hold.
+fn check_operations(
+    application: &'static str,
+    ranks: u32,
+    operations: u64,
+) -> Result<(), SkeletonError> {
+    if operations <= MOST_OPERATIONS {
+        return Ok(());
+    }
+    let reason = "the program would not fit into memory; take fewer ranks or smaller counts";
+    Err(SkeletonError::Ranks { application, ranks, reason })
+}
+
 /// A program of ranks that each know their own part.
-fn program_of(name: &str, ranks: u32, part: impl FnMut(Rank) -> RankProgram) -> Program {
-    Program {
-        name: name.to_owned(),
+fn program_of(
+    application: &'static str,
+    ranks: u32,
+    part: impl Fn(Rank) -> RankProgram,
+) -> Result<Program, SkeletonError> {
+    // The first rank lies in a corner and has the fewest neighbours, or as many as all.
+    let first = part(0).operations().len() as u64;
+    check_operations(application, ranks, first * u64::from(ranks))?;
+    Ok(Program {
+        name: application.to_owned(),
         communicators: vec![(0..ranks).collect()],
         regions: Vec::new(),
         ranks: (0..ranks).map(part).collect(),
-    }
+    })
 }

@@ -15,7 +15,7 @@ use crate::units::{Bytes, Picoseconds};
 
 /// The application, for the list of all.
 ///
-/// FFTs are limited by memory, as stencils are; the factor is the same 15.
+/// FFTs are limited by memory, as stencils are; the factor is Stencil4d's.
 pub const APPLICATION: Application = Application {
     name: NAME,
     summary: "all-to-all in each line of a 3D grid, in three dimensions",
@@ -77,7 +77,7 @@ impl Subcomm3d {
             }
             rank.end_body();
             rank.finish()
-        });
+        })?;
         Ok(Program { communicators, ..program })
     }
 }

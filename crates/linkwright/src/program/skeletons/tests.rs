@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{APPLICATIONS, Application, application, skeleton};
 use crate::program::estimate::{LogGp, estimate};
+use crate::program::lowering::lower_program;
+use crate::program::rendezvous::play;
 use crate::program::{Operation, Program, WORLD};
 use crate::units::Bandwidth;
 
@@ -103,6 +105,24 @@ fn any_count_that_is_taken_runs_to_its_end() {
 }
 
 #[test]
+fn nothing_depends_on_buffering() {
+    for application in &APPLICATIONS {
+        for ranks in [16, 32, 36] {
+            let lowered = lower_program(&program(application, ranks)).expect("sound collectives");
+            assert_eq!(play(&lowered.ranks), 0, "{} on {ranks}", application.name);
+        }
+    }
+}
+
+#[test]
+fn blocking_sends_of_stencil4d_all_have_their_receives_posted() {
+    let options = toml::from_str("blocking_sends = true").expect("a table");
+    let program = skeleton("stencil4d", 32, &options).expect("a count that it takes");
+    let lowered = lower_program(&program).expect("sound collectives");
+    assert_eq!(play(&lowered.ranks), 0);
+}
+
+#[test]
 fn weak_scaling_keeps_each_ranks_computing() {
     for application in &APPLICATIONS {
         let most = |ranks| {
@@ -134,5 +154,8 @@ fn what_cannot_be_made_is_refused() {
     assert!(refused("amg", 65_537, "").contains("at most 65536"));
     assert_eq!(refused("amg", 32, "levels = 0"), "amg's `levels` is 0; take 1 to 16");
     assert!(refused("amg", 32, "level = 3").contains("unknown field `level`"));
+    let memory = "the program would not fit into memory; take fewer ranks or smaller counts";
+    assert!(refused("kripke", 65_536, "group_sets = 32").ends_with(memory));
+    assert!(refused("laghos", 65_536, "solver_iterations = 1000").ends_with(memory));
     assert!(refused("laghos", 32, "message = \"16 kb\"").contains("is not a size"));
 }

@@ -82,6 +82,33 @@ fn collectives_of_one_communicator_keep_apart_though_ranks_run_ahead() {
 }
 
 #[test]
+fn a_later_collective_takes_no_message_of_an_earlier_one() {
+    // The second collective's receive is there first, and has no room for the first's message.
+    let lower = |call: &CollectiveCall| {
+        rank(|rank| {
+            let size = call.size.0;
+            if call.index == 0 {
+                rank.run(send(1, 0, size));
+            } else {
+                rank.run(compute(size * LATENCY));
+                rank.run(receive(0, 0, size));
+            }
+        })
+    };
+    let all = |_| {
+        rank(|rank| {
+            rank.start(collective(Collective::Broadcast, 0, WORLD, 100));
+            rank.start(collective(Collective::Broadcast, 0, WORLD, 0));
+        })
+    };
+    let program = program((0..2).map(all).collect());
+    let jobs = [Job::new(&program, vec![0, 1])];
+    let mut network = TestNetwork::new();
+    let replay = Replay::new(&mut network, 2, &jobs, FREE, &lower).unwrap();
+    replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+}
+
+#[test]
 fn communicators_order_their_ranks_as_they_say() {
     let all = |me: u32| {
         rank(|rank| {

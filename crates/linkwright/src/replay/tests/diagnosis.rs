@@ -14,7 +14,7 @@ fn a_receive_without_a_send_is_named() {
     let error = play(&program(vec![waiting, RankProgram::default()]), FREE).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "at 5 ns nothing is left to happen, but 1 ranks wait for ever; receives without a \
+        "at 5 ns nothing is left to happen, but 1 rank waits for ever; receives without a \
          message: 1: job `test` rank 0 receives 64 B from rank 1 with tag 7 (call 1) since 5 ns; \
          give every send a receive of the same communicator and tag"
     );

@@ -1,19 +1,34 @@
 //! Jobs on a cluster: programs of many ranks over an interconnect of nodes with GPUs.
 //!
 //! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
-//! model or the flow model, and returns what became of the jobs and of each channel.
+//! model or the flow model, and returns what became of the jobs and of each channel. A
+//! scenario ([`read_network`]) describes both in TOML; [`tables`] makes columns of results.
+
+mod fields;
+mod files;
+mod network;
+mod placement;
+mod scenario;
+pub mod tables;
 
 use thiserror::Error;
 
 use crate::engine::Hook;
 use crate::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy, SettingsError};
-use crate::network::routing::RoutingError;
+use crate::network::routing::{RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
 use crate::program::lowering::{Algorithm, lower};
 use crate::replay::{CollectiveCall, Job, Observer, Outcome, Protocol, Replay, ReplayError};
 use crate::topology::Interconnect;
+use crate::topology::interconnect::RoutingTables;
+
+pub use fields::FileName;
+pub use files::Files;
+pub use network::{GpuBandwidth, InterconnectSource, NetworkPlaces, NetworkSettings};
+pub use placement::{Mapping, PlacementError, place};
+pub use scenario::read_network;
 
 /// How closely the network is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -34,6 +49,8 @@ pub struct Cluster {
     pub settings: PacketSettings,
     /// Which way packets go.
     pub routing: RoutingKind,
+    /// Tables that packets follow whatever the routing says.
+    pub tables: Option<RoutingTables>,
     /// Which message a network interface sends first.
     pub nic: NicPolicy,
     /// Which packet a channel takes first.
@@ -89,7 +106,13 @@ impl Cluster {
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {
-        let routing = AnyRouting::new(self.routing, &self.interconnect, self.settings.seed)?;
+        let routing = match &self.tables {
+            None => AnyRouting::new(self.routing, &self.interconnect, self.settings.seed)?,
+            Some(tables) => {
+                let routing = TableRouting::new(&self.interconnect, tables.clone());
+                AnyRouting::Tables(routing.map_err(RoutingError::from)?)
+            }
+        };
         let interconnect = &self.interconnect;
         match self.fidelity {
             Fidelity::Packet => {

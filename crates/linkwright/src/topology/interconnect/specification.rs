@@ -93,6 +93,9 @@ macro_rules! specification {
                 Self { kind, $($field: None,)* }
             }
 
+            /// Every key of any kind, as files spell it.
+            pub const KEYS: &'static [&'static str] = &["kind", $($key,)*];
+
             /// The keys that are given, with their values.
             fn given(&self) -> Vec<(&'static str, String)> {
                 let mut given = Vec::new();

@@ -3,6 +3,7 @@
 mod damage;
 mod listing;
 mod recorded;
+mod replayed;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,188 @@
+//! `linkwright.Cluster`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use linkwright::simulation::cluster::{self, Files, Mapping, place, read_network};
+use linkwright::topology::interconnect::INTERCONNECTS;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::cluster_job::{ClusterJob, named_mapping};
+use crate::cluster_run::ClusterRun;
+use crate::errors;
+use crate::number;
+use crate::values;
+
+/// What errors of keyword arguments name as their file.
+const SETTINGS: &str = "<settings>";
+
+/// Nodes of GPUs, the network that joins them, and how it is simulated.
+#[pyclass(frozen, module = "linkwright")]
+pub struct Cluster(pub Arc<cluster::Cluster>);
+
+/// The cluster of settings, with the files that they name.
+fn from_settings(settings: &toml::Table, files: &Files) -> PyResult<Cluster> {
+    let text = settings.to_string();
+    let built = read_network(SETTINGS, &text).and_then(|network| network.build(SETTINGS, files));
+    built.map(|built| Cluster(Arc::new(built))).map_err(errors::input)
+}
+
+#[pymethods]
+impl Cluster {
+    /// A cluster of a kind of network; every setting has a default.
+    ///
+    /// The settings are the keys of `[network]` in a scenario, and `protocol`, a dictionary of
+    /// the keys of its `[protocol]`. Quantities are texts with a unit, such as `"11.9 GB/s"`.
+    ///
+    /// Args:
+    ///     kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`.
+    ///     settings: Of the network: `pods`, `groups`, `dimensions`, `bandwidth` and the
+    ///         other parameters of its kind, `bandwidth_scale` (2, `"x/4"`). Of the nodes:
+    ///         `gpus_per_node`, `gpu_bandwidth`, `gpu_latency`. Of the simulation: `routing`,
+    ///         `nic` (`fcfs`, `rr`, `rr-4`), `arbitration` (`round-robin`, `age`, `priority`),
+    ///         `switching`, `fidelity` (`packet`, `flow`), `packet_size`, `buffer_packets`,
+    ///         `router_delay`, `nic_delay`, `seed`.
+    ///
+    /// Raises:
+    ///     InputError: If there is no such setting or value; the message says what would work.
+    #[new]
+    #[pyo3(signature = (kind = "fat-tree", **settings))]
+    fn new(kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut table = values::table(settings)?;
+        table.insert("kind".to_owned(), kind.into());
+        from_settings(&table, &BTreeMap::new())
+    }
+
+    /// A cluster on a network that a text describes.
+    ///
+    /// Args:
+    ///     text: The network: TOML of a kind and its parameters, TOML of a graph, or DOT.
+    ///     file: Its name in errors.
+    ///     routing_table: The text of a file of routing tables, which packets then follow.
+    ///     settings: As for the class, but for the parameters of a kind.
+    ///
+    /// Raises:
+    ///     InputError: If a text or a setting is not what it should be, with its place.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<text>", *, routing_table = None, **settings))]
+    fn from_text(
+        text: &str,
+        file: &str,
+        routing_table: Option<&str>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let mut table = values::table(settings)?;
+        let mut files = BTreeMap::from([(file.to_owned(), text.as_bytes().to_vec())]);
+        table.insert("file".to_owned(), file.into());
+        if let Some(tables) = routing_table {
+            let name = "<routing table>";
+            files.insert(name.to_owned(), tables.as_bytes().to_vec());
+            table.insert("routing_table".to_owned(), name.into());
+        }
+        from_settings(&table, &files)
+    }
+
+    /// Its network's name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.interconnect.name()
+    }
+
+    /// How many GPUs it has: the most ranks that its jobs can have in all.
+    #[getter]
+    fn gpus(&self) -> u32 {
+        self.0.gpus()
+    }
+
+    /// How many nodes it has.
+    #[getter]
+    fn nodes(&self) -> u32 {
+        self.0.interconnect.nodes()
+    }
+
+    /// How many switches it has.
+    #[getter]
+    fn switches(&self) -> u32 {
+        self.0.interconnect.switches()
+    }
+
+    /// How many GPUs a node has; GPU `g` is in node `g // gpus_per_node`.
+    #[getter]
+    fn gpus_per_node(&self) -> u32 {
+        self.0.settings.node.gpus
+    }
+
+    /// The routing's name.
+    #[getter]
+    fn routing(&self) -> &'static str {
+        self.0.routing.name()
+    }
+
+    /// The policy of the network interfaces.
+    #[getter]
+    fn nic(&self) -> String {
+        self.0.nic.name()
+    }
+
+    /// `packet` or `flow`.
+    #[getter]
+    fn fidelity(&self) -> &'static str {
+        self.0.fidelity.name()
+    }
+
+    /// Plays jobs on the cluster, which is idle at time zero, to their ends.
+    ///
+    /// Args:
+    ///     jobs: The jobs.
+    ///     mapping: `linear` or `random`, for the jobs that name no mapping of their own. Lists
+    ///         of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
+    ///         random ones what is left by chance.
+    ///     seed: Of the random mapping; the cluster's where absent.
+    ///     timeline: How many intervals of computation, and as many messages, the run keeps for
+    ///         `ClusterRun.computation` and `ClusterRun.messages`: the first so many.
+    ///     progress: Called about every 100 ms with operations done, operations in all, and
+    ///         simulated seconds.
+    ///
+    /// Raises:
+    ///     SimulationError: If the jobs do not fit or do not come to an end; the message names
+    ///         rank, call, peer, tag and time.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (jobs, *, mapping = "linear", seed = None, timeline = 0, progress = None))]
+    fn replay(
+        &self,
+        py: Python<'_>,
+        jobs: Vec<ClusterJob>,
+        mapping: &str,
+        seed: Option<i128>,
+        timeline: i128,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<ClusterRun> {
+        let mapping = named_mapping(mapping)?;
+        let seed = match seed {
+            Some(seed) => number::whole("the seed", seed, u64::MAX)?,
+            None => self.0.settings.seed,
+        };
+        let most: usize = number::whole("timeline", timeline, usize::MAX)?;
+        let wanted: Vec<(&str, u32, &Mapping)> = jobs
+            .iter()
+            .map(|job| {
+                let ranks = job.program.ranks.len() as u32;
+                (job.name.as_str(), ranks, job.mapping.as_ref().unwrap_or(&mapping))
+            })
+            .collect();
+        let placed = place(&wanted, self.0.gpus(), seed).map_err(errors::placement)?;
+        ClusterRun::play(py, &self.0, jobs, placed, most, progress.as_ref())
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, gpus, nodes) = (self.name(), self.gpus(), self.nodes());
+        format!("<Cluster {name:?}: {gpus} GPUs in {nodes} nodes, {} model>", self.fidelity())
+    }
+}
+
+/// The name of every kind of network that `Cluster` makes.
+#[pyfunction]
+pub fn interconnect_names() -> Vec<&'static str> {
+    INTERCONNECTS.to_vec()
+}

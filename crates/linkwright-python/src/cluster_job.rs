@@ -1,0 +1,181 @@
+//! `linkwright.ClusterJob`.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use linkwright::program;
+use linkwright::replay;
+use linkwright::simulation::cluster::Mapping;
+use linkwright::units::Picoseconds;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::number;
+use crate::program::Program;
+
+/// A program that runs on some GPUs of a cluster from some time on.
+#[pyclass(frozen, eq, module = "linkwright", from_py_object)]
+#[derive(PartialEq, Clone)]
+pub struct ClusterJob {
+    pub name: String,
+    pub program: Arc<program::Program>,
+    pub iterations: NonZeroU32,
+    pub start: Picoseconds,
+    pub computation_scale: f64,
+    pub priority: u8,
+    pub mapping: Option<Mapping>,
+}
+
+impl ClusterJob {
+    /// The core's job on the GPUs that it got.
+    pub fn on(&self, mapping: Vec<u32>) -> replay::Job<'_> {
+        replay::Job {
+            name: self.name.clone(),
+            program: &self.program,
+            mapping,
+            start: self.start,
+            iterations: self.iterations,
+            computation_scale: self.computation_scale,
+            priority: self.priority,
+        }
+    }
+}
+
+/// The mapping of a name.
+pub fn named_mapping(name: &str) -> PyResult<Mapping> {
+    match name {
+        "linear" => Ok(Mapping::Linear),
+        "random" => Ok(Mapping::Random),
+        _ => Err(errors::range(format!(
+            "there is no mapping `{name}`; there are linear, random, and a list of GPUs"
+        ))),
+    }
+}
+
+#[derive(FromPyObject)]
+pub enum MappingArgument {
+    Name(String),
+    Gpus(Vec<i128>),
+}
+
+impl MappingArgument {
+    fn mapping(self) -> PyResult<Mapping> {
+        match self {
+            Self::Name(name) => named_mapping(&name),
+            Self::Gpus(gpus) => {
+                let whole = |gpu| number::whole("a GPU of `mapping`", gpu, u32::MAX);
+                gpus.into_iter().map(whole).collect::<PyResult<_>>().map(Mapping::Gpus)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl ClusterJob {
+    /// A job.
+    ///
+    /// Args:
+    ///     program: What its ranks do.
+    ///     name: Its name; the program's where absent.
+    ///     iterations: How often the main loop runs.
+    ///     start: When its ranks start, in seconds.
+    ///     computation_scale: What times of computation are multiplied by; 0.1 computes ten
+    ///         times as fast.
+    ///     priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
+    ///     mapping: `linear`, `random`, or the GPU of each rank; where absent, what the replay
+    ///         says.
+    ///
+    /// Raises:
+    ///     SimulationError: If a number is out of range or there is no such mapping.
+    #[new]
+    #[pyo3(signature = (
+        program, *, name = None, iterations = 1, start = 0.0, computation_scale = 1.0,
+        priority = 0, mapping = None
+    ))]
+    fn new(
+        program: &Program,
+        name: Option<String>,
+        iterations: i128,
+        start: f64,
+        computation_scale: f64,
+        priority: i128,
+        mapping: Option<MappingArgument>,
+    ) -> PyResult<Self> {
+        let count: u32 = number::whole("iterations", iterations, u32::MAX)?;
+        let refuse = || errors::range("iterations is 0; give at least 1".to_owned());
+        if !(computation_scale.is_finite() && computation_scale >= 0.0) {
+            return Err(errors::range(format!(
+                "computation_scale is {computation_scale}; give a number from 0, such as 0.5 for \
+                 a processor twice as fast"
+            )));
+        }
+        Ok(Self {
+            name: name.unwrap_or_else(|| program.0.name.clone()),
+            program: Arc::clone(&program.0),
+            iterations: NonZeroU32::new(count).ok_or_else(refuse)?,
+            start: number::time("the start", start)?,
+            computation_scale,
+            priority: number::whole("the priority", priority, u8::MAX)?,
+            mapping: mapping.map(MappingArgument::mapping).transpose()?,
+        })
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its ranks do.
+    #[getter]
+    fn program(&self) -> Program {
+        Program(Arc::clone(&self.program))
+    }
+
+    /// How many ranks it has.
+    #[getter]
+    fn ranks(&self) -> usize {
+        self.program.ranks.len()
+    }
+
+    /// How often the main loop runs.
+    #[getter]
+    fn iterations(&self) -> u32 {
+        self.iterations.get()
+    }
+
+    /// When its ranks start, in seconds.
+    #[getter]
+    fn start(&self) -> f64 {
+        self.start.as_seconds()
+    }
+
+    /// What times of computation are multiplied by.
+    #[getter]
+    fn computation_scale(&self) -> f64 {
+        self.computation_scale
+    }
+
+    /// Of its messages; the higher first.
+    #[getter]
+    fn priority(&self) -> u8 {
+        self.priority
+    }
+
+    /// `linear`, `random`, the GPU of each rank, or None where the replay says it.
+    #[getter]
+    fn mapping(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match &self.mapping {
+            None => Ok(py.None()),
+            Some(Mapping::Linear) => "linear".into_py_any(py),
+            Some(Mapping::Random) => "random".into_py_any(py),
+            Some(Mapping::Gpus(gpus)) => gpus.clone().into_py_any(py),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, program, ranks) = (&self.name, &self.program.name, self.ranks());
+        format!("<ClusterJob {name:?}: {program} on {ranks} ranks, {} iterations>", self.iterations)
+    }
+}

@@ -1,0 +1,45 @@
+//! Keyword arguments as the values of a TOML table.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use toml::{Table, Value};
+
+use crate::errors;
+
+/// A table of the arguments; those that are None count as absent.
+pub fn table(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Table> {
+    let mut table = Table::new();
+    for (key, argument) in arguments.into_iter().flatten() {
+        let key: String = key.extract()?;
+        if !argument.is_none() {
+            let value = value(&key, &argument)?;
+            table.insert(key, value);
+        }
+    }
+    Ok(table)
+}
+
+fn value(key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if argument.is_instance_of::<PyBool>() {
+        return Ok(Value::Boolean(argument.extract()?));
+    }
+    if argument.is_instance_of::<PyInt>() {
+        let refuse = |_| errors::range(format!("`{key}` is {argument}; give a smaller number"));
+        return Ok(Value::Integer(argument.extract().map_err(refuse)?));
+    }
+    if argument.is_instance_of::<PyFloat>() {
+        return Ok(Value::Float(argument.extract()?));
+    }
+    if argument.is_instance_of::<PyString>() {
+        return Ok(Value::String(argument.extract()?));
+    }
+    if let Ok(inner) = argument.cast::<PyDict>() {
+        return table(Some(inner)).map(Value::Table);
+    }
+    if let Ok(items) = argument.try_iter() {
+        let values = items.map(|item| value(key, &item?));
+        return Ok(Value::Array(values.collect::<PyResult<_>>()?));
+    }
+    let message = format!("`{key}` is {argument}; give a number, a text, or a list of them");
+    Err(errors::range(message))
+}

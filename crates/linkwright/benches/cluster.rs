@@ -1,0 +1,98 @@
+//! Whole runs of a cluster: the loads by which the open simulators of the field were measured.
+//!
+//! Packet model: four jobs of 512 ranks (two of stencil4d, two of subcomm3d) on the study's
+//! fat-tree and dragonfly of 2,048 GPUs. Flow model: one iteration of stencil4d on 512 and on
+//! 2,048 ranks. `cargo bench --bench cluster`; the throughput is hops of packets, or messages.
+
+use std::hint::black_box;
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, NodeSettings, Switching};
+use linkwright::network::{PacketSettings, RoutingKind};
+use linkwright::program::Program;
+use linkwright::program::skeletons::skeleton;
+use linkwright::replay::{Job, Protocol};
+use linkwright::simulation::cluster::{Cluster, ClusterOutcome, Fidelity};
+use linkwright::topology::interconnect::InterconnectSpecification;
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+
+fn cluster(preset: &str, routing: RoutingKind, fidelity: Fidelity) -> Cluster {
+    let specification = InterconnectSpecification::preset(preset).expect("a preset");
+    Cluster {
+        interconnect: specification.build().expect("the preset is right"),
+        settings: PacketSettings {
+            packet_size: Bytes(4096),
+            buffer_packets: 8,
+            router_delay: Picoseconds(60_000),
+            nic_delay: Picoseconds(400_000),
+            switching: Switching::StoreAndForward,
+            node: NodeSettings {
+                gpus: 1,
+                bandwidth: Bandwidth(23_800_000_000),
+                latency: Picoseconds(10_000),
+            },
+            seed: 1,
+        },
+        routing,
+        nic: NicPolicy::Fcfs,
+        arbitration: ArbitrationPolicy::RoundRobin,
+        protocol: Protocol::default(),
+        fidelity,
+    }
+}
+
+fn program(name: &str, ranks: u32) -> Program {
+    skeleton(name, ranks, &toml::Table::new()).expect("a skeleton of that size")
+}
+
+fn play(cluster: &Cluster, programs: &[&Program], iterations: u32) -> ClusterOutcome {
+    let mut first = 0;
+    let jobs: Vec<_> = programs
+        .iter()
+        .map(|program| {
+            let ranks = program.ranks.len() as u32;
+            let mut job = Job::new(program, (first..first + ranks).collect());
+            first += ranks;
+            job.iterations = NonZeroU32::new(iterations).expect("some iterations");
+            job.computation_scale = 1.0 / 15.0;
+            job
+        })
+        .collect();
+    let mut hook = |_| ControlFlow::Continue(());
+    cluster.replay(&jobs, &mut (), &mut hook).expect("the jobs end")
+}
+
+fn benchmark(criterion: &mut Criterion) {
+    let stencil = program("stencil4d", 512);
+    let subcomm = program("subcomm3d", 512);
+    let four = [&stencil, &subcomm, &stencil, &subcomm];
+    let mut group = criterion.benchmark_group("cluster");
+    group.sample_size(10).measurement_time(Duration::from_secs(10));
+    for (name, preset, routing) in [
+        ("four jobs, fat-tree static", "fat-tree", RoutingKind::Static),
+        ("four jobs, fat-tree adaptive", "fat-tree", RoutingKind::Adaptive),
+        ("four jobs, dragonfly progressive", "dragonfly", RoutingKind::Progressive),
+    ] {
+        let cluster = cluster(preset, routing, Fidelity::Packet);
+        let hops = play(&cluster, &four, 1).packet_hops;
+        group.throughput(Throughput::Elements(hops));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| black_box(play(&cluster, &four, 1)));
+        });
+    }
+    for ranks in [512, 2048] {
+        let stencil = program("stencil4d", ranks);
+        let cluster = cluster("fat-tree", RoutingKind::Static, Fidelity::Flow);
+        group.throughput(Throughput::Elements(u64::from(ranks) * 8));
+        group.bench_function(format!("stencil4d of {ranks}, flow"), |bencher| {
+            bencher.iter(|| black_box(play(&cluster, &[&stencil], 1)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, benchmark);
+criterion_main!(benches);

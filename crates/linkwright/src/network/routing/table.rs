@@ -1,0 +1,58 @@
+//! Routing by tables that somebody wrote.
+//!
+//! Where a table allows several channels, the destination's number chooses one of them, always
+//! the same. Order of the virtual channels: a packet enters the next one at every hop, as with
+//! [`super::ShortestPath`].
+
+use crate::topology::interconnect::{Interconnect, RoutingTables, SwitchId};
+
+use super::shortest_path::TableError;
+use super::{Hop, Load, PacketRoute, Routing};
+
+/// The most virtual channels, and so the most links of a way.
+const MOST_HOPS: u32 = 32;
+
+/// Ways that tables name.
+#[derive(Debug, Clone)]
+pub struct TableRouting {
+    /// The switch of each node.
+    switch_of: Vec<SwitchId>,
+    tables: RoutingTables,
+    virtual_channels: u8,
+}
+
+impl TableRouting {
+    /// Follows tables of this interconnect.
+    ///
+    /// # Errors
+    /// Ways of over 32 links.
+    pub fn new(interconnect: &Interconnect, tables: RoutingTables) -> Result<Self, TableError> {
+        let hops = tables.longest();
+        if hops > MOST_HOPS {
+            return Err(TableError::TooLong { hops });
+        }
+        let nodes = 0..interconnect.nodes();
+        let switch_of = nodes.map(|node| interconnect.switch_of(node)).collect();
+        Ok(Self { switch_of, tables, virtual_channels: hops.max(1) as u8 })
+    }
+}
+
+impl Routing for TableRouting {
+    fn virtual_channels(&self) -> u8 {
+        self.virtual_channels
+    }
+
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+        if at == self.switch_of[packet.destination as usize] {
+            let channel = Interconnect::ejection(packet.destination);
+            return Hop { channel, virtual_channel: 0 };
+        }
+        let allowed = self.tables.next(at, packet.destination);
+        let channel = allowed[packet.destination as usize % allowed.len()];
+        Hop { channel, virtual_channel: packet.hops }
+    }
+}

@@ -1,0 +1,154 @@
+//! How large collectives were.
+//!
+//! OTF2 does not say what a collective's two sizes mean. Score-P, whose archives these mostly
+//! are, counts the bytes between a rank and each of its peers, itself among them (its MPI
+//! adapter's source, and TraceR's reader, which divides by the ranks again). For *N* ranks and
+//! an operation of *n* bytes, in the sense of [`Operation::Collective`](crate::program::Operation):
+//!
+//! | collective | sent | received |
+//! | --- | --- | --- |
+//! | broadcast | *N n* at the root | *n* |
+//! | reduce | *n* | *N n* at the root |
+//! | gather | *n* | *N n* at the root |
+//! | scatter | *N n* at the root | *n* |
+//! | all-gather, all-reduce, all-to-all | *N n* | *N n* |
+//! | reduce-scatter | *n* | *N* times its part |
+//! | scan of the rank *i* | *n* (*N* - *i* - 1) | *n* (*i* + 1) |
+//!
+//! What a rank does in place it leaves out (*N* - 1 for *N*), which no record tells: such an
+//! operation is taken to be smaller by one part in *N*. Sizes are taken from the largest record
+//! of all ranks, as some leave out theirs.
+
+use std::collections::BTreeMap;
+
+use super::calls::call_name;
+use super::communicators::Communicators;
+use super::error::{CallFault, TraceError};
+use super::steps::{Action, Steps};
+use crate::program::Collective;
+use crate::program::otf2::{Archive, CollectiveCall, CollectiveOperation};
+use crate::units::Bytes;
+
+/// What the ranks of a collective recorded, together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Records {
+    ranks: u64,
+    most_sent: u64,
+    most_received: u64,
+    sent: u128,
+    received: u128,
+}
+
+/// The sizes of all collectives: by communicator, in the order of its calls.
+#[derive(Debug)]
+pub struct Sizes {
+    records: BTreeMap<u32, Vec<Records>>,
+}
+
+impl Sizes {
+    /// The sizes of the collectives that the ranks recorded.
+    ///
+    /// # Errors
+    /// A collective that is not known.
+    pub fn of(
+        archive: &Archive,
+        steps: &[Steps],
+        communicators: &Communicators,
+    ) -> Result<Self, TraceError> {
+        let mut records: BTreeMap<u32, Vec<Records>> = BTreeMap::new();
+        for (rank, steps) in (0..).zip(steps) {
+            let mut calls: BTreeMap<u32, usize> = BTreeMap::new();
+            for (event, action) in steps.actions() {
+                let Action::Collective(call) = action else { continue };
+                if let CollectiveOperation::Other(number) = call.operation {
+                    let call = call_name(archive, rank as usize, event);
+                    let fault = CallFault::UnknownCollective { number };
+                    return Err(TraceError::Call { rank, event, call, fault });
+                }
+                let sequence = calls.entry(call.communicator).or_default();
+                let all = records.entry(call.communicator).or_default();
+                if all.len() == *sequence {
+                    let ranks = communicators.members(call.communicator).len() as u64;
+                    all.push(Records { ranks, ..Records::default() });
+                }
+                all[*sequence].add(&call);
+                *sequence += 1;
+            }
+        }
+        Ok(Self { records })
+    }
+
+    /// The size of the collective that is this many calls behind its communicator's first.
+    pub fn get(&self, call: &CollectiveCall, sequence: usize) -> Bytes {
+        self.records[&call.communicator][sequence].size(call.operation)
+    }
+}
+
+impl Records {
+    fn add(&mut self, call: &CollectiveCall) {
+        self.most_sent = self.most_sent.max(call.sent.0);
+        self.most_received = self.most_received.max(call.received.0);
+        self.sent += u128::from(call.sent.0);
+        self.received += u128::from(call.received.0);
+    }
+
+    /// The size of the operation; see the table above.
+    fn size(&self, operation: CollectiveOperation) -> Bytes {
+        use CollectiveOperation as Of;
+        let ranks = u128::from(self.ranks.max(1));
+        let (sent, received) = (u128::from(self.most_sent), u128::from(self.most_received));
+        // The first that says anything.
+        let either = |one: u128, other: u128| if one > 0 { one } else { other };
+        let size = match operation {
+            Of::Broadcast => either(received, sent),
+            Of::Reduce | Of::ReduceScatter | Of::ReduceScatterBlock => either(sent, received),
+            Of::Gather => either(sent, received.div_ceil(ranks)),
+            Of::Gatherv => either(self.sent, received).div_ceil(ranks),
+            Of::Scatter => either(received, sent.div_ceil(ranks)),
+            Of::Scatterv => either(self.received, sent).div_ceil(ranks),
+            Of::AllGather | Of::AllGatherv => either(received, sent).div_ceil(ranks),
+            Of::AllReduce | Of::AllToAll => either(sent, received).div_ceil(ranks),
+            Of::AllToAllv | Of::AllToAllw => {
+                either(self.sent, self.received).div_ceil(ranks * ranks)
+            }
+            // The first rank sends to all others.
+            Of::Scan | Of::ExclusiveScan => {
+                let others = (ranks - 1).max(1);
+                either(sent, received).div_ceil(others)
+            }
+            Of::Barrier
+            | Of::CreateHandle
+            | Of::DestroyHandle
+            | Of::Allocate
+            | Of::Deallocate
+            | Of::CreateHandleAndAllocate
+            | Of::DestroyHandleAndDeallocate
+            | Of::Other(_) => 0,
+        };
+        Bytes(u64::try_from(size).unwrap_or(u64::MAX))
+    }
+}
+
+/// The program's collective for one of MPI's.
+pub fn kind(operation: CollectiveOperation) -> Collective {
+    use CollectiveOperation as Of;
+    match operation {
+        Of::Broadcast => Collective::Broadcast,
+        Of::Gather | Of::Gatherv => Collective::Gather,
+        Of::Scatter | Of::Scatterv => Collective::Scatter,
+        Of::AllGather | Of::AllGatherv => Collective::AllGather,
+        Of::AllToAll | Of::AllToAllv | Of::AllToAllw => Collective::AllToAll,
+        Of::AllReduce => Collective::AllReduce,
+        Of::Reduce => Collective::Reduce,
+        Of::ReduceScatter | Of::ReduceScatterBlock => Collective::ReduceScatter,
+        Of::Scan | Of::ExclusiveScan => Collective::Scan,
+        Of::Barrier
+        | Of::CreateHandle
+        | Of::DestroyHandle
+        | Of::Allocate
+        | Of::Deallocate
+        | Of::CreateHandleAndAllocate
+        | Of::DestroyHandleAndDeallocate
+        | Of::Other(_) => Collective::Barrier,
+    }
+}

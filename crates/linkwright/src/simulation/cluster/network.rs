@@ -1,0 +1,481 @@
+//! The network of a cluster as a scenario's table describes it.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::fields::{Fields, FileName};
+use super::files::{Files, text_of};
+use super::{Cluster, Fidelity};
+use crate::diagnostic::{InputError, Position, closest};
+use crate::network::packet::{
+    ArbitrationPolicy, NicPolicy, NodeSettings, SettingsError, Switching,
+};
+use crate::network::routing::{RoutingError, TableRouting};
+use crate::network::{AnyRouting, PacketSettings, RoutingKind};
+use crate::replay::Protocol;
+use crate::topology::Interconnect;
+use crate::topology::interconnect::{
+    InterconnectError, InterconnectSpecification, read_interconnect, read_routing,
+};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+/// The keys of the table: first its own, then those of an interconnect's specification, which
+/// are spelt with underscores here.
+pub(super) const KEYS: &[&str] = &[
+    "preset",
+    "file",
+    "routing_table",
+    "bandwidth_scale",
+    "routing",
+    "nic",
+    "arbitration",
+    "switching",
+    "fidelity",
+    "packet_size",
+    "buffer_packets",
+    "router_delay",
+    "nic_delay",
+    "gpus_per_node",
+    "gpu_bandwidth",
+    "gpu_latency",
+    "kind",
+    "levels",
+    "radix",
+    "pods",
+    "leaves",
+    "tapering",
+    "leaves_per_pod",
+    "nodes_per_leaf",
+    "uplinks",
+    "cores",
+    "nodes_per_switch",
+    "switches_per_group",
+    "global_links_per_switch",
+    "groups",
+    "dimensions",
+    "bandwidth",
+    "latency",
+    "node_bandwidth",
+    "node_latency",
+    "global_bandwidth",
+    "global_latency",
+    "seed",
+    "protocol",
+];
+
+/// The keys of the table of the messaging library.
+pub(super) const PROTOCOL_KEYS: &[&str] = &[
+    "send_overhead",
+    "receive_overhead",
+    "copy_per_byte",
+    "eager_limit",
+    "rendezvous_delay",
+    "control_size",
+];
+
+/// Where the interconnect comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InterconnectSource {
+    /// A kind with its parameters.
+    Specification(Box<InterconnectSpecification>),
+    /// A file in any of the formats that [`read_interconnect`] reads.
+    File(FileName),
+}
+
+/// Bandwidth of the links between the GPUs of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GpuBandwidth {
+    /// So many times that of the first node's link to the network, as scaled.
+    Times(u32),
+    /// So much, whatever the network has.
+    Fixed(Bandwidth),
+}
+
+/// A network as written: all that a [`Cluster`] needs but the files it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkSettings {
+    /// Where the interconnect comes from.
+    pub interconnect: InterconnectSource,
+    /// A file of routing tables, which [`RoutingKind::ShortestPath`] then follows.
+    pub routing_table: Option<FileName>,
+    /// What every bandwidth of the interconnect is multiplied by: numerator and denominator.
+    pub bandwidth_scale: (u32, u32),
+    /// Which way packets go; that of the interconnect's shape where nobody says.
+    pub routing: Option<RoutingKind>,
+    /// Which message a network interface sends first.
+    pub nic: NicPolicy,
+    /// Which packet a channel takes first.
+    pub arbitration: ArbitrationPolicy,
+    /// How closely the network is simulated.
+    pub fidelity: Fidelity,
+    /// Packets, buffers and delays; the bandwidth within a node is that of `gpu_bandwidth`.
+    pub packets: PacketSettings,
+    /// The links between the GPUs of a node.
+    pub gpu_bandwidth: GpuBandwidth,
+    /// What messages cost in software.
+    pub protocol: Protocol,
+    /// Where the table stands, and its routing if it names one.
+    pub places: NetworkPlaces,
+}
+
+/// What the errors of building a network point at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetworkPlaces {
+    /// The table.
+    pub table: Position,
+    /// Its routing.
+    pub routing: Position,
+    /// The interconnect's kind or file.
+    pub interconnect: Position,
+    /// The factor of bandwidths.
+    pub bandwidth_scale: Position,
+    /// The GPUs of a node.
+    pub gpus_per_node: Position,
+}
+
+/// The file of defaults.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Defaults {
+    packet_size: Bytes,
+    buffer_packets: u16,
+    router_delay: Picoseconds,
+    nic_delay: Picoseconds,
+    switching: String,
+    arbitration: String,
+    nic: String,
+    fidelity: String,
+    gpus_per_node: u32,
+    gpu_bandwidth_factor: u32,
+    gpu_latency: Picoseconds,
+}
+
+const VALID: &str = "the defaults are valid, as the tests check";
+
+impl Defaults {
+    fn read() -> Self {
+        toml::from_str(include_str!("defaults.toml")).expect(VALID)
+    }
+
+    fn packets(&self) -> PacketSettings {
+        PacketSettings {
+            packet_size: self.packet_size,
+            buffer_packets: self.buffer_packets,
+            router_delay: self.router_delay,
+            nic_delay: self.nic_delay,
+            switching: named(&SWITCHINGS, "switching", &self.switching).expect(VALID),
+            node: NodeSettings {
+                gpus: self.gpus_per_node,
+                bandwidth: Bandwidth(1),
+                latency: self.gpu_latency,
+            },
+            seed: 0,
+        }
+    }
+}
+
+const SWITCHINGS: [(&str, Switching); 2] =
+    [("store-and-forward", Switching::StoreAndForward), ("cut-through", Switching::CutThrough)];
+const FIDELITIES: [(&str, Fidelity); 2] = [("packet", Fidelity::Packet), ("flow", Fidelity::Flow)];
+
+/// The value of a name among a few.
+fn named<T: Copy>(known: &[(&'static str, T)], what: &str, name: &str) -> Result<T, String> {
+    let found = known.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let advice =
+            closest(name, &names).map_or(String::new(), |it| format!("did you mean `{it}`? "));
+        format!("unknown {what}; {advice}there are {}", names.join(", "))
+    })
+}
+
+impl Fidelity {
+    /// Its name: `packet` or `flow`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packet => "packet",
+            Self::Flow => "flow",
+        }
+    }
+}
+
+/// A factor as a fraction: `2`, `0.5`, `"2x"`, `"x/4"`, `"1/16"` or `"x"`.
+fn fraction(text: &str) -> Option<(u32, u32)> {
+    let text = text.trim();
+    let (whole, divisor) = text.split_once('/').unwrap_or((text, "1"));
+    let whole = whole.trim().strip_suffix('x').map_or(whole.trim(), str::trim);
+    let whole = if whole.is_empty() && text.contains('x') { "1" } else { whole };
+    let (number, decimals) = whole.split_once('.').unwrap_or((whole, ""));
+    let digits = format!("{number}{decimals}");
+    let is_number =
+        |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    if !is_number(&digits) || number.is_empty() || !is_number(divisor.trim()) {
+        return None;
+    }
+    let numerator: u32 = digits.parse().ok()?;
+    let power = 10_u32.checked_pow(u32::try_from(decimals.len()).ok()?)?;
+    let denominator = power.checked_mul(divisor.trim().parse().ok()?)?;
+    (numerator > 0 && denominator > 0).then_some((numerator, denominator))
+}
+
+fn scale(fields: &Fields<'_>) -> Result<(u32, u32), InputError> {
+    let text = match fields.value("bandwidth_scale") {
+        None => return Ok((1, 1)),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    fraction(&text).ok_or_else(|| {
+        let remedy = "write a factor above zero, such as 2, 0.5, \"2x\" or \"x/16\"";
+        fields.refuse("bandwidth_scale", "no factor of bandwidths", remedy)
+    })
+}
+
+/// The specification in a table, whose keys are those of a file with underscores.
+fn specification(fields: &Fields<'_>) -> Result<InterconnectSpecification, InputError> {
+    let kind_key = if fields.has("preset") { "preset" } else { "kind" };
+    let mut table = Table::new();
+    let kind = fields.value(kind_key).cloned();
+    table.insert("kind".to_owned(), kind.unwrap_or_else(|| Value::String("fat-tree".to_owned())));
+    for key in InterconnectSpecification::KEYS.iter().skip(1) {
+        let written = key.replace('-', "_");
+        if let Some(value) = fields.value(&written) {
+            table.insert((*key).to_owned(), value.clone());
+            read_table(&table).map_err(|error| {
+                fields.refuse_as(&written, &error, "see the file format in the reference")
+            })?;
+        } else {
+            read_table(&table).map_err(|error| {
+                fields.refuse_as(kind_key, &error, "see the file format in the reference")
+            })?;
+        }
+    }
+    let read = read_table(&table);
+    read.map_err(|error| fields.refuse_as(kind_key, &error, "see the file format in the reference"))
+}
+
+fn read_table(table: &Table) -> Result<InterconnectSpecification, String> {
+    let read = table.clone().try_into();
+    read.map_err(|error: toml::de::Error| error.message().trim_end().replace('\n', ", "))
+}
+
+fn interconnect_source(fields: &Fields<'_>) -> Result<InterconnectSource, InputError> {
+    if fields.has("preset") && fields.has("kind") {
+        let remedy = "both name the kind of network; write one of them";
+        return Err(fields.refuse("preset", "a preset and a kind", remedy));
+    }
+    let Some(file) = fields.file("file")? else {
+        let specification = specification(fields)?;
+        // The parameters are refused here, where their places are known.
+        specification.build().map_err(|error| {
+            let key = match &error {
+                InterconnectError::Parameter { parameter, .. } => parameter.replace('-', "_"),
+                _ => "kind".to_owned(),
+            };
+            fields.refuse_as(&key, &error, "give other sizes")
+        })?;
+        return Ok(InterconnectSource::Specification(Box::new(specification)));
+    };
+    let keys = InterconnectSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
+    if let Some(key) = keys.chain(["preset".to_owned()]).find(|key| fields.has(key)) {
+        let remedy = format!("the file says what the network is; remove `{key}` or `file`");
+        return Err(fields.refuse(&key, "a network from a file and from keys", remedy));
+    }
+    Ok(InterconnectSource::File(file))
+}
+
+fn protocol(fields: Option<&Fields<'_>>) -> Result<Protocol, InputError> {
+    let default = Protocol::default();
+    let Some(fields) = fields else { return Ok(default) };
+    Ok(Protocol {
+        send_overhead: fields.or("send_overhead", default.send_overhead)?,
+        receive_overhead: fields.or("receive_overhead", default.receive_overhead)?,
+        copy_per_byte: fields.or("copy_per_byte", default.copy_per_byte)?,
+        eager_limit: fields.or("eager_limit", default.eager_limit)?,
+        rendezvous_delay: fields.or("rendezvous_delay", default.rendezvous_delay)?,
+        control_size: fields.or("control_size", default.control_size)?,
+    })
+}
+
+/// The key that a setting out of range comes from.
+fn key_of(error: &SettingsError) -> &'static str {
+    match error {
+        SettingsError::PacketSize { .. } => "packet_size",
+        SettingsError::Buffer { .. } => "buffer_packets",
+        SettingsError::Gpus { .. } => "gpus_per_node",
+        SettingsError::NodeBandwidth => "gpu_bandwidth",
+        SettingsError::Ports { .. } => "file",
+        SettingsError::VirtualChannels { .. } => "routing",
+    }
+}
+
+impl NetworkSettings {
+    /// The settings in a table, and in that of the messaging library.
+    pub(super) fn read(
+        fields: &Fields<'_>,
+        protocol_fields: Option<&Fields<'_>>,
+        seed: u64,
+    ) -> Result<Self, InputError> {
+        let default = Defaults::read();
+        let absent = default.packets();
+        let gpu_bandwidth = match fields.optional("gpu_bandwidth")? {
+            Some(fixed) => GpuBandwidth::Fixed(fixed),
+            None => GpuBandwidth::Times(default.gpu_bandwidth_factor),
+        };
+        let switching = fields.named("switching", |name| named(&SWITCHINGS, "switching", name))?;
+        let packets = PacketSettings {
+            packet_size: fields.or("packet_size", absent.packet_size)?,
+            buffer_packets: fields.or("buffer_packets", absent.buffer_packets)?,
+            router_delay: fields.or("router_delay", absent.router_delay)?,
+            nic_delay: fields.or("nic_delay", absent.nic_delay)?,
+            switching: switching.unwrap_or(absent.switching),
+            node: NodeSettings {
+                gpus: fields.or("gpus_per_node", absent.node.gpus)?,
+                bandwidth: match gpu_bandwidth {
+                    GpuBandwidth::Fixed(bandwidth) => bandwidth,
+                    GpuBandwidth::Times(_) => absent.node.bandwidth,
+                },
+                latency: fields.or("gpu_latency", absent.node.latency)?,
+            },
+            seed: fields.or("seed", seed)?,
+        };
+        packets
+            .check()
+            .map_err(|error| fields.refuse_as(key_of(&error), &error, "give a value in range"))?;
+        let nic = fields.named("nic", NicPolicy::from_name)?;
+        let arbitration = fields.named("arbitration", ArbitrationPolicy::from_name)?;
+        let fidelity = fields.named("fidelity", |name| named(&FIDELITIES, "fidelity", name))?;
+        let position = |key: &str| fields.source.position(&fields.place(key));
+        let interconnect = interconnect_source(fields)?;
+        let source_key = ["file", "preset", "kind"].into_iter().find(|key| fields.has(key));
+        let routing_table = fields.file("routing_table")?;
+        let routing = fields.named("routing", RoutingKind::from_name)?;
+        if routing_table.is_some() && routing.is_some_and(|kind| kind != RoutingKind::ShortestPath)
+        {
+            let remedy = "a table is what `shortest-path` follows; remove `routing` or the table";
+            return Err(fields.refuse("routing", "a routing beside a routing table", remedy));
+        }
+        Ok(Self {
+            interconnect,
+            routing_table,
+            bandwidth_scale: scale(fields)?,
+            routing,
+            nic: nic.unwrap_or_else(|| NicPolicy::from_name(&default.nic).expect(VALID)),
+            arbitration: arbitration.unwrap_or_else(|| {
+                ArbitrationPolicy::from_name(&default.arbitration).expect(VALID)
+            }),
+            fidelity: fidelity
+                .unwrap_or_else(|| named(&FIDELITIES, "", &default.fidelity).expect(VALID)),
+            packets,
+            gpu_bandwidth,
+            protocol: protocol(protocol_fields)?,
+            places: NetworkPlaces {
+                table: fields.source.position(&fields.span),
+                routing: position("routing"),
+                interconnect: position(source_key.unwrap_or("kind")),
+                bandwidth_scale: position("bandwidth_scale"),
+                gpus_per_node: position("gpus_per_node"),
+            },
+        })
+    }
+
+    /// The cluster, with the files that it names; `file` names the scenario in errors.
+    ///
+    /// # Errors
+    /// A file that is not given or that its reader refuses, a factor that no bandwidth can be
+    /// multiplied by, a routing for another network.
+    pub fn build(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
+        let at = |position, error: &dyn std::fmt::Display, remedy: &str| {
+            let message = error.to_string();
+            let (problem, remedy) = message.split_once("; ").unwrap_or((&message, remedy));
+            InputError::at(file, position, problem, "", remedy)
+        };
+        let interconnect = match &self.interconnect {
+            InterconnectSource::Specification(specification) => specification
+                .build()
+                .map_err(|error| at(self.places.interconnect, &error, "give other sizes"))?,
+            InterconnectSource::File(name) => {
+                read_interconnect(&name.name, text_of(file, name, files)?)?
+            }
+        };
+        let tables = match &self.routing_table {
+            None => None,
+            Some(name) => {
+                Some(read_routing(&name.name, text_of(file, name, files)?, &interconnect)?)
+            }
+        };
+        let (numerator, denominator) = self.bandwidth_scale;
+        let interconnect = interconnect
+            .with_bandwidth_times(numerator, denominator)
+            .map_err(|error| at(self.places.bandwidth_scale, &error, "give a smaller factor"))?;
+        let routing = match self.routing {
+            Some(routing) => routing,
+            None if tables.is_some() => RoutingKind::ShortestPath,
+            None => RoutingKind::default_for(interconnect.shape()),
+        };
+        let checked = match &tables {
+            None => AnyRouting::new(routing, &interconnect, self.packets.seed).map(|_| ()),
+            Some(tables) => {
+                let routing = TableRouting::new(&interconnect, tables.clone());
+                routing.map(|_| ()).map_err(RoutingError::from)
+            }
+        };
+        checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
+        let mut settings = self.packets;
+        settings.node.bandwidth = self.node_bandwidth(&interconnect).ok_or_else(|| {
+            let problem = "the links between a node's GPUs have no bandwidth that can be counted";
+            at(self.places.gpus_per_node, &problem, "give `gpu_bandwidth`")
+        })?;
+        Ok(Cluster {
+            interconnect,
+            settings,
+            routing,
+            tables,
+            nic: self.nic,
+            arbitration: self.arbitration,
+            protocol: self.protocol,
+            fidelity: self.fidelity,
+        })
+    }
+
+    fn node_bandwidth(&self, interconnect: &Interconnect) -> Option<Bandwidth> {
+        match self.gpu_bandwidth {
+            GpuBandwidth::Fixed(bandwidth) => Some(bandwidth),
+            GpuBandwidth::Times(factor) => {
+                let link = interconnect.channels()[Interconnect::injection(0) as usize].bandwidth;
+                link.0.checked_mul(u64::from(factor)).map(Bandwidth)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_hold_those_of_specifications() {
+        for key in InterconnectSpecification::KEYS {
+            assert!(KEYS.contains(&key.replace('-', "_").as_str()), "{key}");
+        }
+    }
+
+    #[test]
+    fn factors_are_exact_fractions() {
+        for (text, expected) in [
+            ("2", (2, 1)),
+            ("2x", (2, 1)),
+            ("0.5", (5, 10)),
+            ("x/16", (1, 16)),
+            ("1/4", (1, 4)),
+            ("3x/2", (3, 2)),
+            ("x", (1, 1)),
+            ("16.0", (160, 10)),
+        ] {
+            assert_eq!(fraction(text), Some(expected), "{text}");
+        }
+        for text in ["", "0", "-1", "x/0", "1e3", "two", "/2", "1/2/3", "99999999999", "."] {
+            assert_eq!(fraction(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Which GPUs the jobs of a cluster get.
+
+use thiserror::Error;
+
+use crate::diagnostic::shown;
+use crate::program::workload::{Gpu, linear_mapping, random_mapping};
+
+/// How a job's ranks find their GPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Mapping {
+    /// The free GPUs with the lowest numbers, in rank order.
+    #[default]
+    Linear,
+    /// Free GPUs by chance.
+    Random,
+    /// The GPU of each rank.
+    Gpus(Vec<Gpu>),
+}
+
+/// Jobs that cannot be placed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlacementError {
+    /// More ranks than there are GPUs.
+    #[error("the jobs have {ranks} ranks in all, and the cluster has {gpus} GPUs; take {instead}")]
+    TooManyRanks {
+        /// The ranks of all jobs.
+        ranks: u64,
+        /// The GPUs of the cluster.
+        gpus: u32,
+        /// What would work.
+        instead: &'static str,
+    },
+    /// A list of another length than the job.
+    #[error("job `{}` has {ranks} ranks, but its mapping names {given} GPUs; name one for each rank", shown(.name))]
+    Length {
+        /// The job's place in the list.
+        job: usize,
+        /// Its name.
+        name: String,
+        /// Its ranks.
+        ranks: u32,
+        /// The GPUs named.
+        given: usize,
+    },
+    /// A GPU that the cluster does not have.
+    #[error("job `{}` puts rank {rank} on GPU {gpu}; the cluster's GPUs are 0 to {}", shown(.name), .gpus - 1)]
+    UnknownGpu {
+        /// The job's place in the list.
+        job: usize,
+        /// Its name.
+        name: String,
+        /// The rank.
+        rank: usize,
+        /// The GPU named.
+        gpu: Gpu,
+        /// How many there are.
+        gpus: u32,
+    },
+    /// A GPU for two ranks.
+    #[error("job `{}` puts rank {rank} on GPU {gpu}, which rank {other_rank} of job `{}` has; give each rank a GPU of its own", shown(.name), shown(.other))]
+    SharedGpu {
+        /// The job's place in the list.
+        job: usize,
+        /// Its name.
+        name: String,
+        /// The rank.
+        rank: usize,
+        /// The GPU.
+        gpu: Gpu,
+        /// The job that has it.
+        other: String,
+        /// That job's rank.
+        other_rank: usize,
+    },
+}
+
+impl PlacementError {
+    /// The place in the list of the job that is to blame, where it is one.
+    #[must_use]
+    pub fn job(&self) -> Option<usize> {
+        match self {
+            Self::TooManyRanks { .. } => None,
+            Self::Length { job, .. }
+            | Self::UnknownGpu { job, .. }
+            | Self::SharedGpu { job, .. } => Some(*job),
+        }
+    }
+}
+
+/// The GPU of each rank of each job: first those whose mapping is a list, then the linear ones
+/// in their order, then, on what is left, the random ones by the seed.
+///
+/// Jobs that are all linear, or all random, get what [`linear_mapping`] and [`random_mapping`]
+/// give.
+///
+/// # Errors
+/// More ranks than GPUs, and lists of another length than the job, of GPUs that are not there,
+/// or of one for two ranks.
+pub fn place(
+    jobs: &[(&str, u32, &Mapping)],
+    gpus: u32,
+    seed: u64,
+) -> Result<Vec<Vec<Gpu>>, PlacementError> {
+    let ranks = jobs.iter().map(|(_, ranks, _)| u64::from(*ranks)).sum();
+    if ranks > u64::from(gpus) {
+        let instead = "fewer or smaller jobs, or a larger cluster";
+        return Err(PlacementError::TooManyRanks { ranks, gpus, instead });
+    }
+    let mut placed = vec![Vec::new(); jobs.len()];
+    let mut holder: Vec<Option<(usize, usize)>> = vec![None; gpus as usize];
+    for (job, (name, ranks, mapping)) in jobs.iter().enumerate() {
+        let Mapping::Gpus(list) = mapping else { continue };
+        let name = (*name).to_owned();
+        if list.len() != *ranks as usize {
+            let (ranks, given) = (*ranks, list.len());
+            return Err(PlacementError::Length { job, name, ranks, given });
+        }
+        for (rank, gpu) in list.iter().copied().enumerate() {
+            let Some(held) = holder.get_mut(gpu as usize) else {
+                return Err(PlacementError::UnknownGpu { job, name, rank, gpu, gpus });
+            };
+            if let Some((other, other_rank)) = held.replace((job, rank)) {
+                let other = jobs[other].0.to_owned();
+                return Err(PlacementError::SharedGpu { job, name, rank, gpu, other, other_rank });
+            }
+        }
+        placed[job].clone_from(list);
+    }
+    let mut free: Vec<Gpu> = (0..gpus).filter(|gpu| holder[*gpu as usize].is_none()).collect();
+    for wanted in [Mapping::Linear, Mapping::Random] {
+        let chosen: Vec<usize> = (0..jobs.len()).filter(|job| *jobs[*job].2 == wanted).collect();
+        let sizes: Vec<u32> = chosen.iter().map(|job| jobs[*job].1).collect();
+        let room = free.len() as u32;
+        let dealt = match wanted {
+            Mapping::Random => random_mapping(&sizes, room, seed),
+            _ => linear_mapping(&sizes, room),
+        };
+        let dealt = dealt.expect("all ranks fit, and each list took as many GPUs as its ranks");
+        let taken: usize = sizes.iter().map(|size| *size as usize).sum();
+        for (job, indices) in chosen.into_iter().zip(dealt) {
+            placed[job] = indices.into_iter().map(|index| free[index as usize]).collect();
+        }
+        // Only the linear jobs come before others, and theirs are the first.
+        free.drain(..taken);
+    }
+    Ok(placed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_go_first_then_linear_then_random() {
+        let list = Mapping::Gpus(vec![3, 0]);
+        let jobs = [("r", 2, &Mapping::Random), ("l", 2, &Mapping::Linear), ("g", 2, &list)];
+        let placed = place(&jobs, 7, 1).unwrap();
+        assert_eq!(placed[2], [3, 0]);
+        assert_eq!(placed[1], [1, 2]);
+        assert!(placed[0].iter().all(|gpu| (4..7).contains(gpu)) && placed[0][0] != placed[0][1]);
+    }
+
+    #[test]
+    fn jobs_of_one_kind_get_the_mapping_of_that_name() {
+        let (linear, random) = (Mapping::Linear, Mapping::Random);
+        let jobs = |mapping| [("a", 5, mapping), ("b", 9, mapping)];
+        assert_eq!(place(&jobs(&linear), 20, 4), Ok(linear_mapping(&[5, 9], 20).unwrap()));
+        assert_eq!(place(&jobs(&random), 20, 4), Ok(random_mapping(&[5, 9], 20, 4).unwrap()));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let refused = |jobs: &[(&str, u32, &Mapping)]| place(jobs, 4, 0).unwrap_err().to_string();
+        let (one, two) = (Mapping::Gpus(vec![1]), Mapping::Gpus(vec![2, 1]));
+        let far = Mapping::Gpus(vec![4]);
+        assert_eq!(
+            refused(&[("a", 5, &Mapping::Linear)]),
+            "the jobs have 5 ranks in all, and the cluster has 4 GPUs; take fewer or smaller \
+             jobs, or a larger cluster"
+        );
+        assert_eq!(
+            refused(&[("a", 2, &one)]),
+            "job `a` has 2 ranks, but its mapping names 1 GPUs; name one for each rank"
+        );
+        assert_eq!(
+            refused(&[("a", 1, &far)]),
+            "job `a` puts rank 0 on GPU 4; the cluster's GPUs are 0 to 3"
+        );
+        assert_eq!(
+            refused(&[("a", 1, &one), ("b", 2, &two)]),
+            "job `b` puts rank 1 on GPU 1, which rank 0 of job `a` has; give each rank a GPU of \
+             its own"
+        );
+    }
+}

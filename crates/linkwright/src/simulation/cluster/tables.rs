@@ -1,0 +1,123 @@
+//! Results of a cluster as columns.
+//!
+//! Times are in seconds and bandwidths in GB/s, as people plot them; data is in bytes.
+
+use super::{Cluster, ClusterOutcome};
+use crate::replay::{Job, JobOutcome, RankOutcome};
+use crate::table::Table;
+use crate::topology::interconnect::End;
+use crate::units::Picoseconds;
+
+/// From time zero to the last job's end.
+#[must_use]
+pub fn makespan(outcome: &ClusterOutcome) -> Picoseconds {
+    outcome.jobs.jobs.iter().map(|job| job.end).max().unwrap_or_default()
+}
+
+/// One row for each job, in their order.
+///
+/// `computing`, `communicating` and `exposed_communication` are means over the job's ranks.
+#[must_use]
+pub fn jobs(jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
+    let all = &outcome.jobs.jobs;
+    let seconds = |time: fn(&JobOutcome) -> Picoseconds| -> Vec<f64> {
+        all.iter().map(|job| time(job).as_seconds()).collect()
+    };
+    let mean = |time: fn(&RankOutcome) -> Picoseconds| -> Vec<f64> {
+        all.iter().map(|job| mean_seconds(&job.ranks, time)).collect()
+    };
+    let sum = |count: fn(&RankOutcome) -> u64| -> Vec<u64> {
+        all.iter().map(|job| job.ranks.iter().map(count).sum()).collect()
+    };
+    Table::new()
+        .with("job", "", (0..all.len() as u64).collect::<Vec<_>>())
+        .with("name", "", all.iter().map(|job| job.name.clone()).collect::<Vec<_>>())
+        .with("program", "", jobs.iter().map(|job| job.program.name.clone()).collect::<Vec<_>>())
+        .with("ranks", "", all.iter().map(|job| job.ranks.len() as u64).collect::<Vec<_>>())
+        .with("start", "s", seconds(|job| job.start))
+        .with("end", "s", seconds(|job| job.end))
+        .with("time", "s", seconds(JobOutcome::time))
+        .with("computing", "s", mean(|rank| rank.computing))
+        .with("communicating", "s", mean(|rank| rank.communicating))
+        .with("exposed_communication", "s", mean(|rank| rank.exposed_communication))
+        .with("messages", "", sum(|rank| rank.messages))
+        .with("data", "B", sum(|rank| rank.bytes.0))
+}
+
+fn mean_seconds(ranks: &[RankOutcome], time: fn(&RankOutcome) -> Picoseconds) -> f64 {
+    if ranks.is_empty() {
+        return 0.0;
+    }
+    // The sum is exact, so that the mean does not depend on an order.
+    let sum: u128 = ranks.iter().map(|rank| u128::from(time(rank).0)).sum();
+    sum as f64 / ranks.len() as f64 / 1e12
+}
+
+/// One row for each rank of each job.
+#[must_use]
+pub fn ranks(cluster: &Cluster, jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
+    let gpus_per_node = u64::from(cluster.settings.node.gpus);
+    let all = || outcome.jobs.jobs.iter().flat_map(|job| &job.ranks);
+    let seconds = |time: fn(&RankOutcome) -> Picoseconds| -> Vec<f64> {
+        all().map(|rank| time(rank).as_seconds()).collect()
+    };
+    let of_job = (0_u64..).zip(&outcome.jobs.jobs);
+    let job: Vec<u64> =
+        of_job.flat_map(|(index, job)| std::iter::repeat_n(index, job.ranks.len())).collect();
+    let rank: Vec<u64> =
+        outcome.jobs.jobs.iter().flat_map(|job| 0..job.ranks.len() as u64).collect();
+    let gpu: Vec<u64> =
+        jobs.iter().flat_map(|job| job.mapping.iter().map(|gpu| u64::from(*gpu))).collect();
+    let node: Vec<u64> = gpu.iter().map(|gpu| gpu / gpus_per_node).collect();
+    Table::new()
+        .with("job", "", job)
+        .with("rank", "", rank)
+        .with("gpu", "", gpu)
+        .with("node", "", node)
+        .with("end", "s", seconds(|rank| rank.end))
+        .with("computing", "s", seconds(|rank| rank.computing))
+        .with("communicating", "s", seconds(|rank| rank.communicating))
+        .with("exposed_communication", "s", seconds(|rank| rank.exposed_communication))
+        .with("messages", "", all().map(|rank| rank.messages).collect::<Vec<_>>())
+        .with("data", "B", all().map(|rank| rank.bytes.0).collect::<Vec<_>>())
+}
+
+/// One row for each channel of the interconnect: a direction of a link.
+///
+/// `utilisation` is the share of the makespan in which the channel would carry its data at its
+/// full bandwidth.
+#[must_use]
+pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
+    let channels = cluster.interconnect.channels();
+    let name = |end: End| match end {
+        End::Node(node) => format!("node{node}"),
+        End::Switch(switch) => cluster.interconnect.switch_name(switch),
+    };
+    let kind = |from: End, to: End| match (from, to) {
+        (End::Node(_), _) => "injection",
+        (_, End::Node(_)) => "ejection",
+        _ => "switch",
+    };
+    let seconds = makespan(outcome).as_seconds();
+    let carried = || outcome.channels.iter();
+    let utilisation = channels.iter().zip(carried()).map(|(channel, carried)| {
+        let most = channel.bandwidth.0 as f64 * seconds;
+        if most > 0.0 { carried.data.0 as f64 / most } else { 0.0 }
+    });
+    let bandwidth = channels.iter().map(|channel| channel.bandwidth.as_gigabytes_per_second());
+    let kinds = channels.iter().map(|channel| kind(channel.from, channel.to).to_owned());
+    Table::new()
+        .with("link", "", (0..channels.len() as u64).collect::<Vec<_>>())
+        .with("from", "", channels.iter().map(|channel| name(channel.from)).collect::<Vec<_>>())
+        .with("to", "", channels.iter().map(|channel| name(channel.to)).collect::<Vec<_>>())
+        .with("kind", "", kinds.collect::<Vec<_>>())
+        .with("bandwidth", "GB/s", bandwidth.collect::<Vec<_>>())
+        .with("data", "B", carried().map(|carried| carried.data.0).collect::<Vec<_>>())
+        .with("packets", "", carried().map(|carried| carried.packets).collect::<Vec<_>>())
+        .with("utilisation", "", utilisation.collect::<Vec<_>>())
+        .with(
+            "longest_queue",
+            "",
+            carried().map(|it| u64::from(it.longest_queue)).collect::<Vec<_>>(),
+        )
+}
