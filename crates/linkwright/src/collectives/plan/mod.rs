@@ -17,11 +17,13 @@ use thiserror::Error;
 
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 
-use super::baselines::{Baseline, BaselinePlan, baseline_plan};
+use self::packing::Packed;
+use super::baselines::{Baseline, BaselinePlan, baseline_plan, by_server};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
+use super::lowering::tree::MAX_CHANNELS;
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
-use super::schedule::{Protocol, Schedule, Transport};
+use super::schedule::{Channel, ChosenRoute, Protocol, Schedule, Transport};
 use super::time::{Costs, TimeError, choose_chunk};
 use crate::graph::arborescences::Preference;
 use crate::topology::Machine;
@@ -137,6 +139,16 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
+impl Plan {
+    /// Whether PCIe carries a part of the data beside NVLink.
+    #[must_use]
+    pub fn is_hybrid(&self) -> bool {
+        let over = |transport| move |channel: &Channel| channel.transport == transport;
+        let channels = &self.schedule.channels;
+        channels.iter().any(over(Transport::Best)) && channels.iter().any(over(Transport::Host))
+    }
+}
+
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum PlanError {
@@ -181,7 +193,8 @@ pub enum PlanError {
     TooFine,
     /// A linear programme without an answer.
     #[error(
-        "the linear programme of the all-to-all was not solved, which bandwidths of very          different sizes can cause; use one-hop"
+        "the linear programme of the all-to-all was not solved, which bandwidths of very \
+         different sizes can cause; use one-hop"
     )]
     Unsolved,
     /// A hybrid of unknown size.
@@ -206,8 +219,8 @@ pub fn plan(
     plan_preferring(machine, gpus, collective, algorithm, links, Preference::FewTrees)
 }
 
-/// As [`plan`], for data of that size: of few deep trees and many shallow ones, which reach
-/// the same rate, the faster.
+/// As [`plan`], for data of that size: of few deep trees and many shallow ones, each on one
+/// channel or two, which reach the same rate, the fastest.
 ///
 /// # Errors
 /// As [`plan`].
@@ -225,14 +238,44 @@ pub fn plan_for_size(
     }
     let low = Preference::LowDepth;
     let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
-    if shallow.trees == few.trees || shallow.rate < few.rate {
-        return Ok(few);
+    let differs = shallow.trees != few.trees && shallow.rate >= few.rate;
+    let open = std::iter::once(few).chain(differs.then_some(shallow)).collect();
+    fastest(open, machine, size, Picoseconds(0))
+}
+
+/// Of plans, each on one channel for a tree or on two, the one that moves `size` the fastest;
+/// the first of equals.
+fn fastest(
+    mut plans: Vec<Plan>,
+    machine: &Machine,
+    size: Bytes,
+    peer_access_switch: Picoseconds,
+) -> Result<Plan, PlanError> {
+    let narrow = plans.iter().filter(|plan| 2 * plan.trees.len() <= MAX_CHANNELS);
+    let twice: Vec<Plan> = narrow.map(on_two_channels).collect();
+    plans.extend(twice);
+    let mut times = Vec::with_capacity(plans.len());
+    for plan in &plans {
+        let costs = Costs { peer_access_switch, ..Costs::of(plan.schedule.protocol) };
+        times.push(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time);
     }
-    let time = |plan: &Plan| -> Result<Picoseconds, PlanError> {
-        let costs = Costs::of(plan.schedule.protocol);
-        Ok(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time)
-    };
-    Ok(if time(&shallow)? < time(&few)? { shallow } else { few })
+    let best = (0..times.len()).min_by_key(|at| times[*at]).unwrap_or(0);
+    Ok(plans.swap_remove(best))
+}
+
+/// The same trees, each on two channels with half of its data.
+///
+/// A connection holds few chunks, so that a GPU which passes them on lets its link rest while
+/// the next is on its way; the other channel's chunks fill that gap.
+fn on_two_channels(plan: &Plan) -> Plan {
+    let Schedule { name, collective, gpus, .. } = &plan.schedule;
+    let halves: Vec<RootedTree> =
+        plan.trees.iter().flat_map(|tree| [tree.clone(), tree.clone()]).collect();
+    let mut schedule = schedule_of_trees(name, *collective, gpus, &halves);
+    schedule.routes.clone_from(&plan.schedule.routes);
+    let mut whole = plan.trees.clone();
+    whole.iter_mut().for_each(|tree| tree.chunks *= 2);
+    Plan { schedule, trees: whole, ..plan.clone() }
 }
 
 fn plan_preferring(
@@ -251,7 +294,7 @@ fn plan_preferring(
     let (class, graph) = choose_links(machine, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let name = format!("{}-{}", algorithm.name(), collective.name());
-    let mut reach = None;
+    let (mut reach, mut chosen) = (None, Vec::new());
     let (trees, optimum) = match algorithm {
         Algorithm::Packing if collective == Collective::AllToAll => {
             let (ways, chunks, optimum) = all_to_all::ways(&graph)?;
@@ -265,8 +308,12 @@ fn plan_preferring(
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: known, notes });
         }
         Algorithm::Packing => {
-            let (trees, most) = packing::pack(&graph, collective, transport, preference)?;
+            let Packed { trees, most, routes } =
+                packing::pack(&graph, collective, transport, preference)?;
             reach = Some(Bandwidth(most.round() as u64));
+            if class == LinkClass::Network {
+                chosen = routes;
+            }
             // Between switches, trees with as much from every root need not be the best.
             let proven = collective != Collective::AllReduce || !graph.has_switches();
             (trees, Some(most).filter(|most| proven || packing::is_full(&graph, *most)))
@@ -281,13 +328,29 @@ fn plan_preferring(
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: None, notes });
         }
     };
-    let schedule = schedule_of_trees(&name, collective, gpus, &trees);
-    let rate = rate::steady_rate(&schedule, machine)?;
+    let lower = |trees: &[RootedTree], routes: Vec<ChosenRoute>| -> Result<_, PlanError> {
+        let schedule = Schedule { routes, ..schedule_of_trees(&name, collective, gpus, trees) };
+        let rate = rate::steady_rate(&schedule, machine)?;
+        Ok((schedule, rate))
+    };
+    let (mut schedule, mut rate) = lower(&trees, chosen)?;
+    let mut trees = trees;
+    let is_packing = algorithm == Algorithm::Packing;
+    if is_packing && collective == Collective::AllReduce && class == LinkClass::Network {
+        // Servers of different sizes may do better with one root than with as much from each.
+        for server in by_server(machine, gpus) {
+            let packed = packing::to_root_and_back(&graph, server[0], transport, preference)?;
+            let (other, reached) = lower(&packed.trees, packed.routes)?;
+            if reached > rate {
+                (trees, schedule, rate) = (packed.trees, other, reached);
+            }
+        }
+    }
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
     if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
         notes.push(format!(
-            "the schedule reaches {:.2} GB/s of the {:.2} GB/s that its trees could over all \
-             ways: transfers take only those of fewest hops, and shares are whole chunks",
+            "the schedule reaches {:.2} GB/s of the {:.2} GB/s that the links allow: shares are \
+             whole chunks, and those of a gather or scatter go along packed trees",
             rate.as_gigabytes_per_second(),
             reach.as_gigabytes_per_second()
         ));
