@@ -509,7 +509,7 @@ class Schedule:
 
     @property
     def links(self) -> str | None:
-        """Which links carry it: `nvlink`, `pcie` or `network`; None if it was read."""
+        """Which links carry it: `nvlink`, `pcie`, `hybrid` or `network`; None if it was read."""
 
     @property
     def rate(self) -> float | None:

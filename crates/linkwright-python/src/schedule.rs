@@ -283,10 +283,11 @@ impl Schedule {
         self.source.plan().map(|plan| plan.algorithm.name())
     }
 
-    /// Which links carry it: `nvlink`, `pcie` or `network`; None if it was read.
+    /// Which links carry it: `nvlink`, `pcie`, `hybrid` or `network`; None if it was read.
     #[getter]
     fn links(&self) -> Option<&'static str> {
-        self.source.plan().map(|plan| Choice::name(plan.links))
+        let plan = self.source.plan()?;
+        Some(if plan.is_hybrid() { "hybrid" } else { Choice::name(plan.links) })
     }
 
     /// What it reaches of the peak with long data, in GB/s of size; None if it was read.

@@ -36,7 +36,12 @@ app = typer.Typer(
     help="Plan, check, run and time collectives on a job's links.", no_args_is_help=True
 )
 
-LINK_WORDS = {"nvlink": "NVLink", "pcie": "PCIe", "network": "the network"}
+LINK_WORDS = {
+    "nvlink": "NVLink",
+    "pcie": "PCIe",
+    "hybrid": "NVLink and PCIe",
+    "network": "the network",
+}
 
 Format = Literal["msccl-xml", "msccl++-json", "dot"]
 

@@ -17,7 +17,7 @@ use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Transport;
 use super::rate::{reached_rate, steady_rate};
 use super::shares::chunks_of;
-use super::{Algorithm, Links, Plan, PlanError, plan};
+use super::{Algorithm, Links, Plan, PlanError, fastest, plan, plan_for_size};
 
 /// How finely the data is cut in two.
 const PARTS: f64 = 1_024.0;
@@ -33,7 +33,7 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// Plans a collective of `size` bytes (as nccl-tests counts them) over NVLink and PCIe at once.
 ///
 /// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be
-/// done in time; where NVLink does not join them, the plan is [`plan`]'s own choice. The times
+/// done in time; where NVLink does not join them, the plan is [`plan_for_size`]'s own choice. The times
 /// hold when `peer_access_switch` is also the timing's
 /// ([`Costs::peer_access_switch`](super::super::time::Costs)).
 ///
@@ -57,14 +57,19 @@ pub fn plan_hybrid(
         });
     }
     let over = |links: Links| plan(machine, gpus, collective, algorithm, links);
-    let mut fabric = match over(Links::Fabric) {
-        Err(PlanError::Links(_)) => return over(Links::Auto),
+    let alone = |links: Links| plan_for_size(machine, gpus, collective, algorithm, links, size);
+    let all_over_fabric = |note: String| {
+        let mut plan = alone(Links::Fabric)?;
+        plan.notes.push(note);
+        Ok(plan)
+    };
+    let fabric = match over(Links::Fabric) {
+        Err(PlanError::Links(_)) => return alone(Links::Auto),
         found => found?,
     };
     let host = match over(Links::Host) {
         Err(error @ (PlanError::Links(_) | PlanError::Route(_))) => {
-            fabric.notes.push(format!("{error}; all data goes over NVLink"));
-            return Ok(fabric);
+            return all_over_fabric(format!("{error}; all data goes over NVLink"));
         }
         found => found?,
     };
@@ -76,11 +81,10 @@ pub fn plan_hybrid(
     let given = part_over_host(&trees);
     let end = f64::max(total * (1.0 - given) / fast, total * given / slow + switch);
     if over_host <= 0.0 || end >= total / fast {
-        fabric.notes.push(format!(
+        return all_over_fabric(format!(
             "{size} is too little for PCIe to help within {peer_access_switch} of switching peer \
              access; all data goes over NVLink"
         ));
-        return Ok(fabric);
     }
     let name = format!("{}-hybrid-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
@@ -95,7 +99,9 @@ pub fn plan_hybrid(
         over_host / total * 100.0,
         lost * 100.0
     ));
-    Ok(Plan { schedule, algorithm, links: fabric.links, trees, rate, optimum: None, notes })
+    let links = fabric.links;
+    let hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
+    fastest(vec![hybrid], machine, size, peer_access_switch)
 }
 
 /// The trees of both plans, by root where each root has its own shard, with chunks such that

@@ -22,6 +22,7 @@ fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink
             |size| plan_hybrid(&machine, &gpus, broadcast, algorithm, size, MILLISECOND).unwrap();
         let size = Bytes(512 << 20);
         let both = hybrid(size);
+        assert!(both.is_hybrid() && !alone.is_hybrid());
         let fast = reached_rate(&alone.schedule, &machine).unwrap().0 as f64;
         let host = plan(&machine, &gpus, broadcast, algorithm, Links::Host).unwrap();
         let slow = reached_rate(&host.schedule, &machine).unwrap().0 as f64;
@@ -31,7 +32,10 @@ fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink
             / timed(&machine, &alone, size).time.as_seconds();
         assert!((expected - found).abs() < 0.02 && found < 1.0, "{expected} {found}");
         let short = hybrid(Bytes(1 << 20));
-        assert_eq!((&short.schedule, short.notes.len()), (&alone.schedule, 1));
+        let sized =
+            plan_for_size(&machine, &gpus, broadcast, algorithm, Links::Fabric, Bytes(1 << 20));
+        assert_eq!((&short.schedule, short.notes.len()), (&sized.unwrap().schedule, 1));
+        assert!(!short.is_hybrid());
     }
 }
 
