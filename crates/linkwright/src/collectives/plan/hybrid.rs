@@ -8,6 +8,7 @@
 //! where the bandwidths are what the plan over each class reaches with long data. What it
 //! leaves out: the time that trees take to fill, which is longer over PCIe.
 
+use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
 use crate::topology::Machine;
 use crate::units::{Bytes, Picoseconds};
@@ -17,7 +18,7 @@ use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Transport;
 use super::rate::{reached_rate, steady_rate};
 use super::shares::chunks_of;
-use super::{Algorithm, Links, Plan, PlanError, fastest, plan, plan_for_size};
+use super::{Algorithm, Links, Plan, PlanError, fastest, plan_along_trees, plan_for_size};
 
 /// How finely the data is cut in two.
 const PARTS: f64 = 1_024.0;
@@ -56,7 +57,9 @@ pub fn plan_hybrid(
             remedy: "packing, blink or one-hop, with any collective but all-to-all",
         });
     }
-    let over = |links: Links| plan(machine, gpus, collective, algorithm, links);
+    let over = |links: Links| {
+        plan_along_trees(machine, gpus, collective, algorithm, links, Preference::FewTrees)
+    };
     let alone = |links: Links| plan_for_size(machine, gpus, collective, algorithm, links, size);
     let all_over_fabric = |note: String| {
         let mut plan = alone(Links::Fabric)?;

@@ -10,6 +10,7 @@ mod blink;
 mod hybrid;
 mod packing;
 mod rate;
+mod scatter;
 mod shares;
 mod three_phase;
 
@@ -220,7 +221,8 @@ pub fn plan(
 }
 
 /// As [`plan`], for data of that size: of few deep trees and many shallow ones, each on one
-/// channel or two, which reach the same rate, the fastest.
+/// channel or two, which reach the same rate, the fastest. Blink's own trees are taken as they
+/// are, on one channel or two, and other algorithms' plans unchanged.
 ///
 /// # Errors
 /// As [`plan`].
@@ -233,13 +235,18 @@ pub fn plan_for_size(
     size: Bytes,
 ) -> Result<Plan, PlanError> {
     let few = plan(machine, gpus, collective, algorithm, links)?;
-    if algorithm != Algorithm::Packing || few.trees.is_empty() {
+    let is_ours = matches!(algorithm, Algorithm::Packing | Algorithm::Blink);
+    if !is_ours || few.trees.is_empty() {
         return Ok(few);
     }
-    let low = Preference::LowDepth;
-    let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
-    let differs = shallow.trees != few.trees && shallow.rate >= few.rate;
-    let open = std::iter::once(few).chain(differs.then_some(shallow)).collect();
+    let mut open = vec![few];
+    if algorithm == Algorithm::Packing {
+        let low = Preference::LowDepth;
+        let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
+        if shallow.trees != open[0].trees && shallow.rate >= open[0].rate {
+            open.push(shallow);
+        }
+    }
     fastest(open, machine, size, Picoseconds(0))
 }
 
@@ -278,7 +285,37 @@ fn on_two_channels(plan: &Plan) -> Plan {
     Plan { schedule, trees: whole, ..plan.clone() }
 }
 
+/// As [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
 fn plan_preferring(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    preference: Preference,
+) -> Result<Plan, PlanError> {
+    let found = plan_along_trees(machine, gpus, collective, algorithm, links, preference)?;
+    let (Collective::Scatter { root } | Collective::Gather { root }) = collective else {
+        return Ok(found);
+    };
+    let is_best = found.optimum.is_none_or(|optimum| found.rate >= optimum);
+    if algorithm != Algorithm::Packing || is_best {
+        return Ok(found);
+    }
+    let graph = LinkGraph::new(machine, gpus, found.links)?;
+    if graph.has_switches() {
+        return Ok(found);
+    }
+    let (ways, chunks) = scatter::ways(&graph, collective, root);
+    let transport = Transport::Best;
+    let name = &found.schedule.name;
+    let schedule = schedule_of_ways(name, collective, gpus, &ways, chunks, transport);
+    let rate = rate::steady_rate(&schedule, machine)?;
+    Ok(if rate > found.rate { Plan { schedule, rate, trees: Vec::new(), ..found } } else { found })
+}
+
+/// A plan whose trees are listed, unless the algorithm has none.
+fn plan_along_trees(
     machine: &Machine,
     gpus: &[usize],
     collective: Collective,
@@ -298,7 +335,7 @@ fn plan_preferring(
     let (trees, optimum) = match algorithm {
         Algorithm::Packing if collective == Collective::AllToAll => {
             let (ways, chunks, optimum) = all_to_all::ways(&graph)?;
-            let schedule = schedule_of_ways(&name, gpus, &ways, chunks, transport);
+            let schedule = schedule_of_ways(&name, collective, gpus, &ways, chunks, transport);
             let rate = rate::steady_rate(&schedule, machine)?;
             let known = optimum.map_or_else(
                 || all_to_all::is_full(&graph, rate).then_some(rate),
@@ -316,7 +353,11 @@ fn plan_preferring(
             }
             // Between switches, trees with as much from every root need not be the best.
             let proven = collective != Collective::AllReduce || !graph.has_switches();
-            (trees, Some(most).filter(|most| proven || packing::is_full(&graph, *most)))
+            let full = |most: &f64| {
+                let servers = || packing::fills_servers(&graph, &machine.servers(), *most);
+                packing::is_full(&graph, *most) || class == LinkClass::Network && servers()
+            };
+            (trees, Some(most).filter(|most| proven || full(most)))
         }
         Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
@@ -336,7 +377,8 @@ fn plan_preferring(
     let (mut schedule, mut rate) = lower(&trees, chosen)?;
     let mut trees = trees;
     let is_packing = algorithm == Algorithm::Packing;
-    if is_packing && collective == Collective::AllReduce && class == LinkClass::Network {
+    let is_open = optimum.is_none() && collective == Collective::AllReduce;
+    if is_packing && is_open && class == LinkClass::Network {
         // Servers of different sizes may do better with one root than with as much from each.
         for server in by_server(machine, gpus) {
             let packed = packing::to_root_and_back(&graph, server[0], transport, preference)?;

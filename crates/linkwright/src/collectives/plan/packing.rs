@@ -1,6 +1,6 @@
 //! Spanning trees packed on a job's links, at the optimum, as trees of its ranks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::arborescences::{
     Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, Preference,
@@ -80,6 +80,20 @@ pub(super) fn is_full(graph: &LinkGraph, rate: f64) -> bool {
     };
     let capacity: f64 = graph.links.iter().map(arriving).sum();
     rate * 2.0 * (graph.gpus as f64 - 1.0) >= capacity * (1.0 - 1e-9)
+}
+
+/// Whether a rate keeps all that enters the job's servers busy: the same count, with a server
+/// for each part.
+pub(super) fn fills_servers(graph: &LinkGraph, servers: &[Option<usize>], rate: f64) -> bool {
+    let server = |vertex: usize| servers[graph.devices[vertex]];
+    let of_job: BTreeSet<Option<usize>> = (0..graph.gpus).map(server).collect();
+    let entering = |(a, b, capacity): &(usize, usize, u64)| {
+        let (a, b) = (server(*a), server(*b));
+        let ends = [a, b].iter().filter(|end| a != b && of_job.contains(end)).count();
+        *capacity as f64 * ends as f64
+    };
+    let capacity: f64 = graph.links.iter().map(entering).sum();
+    rate * 2.0 * (of_job.len() as f64 - 1.0) >= capacity * (1.0 - 1e-9)
 }
 
 /// The most that trees reach of an all-reduce, B/s of its size, without the trees.

@@ -172,3 +172,18 @@ fn packings_across_servers_reach_what_the_cuts_allow() {
         }
     }
 }
+
+#[test]
+fn an_all_reduce_that_fills_every_server_s_interfaces_is_the_optimum() {
+    let machine = servers("dgx-a100", 4, 200);
+    let gpus: Vec<usize> = (0..32).collect();
+    let packed = all_reduce(&machine, &gpus, Algorithm::Packing);
+    // Every server takes in 3/4 of the data twice, over 200 GB/s.
+    let most = 200e9 / (2.0 * 3.0 / 4.0);
+    assert!((packed.optimum.unwrap().0 as f64 - most).abs() < 1.0, "{:?}", packed.optimum);
+    assert!(packed.rate.0 as f64 > 0.999 * most);
+    // Three and five GPUs leave interfaces of the larger part unused.
+    let uneven = servers("dgx1-v100", 2, 100);
+    let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
+    assert_eq!(all_reduce(&uneven, &gpus, Algorithm::Packing).optimum, None);
+}
