@@ -390,11 +390,14 @@ fn plan_along_trees(
     }
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
     if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
+        let trees_only =
+            matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
         notes.push(format!(
             "the schedule reaches {:.2} GB/s of the {:.2} GB/s that the links allow: shares are \
-             whole chunks, and those of a gather or scatter go along packed trees",
+             whole chunks{}",
             rate.as_gigabytes_per_second(),
-            reach.as_gigabytes_per_second()
+            reach.as_gigabytes_per_second(),
+            if trees_only { " and go along packed trees" } else { "" }
         ));
     }
     Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })
