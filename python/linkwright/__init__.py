@@ -51,7 +51,8 @@ from linkwright.errors import (
     SimulationError,
 )
 from linkwright.files import read_text
-from linkwright.runs import ScenarioRun, load_machine, run_scenario, write_run
+from linkwright.machines import load_machine
+from linkwright.runs import ScenarioRun, run_scenario, write_run
 
 __all__ = [
     "AllocationError",

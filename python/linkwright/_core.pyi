@@ -392,10 +392,18 @@ class Allocator:
         """
 
     def mark_unhealthy(self, gpu: int) -> None:
-        """Keeps a GPU from new jobs; a job that holds it goes on."""
+        """Keeps a GPU from new jobs; a job that holds it goes on.
+
+        Raises:
+            AllocationError: If the GPU is unknown.
+        """
 
     def mark_healthy(self, gpu: int) -> None:
-        """Lets a GPU be given out again."""
+        """Lets a GPU be given out again.
+
+        Raises:
+            AllocationError: If the GPU is unknown.
+        """
 
     def save(self) -> str:
         """The state as JSON text."""
@@ -805,6 +813,7 @@ def expect(
     Raises:
         CollectiveError: If a name is unknown, the GPUs do not fit the machine or are not
             NVIDIA's, or no links join them.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def time_sweep(
@@ -851,6 +860,7 @@ def packing_rate(
 
     Raises:
         CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def algorithm_names() -> list[str]:
@@ -969,6 +979,10 @@ class Scenario:
         """GPUs that are out of order from the start."""
 
     @property
+    def unhealthy_positions(self) -> list[tuple[int, int]]:
+        """Line and column, from one, where it names each of those."""
+
+    @property
     def policies(self) -> list[str]:
         """The policies to play the jobs under."""
 
@@ -1050,7 +1064,11 @@ def workloads() -> Table:
     """The workloads: name, sensitive, iterations, bytes and compute time per iteration."""
 
 def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
-    """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class."""
+    """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
+
+    Raises:
+        AllocationError: If a number is negative.
+    """
 
 def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
     """Reads a job file: CSV with a header.

@@ -32,6 +32,10 @@ def printable(text: str) -> str:
 class LinkwrightError(Exception):
     """Any failure that Linkwright reports."""
 
+    def __str__(self) -> str:
+        # What it quotes, such as a job's name, may hold what moves a terminal's cursor.
+        return printable(super().__str__())
+
 
 class InputError(LinkwrightError, ValueError):
     """A text that Linkwright cannot accept, and what to do about it.

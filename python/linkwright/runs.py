@@ -13,9 +13,8 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 # The package itself imports this module last, when all of these names exist.
 from linkwright import (
@@ -25,23 +24,21 @@ from linkwright import (
     Scenario,
     SimulationResult,
     __version__,
-    import_format_names,
     policy_names,
-    preset_names,
     read_jobs,
     read_scenario,
     simulate,
 )
 from linkwright.documents import json_text
 from linkwright.errors import FileError, InputError, printable
-from linkwright.files import cause_of, decode, read_bytes, read_text
+from linkwright.files import cause_of, decode, read_bytes
+from linkwright.machines import import_machine_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
     "ScenarioRun",
-    "load_machine",
     "run_scenario",
     "run_summary",
     "write_run",
@@ -70,64 +67,6 @@ class ScenarioRun:
     jobs: Sequence[Job]
     results: Sequence[SimulationResult]
     manifest: dict[str, object]
-
-
-def load_machine(
-    name_or_path: str | Path,
-    *,
-    format: str | None = None,
-    name: str | None = None,
-    nvlink: str | None = None,
-    pcie: str | None = None,
-    xgmi_links: int | None = None,
-) -> Machine:
-    """A preset by its name, or a machine from a file of any format that can be imported.
-
-    Args:
-        name_or_path: A name of `preset_names`, or a file's path. A preset comes first: write
-            `./name` for a file of the same name.
-        format: One of `import_format_names`; told from the text where absent.
-        name: The machine's name; where absent, a TOML file's own, else the file's stem.
-        nvlink: The NVLink generation where the file does not say it.
-        pcie: The PCIe generation where the file does not say it.
-        xgmi_links: How many xGMI links join a pair of AMD GPUs.
-
-    Raises:
-        FileError: If there is neither such a preset nor such a file.
-        InputError: If the file describes no machine, with line and column.
-        MachineError: If the format is unknown.
-    """
-    options = {
-        "format": format,
-        "name": name,
-        "nvlink": nvlink,
-        "pcie": pcie,
-        "xgmi_links": xgmi_links,
-    }
-    presets = [preset for preset, _ in preset_names()]
-    path = Path(name_or_path)
-    if str(name_or_path) in presets:
-        machine = Machine.preset(str(name_or_path))
-        return machine if name is None else Machine.import_text(machine.to_toml(), name=name)
-    if not path.exists():
-        close = get_close_matches(str(name_or_path), presets, n=2, cutoff=0.5)
-        advice = f"did you mean {_either(close)}? " if close else ""
-        raise FileError(
-            f"there is neither a preset nor a file `{name_or_path}`; {advice}"
-            f"the presets are {', '.join(presets)}"
-        )
-    return _import_file(path, **options)
-
-
-def _import_file(path: Path, **options: Any) -> Machine:
-    text = read_text(path)
-    file = printable(str(path))
-    machine = Machine.import_text(text, file, **options)
-    if options.get("name") is None and machine.name in import_format_names():
-        # The reader had no better name than its own; the file's says more.
-        options["name"] = printable(path.name.split(".")[0])
-        return Machine.import_text(text, file, **options)
-    return machine
 
 
 def run_scenario(
@@ -164,7 +103,8 @@ def run_scenario(
             known = ", ".join(policy_names())
             raise AllocationError(f"there is no policy `{policy}`; the policies are {known}")
     machine, machine_facts = _machine_of(scenario, path)
-    healthy = machine.gpu_count - len(set(scenario.unhealthy) & set(range(machine.gpu_count)))
+    _check_unhealthy(scenario, path, machine)
+    healthy = machine.gpu_count - len(set(scenario.unhealthy))
     jobs, job_facts = _jobs_of(scenario, path, text, healthy)
     results = []
     for policy in chosen:
@@ -276,9 +216,17 @@ def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, obje
     else:
         content = _read_named(path, scenario.machine_position, name)
         facts |= {"file": _portable(name), "sha256": _sha256(content)}
-        machine = _import_file(path.parent / name)
+        machine = import_machine_file(path.parent / name)
     facts |= {"name": machine.name, "toml_sha256": _sha256(machine.to_toml().encode())}
     return machine, facts
+
+
+def _check_unhealthy(scenario: Scenario, path: Path, machine: Machine) -> None:
+    for gpu, place in zip(scenario.unhealthy, scenario.unhealthy_positions, strict=True):
+        if gpu >= machine.gpu_count:
+            problem = f"`{machine.name}` has no such GPU"
+            remedy = f"its GPUs are 0 to {machine.gpu_count - 1}"
+            raise InputError(printable(str(path)), *place, problem, str(gpu), remedy)
 
 
 def _jobs_of(
@@ -290,6 +238,13 @@ def _jobs_of(
         file = printable(str(path.parent / jobs))
         read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
         return read, {"count": len(read), "file": _portable(jobs), "sha256": _sha256(content)}
+    large = next((job for job in jobs if job.gpus > healthy_gpus), None)
+    if large is not None:
+        problem = (
+            f"the mix has a job of {large.gpus} GPUs, and {healthy_gpus} of the machine are healthy"
+        )
+        remedy = f"set max_gpus to {healthy_gpus} or less"
+        raise InputError(printable(str(path)), *scenario.jobs_position, problem, "", remedy)
     # The scenario was read without a complaint, so that the table is there.
     seed = tomllib.loads(text)["jobs"]["generate"].get("seed", 0)
     return jobs, {"count": len(jobs), "seed": seed}
@@ -357,7 +312,3 @@ def _sha256(content: bytes) -> str:
 def _portable(path: str) -> str:
     """The path as written, unless it says where on this computer the file lies."""
     return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119
-
-
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(f"`{name}`" for name in names)

@@ -169,7 +169,7 @@ def test_a_sweep_is_nccl_tests_table_and_a_chart(suffix: str, tmp_path: Path) ->
     assert chart.stat().st_size > 1000
     assert "no chart format" in fails(2, *words, "--plot", tmp_path / "sweep.gif")
     assert "make it first" in fails(2, *words, "--plot", tmp_path / "no" / "sweep.svg")
-    assert "no size of" in fails(2, *words, "-e", "3")
+    assert "swap them" in fails(2, *words, "-e", "3")
 
 
 def test_a_comparison_has_a_row_for_each_algorithm_that_can(tmp_path: Path) -> None:
@@ -204,6 +204,82 @@ def test_a_comparison_has_a_row_for_each_algorithm_that_can(tmp_path: Path) -> N
 )
 def test_bad_usage_is_one_line(words: tuple[str, ...]) -> None:
     fails(2, "collective", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("plan", "all-reduce", "-m", "dgx1-v100", "--gpus", ""), "it is empty; write ids"),
+        (("check", TREE, "--gpus", " "), "it is empty; write ids"),
+        (("check", TREE, "--servers", 2, "--network", "100Gb/s"), "give --machine"),
+        (
+            ("plan", "all-reduce", "-m", "dgx1-v100", "--protocol", "ll"),
+            "'--protocol': 'll' is not",
+        ),
+        (
+            ("time", "all-reduce", "-m", "dgx1-v100", "-b", "2M", "-e", "1M"),
+            "2 MiB and --max-bytes",
+        ),
+        (("time", "all-reduce", *FOUR, "-b", 1, "-e", 2), "from 1 B to 2 B holds a float32"),
+    ],
+)
+def test_what_people_mistype_is_said(words: tuple[object, ...], said: str) -> None:
+    assert said in fails(2, "collective", *words)
+
+
+def test_numbers_and_names_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    size = ("-b", "64M", "-e", "64M")
+    for words, shown in (
+        (("compare", "all-reduce", *FOUR, "--algorithm", "packing"), ["packing", "1511.4"]),
+        (
+            ("expect", "all-reduce", "-m", "hgx-h100", *size),
+            ["67108864", "271.7", "nvls", "Simple"],
+        ),
+        (("time", "all-reduce", *FOUR, *size), ["67108864", "1511.4", "66.60", "191.6 KiB"]),
+        (("plan", "all-reduce", *FOUR), ["50.00%", "6 (4))"]),
+    ):
+        printed = linkwright("collective", *words).stdout
+        for text in shown:
+            assert text in printed
+        assert "…" not in printed
+
+
+def test_what_is_printed_and_drawn_names_machine_and_gpus(tmp_path: Path) -> None:
+    job = "GPUs 1,4,5,6 of dgx1-v100"
+    one = ("-b", "1M", "-e", "1M")
+    for words in (
+        ("compare", "all-reduce", *FOUR, "--size", "1M"),
+        ("time", "all-reduce", *FOUR, *one),
+        ("expect", "all-reduce", *FOUR, *one),
+    ):
+        chart = tmp_path / f"{words[0]}.svg"
+        assert job in linkwright("collective", *words, "--plot", chart).stdout
+        assert job in chart.read_text(encoding="utf-8")
+    shown = linkwright("collective", "check", TREE, *FOUR, "--size", "1M").stdout
+    assert f"1 MiB on {job} take" in shown
+    shown = linkwright("collective", "expect", "all-reduce", *FOUR, *one).stdout
+    assert "by the cost model of NCCL 2.30" in shown
+
+
+def test_the_notes_of_a_comparison_say_which_algorithm_they_are_about() -> None:
+    shown = linkwright("collective", "compare", "all-reduce", *FOUR).stdout
+    assert "- nccl-ring, nccl-tree: no NVLink joins some neighbours" in shown
+    assert "- one-hop: no NVLink joins some of the GPUs" in shown
+    assert "- nccl-classic finds no ring" in shown
+
+
+def test_a_hybrid_says_that_pcie_carries_part() -> None:
+    words = ("collective", "plan", "broadcast", *FOUR, "--links", "hybrid", "--size", "1G")
+    assert "packing over NVLink and PCIe" in linkwright(*words).stdout
+
+
+def test_a_plan_across_servers_runs() -> None:
+    words = ("collective", "run", "all-reduce", "-m", "dgx1-v100", "--gpus", "0,1,8", "--size", 960)
+    network = ("--servers", 2, "--network", "100Gb/s", "--algorithm", "three-phase")
+    shown = linkwright(*words, *network, "--dtype", "int32").stdout
+    assert "on 3 ranks" in shown
+    assert "equal to the reference" in shown
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process")

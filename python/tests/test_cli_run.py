@@ -100,7 +100,11 @@ def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
         ('jobs = { file = "a" }\nmachine = { preset = "dgx9" }', 2, "scenario.toml:2:22:"),
         (SCENARIO.replace("preset", "file"), 2, "scenario.toml:2:8: there is no file"),
         (SCENARIO.replace("count = 40", "conut = 40"), 2, "did you mean `count`?"),
-        (SCENARIO.replace("max_gpus = 4", "max_gpus = 20"), 1, "can never start"),
+        (
+            SCENARIO.replace("max_gpus = 4", "max_gpus = 20"),
+            2,
+            "scenario.toml:4:12: the mix has a job of ",
+        ),
         ("", 2, "scenario.toml:1:1"),
     ],
 )
@@ -121,6 +125,16 @@ def test_mistakes_of_a_job_file_are_placed(tmp_path: Path) -> None:
     assert "jobs.csv:3:7: the job asks for more GPUs" in fails(2, "run", scenario)
     with pytest.raises(AllocationError, match="`policies` is empty"):
         run_scenario(scenario, policies=[])
+
+
+def test_what_does_not_fit_the_machine_is_placed_in_the_scenario(tmp_path: Path) -> None:
+    text = '[machine]\npreset = "titan-z"\nunhealthy = [1, 5]\n[jobs]\n'
+    jobs = "generate = { seed = 1, count = 20, max_gpus = 2 }\n"
+    said = fails(2, "run", write_scenario(tmp_path, text + jobs))
+    assert "scenario.toml:3:17: `titan-z` has no such GPU: `5`; its GPUs are 0 to 1" in said
+    said = fails(2, "run", write_scenario(tmp_path, text.replace(", 5", "") + jobs))
+    assert "scenario.toml:5:12: the mix has a job of 2 GPUs, and 1 of the machine" in said
+    assert said.endswith("set max_gpus to 1 or less")
 
 
 def test_mistakes_with_files_and_policies(tmp_path: Path) -> None:

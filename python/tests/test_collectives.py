@@ -24,6 +24,7 @@ from linkwright import (
     algorithm_descriptions,
     algorithm_names,
     collective_names,
+    expect,
     packing_rate,
     plan,
     reduction_names,
@@ -119,7 +120,9 @@ def test_ranks_without_input_give_none_and_views_are_read_in_their_order() -> No
 BAD_ARRAYS: list[tuple[list[Any], str]] = [
     ([np.zeros(4, dtype=np.float16)] * 3, "format `e`; give float32"),
     ([np.zeros(4), np.zeros(4), np.zeros(4, dtype=np.int32)], "rank 2's input has elements"),
-    ([[1.0, 2.0]] * 3, "rank 0's input is a <class 'list'>; give a NumPy array"),
+    ([[1.0, 2.0]] * 3, "rank 0's input is a list; give a NumPy array"),
+    ([np.ones(4, dtype=">f8")] * 3, "rank 0's input has its bytes in another order"),
+    ([np.ones(4, dtype=">i4")] * 3, "rank 0's input has its bytes in another order"),
     ([np.zeros(4)] * 2, "3 ranks, but there are 2 inputs"),
     ([np.zeros(4), np.zeros(5), np.zeros(4)], "rank 1's input has 5 elements"),
 ]
@@ -132,6 +135,7 @@ def test_arrays_that_do_not_fit_are_named(arrays: list[Any], said: str) -> None:
     assert said in str(refused.value)
 
 
+MANY = DGX1.cluster(129, "100 Gb/s")
 FOUR = plan(DGX1, [0, 1, 2, 3], "all-gather")
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(DGX1, [0, 8], "all-reduce"), "no GPU 8 on `dgx1-v100`; its GPUs are 0 to 7"),
@@ -160,6 +164,9 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1, 2, 2]), "GPU 2 is given twice"),
     (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1, 2, -2]), "there is no GPU -2"),
     (lambda: packing_rate(DGX1, [0, 9]), "no GPU 9"),
+    (lambda: plan(DGX1, [1, 4, 5], "all-reduce", algorithm="one-hop", links="nvlink"), "packing"),
+    (lambda: plan(MANY, range(1025), "all-reduce"), "1025 GPUs are more than a plan can have"),
+    (lambda: expect(MANY, range(1032), "all-reduce", [8]), "name 1024 at most"),
 ]
 
 
@@ -243,6 +250,28 @@ def test_texts_that_are_no_algorithm_get_a_place(text: str) -> None:
     with pytest.raises(InputError) as refused:
         Schedule.from_msccl_xml(text, "bad.xml")
     assert refused.value.file == "bad.xml"
+
+
+def test_links_are_those_that_carry_the_data() -> None:
+    apart = plan(DGX1, [1, 4, 5, 6], "all-reduce", algorithm="one-hop")
+    assert apart.links == "hybrid"
+    assert any("over PCIe" in note for note in apart.notes)
+    assert plan(DGX1, range(4), "all-reduce", algorithm="one-hop").links == "nvlink"
+    both = plan(DGX1, [1, 4, 5, 6], "broadcast", links="hybrid", size=1 << 30)
+    assert both.links == "hybrid"
+    little = plan(DGX1, [1, 4, 5, 6], "broadcast", links="hybrid", size=1 << 20)
+    assert little.links == "nvlink"
+
+
+def test_entities_of_a_file_s_own_are_refused_with_what_to_do() -> None:
+    bomb = '<!DOCTYPE a [<!ENTITY b "c">]>' + TREE
+    with pytest.raises(InputError, match=r"document type.*remove the <!DOCTYPE>"):
+        Schedule.from_msccl_xml(bomb)
+
+
+def test_many_gpus_out_of_reach_are_told_as_runs() -> None:
+    notes = plan(MANY, range(32), "all-reduce", algorithm="one-hop").notes
+    assert "GPUs 8 to 31 cannot be reached from GPU 0" in notes[0]
 
 
 def test_the_packing_rate_is_the_plan_s() -> None:

@@ -14,14 +14,17 @@ from linkwright import (
     Job,
     LinkwrightError,
     Machine,
+    MachineError,
     Pattern,
     SimulationError,
     generate_jobs,
+    published_effective_bandwidth,
     read_jobs,
     simulate,
 )
 
 DGX1 = Machine.preset("dgx1-v100")
+PAIRED = Pattern("ring", 2)
 PAIR = """name = "pair"
 [[device]]
 kind = "gpu"
@@ -55,6 +58,39 @@ def test_numbers_out_of_range_are_named(call: Callable[[], object], said: str) -
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: Pattern("ring", -1), "a pattern of -1 GPUs cannot be placed; ask for 1 to 128"),
+        (lambda: Pattern("ring", 2**70), "cannot be placed; ask for 1 to 128"),
+        (lambda: Pattern.from_edges(-1, []), "a pattern of -1 GPUs"),
+        (lambda: Pattern.from_edges(2, [(-1, 0)]), "edge -1-0 does not join two"),
+        (lambda: Pattern.from_edges(2, [(0, 2**65)]), "vertices 0 to 1"),
+        (lambda: Allocator(DGX1).score(PAIRED, [-1, 2]), "no GPU -1; the machine has GPUs 0 to 7"),
+        (lambda: Allocator(DGX1).best_placement(PAIRED, [2**70, 2]), "the machine has GPUs 0 to 7"),
+        (lambda: Allocator(DGX1).sound_bandwidth([-1, 2]), "there is no GPU -1"),
+        (lambda: Allocator(DGX1).mark_unhealthy(-1), "there is no GPU -1"),
+        (lambda: Allocator(DGX1).mark_healthy(8), "there is no GPU 8"),
+        (lambda: Allocator(DGX1).explain("a", PAIRED, limit=-1), "limit is -1; give 0 to"),
+        (lambda: Allocator(DGX1).measure_decision(PAIRED, repeats=-1), "repeats is -1"),
+        (lambda: published_effective_bandwidth(-1, 0, 0), "double is -1"),
+    ],
+)
+def test_ids_and_counts_of_allocation_are_named(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(AllocationError) as refused:
+        call()
+    assert said in str(refused.value)
+
+
+def test_several_servers_are_none_to_allocate_on() -> None:
+    cluster = DGX1.cluster(2, "100 Gb/s")
+    for call in (lambda: Allocator(cluster), cluster.gpu_matrix):
+        with pytest.raises(MachineError, match=r"on different servers.*give the machine of one"):
+            call()
+    with pytest.raises(MachineError, match="xgmi_links is -1"):
+        Machine.import_text("", xgmi_links=-1)
+
+
 def test_a_gpu_named_twice_is_said_to_be() -> None:
     with pytest.raises(AllocationError, match="GPU 0 is named twice"):
         Allocator(DGX1).score(Pattern("ring", 3), [0, 0, 1])
@@ -82,6 +118,14 @@ def test_gpus_on_nvlinks_alone_are_far_apart_over_the_host() -> None:
 
 
 def test_errors_hold_no_control_characters() -> None:
-    with pytest.raises(LinkwrightError) as refused:
-        Machine.import_text("\x1b]0;title\x07 hello")
-    assert str(refused.value).isprintable()
+    calls: list[Callable[[], object]] = [
+        lambda: Machine.import_text("\x1b]0;title\x07 hello"),
+        lambda: Machine.preset("\x1b[2J"),
+        lambda: Allocator(DGX1).release("a\x1b[2J"),
+        lambda: Allocator(DGX1).allocate("a\nb", Pattern("ring", 9)),
+        lambda: Pattern("\x07", 2),
+    ]
+    for call in calls:
+        with pytest.raises(LinkwrightError) as refused:
+            call()
+        assert str(refused.value).isprintable()

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::choices::Choice;
 use crate::errors;
 use crate::machine::Machine;
+use crate::number;
 use crate::pattern::Pattern;
 
 /// A pattern placed on GPUs, with its scores.
@@ -147,21 +148,24 @@ impl Allocator {
         slf.borrow().0.clone()
     }
 
-    fn checked(&self, pattern: &Pattern, gpus: &[usize]) -> PyResult<()> {
+    /// The GPUs by their ids.
+    fn known(&self, gpus: &[i128]) -> PyResult<Vec<usize>> {
         let known = self.0.machine().gpu_count();
-        let refuse = |error| Err(errors::allocation(error));
-        if let Some(gpu) = gpus.iter().find(|gpu| **gpu >= known) {
-            return refuse(AllocationError::UnknownGpu { gpu: *gpu, gpus: known });
-        }
+        gpus.iter().map(|gpu| number::gpu_of(known, *gpu)).collect()
+    }
+
+    /// The GPUs of a placement of the pattern.
+    fn checked(&self, pattern: &Pattern, gpus: &[i128]) -> PyResult<Vec<usize>> {
+        let gpus = self.known(gpus)?;
         let repeated = |at: &usize| gpus[..*at].contains(&gpus[*at]);
         if let Some(at) = (0..gpus.len()).find(repeated) {
             return Err(errors::repeated_gpu(gpus[at]));
         }
         if gpus.len() != pattern.0.size() {
             let (given, size) = (gpus.len(), pattern.0.size());
-            return refuse(AllocationError::PlacementSize { given, size });
+            return Err(errors::allocation(AllocationError::PlacementSize { given, size }));
         }
-        Ok(())
+        Ok(gpus)
     }
 }
 
@@ -186,6 +190,7 @@ impl Allocator {
         state = None, state_file = "<state>"
     ))]
     fn new(
+        py: Python<'_>,
         machine: &Machine,
         policy: &str,
         bandwidth_model: &str,
@@ -196,8 +201,9 @@ impl Allocator {
         let policy = self::policy(policy).map_err(errors::allocation)?;
         let profile = BandwidthProfile::named(bandwidth_profile)?;
         let model = BandwidthModel::named(bandwidth_model)?;
-        let prepared =
-            PreparedMachine::new(&machine.0, profile, model).map_err(errors::allocation)?;
+        let prepared = py
+            .detach(|| PreparedMachine::new(&machine.0, profile, model))
+            .map_err(errors::allocation)?;
         let (name, graph) = (machine.0.name(), prepared.graph());
         let state = match state {
             Some(text) => {
@@ -286,8 +292,9 @@ impl Allocator {
         job: &str,
         pattern: &Pattern,
         sensitive: bool,
-        limit: usize,
+        limit: i128,
     ) -> PyResult<Option<Explanation>> {
+        let limit = number::within("limit", limit, usize::MAX, errors::allocation_choice)?;
         let request = Request { pattern: &pattern.0, sensitive };
         let now = Self::now(slf);
         let explanation = detached(slf.py(), |effort| now.explain(job, &request, limit, effort))?;
@@ -298,8 +305,8 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
-    fn score(&self, pattern: &Pattern, gpus: Vec<usize>) -> PyResult<Match> {
-        self.checked(pattern, &gpus)?;
+    fn score(&self, pattern: &Pattern, gpus: Vec<i128>) -> PyResult<Match> {
+        let gpus = self.checked(pattern, &gpus)?;
         let free = self.0.state().free();
         let chosen = self.0.machine().score(&pattern.0, gpus, free);
         Ok(Match(Selection { chosen, candidates: 1, optimal: true }))
@@ -313,9 +320,9 @@ impl Allocator {
     fn best_placement(
         slf: &Bound<'_, Self>,
         pattern: &Pattern,
-        gpus: Vec<usize>,
+        gpus: Vec<i128>,
     ) -> PyResult<Match> {
-        slf.borrow().checked(pattern, &gpus)?;
+        let gpus = slf.borrow().checked(pattern, &gpus)?;
         let now = Self::now(slf);
         let gpus: GpuSet = gpus.into_iter().collect();
         detached(slf.py(), |effort| {
@@ -327,11 +334,8 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
-    fn sound_bandwidth(&self, gpus: Vec<usize>) -> PyResult<f64> {
-        let known = self.0.machine().gpu_count();
-        if let Some(gpu) = gpus.iter().copied().find(|gpu| *gpu >= known) {
-            return Err(errors::allocation(AllocationError::UnknownGpu { gpu, gpus: known }));
-        }
+    fn sound_bandwidth(&self, gpus: Vec<i128>) -> PyResult<f64> {
+        let gpus = self.known(&gpus)?;
         Ok(self.0.machine().sound_bandwidth(gpus.into_iter().collect::<GpuSet>()))
     }
 
@@ -344,12 +348,20 @@ impl Allocator {
     }
 
     /// Keeps a GPU from new jobs; a job that holds it goes on.
-    fn mark_unhealthy(&mut self, gpu: usize) -> PyResult<()> {
+    ///
+    /// Raises:
+    ///     AllocationError: If the GPU is unknown.
+    fn mark_unhealthy(&mut self, gpu: i128) -> PyResult<()> {
+        let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_unhealthy(gpu).map_err(errors::allocation)
     }
 
     /// Lets a GPU be given out again.
-    fn mark_healthy(&mut self, gpu: usize) -> PyResult<()> {
+    ///
+    /// Raises:
+    ///     AllocationError: If the GPU is unknown.
+    fn mark_healthy(&mut self, gpu: i128) -> PyResult<()> {
+        let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_healthy(gpu).map_err(errors::allocation)
     }
 
@@ -367,8 +379,9 @@ impl Allocator {
         slf: &Bound<'_, Self>,
         pattern: &Pattern,
         sensitive: bool,
-        repeats: u32,
+        repeats: i128,
     ) -> PyResult<f64> {
+        let repeats = number::within("repeats", repeats, u32::MAX, errors::allocation_choice)?;
         let now = Self::now(slf);
         let request = Request { pattern: &pattern.0, sensitive };
         let mut least = f64::INFINITY;
@@ -392,7 +405,16 @@ pub fn policy_names() -> Vec<&'static str> {
 }
 
 /// MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
+///
+/// Raises:
+///     AllocationError: If a number is negative.
 #[pyfunction]
-pub fn published_effective_bandwidth(double: usize, single: usize, pcie: usize) -> f64 {
-    published::effective_bandwidth(LinkCounts { double, single, pcie })
+pub fn published_effective_bandwidth(double: i128, single: i128, pcie: i128) -> PyResult<f64> {
+    let count = |what, links| number::within(what, links, usize::MAX, errors::allocation_choice);
+    let links = LinkCounts {
+        double: count("double", double)?,
+        single: count("single", single)?,
+        pcie: count("pcie", pcie)?,
+    };
+    Ok(published::effective_bandwidth(links))
 }

@@ -82,6 +82,11 @@ pub fn range(message: String) -> PyErr {
     exceptions::SimulationError::new_err(message)
 }
 
+/// An argument of an allocation that is out of range.
+pub fn allocation_choice(message: String) -> PyErr {
+    exceptions::AllocationError::new_err(message)
+}
+
 /// A GPU that a placement names more than once.
 pub fn repeated_gpu(gpu: usize) -> PyErr {
     exceptions::AllocationError::new_err(format!("GPU {gpu} is named twice; name each GPU once"))
@@ -97,8 +102,8 @@ pub fn unknown_network(name: &str, known: &[&str]) -> PyErr {
     exceptions::MachineError::new_err(unknown("kind of network", name, known))
 }
 
-/// A number that makes no cluster.
-pub fn cluster(message: String) -> PyErr {
+/// A number that makes no machine.
+pub fn machine(message: String) -> PyErr {
     exceptions::MachineError::new_err(message)
 }
 

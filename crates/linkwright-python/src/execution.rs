@@ -76,9 +76,16 @@ fn read(py: Python<'_>, arrays: &[Bound<'_, PyAny>]) -> PyResult<Inputs> {
             continue;
         }
         let buffer = PyUntypedBuffer::get(array).map_err(|_| {
-            let kind = array.get_type().to_string();
+            let kind =
+                array.get_type().name().map_or_else(|_| "object".into(), |it| it.to_string());
             errors::collective(format!("rank {rank}'s input is a {kind}; give a NumPy array"))
         })?;
+        if has_foreign_bytes(&buffer) {
+            return Err(errors::collective(format!(
+                "rank {rank}'s input has its bytes in another order than this computer's; give \
+                 array.astype(array.dtype.newbyteorder(\"=\"))"
+            )));
+        }
         buffers.push(Some(buffer));
     }
     // An empty array says nothing of the type: the others do.
@@ -106,6 +113,13 @@ fn read(py: Python<'_>, arrays: &[Bound<'_, PyAny>]) -> PyResult<Inputs> {
             )))
         }
     }
+}
+
+/// Whether the elements are of the other byte order, which the element's type alone hides.
+fn has_foreign_bytes(buffer: &PyUntypedBuffer) -> bool {
+    let marks: &[u8] = if cfg!(target_endian = "little") { b">!" } else { b"<" };
+    let format = buffer.format().to_bytes();
+    buffer.item_size() > 1 && format.first().is_some_and(|mark| marks.contains(mark))
 }
 
 fn copied<T: buffer::Element>(

@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::table::Table;
 use crate::timing::bytes;
+use crate::worker::interruptible;
 
 /// What today's NCCL takes for a collective of each size, by its own cost model.
 ///
@@ -26,20 +27,23 @@ use crate::timing::bytes;
 /// Raises:
 ///     CollectiveError: If a name is unknown, the GPUs do not fit the machine or are not
 ///         NVIDIA's, or no links join them.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (machine, gpus, collective, sizes, *, root = None))]
 pub fn expect(
+    py: Python<'_>,
     machine: &Machine,
     gpus: Vec<i128>,
     collective: &str,
     sizes: Vec<i128>,
     root: Option<i128>,
 ) -> PyResult<Table> {
-    let machine = &machine.0;
+    let machine = machine.0.clone();
     let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
-    let found = baselines::expect(machine, &gpus, wanted, &sizes?).map_err(errors::collective)?;
-    Table::new(tables::expectations(&found))
+    let sizes = sizes?;
+    let found = interruptible(py, move || baselines::expect(&machine, &gpus, wanted, &sizes))?;
+    Table::new(tables::expectations(&found.map_err(errors::collective)?))
 }

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use crate::choices::Choice;
 use crate::errors;
+use crate::number;
 use crate::table::Table;
 
 /// The most servers of a cluster.
@@ -74,9 +75,12 @@ impl Machine {
         name: Option<String>,
         nvlink: Option<&str>,
         pcie: Option<&str>,
-        xgmi_links: Option<u32>,
+        xgmi_links: Option<i128>,
     ) -> PyResult<Self> {
         let format = format.map(str::parse::<ImportFormat>).transpose();
+        let xgmi_links = xgmi_links
+            .map(|links| number::within("xgmi_links", links, u32::MAX, errors::machine))
+            .transpose()?;
         let options =
             ImportOptions { name, nvlink: link_kind(nvlink)?, pcie: link_kind(pcie)?, xgmi_links };
         topology::import(file, text, format.map_err(errors::topology)?, &options)
@@ -98,14 +102,14 @@ impl Machine {
     fn cluster(&self, count: i128, bandwidth: &str, kind: &str, latency: f64) -> PyResult<Self> {
         let kind = NetworkKind::named(kind)?;
         let bandwidth_per_nic =
-            bandwidth.parse::<Bandwidth>().map_err(|error| errors::cluster(error.to_string()))?;
+            bandwidth.parse::<Bandwidth>().map_err(|error| errors::machine(error.to_string()))?;
         let within = usize::try_from(count).ok().filter(|count| (1..=MOST_SERVERS).contains(count));
         let count = within.ok_or_else(|| {
-            errors::cluster(format!("the count is {count}; give 1 to {MOST_SERVERS} servers"))
+            errors::machine(format!("the count is {count}; give 1 to {MOST_SERVERS} servers"))
         })?;
         if !(0.0..1.0).contains(&latency) {
             let message = format!("the latency is {latency}; give seconds from 0 to 1");
-            return Err(errors::cluster(message));
+            return Err(errors::machine(message));
         }
         let latency = Picoseconds::from_seconds(latency);
         let network = ClusterNetwork { bandwidth_per_nic, latency, kind };

@@ -6,7 +6,7 @@
 use std::fmt::Display;
 
 use linkwright::units::{Bandwidth, Picoseconds};
-use pyo3::PyResult;
+use pyo3::{PyErr, PyResult};
 
 use crate::errors;
 
@@ -18,8 +18,26 @@ pub fn whole<T>(what: &str, value: i128, most: T) -> PyResult<T>
 where
     T: TryFrom<i128> + PartialOrd + Display,
 {
-    let refuse = |most: &T| errors::range(format!("{what} is {value}; give 0 to {most}"));
+    within(what, value, most, errors::range)
+}
+
+/// The same, with the exception of another layer than the simulation's.
+pub fn within<T>(what: &str, value: i128, most: T, error: impl Fn(String) -> PyErr) -> PyResult<T>
+where
+    T: TryFrom<i128> + PartialOrd + Display,
+{
+    let refuse = |most: &T| error(format!("{what} is {value}; give 0 to {most}"));
     T::try_from(value).ok().filter(|value| *value <= most).ok_or_else(|| refuse(&most))
+}
+
+/// The id of one of a server's GPUs.
+pub fn gpu_of(gpus: usize, value: i128) -> PyResult<usize> {
+    usize::try_from(value).ok().filter(|gpu| *gpu < gpus).ok_or_else(|| {
+        let last = gpus.saturating_sub(1);
+        errors::allocation_choice(format!(
+            "there is no GPU {value}; the machine has GPUs 0 to {last}"
+        ))
+    })
 }
 
 /// Seconds that a user gave, as a time.

@@ -22,8 +22,9 @@ impl Pattern {
     /// Raises:
     ///     AllocationError: If the shape is unknown or the size is not 1 to 128.
     #[new]
-    fn new(shape: &str, size: usize) -> PyResult<Self> {
+    fn new(shape: &str, size: i128) -> PyResult<Self> {
         let shape = Shape::from_name(shape).map_err(errors::allocation)?;
+        let size = pattern_size(size)?;
         allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
     }
 
@@ -32,7 +33,18 @@ impl Pattern {
     /// Raises:
     ///     AllocationError: If an edge is no edge of such a graph.
     #[staticmethod]
-    fn from_edges(size: usize, edges: Vec<(usize, usize)>) -> PyResult<Self> {
+    fn from_edges(size: i128, edges: Vec<(i128, i128)>) -> PyResult<Self> {
+        let size = pattern_size(size)?;
+        let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
+        let edge = |(a, b): &(i128, i128)| {
+            vertex(*a).zip(vertex(*b)).ok_or_else(|| {
+                errors::allocation_choice(format!(
+                    "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
+                    size.saturating_sub(1)
+                ))
+            })
+        };
+        let edges: Vec<(usize, usize)> = edges.iter().map(edge).collect::<PyResult<_>>()?;
         allocation::Pattern::from_edges(size, &edges).map(Self).map_err(errors::allocation)
     }
 
@@ -96,6 +108,15 @@ impl Pattern {
         let (shape, size, edges) = (self.shape(), self.size(), self.0.edges().len());
         format!("<Pattern {shape:?}: {size} GPUs, {edges} edges>")
     }
+}
+
+/// The number of a pattern's GPUs; the core says which it takes.
+fn pattern_size(size: i128) -> PyResult<usize> {
+    usize::try_from(size).map_err(|_| {
+        errors::allocation_choice(format!(
+            "a pattern of {size} GPUs cannot be placed; ask for 1 to 128"
+        ))
+    })
 }
 
 /// The shapes that `Pattern` knows by name.

@@ -159,15 +159,19 @@ pub fn plan(
 ///
 /// Raises:
 ///     CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (machine, gpus, *, links = "auto"))]
 pub fn packing_rate(
+    py: Python<'_>,
     machine: &Machine,
     gpus: Vec<i128>,
     links: &str,
 ) -> PyResult<(f64, &'static str)> {
-    let gpus = gpu_ids(&gpus, machine.0.gpus().len(), machine.0.name())?;
-    let found = planning::packing_rate(&machine.0, &gpus, Links::named(links)?);
+    let machine = machine.0.clone();
+    let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
+    let links = Links::named(links)?;
+    let found = interruptible(py, move || planning::packing_rate(&machine, &gpus, links))?;
     let (class, rate) = found.map_err(errors::collective)?;
     Ok((rate.as_gigabytes_per_second(), class.name()))
 }
@@ -199,6 +203,10 @@ pub fn wanted_collective(name: &str, root: Option<i128>, gpus: &[usize]) -> PyRe
         .ok_or_else(|| errors::unknown_collective_choice("collective", name, &Collective::NAMES))
 }
 
+/// The most GPUs of a collective, which is as many ranks as MSCCL knows: what is known of each
+/// pair of them would fill a computer's memory with many more.
+const MOST_RANKS: usize = 1024;
+
 /// GPU ids that a user gave, of a machine with so many.
 pub fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize>> {
     let id = |gpu: &i128| {
@@ -208,6 +216,11 @@ pub fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize
             errors::collective(message)
         })
     };
+    if gpus.len() > MOST_RANKS {
+        let message =
+            format!("{} GPUs are more than a plan can have; name {MOST_RANKS} at most", gpus.len());
+        return Err(errors::collective(message));
+    }
     gpus.iter().map(id).collect()
 }
 

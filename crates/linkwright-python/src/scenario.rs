@@ -53,6 +53,12 @@ impl Scenario {
         self.0.unhealthy.clone()
     }
 
+    /// Line and column, from one, where it names each of those.
+    #[getter]
+    fn unhealthy_positions(&self) -> Vec<(usize, usize)> {
+        self.0.unhealthy_positions.iter().map(|at| (at.line, at.column)).collect()
+    }
+
     /// The policies to play the jobs under.
     #[getter]
     fn policies(&self) -> Vec<String> {

@@ -11,7 +11,7 @@ use linkwright::topology;
 use linkwright::units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 
-use crate::choices::Choice;
+use crate::choices::{Choice, WantedLinks};
 use crate::errors;
 use crate::execution;
 use crate::machine::Machine;
@@ -287,7 +287,11 @@ impl Schedule {
     #[getter]
     fn links(&self) -> Option<&'static str> {
         let plan = self.source.plan()?;
-        Some(if plan.is_hybrid() { "hybrid" } else { Choice::name(plan.links) })
+        let beside = self
+            .machine
+            .as_ref()
+            .is_some_and(|machine| plan.has_host_beside_fabric(machine).unwrap_or(false));
+        Some(if beside { WantedLinks::Hybrid.name() } else { Choice::name(plan.links) })
     }
 
     /// What it reaches of the peak with long data, in GB/s of size; None if it was read.

@@ -7,7 +7,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// A place in a text: line and column count from one, columns in characters.
+/// A place in a text: line and column count from one, columns in characters. In a file that is
+/// no text, the line is one and the columns count bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Line, from one.
@@ -30,6 +31,12 @@ impl Position {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
+    }
+
+    /// The position of a byte of a file that is no text: one line, whose columns are its bytes.
+    #[must_use]
+    pub fn of_byte(offset: usize) -> Self {
+        Self { line: 1, column: offset.saturating_add(1) }
     }
 }
 

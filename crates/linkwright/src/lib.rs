@@ -16,8 +16,10 @@
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
 //! | [`network`] | routes over links, and flows that share them fairly |
+//! | [`program`] | what every rank of a job does, and readers of what real jobs did |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
+//! | [`replay`] | programs that run over a network |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
@@ -28,6 +30,8 @@ pub mod diagnostic;
 pub mod engine;
 pub mod graph;
 pub mod network;
+pub mod program;
+pub mod replay;
 pub mod simulation;
 pub mod table;
 pub mod topology;

@@ -22,6 +22,16 @@ pub(crate) fn parse<'t>(
             _ => Position { line: place.row as usize, column: place.col as usize },
         };
         let line = text.lines().nth(position.line.saturating_sub(1)).unwrap_or_default();
+        if matches!(error, roxmltree::Error::DtdDetected) {
+            let remedy = "remove the <!DOCTYPE>; entities of a file's own are refused";
+            return InputError::at(
+                file,
+                position,
+                "this is not XML without a document type",
+                line,
+                remedy,
+            );
+        }
         InputError::at(file, position, format!("this is not XML ({error})"), line, remedy)
     })
 }

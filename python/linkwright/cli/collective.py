@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import Export, Machine, Schedule, read_text
-from linkwright.cli import collective_runs, expectation, output
+from linkwright.cli import collective_runs, comparison, expectation, output, sweep
 from linkwright.cli.options import Json, MachineName, gpu_ids
 from linkwright.cli.schedules import (
     AlgorithmName,
@@ -22,11 +22,13 @@ from linkwright.cli.schedules import (
     Servers,
     Size,
     chunk_of,
+    job_text,
     machine_of,
     plan_fields,
     plan_on,
     print_timing,
     print_trees,
+    some_gpus,
     timing_fields,
 )
 from linkwright.cli.sizes import parse_size
@@ -110,11 +112,10 @@ def _exported(schedule: Schedule, form: Format) -> tuple[str, list[str]]:
 
 def _print_plan(schedule: Schedule, machine: Machine) -> None:
     console = output.console()
-    ids = ",".join(map(str, schedule.gpus))
     root = "" if schedule.root is None else f" with root {schedule.root}"
     over = LINK_WORDS.get(schedule.links or "", schedule.links)
     console.print(
-        f"{schedule.collective}{root} on GPUs {ids} of {machine.name}: "
+        f"{schedule.collective}{root} on {job_text(schedule.gpus, machine)}: "
         f"{schedule.algorithm} over {over}",
         style="bold",
     )
@@ -153,7 +154,11 @@ def check(
     ] = None,
     gpus: Annotated[
         str | None,
-        typer.Option(metavar="IDS", help="The GPU of each rank; rank 0 is GPU 0 if absent."),
+        typer.Option(
+            metavar="IDS",
+            help="The GPU of each rank; rank 0 is GPU 0 if absent.",
+            callback=some_gpus,
+        ),
     ] = None,
     size: Size = "64MiB",
     chunk: Chunk = None,
@@ -168,10 +173,12 @@ def check(
     race and no read of what was never written, whatever the timing. Of one that is not, the
     first step at fault is named, and the exit code is 1.
     """
+    if machine is None and (servers > 1 or network is not None):
+        raise typer.BadParameter("--servers and --network say where to time it; give --machine.")
     text, name = (standard_input(), "<stdin>") if file == "-" else (read_text(file), file)
     schedule = Schedule.from_msccl_xml(text, name, gpus=gpu_ids(gpus) or None)
     report = schedule.check()
-    timing = None
+    timing = whole = None
     if machine is not None:
         whole = machine_of(machine, servers, network)
         data, given = parse_size(size), chunk_of(chunk)
@@ -199,11 +206,11 @@ def check(
         f"{' and '.join(report.placements)}: {_shape(schedule)}, "
         f"at most {report.longest_chain} messages in a row"
     )
-    if timing is not None:
-        print_timing(timing)
+    if timing is not None and whole is not None:
+        print_timing(timing, f"on {job_text(schedule.gpus, whole)} ")
 
 
 app.command("run")(collective_runs.run)
-app.command("time")(collective_runs.time)
-app.command("compare")(collective_runs.compare)
+app.command("time")(sweep.time)
+app.command("compare")(comparison.compare)
 app.command("expect")(expectation.expected)

@@ -1,4 +1,4 @@
-"""`linkwright collective run`, `time` and `compare`: what schedules do, measured or modelled."""
+"""`linkwright collective run`: a schedule on real data, proved and measured."""
 
 from __future__ import annotations
 
@@ -9,44 +9,28 @@ import typer
 
 from linkwright import (
     CollectiveError,
-    Machine,
     Schedule,
-    algorithm_descriptions,
-    algorithm_names,
-    algorithm_protocols,
     reduction_names,
-    time_sweep,
 )
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, among
 from linkwright.cli.schedules import (
     AlgorithmName,
-    Chunk,
     CollectiveName,
-    Factor,
     Gpus,
-    LeastSize,
     Links,
-    MostSize,
     NetworkSpeed,
-    Plot,
-    Protocol,
     Root,
     Servers,
     Size,
-    chunk_of,
     machine_of,
     plan_fields,
     plan_on,
-    save_plot,
 )
 from linkwright.cli.sizes import parse_size, size_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-# What nccl-tests sweeps by default is float32.
-ELEMENT = 4
 
 # The most bytes of input in all: the proof needs about eight times as much.
 MOST_DATA = 4 << 30
@@ -82,6 +66,8 @@ def run(
         bool, typer.Option("--processes", help="With a process for each rank, not a thread.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Which data.")] = 0,
+    servers: Servers = 1,
+    network: NetworkSpeed = None,
     json: Json = False,
 ) -> None:
     """Execute a plan on real data, with a thread for each rank, and prove the result.
@@ -89,7 +75,7 @@ def run(
     The bandwidth is that of this computer's memory and says nothing of a GPU's links; a plain
     copy of as many bytes, by one thread, is measured beside it.
     """
-    whole = machine_of(machine, 1, None)
+    whole = machine_of(machine, servers, network)
     schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(size))
     inputs = _inputs(schedule, parse_size(size), dtype, seed)
     seconds = []
@@ -151,9 +137,10 @@ def _inputs(schedule: Schedule, size: int, dtype: str, seed: int) -> list[NDArra
     element = np.dtype(dtype).itemsize
     unit = schedule.shards * element
     if size % unit:
+        into = f"{schedule.shards} shards" if schedule.shards > 1 else "whole elements"
         raise CollectiveError(
-            f"{size_text(size)} do not divide into {schedule.shards} shards of {dtype}; give a "
-            f"multiple of {unit} bytes, such as {max(size // unit, 1) * unit}"
+            f"{size_text(size)} do not divide into {into} of {dtype}; give a multiple of "
+            f"{unit} bytes, such as {max(size // unit, 1) * unit}"
         )
     ranks = len(schedule.gpus)
     if size * ranks > MOST_DATA:
@@ -219,211 +206,3 @@ def _copy_bandwidth(size: int) -> float:
         np.copyto(target, source)
         seconds.append(clock.perf_counter() - start)
     return size / max(min(seconds), 1e-9) / 1e9
-
-
-def time(
-    collective: CollectiveName,
-    machine: MachineName,
-    gpus: Gpus = None,
-    algorithm: AlgorithmName = "packing",
-    links: Links = "auto",
-    root: Root = None,
-    least: LeastSize = "8",
-    most: MostSize = "8GiB",
-    factor: Factor = 2,
-    chunk: Chunk = None,
-    protocol: Protocol = None,
-    servers: Servers = 1,
-    network: NetworkSpeed = None,
-    plot: Plot = None,
-    json: Json = False,
-) -> None:
-    """Time a plan over sizes, as nccl-tests does on real GPUs.
-
-    Bandwidths are nccl-tests': algbw is size over time, busbw the same times the
-    collective's factor. Sizes are rounded down to whole float32 elements of every shard.
-    """
-    whole = machine_of(machine, servers, network)
-    # One schedule for all sizes: the one that is best for the largest.
-    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(most))
-    sizes = _sizes(schedule, parse_size(least), parse_size(most), factor)
-    rows = _sweep(schedule, whole, sizes, chunk_of(chunk), protocol)
-    if json:
-        document = {"protocol": protocol or schedule.protocol, "sweep": rows}
-        output.print_json(plan_fields(schedule, whole) | document)
-    else:
-        made = output.table(["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk"])
-        for row in rows:
-            made.add_row(
-                str(row["size"]),
-                f"{row['time'] * 1e6:.1f}",
-                f"{row['algorithm_bandwidth']:.2f}",
-                f"{row['bus_bandwidth']:.2f}",
-                size_text(row["chunk"]),
-            )
-        console = output.console()
-        console.print(_title(schedule, whole), style="bold")
-        console.print(made)
-        output.notes("Notes", schedule.notes)
-    if plot is not None:
-        from linkwright.collective_plot import bandwidth_by_size
-
-        save_plot(bandwidth_by_size({schedule.algorithm or "": rows}, schedule.collective), plot)
-
-
-def _sizes(schedule: Schedule, least: int, most: int, factor: int) -> list[int]:
-    unit = schedule.shards * ELEMENT
-    sizes, size = [], least
-    while size <= most:
-        whole = size // unit * unit
-        if whole > 0 and whole not in sizes:
-            sizes.append(whole)
-        size *= factor
-    if not sizes:
-        raise typer.BadParameter(
-            f"no size of {unit} bytes or more from {size_text(least)} to {size_text(most)}; "
-            f"{schedule.collective} has {schedule.shards} shards of {ELEMENT} bytes at least."
-        )
-    return sizes
-
-
-def _sweep(
-    schedule: Schedule,
-    machine: Machine,
-    sizes: list[int],
-    chunk: int | None,
-    protocol: str | None,
-) -> list[dict[str, Any]]:
-    import pyarrow as pa
-
-    with output.progress_bar() as show:
-
-        def progress(done: int, total: int) -> None:
-            if show is not None:
-                show("timing", done, total)
-
-        made = time_sweep(
-            schedule, machine, sizes, chunk=chunk, protocol=protocol, progress=progress
-        )
-    rows: list[dict[str, Any]] = pa.table(made).to_pylist()
-    return rows
-
-
-def _title(schedule: Schedule, machine: Machine) -> str:
-    ids = ",".join(map(str, schedule.gpus))
-    return f"{schedule.collective} on GPUs {ids} of {machine.name}: {schedule.algorithm}"
-
-
-def compare(
-    collective: CollectiveName,
-    machine: MachineName,
-    gpus: Gpus = None,
-    size: Size = "64MiB",
-    algorithm: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Only this one; repeatable: {', '.join(algorithm_names())}.",
-            callback=among("algorithm", algorithm_names()),
-            autocompletion=algorithm_names,
-        ),
-    ] = None,
-    links: Links = "auto",
-    root: Root = None,
-    servers: Servers = 1,
-    network: NetworkSpeed = None,
-    plot: Plot = None,
-    json: Json = False,
-) -> None:
-    """Compare algorithms on the same GPUs at one size.
-
-    A column for each NCCL that is among them says how many times as fast a row is as that
-    NCCL, each with the protocol that is its fastest at that size. An algorithm that cannot
-    do it is listed below with the reason.
-    """
-    whole = machine_of(machine, servers, network)
-    data = parse_size(size)
-    words = dict(algorithm_descriptions())
-    rows: list[dict[str, Any]] = []
-    refused: dict[str, str] = {}
-    names = list(dict.fromkeys(algorithm or algorithm_names()))
-    with output.progress_bar() as progress:
-        for done, name in enumerate(names):
-            if progress is not None:
-                progress(name, done, len(names))
-            try:
-                schedule = plan_on(
-                    whole, collective, gpus, name, links, root, size=data, show_progress=False
-                )
-                timing = min(
-                    (schedule.time(data, protocol=each) for each in algorithm_protocols(name)),
-                    key=lambda timing: timing.time,
-                )
-            except CollectiveError as error:
-                refused[name] = str(error)
-                continue
-            rows.append(
-                {
-                    "algorithm": name,
-                    "description": words[name],
-                    "links": schedule.links,
-                    "rate": schedule.rate,
-                    "protocol": timing.protocol,
-                    "time": timing.time,
-                    "algorithm_bandwidth": timing.algorithm_bandwidth,
-                    "bus_bandwidth": timing.bus_bandwidth,
-                    "notes": schedule.notes,
-                }
-            )
-    if not rows:
-        raise CollectiveError("; ".join(f"{name}: {why}" for name, why in refused.items()))
-    rows.sort(key=lambda row: row["time"])
-    baselines = {row["algorithm"]: row["time"] for row in rows if _is_nccl(row["algorithm"])}
-    for row in rows:
-        row["speedup_over"] = {name: taken / row["time"] for name, taken in baselines.items()}
-    if json:
-        document = {"machine": whole.name, "collective": collective, "size": data}
-        output.print_json(document | {"algorithms": rows, "refused": refused})
-    else:
-        _print_comparison(f"{collective} of {size_text(data)} on {whole.name}", rows, refused)
-    if plot is not None:
-        from linkwright.collective_plot import bandwidth_by_algorithm
-
-        title = f"{collective} of {size_text(data)} on {whole.name}"
-        save_plot(bandwidth_by_algorithm(rows, title), plot)
-
-
-def _is_nccl(algorithm: str) -> bool:
-    return algorithm.startswith("nccl")
-
-
-def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str, str]) -> None:
-    over = list(rows[0]["speedup_over"])
-    heads = [
-        "algorithm",
-        "links",
-        "protocol",
-        "rate\nGB/s",
-        "time\nus",
-        "busbw\nGB/s",
-    ]
-    made = output.table(
-        heads + [f"over\n{name}" for name in over], left=["algorithm", "links", "protocol"]
-    )
-    for row in rows:
-        made.add_row(
-            row["algorithm"],
-            row["links"],
-            row["protocol"],
-            f"{row['rate']:.2f}",
-            f"{row['time'] * 1e6:.1f}",
-            f"{row['bus_bandwidth']:.2f}",
-            *(f"{row['speedup_over'][name]:.2f}x" for name in over),
-        )
-    console = output.console()
-    console.print(title, style="bold")
-    console.print(made)
-    console.print()
-    output.notes("Algorithms", [f"{row['algorithm']}: {row['description']}" for row in rows])
-    output.notes("Not planned", [f"{name}: {why}" for name, why in refused.items()])
-    output.notes("Notes", list(dict.fromkeys(note for row in rows for note in row["notes"])))

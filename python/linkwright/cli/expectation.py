@@ -20,6 +20,7 @@ from linkwright.cli.schedules import (
     Root,
     Servers,
     gpus_of,
+    job_text,
     machine_of,
     save_plot,
 )
@@ -69,12 +70,17 @@ def expected(
                 row["protocol"],
             )
         console = output.console()
-        console.print(f"{collective} on {len(ids)} GPUs of {whole.name}, {VERSION}", style="bold")
-        console.print(made)
+        console.print(_title(collective, ids, whole), style="bold")
+        output.print_table(made)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
-        save_plot(bandwidth_by_size({VERSION: rows}, collective), plot)
+        title = f"{collective} on {job_text(ids, whole)}"
+        save_plot(bandwidth_by_size({f"{VERSION}'s cost model": rows}, title), plot)
+
+
+def _title(collective: str, gpus: list[int], machine: Machine) -> str:
+    return f"{collective} on {job_text(gpus, machine)}, by the cost model of {VERSION}"
 
 
 def _sizes(least: int, most: int, factor: int) -> list[int]:

@@ -84,7 +84,8 @@ def _misused(error: typer.TyperException) -> int:
         # A group without a command: its help is the message.
         typer.echo(error.format_message(), err=True)
         return MISUSED
-    return _fail(error.format_message(), error.exit_code)
+    # What checks values puts its own word for a mistake before what the mistake is.
+    return _fail(error.format_message().replace(": Value error, ", ": ", 1), error.exit_code)
 
 
 def _fail(message: str, code: int) -> int:

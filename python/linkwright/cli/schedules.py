@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -43,14 +44,19 @@ __all__ = [
     "Size",
     "chunk_of",
     "gpus_of",
+    "job_text",
     "machine_of",
     "plan_fields",
     "plan_on",
     "print_timing",
     "print_trees",
     "save_plot",
+    "some_gpus",
     "timing_fields",
 ]
+
+# As many GPUs as people still read by their ids.
+MOST_NAMED = 16
 
 CollectiveName = Annotated[
     str,
@@ -61,9 +67,26 @@ CollectiveName = Annotated[
         autocompletion=collective_names,
     ),
 ]
+
+
+def some_gpus(text: str | None) -> str | None:
+    """Refuses an empty list, which a script's unset variable gives, and which is not all GPUs.
+
+    Raises:
+        typer.BadParameter: If the text is there and empty.
+    """
+    if text is not None and not text.strip():
+        raise typer.BadParameter("it is empty; write ids like 0,3, or leave the option out.")
+    return text
+
+
 Gpus = Annotated[
     str | None,
-    typer.Option(metavar="IDS", help="The job's GPUs, such as 1,4,5,6; all of them if absent."),
+    typer.Option(
+        metavar="IDS",
+        help="The job's GPUs, such as 1,4,5,6; all of them if absent.",
+        callback=some_gpus,
+    ),
 ]
 AlgorithmName = Annotated[
     str,
@@ -220,10 +243,16 @@ def timing_fields(timing: Timing) -> dict[str, object]:
     }
 
 
-def print_timing(timing: Timing) -> None:
-    """Prints how long it takes, as one sentence."""
+def job_text(gpus: Sequence[int], machine: Machine) -> str:
+    """The GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number."""
+    ids = f"GPUs {','.join(map(str, gpus))}" if len(gpus) <= MOST_NAMED else f"{len(gpus)} GPUs"
+    return f"{ids} of {machine.name}"
+
+
+def print_timing(timing: Timing, where: str = "") -> None:
+    """Prints how long it takes, as one sentence; `where`, if given, ends in a space."""
     output.console().print(
-        f"{size_text(timing.size)} take {timing.time * 1e6:,.1f} us in chunks of "
+        f"{size_text(timing.size)} {where}take {timing.time * 1e6:,.1f} us in chunks of "
         f"{size_text(timing.chunk)} ({timing.protocol}): "
         f"algbw {timing.algorithm_bandwidth:.2f} GB/s, busbw {timing.bus_bandwidth:.2f} GB/s."
     )
@@ -233,11 +262,11 @@ def print_trees(trees: list[Tree]) -> None:
     """Prints each tree with its share; nothing if there are none."""
     if not trees:
         return
-    made = output.table(["tree", "share", "depth", "GPU (those below it)"], left=["tree"])
-    made.columns[-1].justify = "left"
+    last = "GPU (those below it)"
+    made = output.table(["tree", "share", "depth", last], left=["tree", last])
     for number, tree in enumerate(trees, 1):
         made.add_row(str(number), f"{tree.share:.2%}", str(tree.depth), _outline(tree))
-    output.console().print(made)
+    output.print_table(made)
 
 
 def _outline(tree: Tree) -> str:

@@ -189,10 +189,8 @@ impl LinkGraph {
                 }
             }
         }
-        let apart: Vec<String> = (0..self.gpus)
-            .filter(|vertex| !reached[*vertex])
-            .map(|vertex| gpus[vertex].to_string())
-            .collect();
+        let apart: Vec<usize> =
+            (0..self.gpus).filter(|vertex| !reached[*vertex]).map(|vertex| gpus[vertex]).collect();
         if apart.is_empty() {
             return Ok(());
         }
@@ -202,9 +200,19 @@ impl LinkGraph {
             LinkClass::Network => "the network",
         };
         let plural = if apart.len() > 1 { "GPUs" } else { "GPU" };
-        let apart = format!("{plural} {}", apart.join(", "));
+        let apart = format!("{plural} {}", in_words(&apart));
         Err(LinkGraphError::Apart { links, from: gpus[0], apart })
     }
+}
+
+/// Ids with those that follow one another as a run: `4, 6, 8 to 31`.
+fn in_words(ids: &[usize]) -> String {
+    let runs = ids.chunk_by(|id, next| *next == id + 1);
+    let words = runs.flat_map(|run| match run {
+        [first, _, .., last] => vec![format!("{first} to {last}")],
+        few => few.iter().map(usize::to_string).collect(),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -214,6 +222,13 @@ mod tests {
 
     fn graph(gpus: &[usize], class: LinkClass) -> Result<LinkGraph, LinkGraphError> {
         LinkGraph::new(&presets::preset("dgx1-v100").unwrap(), gpus, class)
+    }
+
+    #[test]
+    fn many_ids_are_told_as_runs() {
+        assert_eq!(in_words(&[4, 6]), "4, 6");
+        assert_eq!(in_words(&[4, 5]), "4, 5");
+        assert_eq!(in_words(&[1, 4, 5, 6, 8, 31, 32, 33]), "1, 4 to 6, 8, 31 to 33");
     }
 
     #[test]

@@ -66,11 +66,43 @@ impl Ticker {
             ControlFlow::Continue(())
         }
     }
+
+    /// Notes how many events there were in all, for a run that counts them itself; asks the
+    /// hook where a multiple of [`Ticker::INTERVAL`] was reached since the last call.
+    pub fn reach(
+        &mut self,
+        events: u64,
+        hook: Hook<'_>,
+        progress: impl FnOnce() -> Progress,
+    ) -> ControlFlow<()> {
+        let asked = self.events / Self::INTERVAL;
+        self.events = self.events.max(events);
+        if self.events / Self::INTERVAL > asked {
+            hook(progress())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_counts_itself_is_asked_at_each_interval() {
+        let mut asked = Vec::new();
+        let mut ticker = Ticker::new();
+        for events in [0, 65_535, 65_536, 65_537, 400_000, 400_001, 458_752] {
+            let progress = || Progress { done: events, total: 0, time: Picoseconds(0) };
+            let mut hook = |progress: Progress| {
+                asked.push(progress.done);
+                ControlFlow::Continue(())
+            };
+            assert!(ticker.reach(events, &mut hook, progress).is_continue());
+        }
+        assert_eq!(asked, [65_536, 400_000, 458_752]);
+    }
 
     #[test]
     fn a_break_of_the_hook_reaches_the_run() {

@@ -5,10 +5,19 @@
 //! resources fairly among the transfers of the moment and tells when each of them ends.
 
 pub mod flow;
+mod flow_transport;
+mod node_links;
+pub mod packet;
 pub mod route;
+pub mod routing;
+pub mod transport;
 
 pub use flow::{FlowId, FlowNetwork};
+pub use flow_transport::FlowTransport;
+pub use packet::{PacketNetwork, PacketSettings};
 pub use route::{Route, RouteClass, RouteError, Routes};
+pub use routing::{AnyRouting, Routing, RoutingKind};
+pub use transport::{GpuIndex, Message, Occurrence, Stuck, Transport};
 
 /// The index of a resource: one direction of one bundle of links, or whatever else a caller
 /// gives a capacity.

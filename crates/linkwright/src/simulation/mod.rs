@@ -3,6 +3,7 @@
 //! A [`Job`] runs one of the published [`Workload`]s on some GPUs. Jobs come from a
 //! [`job_file`] or from [`generate()`], which draws the mix of MAPA's evaluation.
 
+pub mod cluster;
 pub mod error;
 mod fields;
 pub mod generate;

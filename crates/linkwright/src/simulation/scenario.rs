@@ -62,6 +62,8 @@ pub struct Scenario {
     pub machine_position: Position,
     /// GPUs that are out of order from the start.
     pub unhealthy: Vec<usize>,
+    /// Where the scenario names each of those.
+    pub unhealthy_positions: Vec<Position>,
     /// The jobs.
     pub jobs: JobSource,
     /// Where the scenario names its job file, or says what to generate.
@@ -103,7 +105,7 @@ struct MachineTable {
     preset: Option<Spanned<String>>,
     file: Option<Spanned<String>>,
     #[serde(default)]
-    unhealthy: Vec<usize>,
+    unhealthy: Vec<Spanned<usize>>,
 }
 
 #[derive(Deserialize)]
@@ -297,10 +299,12 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, SimulationError> {
     let parsed: File = toml::from_str(text).map_err(from_toml)?;
     let (machine, machine_position) = source.machine(&parsed.machine)?;
     let (jobs, jobs_position) = source.jobs(&parsed.jobs)?;
+    let unhealthy = &parsed.machine.get_ref().unhealthy;
     Ok(Scenario {
         machine,
         machine_position,
-        unhealthy: parsed.machine.into_inner().unhealthy,
+        unhealthy: unhealthy.iter().map(|gpu| *gpu.get_ref()).collect(),
+        unhealthy_positions: unhealthy.iter().map(|gpu| source.position(&gpu.span())).collect(),
         jobs,
         jobs_position,
         policies: source.policies(&parsed.allocation)?,
@@ -358,6 +362,8 @@ mod tests {
         let scenario = read("s.toml", text).unwrap();
         assert_eq!(scenario.machine_position, Position { line: 2, column: 8 });
         assert_eq!(scenario.jobs_position, Position { line: 5, column: 12 });
+        assert_eq!(scenario.unhealthy, [1]);
+        assert_eq!(scenario.unhealthy_positions, [Position { line: 3, column: 14 }]);
         for (_, keys) in TABLES {
             assert!(keys.iter().all(|key| text.contains(key) || *key == "preset"));
         }

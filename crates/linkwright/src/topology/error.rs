@@ -40,6 +40,19 @@ pub enum TopologyError {
         /// The other GPU.
         b: String,
     },
+    /// Two GPUs that only a network joins, where GPUs of one server are asked for.
+    #[error(
+        "`{}` and `{}` are on different servers, which a network joins; GPUs are allocated and \
+         labelled on one server, so give the machine of one",
+        shown(.a),
+        shown(.b)
+    )]
+    SeveralServers {
+        /// One GPU.
+        a: String,
+        /// The other GPU.
+        b: String,
+    },
     /// A machine that cannot be one server of a cluster.
     #[error("`{machine}` cannot be a server of a cluster: it {problem}; {remedy}")]
     NotAServer {

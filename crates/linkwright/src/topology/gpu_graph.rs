@@ -102,7 +102,8 @@ impl GpuGraph {
     /// Labels every pair of GPUs.
     ///
     /// # Errors
-    /// [`TopologyError::NotConnected`] where no path joins two GPUs.
+    /// [`TopologyError::NotConnected`] where no path joins two GPUs, and
+    /// [`TopologyError::SeveralServers`] where a network may.
     pub fn new(machine: &Machine, profile: BandwidthProfile) -> Result<Self, TopologyError> {
         let gpus = machine.gpus();
         let count = gpus.len();
@@ -129,7 +130,12 @@ impl GpuGraph {
                 };
                 let Some((link, bandwidth, data_sheet)) = best else {
                     let (a, b) = (names[a].clone(), names[b].clone());
-                    return Err(TopologyError::NotConnected { a, b });
+                    let networked = machine.links().iter().any(|link| link.kind.is_network());
+                    return Err(if networked {
+                        TopologyError::SeveralServers { a, b }
+                    } else {
+                        TopologyError::NotConnected { a, b }
+                    });
                 };
                 let host = host.map_or(Bandwidth(0), |path| path.bandwidth);
                 pairs[a * count + b] = Some(GpuPair { link, bandwidth, data_sheet, host });

@@ -8,7 +8,8 @@
 //! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
 //! - [`nccl_xml`]: the topology file of NCCL and RCCL
 //!
-//! [`fn@cluster`] joins several of them by a network into one.
+//! [`fn@cluster`] joins several of them by a network into one; [`mod@interconnect`] is that
+//! network itself, switch by switch.
 //!
 //! [`export`] hands a machine on, [`gpu_graph`] labels what joins each pair of its GPUs,
 //! [`proximity`] tells how far apart they are on the host side, and [`isomorphism`] whether
@@ -21,6 +22,7 @@ pub mod export;
 pub mod gpu_graph;
 mod host_tree;
 pub mod import;
+pub mod interconnect;
 pub mod isomorphism;
 pub mod kinds;
 mod layout;
@@ -41,6 +43,7 @@ pub use cluster::{ClusterNetwork, NetworkKind, cluster, cluster_of};
 pub use error::TopologyError;
 pub use gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
 pub use import::{ImportFormat, ImportOptions, import};
+pub use interconnect::{Interconnect, InterconnectError};
 pub use kinds::{DeviceKind, LinkKind};
 pub use machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};
 pub use proximity::{HostTree, Proximity, host_tree};

@@ -18,7 +18,7 @@ use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Transport;
 use super::rate::{reached_rate, steady_rate};
 use super::shares::chunks_of;
-use super::{Algorithm, Links, Plan, PlanError, fastest, plan_along_trees, plan_for_size};
+use super::{Algorithm, Links, Plan, PlanError, fastest, plan_along_trees, plan_for_size, time_of};
 
 /// How finely the data is cut in two.
 const PARTS: f64 = 1_024.0;
@@ -34,7 +34,8 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// Plans a collective of `size` bytes (as nccl-tests counts them) over NVLink and PCIe at once.
 ///
 /// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be
-/// done in time; where NVLink does not join them, the plan is [`plan_for_size`]'s own choice. The times
+/// done in time; where NVLink does not join them, or each pair for one-hop, the plan is
+/// [`plan_for_size`]'s own choice. The times
 /// hold when `peer_access_switch` is also the timing's
 /// ([`Costs::peer_access_switch`](super::super::time::Costs)).
 ///
@@ -67,7 +68,7 @@ pub fn plan_hybrid(
         Ok(plan)
     };
     let fabric = match over(Links::Fabric) {
-        Err(PlanError::Links(_)) => return alone(Links::Auto),
+        Err(PlanError::Links(_) | PlanError::NotDirect { .. }) => return alone(Links::Auto),
         found => found?,
     };
     let host = match over(Links::Host) {
@@ -104,7 +105,15 @@ pub fn plan_hybrid(
     ));
     let links = fabric.links;
     let hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
-    fastest(vec![hybrid], machine, size, peer_access_switch)
+    let hybrid = fastest(vec![hybrid], machine, size, peer_access_switch)?;
+    // The equation leaves out how long trees take to fill, and gathers and scatters may go by
+    // better ways than trees on NVLink.
+    let time = |plan: &Plan| time_of(plan, machine, size, peer_access_switch);
+    let by_fabric = time(&alone(Links::Fabric)?)?;
+    if time(&hybrid)? < by_fabric {
+        return Ok(hybrid);
+    }
+    all_over_fabric(format!("{size} is no faster with PCIe's help; all data goes over NVLink"))
 }
 
 /// The trees of both plans, by root where each root has its own shard, with chunks such that

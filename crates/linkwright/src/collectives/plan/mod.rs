@@ -24,7 +24,7 @@ use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
 use super::lowering::tree::MAX_CHANNELS;
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
-use super::schedule::{Channel, ChosenRoute, Protocol, Schedule, Transport};
+use super::schedule::{ChosenRoute, Protocol, Schedule, Transport};
 use super::time::{Costs, TimeError, choose_chunk};
 use crate::graph::arborescences::Preference;
 use crate::topology::Machine;
@@ -141,12 +141,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether PCIe carries a part of the data beside NVLink.
-    #[must_use]
-    pub fn is_hybrid(&self) -> bool {
-        let over = |transport| move |channel: &Channel| channel.transport == transport;
-        let channels = &self.schedule.channels;
-        channels.iter().any(over(Transport::Best)) && channels.iter().any(over(Transport::Host))
+    /// Whether PCIe carries a part of a plan over NVLink: of a hybrid, or where two GPUs that
+    /// exchange data have no NVLink between them. `machine` is what it was planned for.
+    ///
+    /// # Errors
+    /// As the timing, where a connection has no route.
+    pub fn has_host_beside_fabric(&self, machine: &Machine) -> Result<bool, TimeError> {
+        Ok(self.links == LinkClass::Fabric && rate::loads_host(&self.schedule, machine)?)
     }
 }
 
@@ -183,6 +184,15 @@ pub enum PlanError {
          use packing"
     )]
     NoRing {
+        /// The algorithm.
+        algorithm: &'static str,
+    },
+    /// NVLink alone is wanted, and the algorithm would use PCIe between some of the GPUs.
+    #[error(
+        "{algorithm} needs an NVLink between any two GPUs, and some of these have none; let it \
+         choose the links, or use packing"
+    )]
+    NotDirect {
         /// The algorithm.
         algorithm: &'static str,
     },
@@ -263,11 +273,21 @@ fn fastest(
     plans.extend(twice);
     let mut times = Vec::with_capacity(plans.len());
     for plan in &plans {
-        let costs = Costs { peer_access_switch, ..Costs::of(plan.schedule.protocol) };
-        times.push(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time);
+        times.push(time_of(plan, machine, size, peer_access_switch)?);
     }
     let best = (0..times.len()).min_by_key(|at| times[*at]).unwrap_or(0);
     Ok(plans.swap_remove(best))
+}
+
+/// How long a plan takes with the chunk that suits it.
+fn time_of(
+    plan: &Plan,
+    machine: &Machine,
+    size: Bytes,
+    peer_access_switch: Picoseconds,
+) -> Result<Picoseconds, PlanError> {
+    let costs = Costs { peer_access_switch, ..Costs::of(plan.schedule.protocol) };
+    Ok(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time)
 }
 
 /// The same trees, each on two channels with half of its data.
@@ -388,6 +408,14 @@ fn plan_along_trees(
             }
         }
     }
+    if class == LinkClass::Fabric && rate::loads_host(&schedule, machine)? {
+        if links == Links::Fabric {
+            return Err(PlanError::NotDirect { algorithm: algorithm.name() });
+        }
+        notes.push(
+            "no NVLink joins some of the GPUs that exchange data; theirs goes over PCIe".to_owned(),
+        );
+    }
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
     if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
         let trees_only =
@@ -443,6 +471,27 @@ fn choose_links(
 mod tests {
     use super::*;
     use crate::topology::presets::preset;
+
+    #[test]
+    fn one_hop_between_gpus_without_nvlink_says_that_it_takes_pcie() {
+        let machine = preset("dgx1-v100").unwrap();
+        let plan = |gpus: &[usize], links| {
+            plan(&machine, gpus, Collective::AllReduce, Algorithm::OneHop, links)
+        };
+        let apart = plan(&[1, 4, 5, 6], Links::Auto).unwrap();
+        assert!(apart.has_host_beside_fabric(&machine).unwrap());
+        assert!(apart.notes.iter().any(|note| note.contains("over PCIe")), "{:?}", apart.notes);
+        let refused = plan(&[1, 4, 5, 6], Links::Fabric).unwrap_err();
+        assert_eq!(refused, PlanError::NotDirect { algorithm: "one-hop" });
+        let joined = plan(&[0, 1, 2, 3], Links::Fabric).unwrap();
+        assert!(!joined.has_host_beside_fabric(&machine).unwrap());
+        assert_eq!(joined.notes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn messages_have_no_gaps() {
+        assert!(!PlanError::Unsolved.to_string().contains("  "), "{}", PlanError::Unsolved);
+    }
 
     #[test]
     fn the_rate_alone_is_that_of_the_plan() {

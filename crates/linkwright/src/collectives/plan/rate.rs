@@ -1,7 +1,7 @@
 //! What a schedule reaches when its data is long.
 
 use crate::network::Routes;
-use crate::topology::{LinkKind, Machine};
+use crate::topology::{DeviceKind, LinkKind, Machine};
 use crate::units::Bandwidth;
 
 use super::super::schedule::Schedule;
@@ -22,6 +22,21 @@ pub(super) fn steady_rate(schedule: &Schedule, machine: &Machine) -> Result<Band
 /// As [`steady_rate`].
 pub(super) fn reached_rate(schedule: &Schedule, machine: &Machine) -> Result<Bandwidth, TimeError> {
     rate_at(schedule, machine, link_efficiency)
+}
+
+/// Whether some of the data goes over PCIe, or what else leads from a GPU to the host.
+///
+/// # Errors
+/// As [`steady_rate`].
+pub(super) fn loads_host(schedule: &Schedule, machine: &Machine) -> Result<bool, TimeError> {
+    let routes = Routes::new(machine, |_| 1.0).expect("1 is an efficiency");
+    let loads = link_bytes(schedule, machine, &routes)?;
+    let is_host = |resource: usize| {
+        let (link, _) = routes.link(resource);
+        let ends = [link.a, link.b].map(|end| machine.devices()[end].kind);
+        !link.kind.is_gpu_fabric() || ends.contains(&DeviceKind::Cpu)
+    };
+    Ok(loads.iter().enumerate().any(|(resource, load)| *load > 0.0 && is_host(resource)))
 }
 
 fn rate_at(

@@ -24,9 +24,10 @@ fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink
         let sized = |size| {
             plan_for_size(&machine, &gpus, broadcast, algorithm, Links::Fabric, size).unwrap()
         };
+        let over_both = |plan: &Plan| plan.has_host_beside_fabric(&machine).unwrap();
         let size = Bytes(512 << 20);
         let both = hybrid(size);
-        assert!(both.is_hybrid() && !alone.is_hybrid());
+        assert!(over_both(&both) && !over_both(&alone));
         let fast = reached_rate(&alone.schedule, &machine).unwrap().0 as f64;
         let host = plan(&machine, &gpus, broadcast, algorithm, Links::Host).unwrap();
         let slow = reached_rate(&host.schedule, &machine).unwrap().0 as f64;
@@ -37,8 +38,35 @@ fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink
         assert!((expected - found).abs() < 0.02 && found < 1.0, "{expected} {found}");
         let short = hybrid(Bytes(1 << 20));
         assert_eq!((&short.schedule, short.notes.len()), (&sized(Bytes(1 << 20)).schedule, 1));
-        assert!(!short.is_hybrid());
+        assert!(!over_both(&short));
     }
+}
+
+#[test]
+fn no_hybrid_is_slower_than_the_best_on_nvlink() {
+    let machine = preset("dgx1-v100").unwrap();
+    let mut faster = 0;
+    for gpus in [&[0, 1][..], &[1, 4, 5, 6], &[0, 1, 2, 3, 4, 5, 6, 7]] {
+        for name in ["broadcast", "all-reduce", "gather"] {
+            let collective = Collective::named(name, 1).unwrap();
+            for algorithm in [Algorithm::Packing, Algorithm::Blink] {
+                for size in [1, 64, 512].map(|mebibytes| Bytes(mebibytes << 20)) {
+                    let links = Links::Fabric;
+                    let best = plan_for_size(&machine, gpus, collective, algorithm, links, size);
+                    let best = timed(&machine, &best.unwrap(), size).time;
+                    let found =
+                        plan_hybrid(&machine, gpus, collective, algorithm, size, MILLISECOND)
+                            .unwrap();
+                    let is_hybrid = found.has_host_beside_fabric(&machine).unwrap();
+                    let time = timed(&machine, &found, size).time;
+                    let holds = if is_hybrid { time < best } else { time == best };
+                    assert!(holds, "{name} {gpus:?} {size}: {time} and {best}");
+                    faster += usize::from(is_hybrid);
+                }
+            }
+        }
+    }
+    assert!(faster >= 9, "PCIe helped in {faster} cases only");
 }
 
 #[test]

@@ -1,0 +1,106 @@
+//! The packet model under load: how many times a second a packet crosses a channel.
+//!
+//! Every node of the study's fat-tree and dragonfly of 2,048 sends messages of 64 KiB to nodes
+//! chosen by chance, eight at a time, so that about half of the capacity is used.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use linkwright::engine::Random;
+use linkwright::network::packet::{
+    ArbitrationPolicy, NicPolicy, NodeSettings, PacketNetwork, PacketSettings, Switching,
+};
+use linkwright::network::routing::{AnyRouting, RoutingKind};
+use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::topology::Interconnect;
+use linkwright::topology::interconnect::{
+    Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, dragonfly, fat_tree,
+};
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+
+const RATE: LinkRate =
+    LinkRate { bandwidth: Bandwidth(11_900_000_000), latency: Picoseconds(30_000) };
+
+fn settings() -> PacketSettings {
+    PacketSettings {
+        packet_size: Bytes(4096),
+        buffer_packets: 8,
+        router_delay: Picoseconds(60_000),
+        nic_delay: Picoseconds(400_000),
+        switching: Switching::StoreAndForward,
+        node: NodeSettings {
+            gpus: 1,
+            bandwidth: Bandwidth(23_800_000_000),
+            latency: Picoseconds(1_000),
+        },
+        seed: 1,
+    }
+}
+
+/// Sends so many messages from every node, eight under way at a time; returns the hops.
+fn play(interconnect: &Interconnect, routing: RoutingKind, messages: u64) -> u64 {
+    let routing = AnyRouting::new(routing, interconnect, 1).expect("the shape is right");
+    let mut network = PacketNetwork::new(
+        interconnect,
+        settings(),
+        routing,
+        NicPolicy::RoundRobin,
+        ArbitrationPolicy::RoundRobin,
+    )
+    .expect("the settings are in range");
+    let mut random = Random::new(7);
+    let nodes = interconnect.nodes();
+    let mut left = vec![messages; nodes as usize];
+    let mut send = |network: &mut PacketNetwork<'_, AnyRouting>, source: u32| {
+        if left[source as usize] > 0 {
+            left[source as usize] -= 1;
+            let destination = random.below(u64::from(nodes).try_into().expect("nodes")) as u32;
+            let (size, token) = (Bytes(65_536), u64::from(source));
+            network.send(Message { source, destination, size, token, priority: 0 });
+        }
+    };
+    for source in 0..nodes {
+        for _ in 0..8 {
+            send(&mut network, source);
+        }
+    }
+    while let Some(occurrence) = network.next().expect("no deadlock") {
+        if let Occurrence::Delivered { token } = occurrence {
+            send(&mut network, token as u32);
+        }
+    }
+    network.packet_hops()
+}
+
+fn benchmark(criterion: &mut Criterion) {
+    let tree = FatTree::three_levels(32, 8, 1).expect("the study's tree");
+    let rates = FatTreeRates { node: RATE, leaf: RATE, core: RATE };
+    let tree = fat_tree(&tree, &rates).expect("the study's tree");
+    let groups = Dragonfly {
+        nodes_per_switch: 8,
+        switches_per_group: 16,
+        global_links_per_switch: 8,
+        groups: 16,
+    };
+    let rates = DragonflyRates { node: RATE, local: RATE, global: RATE };
+    let groups = dragonfly(&groups, &rates).expect("the study's dragonfly");
+    let mut group = criterion.benchmark_group("packet-network");
+    group.sample_size(10).measurement_time(Duration::from_secs(5));
+    for (name, interconnect, routing) in [
+        ("fat-tree static", &tree, RoutingKind::Static),
+        ("fat-tree adaptive", &tree, RoutingKind::Adaptive),
+        ("dragonfly minimal", &groups, RoutingKind::Minimal),
+        ("dragonfly progressive", &groups, RoutingKind::Progressive),
+    ] {
+        let hops = play(interconnect, routing, 16);
+        group.throughput(Throughput::Elements(hops));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| black_box(play(interconnect, routing, 16)));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, benchmark);
+criterion_main!(benches);

@@ -1,0 +1,35 @@
+//! The packet model of a network.
+//!
+//! What it represents: messages become packets at a network interface, one at a time, in the
+//! order that a [`nic::NicScheduler`] chooses. Switches keep arriving packets in input buffers,
+//! one for each port and virtual channel, that hold a fixed number of packets; a sender sends
+//! only where it has a credit for a free place. A [`crate::network::Routing`] decides at each
+//! switch where a packet goes, and an [`arbitration::Arbitration`] which of those that wait for
+//! a channel goes first. GPUs of one node talk over links of their own.
+//!
+//! What it leaves out: errors and retries, the width of a switch's crossbar (any number of
+//! packets may leave one buffer at once, by different channels), and the receiver's side, which
+//! takes what comes.
+//!
+//! Parameters and policies follow the TraceR-CODES study, Sections III and IV.
+
+pub mod arbitration;
+mod credits;
+mod network;
+pub mod nic;
+mod packets;
+mod queues;
+mod settings;
+mod statistics;
+#[cfg(test)]
+mod tests;
+mod watchdog;
+
+pub use arbitration::ArbitrationPolicy;
+pub use network::PacketNetwork;
+pub use nic::NicPolicy;
+pub use settings::{
+    MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, NodeSettings, PacketSettings, SettingsError, Switching,
+    serialisation,
+};
+pub use statistics::ChannelStatistics;

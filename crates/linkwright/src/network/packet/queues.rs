@@ -1,0 +1,247 @@
+//! The packets that wait at a switch: for each channel one queue for each virtual channel and
+//! each input port, so that none waits behind another that waits for something else.
+
+use super::arbitration::{Candidate, Candidates, Slot};
+use super::packets::{NO_PACKET, PacketIndex, Packets};
+
+/// Words of marks in a bank.
+const WORDS: usize = 4;
+
+/// The queues of one channel, numbered by virtual channel, then by input port.
+///
+/// A mark is set where a packet waits, so that neither an empty queue nor its neighbours have
+/// to be looked at. A bank of more queues than marks shares each mark among as many as needed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bank {
+    marks: [u64; WORDS],
+    /// The first of its queues.
+    first: u32,
+    /// How many queues it has.
+    slots: u32,
+    /// How many input ports.
+    ports: u16,
+    /// How many queues share a mark, as a power of two.
+    shift: u8,
+}
+
+/// The first packet of every queue of all channels; it knows the last one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Queues {
+    heads: Vec<PacketIndex>,
+}
+
+impl Queues {
+    /// Adds the queues of a channel that leaves a switch of so many ports.
+    pub(super) fn add(&mut self, ports: u16, virtual_channels: u8) -> Bank {
+        let slots = u32::from(ports) * u32::from(virtual_channels);
+        let first = self.heads.len() as u32;
+        self.heads.resize(self.heads.len() + slots as usize, NO_PACKET);
+        let mut shift = 0;
+        while slots.div_ceil(1 << shift) > 64 * WORDS as u32 {
+            shift += 1;
+        }
+        Bank { marks: [0; WORDS], first, slots, ports, shift }
+    }
+
+    /// Puts a packet at the end of a queue.
+    pub(super) fn push(
+        &mut self,
+        bank: &mut Bank,
+        slot: Slot,
+        packet: PacketIndex,
+        packets: &mut Packets,
+    ) {
+        let at = (bank.first + slot) as usize;
+        if self.is_empty(bank, slot) {
+            self.heads[at] = packet;
+            packets[packet].tail = packet;
+            bank.mark(slot);
+        } else {
+            let head = self.heads[at];
+            let tail = packets[head].tail;
+            packets[tail].next = packet;
+            packets[head].tail = packet;
+        }
+        packets[packet].next = NO_PACKET;
+    }
+
+    /// Takes the first packet of a queue that is not empty.
+    pub(super) fn pop(
+        &mut self,
+        bank: &mut Bank,
+        slot: Slot,
+        packets: &mut Packets,
+    ) -> PacketIndex {
+        let at = (bank.first + slot) as usize;
+        let packet = self.heads[at];
+        let next = packets[packet].next;
+        self.heads[at] = next;
+        if next != NO_PACKET {
+            packets[next].tail = packets[packet].tail;
+        } else if bank.shift == 0 {
+            bank.clear(slot);
+        } else {
+            let shared = slot >> bank.shift << bank.shift;
+            let end = (shared + (1 << bank.shift)).min(bank.slots);
+            if (shared..end).all(|other| self.head(bank, other) == NO_PACKET) {
+                bank.clear(slot);
+            }
+        }
+        packet
+    }
+
+    /// The first packet of a queue whose mark is set; [`NO_PACKET`] where it is empty.
+    fn head(&self, bank: &Bank, slot: Slot) -> PacketIndex {
+        self.heads[(bank.first + slot) as usize]
+    }
+
+    fn is_empty(&self, bank: &Bank, slot: Slot) -> bool {
+        !bank.is_marked(slot) || bank.shift > 0 && self.head(bank, slot) == NO_PACKET
+    }
+
+    /// The first queue with a packet, from a slot on.
+    fn first_from(&self, bank: &Bank, slot: Slot) -> Option<Slot> {
+        let mut slot = bank.first_marked(slot)?;
+        while self.is_empty(bank, slot) {
+            slot = bank.first_marked(slot + 1)?;
+        }
+        Some(slot)
+    }
+
+    /// The first packets of all queues of a channel, each with its virtual channel.
+    pub(super) fn heads(&self, bank: &Bank) -> impl Iterator<Item = (u8, PacketIndex)> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let slot = self.first_from(bank, from)?;
+            from = slot + 1;
+            Some((bank.virtual_channel(slot), self.head(bank, slot)))
+        })
+    }
+}
+
+impl Bank {
+    /// The queue of a virtual channel and an input port.
+    pub(super) fn slot(&self, virtual_channel: u8, port: u16) -> Slot {
+        u32::from(virtual_channel) * u32::from(self.ports) + u32::from(port)
+    }
+
+    /// The virtual channel of a queue.
+    pub(super) fn virtual_channel(&self, slot: Slot) -> u8 {
+        let ports = u32::from(self.ports);
+        // One virtual channel is usual, and a division is slow.
+        if slot < ports { 0 } else { (slot / ports) as u8 }
+    }
+
+    fn is_marked(&self, slot: Slot) -> bool {
+        let mark = slot >> self.shift;
+        self.marks[(mark / 64) as usize] & (1 << (mark % 64)) != 0
+    }
+
+    fn mark(&mut self, slot: Slot) {
+        let mark = slot >> self.shift;
+        self.marks[(mark / 64) as usize] |= 1 << (mark % 64);
+    }
+
+    fn clear(&mut self, slot: Slot) {
+        let mark = slot >> self.shift;
+        self.marks[(mark / 64) as usize] &= !(1 << (mark % 64));
+    }
+
+    /// The first slot from one on whose mark is set.
+    fn first_marked(&self, slot: Slot) -> Option<Slot> {
+        let mark = slot >> self.shift;
+        let mut word = (mark / 64) as usize;
+        let mut marks = self.marks.get(word)? >> (mark % 64) << (mark % 64);
+        while marks == 0 {
+            word += 1;
+            marks = *self.marks.get(word)?;
+        }
+        let first = (word as u32 * 64 + marks.trailing_zeros()) << self.shift;
+        Some(first.max(slot)).filter(|slot| *slot < self.slots)
+    }
+}
+
+/// A channel's queues whose first packet has a credit.
+pub(super) struct Sendable<'a> {
+    pub(super) queues: &'a Queues,
+    pub(super) bank: &'a Bank,
+    pub(super) packets: &'a Packets,
+    /// One bit for each virtual channel that has a credit.
+    pub(super) credited: u32,
+}
+
+impl Candidates for Sendable<'_> {
+    fn first_from(&self, slot: Slot) -> Option<Slot> {
+        let mut slot = self.queues.first_from(self.bank, slot)?;
+        loop {
+            let virtual_channel = self.bank.virtual_channel(slot);
+            if self.credited & (1 << virtual_channel) != 0 {
+                return Some(slot);
+            }
+            slot = self.queues.first_from(self.bank, self.bank.slot(virtual_channel + 1, 0))?;
+        }
+    }
+
+    fn candidate(&self, slot: Slot) -> Candidate {
+        let packet = &self.packets[self.queues.head(self.bank, slot)];
+        Candidate { slot, created: packet.created, priority: packet.priority }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::super::packets::Packet;
+    use super::*;
+    use crate::network::routing::PacketRoute;
+
+    fn packet() -> Packet {
+        Packet {
+            message: 0,
+            next: NO_PACKET,
+            tail: NO_PACKET,
+            channel: 0,
+            size: 1,
+            to: 0,
+            created: 0,
+            complete: 0,
+            route: PacketRoute::new(0, 1),
+            port: 0,
+            priority: 0,
+        }
+    }
+
+    proptest! {
+        /// As many first-in-first-out queues, from a few to more than there are marks.
+        #[test]
+        fn a_bank_is_many_queues(
+            ports in 1_u16..300,
+            virtual_channels in 1_u8..5,
+            steps in prop::collection::vec((any::<u32>(), any::<bool>(), any::<u32>()), 0..300),
+        ) {
+            let mut queues = Queues::default();
+            queues.add(7, 1);
+            let mut bank = queues.add(ports, virtual_channels);
+            let slots = u32::from(ports) * u32::from(virtual_channels);
+            let mut packets = Packets::new();
+            let mut expected = vec![VecDeque::new(); slots as usize];
+            for (slot, push, from) in steps {
+                let slot = slot % slots;
+                if push {
+                    let added = packets.add(packet());
+                    queues.push(&mut bank, slot, added, &mut packets);
+                    expected[slot as usize].push_back(added);
+                } else if let Some(first) = expected[slot as usize].pop_front() {
+                    prop_assert_eq!(queues.pop(&mut bank, slot, &mut packets), first);
+                    packets.remove(first);
+                }
+                let from = from % (slots + 1);
+                let first = (from..slots).find(|slot| !expected[*slot as usize].is_empty());
+                prop_assert_eq!(queues.first_from(&bank, from), first);
+            }
+        }
+    }
+}

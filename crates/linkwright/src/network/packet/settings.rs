@@ -1,0 +1,126 @@
+//! What a packet network is made of, besides its wiring.
+
+use thiserror::Error;
+
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+/// When a switch may pass a packet on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Switching {
+    /// Once its last byte is there, as CODES' models do.
+    #[default]
+    StoreAndForward,
+    /// Once its first byte is there: virtual cut-through, as InfiniBand's switches do.
+    CutThrough,
+}
+
+/// The links between the GPUs of one node, all to all: one of its own for each pair and
+/// direction (Section V.B of the TraceR-CODES study).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeSettings {
+    /// How many GPUs share a node's network interface.
+    pub gpus: u32,
+    /// Bytes per second of a link between two of them, in each direction.
+    pub bandwidth: Bandwidth,
+    /// Its one-way latency.
+    pub latency: Picoseconds,
+}
+
+/// The parameters of a packet network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketSettings {
+    /// The most that one packet carries.
+    pub packet_size: Bytes,
+    /// How many packets the input buffer of a switch holds, per port and virtual channel.
+    pub buffer_packets: u16,
+    /// The time from a packet's arrival at a switch to when it may leave.
+    pub router_delay: Picoseconds,
+    /// The time from a message's handing over to when its network interface may send it.
+    pub nic_delay: Picoseconds,
+    /// When a switch may pass a packet on.
+    pub switching: Switching,
+    /// What is inside a node.
+    pub node: NodeSettings,
+    /// What fixes every choice by chance.
+    pub seed: u64,
+}
+
+/// The most bytes of a packet: its serialisation time has to fit 64 bits on any link.
+pub const MOST_PACKET_SIZE: u64 = 16 << 20;
+/// The most packets of a buffer.
+pub const MOST_BUFFER_PACKETS: u16 = 1024;
+
+/// Settings that no network can have.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// Packets of nothing, or too large.
+    #[error("a packet of {size} is not possible; 1 B to {} are", Bytes(MOST_PACKET_SIZE))]
+    PacketSize {
+        /// The size asked for.
+        size: Bytes,
+    },
+    /// Buffers of nothing, or too large.
+    #[error("a buffer of {packets} packets is not possible; 1 to {MOST_BUFFER_PACKETS} are")]
+    Buffer {
+        /// The size asked for.
+        packets: u16,
+    },
+    /// Nodes without GPUs, or with too many.
+    #[error("{gpus} GPUs per node are not possible; 1 to 1024 are")]
+    Gpus {
+        /// The number asked for.
+        gpus: u32,
+    },
+    /// Links between GPUs that carry nothing.
+    #[error("the links between the GPUs of a node have no bandwidth; give them a positive one")]
+    NodeBandwidth,
+    /// A switch with more ports than the model keeps.
+    #[error("switch {switch} has {ports} ports; at most 65,535 are possible")]
+    Ports {
+        /// The switch.
+        switch: u32,
+        /// How many ports it has.
+        ports: usize,
+    },
+    /// More virtual channels than the model keeps.
+    #[error("{channels} virtual channels are too many; at most 32 are possible")]
+    VirtualChannels {
+        /// How many the routing asks for.
+        channels: u8,
+    },
+}
+
+impl PacketSettings {
+    /// Whether a network can have these settings.
+    ///
+    /// # Errors
+    /// The first setting that is out of its range.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if self.packet_size.0 == 0 || self.packet_size.0 > MOST_PACKET_SIZE {
+            return Err(SettingsError::PacketSize { size: self.packet_size });
+        }
+        if self.buffer_packets == 0 || self.buffer_packets > MOST_BUFFER_PACKETS {
+            return Err(SettingsError::Buffer { packets: self.buffer_packets });
+        }
+        if self.node.gpus == 0 || self.node.gpus > 1024 {
+            return Err(SettingsError::Gpus { gpus: self.node.gpus });
+        }
+        if self.node.gpus > 1 && self.node.bandwidth.0 == 0 {
+            return Err(SettingsError::NodeBandwidth);
+        }
+        Ok(())
+    }
+}
+
+/// How long a link takes to carry so much: up to the next picosecond.
+#[must_use]
+pub fn serialisation(size: u64, bandwidth: Bandwidth) -> u64 {
+    const SECOND: u64 = Picoseconds::SECOND.0;
+    match size.checked_mul(SECOND) {
+        Some(product) => product.div_ceil(bandwidth.0),
+        None => {
+            let exact = (u128::from(size) * u128::from(SECOND)).div_ceil(u128::from(bandwidth.0));
+            u64::try_from(exact).unwrap_or(u64::MAX)
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The packet model against theory, and what must hold at every instant.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::engine::Random;
+use crate::network::routing::{Hop, Load, PacketRoute, Routing, ShortestPath};
+use crate::network::transport::{Message, Occurrence, Transport};
+use crate::topology::interconnect::{Interconnect, NodeLink, Shape, SwitchId, SwitchLink};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+const BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(4);
+const LATENCY: Picoseconds = Picoseconds(30_000);
+/// Of a packet of 4,096 bytes at 4 GB/s.
+const PACKET: u64 = 1_024_000;
+
+fn settings() -> PacketSettings {
+    PacketSettings {
+        packet_size: Bytes(4096),
+        buffer_packets: 8,
+        router_delay: Picoseconds(60_000),
+        nic_delay: Picoseconds(400_000),
+        switching: Switching::StoreAndForward,
+        node: NodeSettings {
+            gpus: 1,
+            bandwidth: Bandwidth::gigabytes_per_second(8),
+            latency: Picoseconds(5_000),
+        },
+        seed: 1,
+    }
+}
+
+/// Switches in a ring, with as many nodes each; a ring of one is a star.
+fn ring(switches: u32, nodes_per_switch: u32) -> Interconnect {
+    let nodes: Vec<_> = (0..switches * nodes_per_switch)
+        .map(|node| NodeLink {
+            switch: node / nodes_per_switch,
+            bandwidth: BANDWIDTH,
+            latency: LATENCY,
+        })
+        .collect();
+    let around = if switches > 2 { switches } else { switches - 1 };
+    let links: Vec<_> = (0..around)
+        .map(|a| SwitchLink { a, b: (a + 1) % switches, bandwidth: BANDWIDTH, latency: LATENCY })
+        .collect();
+    Interconnect::new("ring", Shape::Graph, switches, &nodes, &links).unwrap()
+}
+
+fn network(
+    interconnect: &Interconnect,
+    settings: PacketSettings,
+    nic: NicPolicy,
+) -> PacketNetwork<'_, ShortestPath> {
+    let routing = ShortestPath::new(interconnect).unwrap();
+    PacketNetwork::new(interconnect, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
+}
+
+fn message(source: u32, destination: u32, size: u64, token: u64) -> Message {
+    Message { source, destination, size: Bytes(size), token, priority: 0 }
+}
+
+/// Plays until nothing is left, with the time of each occurrence.
+fn play<R: Routing>(network: &mut PacketNetwork<'_, R>) -> Vec<(u64, Occurrence)> {
+    let mut seen = Vec::new();
+    while let Some(occurrence) = network.next().unwrap() {
+        seen.push((network.now().0, occurrence));
+    }
+    seen
+}
+
+#[test]
+fn a_message_takes_as_long_as_its_packets_and_links() {
+    let star = ring(1, 2);
+    let mut forwarded = network(&star, settings(), NicPolicy::Fcfs);
+    forwarded.send(message(0, 1, 3 * 4096, 7));
+    let sent = 400_000 + 3 * PACKET;
+    let path = 2 * LATENCY.0 + 60_000;
+    let expected = |arrival| {
+        [(sent, Occurrence::Sent { token: 7 }), (arrival, Occurrence::Delivered { token: 7 })]
+    };
+    assert_eq!(play(&mut forwarded), expected(sent + PACKET + path));
+
+    let cut_through = PacketSettings { switching: Switching::CutThrough, ..settings() };
+    let mut cut = network(&star, cut_through, NicPolicy::Fcfs);
+    cut.send(message(0, 1, 3 * 4096, 7));
+    assert_eq!(play(&mut cut), expected(sent + path));
+    assert_eq!(cut.packet_hops(), 6);
+    assert_eq!(cut.statistics()[0].data, Bytes(3 * 4096));
+}
+
+#[test]
+fn a_message_of_nothing_arrives_and_one_to_itself_too() {
+    let star = ring(1, 2);
+    let mut network = network(&star, settings(), NicPolicy::Fcfs);
+    network.send(message(0, 1, 0, 1));
+    network.send(message(1, 1, 1 << 30, 2));
+    let delivered: Vec<_> = play(&mut network)
+        .into_iter()
+        .filter(|(_, occurrence)| matches!(occurrence, Occurrence::Delivered { .. }))
+        .collect();
+    let path = 400_000 + 2 * LATENCY.0 + 60_000;
+    assert_eq!(
+        delivered,
+        [(0, Occurrence::Delivered { token: 2 }), (path, Occurrence::Delivered { token: 1 })]
+    );
+}
+
+#[test]
+fn gpus_of_one_node_have_links_of_their_own() {
+    let star = ring(1, 2);
+    let node = NodeSettings { gpus: 4, ..settings().node };
+    let mut network = network(&star, PacketSettings { node, ..settings() }, NicPolicy::Fcfs);
+    network.send(message(0, 1, 8_000, 1));
+    network.send(message(0, 1, 8_000, 2));
+    network.send(message(0, 2, 8_000, 3));
+    let delivered: Vec<_> = play(&mut network)
+        .into_iter()
+        .filter_map(|(time, occurrence)| match occurrence {
+            Occurrence::Delivered { token } => Some((time, token)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(delivered, [(1_005_000, 1), (1_005_000, 3), (2_005_000, 2)]);
+    assert_eq!(network.packet_hops(), 0);
+}
+
+/// Single packets at random times on one link wait as the theory of queues says: in M/D/1
+/// for load over twice one minus load of a service (Pollaczek and Khinchine).
+#[test]
+fn packets_wait_for_one_link_as_theory_says() {
+    const SOURCES: u32 = 256;
+    let star = ring(1, SOURCES + 1);
+    let deep = PacketSettings { buffer_packets: 1000, ..settings() };
+    for (load, tolerance) in [(0.5, 0.05), (0.8, 0.08)] {
+        let mut network = network(&star, deep, NicPolicy::Fcfs);
+        let mut random = Random::new(5);
+        let mean = Picoseconds((PACKET as f64 / load) as u64);
+        let (mut time, mut starts) = (0, Vec::new());
+        for token in 0..60_000 {
+            time += random.exponential(mean).0;
+            starts.push(time);
+            network.wake_at(Picoseconds(time), token);
+        }
+        let alone = 400_000 + 2 * PACKET + 2 * LATENCY.0 + 60_000;
+        let (mut waited, mut count) = (0, 0);
+        while let Some(occurrence) = network.next().unwrap() {
+            match occurrence {
+                Occurrence::Woken { token } => {
+                    let source = random.below(u64::from(SOURCES).try_into().unwrap()) as u32;
+                    network.send(message(source, SOURCES, 4096, token));
+                }
+                Occurrence::Delivered { token } => {
+                    waited += network.now().0 - starts[token as usize] - alone;
+                    count += 1;
+                }
+                _ => {}
+            }
+        }
+        let mean = waited as f64 / f64::from(count) / PACKET as f64;
+        let theory = load / (2.0 * (1.0 - load));
+        // Two packets of one source do not come closer than a service: a little less than Poisson.
+        assert!((mean / theory - 1.0).abs() < tolerance, "{load}: {mean} beside {theory}");
+    }
+}
+
+/// Round the ring in one direction with a single virtual channel: nothing breaks the cycle.
+struct Clockwise;
+
+impl Routing for Clockwise {
+    fn virtual_channels(&self) -> u8 {
+        1
+    }
+
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+        if packet.destination == at {
+            return Hop { channel: Interconnect::ejection(at), virtual_channel: 0 };
+        }
+        // Behind the nodes' channels come those of link 0, 1, ..., clockwise ones first.
+        Hop { channel: 2 * 4 + 2 * at, virtual_channel: 0 }
+    }
+}
+
+#[test]
+fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
+    let square = ring(4, 1);
+    let nic = NicPolicy::Fcfs;
+    let arbitration = ArbitrationPolicy::RoundRobin;
+    let mut network = PacketNetwork::new(&square, settings(), Clockwise, nic, arbitration).unwrap();
+    for node in 0..4 {
+        network.send(message(node, (node + 3) % 4, 1 << 20, u64::from(node)));
+    }
+    let stuck = loop {
+        match network.next() {
+            Ok(occurrence) => assert!(occurrence.is_some()),
+            Err(stuck) => break stuck,
+        }
+    };
+    assert_eq!(stuck.messages, 4);
+    for place in ["switch 0 to switch 1", "switch 3 to switch 0", "(8 packets)"] {
+        assert!(stuck.cycle.contains(place), "{stuck}");
+    }
+    let safe = ShortestPath::new(&square).unwrap();
+    let mut network = PacketNetwork::new(&square, settings(), safe, nic, arbitration).unwrap();
+    for node in 0..4 {
+        network.send(message(node, (node + 2) % 4, 1 << 20, u64::from(node)));
+    }
+    assert_eq!(play(&mut network).len(), 8);
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let star = ring(1, 2);
+    let refused = |change: fn(&mut PacketSettings)| {
+        let mut wrong = settings();
+        change(&mut wrong);
+        let routing = ShortestPath::new(&star).unwrap();
+        PacketNetwork::new(&star, wrong, routing, NicPolicy::Fcfs, ArbitrationPolicy::Age).is_err()
+    };
+    assert!(refused(|wrong| wrong.packet_size = Bytes(0)));
+    assert!(refused(|wrong| wrong.packet_size = Bytes(1 << 40)));
+    assert!(refused(|wrong| wrong.buffer_packets = 0));
+    assert!(refused(|wrong| wrong.node.gpus = 0));
+    assert!(refused(
+        |wrong| wrong.node = NodeSettings { gpus: 2, bandwidth: Bandwidth(0), ..wrong.node }
+    ));
+}
+
+fn any_policy() -> impl Strategy<Value = (NicPolicy, ArbitrationPolicy, Switching)> {
+    let nic = prop::sample::select(vec!["fcfs", "rr", "rr-1", "rr-2", "rr-4"]);
+    let arbitration = prop::sample::select(vec!["round-robin", "age", "priority"]);
+    (nic, arbitration, any::<bool>()).prop_map(|(nic, arbitration, cut_through)| {
+        (
+            NicPolicy::from_name(nic).unwrap(),
+            ArbitrationPolicy::from_name(arbitration).unwrap(),
+            if cut_through { Switching::CutThrough } else { Switching::StoreAndForward },
+        )
+    })
+}
+
+proptest! {
+    /// Whatever is sent arrives, once and whole; credits match packets at every instant; the
+    /// same messages give the same occurrences.
+    #[test]
+    fn all_that_is_sent_arrives(
+        switches in 1_u32..6,
+        nodes in 1_u32..4,
+        gpus in 1_u32..3,
+        buffer_packets in 1_u16..4,
+        traffic in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u64..40_000, any::<u8>(), 0_u64..9_000_000), 1..30),
+        (nic, arbitration, switching) in any_policy(),
+    ) {
+        let interconnect = ring(switches, nodes);
+        let node = NodeSettings { gpus, ..settings().node };
+        let settings = PacketSettings { buffer_packets, switching, node, ..settings() };
+        let all = switches * nodes * gpus;
+        let run = || {
+            let routing = ShortestPath::new(&interconnect).unwrap();
+            let mut network =
+                PacketNetwork::new(&interconnect, settings, routing, nic, arbitration).unwrap();
+            for (token, (.., time)) in traffic.iter().enumerate() {
+                network.wake_at(Picoseconds(*time), token as u64);
+            }
+            let mut seen = Vec::new();
+            while let Some(occurrence) = network.next().unwrap() {
+                assert!(network.credits_match_packets());
+                if let Occurrence::Woken { token } = occurrence {
+                    let (from, to, size, priority, _) = traffic[token as usize];
+                    let sent = Message { priority, ..message(from % all, to % all, size, token) };
+                    network.send(sent);
+                }
+                seen.push((network.now().0, occurrence));
+            }
+            let carried: u64 =
+                network.statistics().iter().map(|channel| channel.data.0).sum();
+            (seen, carried)
+        };
+        let (seen, carried) = run();
+        for token in 0..traffic.len() as u64 {
+            for wanted in [Occurrence::Sent { token }, Occurrence::Delivered { token }] {
+                let times = seen.iter().filter(|(_, occurrence)| *occurrence == wanted).count();
+                prop_assert_eq!(times, 1, "{:?}", wanted);
+            }
+        }
+        let mut least = 0;
+        for (from, to, size, ..) in &traffic {
+            let (from, to) = (from % all / gpus, to % all / gpus);
+            let apart = (from / nodes).abs_diff(to / nodes);
+            let hops = apart.min(switches - apart) + 2;
+            least += if from == to { 0 } else { size * u64::from(hops) };
+        }
+        prop_assert_eq!(carried, least);
+        prop_assert_eq!(run(), (seen, carried));
+    }
+}

@@ -1,0 +1,211 @@
+//! Routing algorithms by name.
+
+use thiserror::Error;
+
+use crate::diagnostic::{closest, shown};
+use crate::engine::Random;
+use crate::topology::interconnect::{Interconnect, Shape, SwitchId};
+
+use super::shortest_path::TableError;
+use super::{
+    DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, FatTreeAdaptive,
+    FatTreeStatic, Hop, Load, PacketRoute, Routing, ShortestPath, TorusDimensionOrder,
+};
+
+/// The routing algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RoutingKind {
+    /// [`FatTreeStatic`].
+    Static,
+    /// [`FatTreeAdaptive`].
+    Adaptive,
+    /// [`DragonflyMinimal`].
+    Minimal,
+    /// [`DragonflyValiant`].
+    Valiant,
+    /// [`DragonflyUgal`].
+    Ugal,
+    /// [`DragonflyProgressive`].
+    Progressive,
+    /// [`TorusDimensionOrder`].
+    DimensionOrder,
+    /// [`ShortestPath`].
+    ShortestPath,
+}
+
+/// A routing that cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RoutingError {
+    /// A name that no routing has.
+    #[error("there is no routing `{}`; {advice}", shown(.name))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that exist, or the one that was probably meant.
+        advice: String,
+    },
+    /// A routing for another shape of network.
+    #[error("routing `{routing}` is for {wanted}, which `{}` is not; use {instead}", shown(.network))]
+    WrongShape {
+        /// The routing.
+        routing: &'static str,
+        /// The shape that it is for.
+        wanted: &'static str,
+        /// The interconnect.
+        network: String,
+        /// What would work.
+        instead: &'static str,
+    },
+    /// A graph on which no tables can be computed.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+impl RoutingKind {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Static,
+        Self::Adaptive,
+        Self::Minimal,
+        Self::Valiant,
+        Self::Ugal,
+        Self::Progressive,
+        Self::DimensionOrder,
+        Self::ShortestPath,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::Adaptive => "adaptive",
+            Self::Minimal => "minimal",
+            Self::Valiant => "valiant",
+            Self::Ugal => "ugal",
+            Self::Progressive => "progressive",
+            Self::DimensionOrder => "dimension-order",
+            Self::ShortestPath => "shortest-path",
+        }
+    }
+
+    /// The routing of a name.
+    ///
+    /// # Errors
+    /// A name that no routing has.
+    pub fn from_name(name: &str) -> Result<Self, RoutingError> {
+        let names = Self::ALL.map(Self::name);
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let advice = match closest(name, &names) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are {}", names.join(", ")),
+            };
+            RoutingError::Unknown { name: name.to_owned(), advice }
+        })
+    }
+
+    /// The routing that the TraceR-CODES study or the field uses for a shape of network.
+    #[must_use]
+    pub const fn default_for(shape: &Shape) -> Self {
+        match shape {
+            Shape::FatTree(_) => Self::Adaptive,
+            Shape::Dragonfly(_) => Self::Progressive,
+            Shape::Torus(_) => Self::DimensionOrder,
+            Shape::Graph => Self::ShortestPath,
+        }
+    }
+
+    /// The shape of network that it is for.
+    const fn wanted(self) -> &'static str {
+        match self {
+            Self::Static | Self::Adaptive => "fat-trees",
+            Self::Minimal | Self::Valiant | Self::Ugal | Self::Progressive => "dragonflies",
+            Self::DimensionOrder => "tori",
+            Self::ShortestPath => "any network",
+        }
+    }
+}
+
+/// Any of the algorithms, dispatched without a virtual call.
+#[derive(Debug, Clone)]
+pub enum AnyRouting {
+    /// Destination-mod-k on a fat-tree.
+    Static(FatTreeStatic),
+    /// Least loaded on a fat-tree.
+    Adaptive(FatTreeAdaptive),
+    /// Minimal on a dragonfly.
+    Minimal(DragonflyMinimal),
+    /// Valiant on a dragonfly.
+    Valiant(DragonflyValiant),
+    /// UGAL-L on a dragonfly.
+    Ugal(DragonflyUgal),
+    /// Progressive adaptive on a dragonfly.
+    Progressive(DragonflyProgressive),
+    /// Dimension order on a torus.
+    DimensionOrder(TorusDimensionOrder),
+    /// Shortest paths on any graph.
+    ShortestPath(ShortestPath),
+}
+
+impl AnyRouting {
+    /// An algorithm on an interconnect.
+    ///
+    /// # Errors
+    /// An algorithm for another shape of network, or a graph that is not connected.
+    pub fn new(
+        kind: RoutingKind,
+        interconnect: &Interconnect,
+        seed: u64,
+    ) -> Result<Self, RoutingError> {
+        let random = Random::stream(seed, u64::from(u32::from_be_bytes(*b"rout")));
+        let made = match kind {
+            RoutingKind::Static => FatTreeStatic::new(interconnect).map(Self::Static),
+            RoutingKind::Adaptive => FatTreeAdaptive::new(interconnect, random).map(Self::Adaptive),
+            RoutingKind::Minimal => DragonflyMinimal::new(interconnect, random).map(Self::Minimal),
+            RoutingKind::Valiant => DragonflyValiant::new(interconnect, random).map(Self::Valiant),
+            RoutingKind::Ugal => DragonflyUgal::new(interconnect, random).map(Self::Ugal),
+            RoutingKind::Progressive => {
+                DragonflyProgressive::new(interconnect, random).map(Self::Progressive)
+            }
+            RoutingKind::DimensionOrder => {
+                TorusDimensionOrder::new(interconnect).map(Self::DimensionOrder)
+            }
+            RoutingKind::ShortestPath => Some(Self::ShortestPath(ShortestPath::new(interconnect)?)),
+        };
+        made.ok_or_else(|| RoutingError::WrongShape {
+            routing: kind.name(),
+            wanted: kind.wanted(),
+            network: interconnect.name().to_owned(),
+            instead: RoutingKind::default_for(interconnect.shape()).name(),
+        })
+    }
+}
+
+macro_rules! each {
+    ($any:expr, $routing:ident => $value:expr) => {
+        match $any {
+            AnyRouting::Static($routing) => $value,
+            AnyRouting::Adaptive($routing) => $value,
+            AnyRouting::Minimal($routing) => $value,
+            AnyRouting::Valiant($routing) => $value,
+            AnyRouting::Ugal($routing) => $value,
+            AnyRouting::Progressive($routing) => $value,
+            AnyRouting::DimensionOrder($routing) => $value,
+            AnyRouting::ShortestPath($routing) => $value,
+        }
+    };
+}
+
+impl Routing for AnyRouting {
+    fn virtual_channels(&self) -> u8 {
+        each!(self, routing => routing.virtual_channels())
+    }
+
+    fn in_order(&self) -> bool {
+        each!(self, routing => routing.in_order())
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {
+        each!(self, routing => routing.route(at, packet, load))
+    }
+}

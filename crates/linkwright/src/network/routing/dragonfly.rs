@@ -1,0 +1,279 @@
+//! Routing in dragonflies.
+//!
+//! Minimal routes take at most one local, one global and one local channel; detours lead over
+//! a third group chosen by chance (Valiant), or over a third switch where both ends are in one
+//! group. Order of the channels, along which every route ascends, for local channels L and
+//! global ones G with their virtual channel behind: L0 G0 L1 G1 L2; for progressive routing,
+//! which may take a second local channel before it leaves its group, L0 L1 G0 L2 G1 L3.
+//!
+//! Source: Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology",
+//! ISCA 2008 (minimal, Valiant, UGAL-L); Jiang, Kim and Dally, "Indirect Adaptive Routing on
+//! Large Scale Interconnection Networks", ISCA 2009 (progressive).
+
+use crate::engine::Random;
+use crate::topology::interconnect::{Interconnect, SwitchId};
+
+use super::dragonfly_links::DragonflyLinks;
+use super::{Hop, Load, PacketRoute, Routing};
+
+/// By how many packets the queue of a minimal route may be longer before a detour is taken.
+pub const UGAL_BIAS: u32 = 1;
+
+/// No waypoint or detour.
+const NONE: u32 = u32::MAX;
+
+// What a packet's phase holds.
+const GLOBALS: u8 = 0b0011;
+const LOCAL: u8 = 0b0100;
+const DETOURED: u8 = 0b1000;
+
+/// How every dragonfly routing moves packets once their way is chosen.
+#[derive(Debug, Clone)]
+struct Walker {
+    links: DragonflyLinks,
+    random: Random,
+    /// Whether a route may take a second local channel before its first global one.
+    progressive: bool,
+}
+
+/// A way on from a switch: the waypoint and detour to write into the packet, where it leads
+/// first, and how many channels it takes in all.
+#[derive(Clone, Copy)]
+struct Candidate {
+    waypoint: u32,
+    detour: u32,
+    first: u32,
+    length: u32,
+}
+
+impl Walker {
+    fn new(interconnect: &Interconnect, random: Random, progressive: bool) -> Option<Self> {
+        Some(Self { links: DragonflyLinks::new(interconnect)?, random, progressive })
+    }
+
+    /// The way over one global channel, or inside the group.
+    fn minimal(&mut self, at: SwitchId, goal: SwitchId) -> Candidate {
+        let shape = self.links.shape;
+        let (here, there) = (shape.group_of(at), shape.group_of(goal));
+        if here == there {
+            let first = self.links.local(at, goal);
+            return Candidate { waypoint: NONE, detour: NONE, first, length: 1 };
+        }
+        let link = self.links.global(at, there, &mut self.random);
+        let first = if link.owner == at { link.channel } else { self.links.local(at, link.owner) };
+        let length = 2 + u32::from(link.owner != at);
+        Candidate { waypoint: link.channel, detour: NONE, first, length }
+    }
+
+    /// A way over a third group or switch; where there is none, another minimal one.
+    fn detour(&mut self, at: SwitchId, goal: SwitchId) -> Candidate {
+        let shape = self.links.shape;
+        let (here, there) = (shape.group_of(at), shape.group_of(goal));
+        if here == there {
+            return match self.links.third_switch(at, goal, &mut self.random) {
+                Some(over) => {
+                    let first = self.links.local(at, over);
+                    Candidate { waypoint: NONE, detour: over, first, length: 2 }
+                }
+                None => self.minimal(at, goal),
+            };
+        }
+        let Some(over) = self.links.third_group(here, there, &mut self.random) else {
+            return self.minimal(at, goal);
+        };
+        let link = self.links.global(at, over, &mut self.random);
+        let first = if link.owner == at { link.channel } else { self.links.local(at, link.owner) };
+        let length = 4 + u32::from(link.owner != at);
+        Candidate { waypoint: link.channel, detour: over, first, length }
+    }
+
+    /// The minimal way, unless its queue times its length is longer than the detour's.
+    fn balanced(
+        &mut self,
+        at: SwitchId,
+        minimal: Candidate,
+        goal: SwitchId,
+        load: &mut impl Load,
+    ) -> Candidate {
+        let detour = self.detour(at, goal);
+        if detour.first == minimal.first {
+            return minimal;
+        }
+        let costs = [minimal, detour].map(|way| load.queued(way.first) * way.length);
+        if costs[0] <= costs[1] + UGAL_BIAS * minimal.length { minimal } else { detour }
+    }
+
+    fn take(packet: &mut PacketRoute, way: Candidate) {
+        packet.waypoint = way.waypoint;
+        packet.detour = way.detour;
+        if way.detour != NONE {
+            packet.phase |= DETOURED;
+        }
+    }
+
+    /// The next hop of a packet whose way is chosen.
+    fn follow(&mut self, at: SwitchId, packet: &mut PacketRoute) -> Hop {
+        let shape = self.links.shape;
+        let goal = shape.switch_of(packet.destination);
+        if at == goal {
+            let channel = Interconnect::ejection(packet.destination);
+            return Hop { channel, virtual_channel: 0 };
+        }
+        let (here, there) = (shape.group_of(at), shape.group_of(goal));
+        let globals = packet.phase & GLOBALS;
+        if here == there && (globals > 0 || packet.waypoint == NONE) {
+            // A detour inside the group has been made once a local channel is behind.
+            let over = packet.detour != NONE && globals == 0 && packet.phase & LOCAL == 0;
+            return self.local(at, if over { packet.detour } else { goal }, packet);
+        }
+        if packet.waypoint == NONE {
+            let towards = if globals == 0 && packet.detour != NONE { packet.detour } else { there };
+            let link = self.links.global(at, towards, &mut self.random);
+            packet.waypoint = link.channel;
+        }
+        let owner = self.links.owner(packet.waypoint);
+        if owner != at {
+            return self.local(at, owner, packet);
+        }
+        let channel = packet.waypoint;
+        packet.waypoint = NONE;
+        packet.phase = (packet.phase & !LOCAL) + 1;
+        Hop { channel, virtual_channel: globals }
+    }
+
+    fn local(&self, at: SwitchId, to: SwitchId, packet: &mut PacketRoute) -> Hop {
+        let globals = packet.phase & GLOBALS;
+        let second = u8::from(globals == 0 && packet.phase & LOCAL != 0);
+        let shifted = u8::from(self.progressive && globals > 0);
+        packet.phase |= LOCAL;
+        Hop { channel: self.links.local(at, to), virtual_channel: globals + second + shifted }
+    }
+}
+
+/// Always a way over at most one global channel.
+#[derive(Debug, Clone)]
+pub struct DragonflyMinimal(Walker);
+
+/// Always over a third group chosen by chance.
+#[derive(Debug, Clone)]
+pub struct DragonflyValiant(Walker);
+
+/// The shorter of a minimal way and a detour by the queues at the source's switch (UGAL-L).
+#[derive(Debug, Clone)]
+pub struct DragonflyUgal(Walker);
+
+/// As UGAL-L, but a packet on its minimal way may still turn to a detour at the switch where it
+/// would leave its group.
+#[derive(Debug, Clone)]
+pub struct DragonflyProgressive(Walker);
+
+impl DragonflyMinimal {
+    /// The routing of a dragonfly; `None` for any other shape.
+    #[must_use]
+    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(interconnect, random, false)?))
+    }
+}
+
+impl DragonflyValiant {
+    /// The routing of a dragonfly; `None` for any other shape.
+    #[must_use]
+    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(interconnect, random, false)?))
+    }
+}
+
+impl DragonflyUgal {
+    /// The routing of a dragonfly; `None` for any other shape.
+    #[must_use]
+    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(interconnect, random, false)?))
+    }
+}
+
+impl DragonflyProgressive {
+    /// The routing of a dragonfly; `None` for any other shape.
+    #[must_use]
+    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(interconnect, random, true)?))
+    }
+}
+
+impl Routing for DragonflyMinimal {
+    fn virtual_channels(&self) -> u8 {
+        2
+    }
+
+    fn in_order(&self) -> bool {
+        false
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+        self.0.follow(at, packet)
+    }
+}
+
+impl Routing for DragonflyValiant {
+    fn virtual_channels(&self) -> u8 {
+        3
+    }
+
+    fn in_order(&self) -> bool {
+        false
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+        let goal = self.0.links.shape.switch_of(packet.destination);
+        if packet.hops == 0 && at != goal {
+            let way = self.0.detour(at, goal);
+            Walker::take(packet, way);
+        }
+        self.0.follow(at, packet)
+    }
+}
+
+impl Routing for DragonflyUgal {
+    fn virtual_channels(&self) -> u8 {
+        3
+    }
+
+    fn in_order(&self) -> bool {
+        false
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {
+        let goal = self.0.links.shape.switch_of(packet.destination);
+        if packet.hops == 0 && at != goal {
+            let minimal = self.0.minimal(at, goal);
+            let way = self.0.balanced(at, minimal, goal, load);
+            Walker::take(packet, way);
+        }
+        self.0.follow(at, packet)
+    }
+}
+
+impl Routing for DragonflyProgressive {
+    fn virtual_channels(&self) -> u8 {
+        4
+    }
+
+    fn in_order(&self) -> bool {
+        false
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop {
+        let shape = self.0.links.shape;
+        let goal = shape.switch_of(packet.destination);
+        if packet.hops == 0 && at != goal {
+            let minimal = self.0.minimal(at, goal);
+            let way = self.0.balanced(at, minimal, goal, load);
+            Walker::take(packet, way);
+        } else if packet.phase == LOCAL && shape.group_of(at) != shape.group_of(goal) {
+            let first = packet.waypoint;
+            let minimal = Candidate { waypoint: first, detour: NONE, first, length: 2 };
+            let way = self.0.balanced(at, minimal, goal, load);
+            Walker::take(packet, way);
+        }
+        self.0.follow(at, packet)
+    }
+}

@@ -1,0 +1,90 @@
+//! Which way packets go.
+//!
+//! A [`Routing`] decides at every switch by which channel a packet leaves and which virtual
+//! channel it takes there. Each implementation is free of deadlock by the order of its virtual
+//! channels: its file names the order, along which every packet only ascends.
+//!
+//! | routing | for | virtual channels | in order |
+//! | --- | --- | --- | --- |
+//! | [`FatTreeStatic`] | fat-tree | 1 | yes |
+//! | [`FatTreeAdaptive`] | fat-tree | 1 | no |
+//! | [`DragonflyMinimal`] | dragonfly | 2 | no |
+//! | [`DragonflyValiant`] | dragonfly | 3 | no |
+//! | [`DragonflyUgal`] | dragonfly | 3 | no |
+//! | [`DragonflyProgressive`] | dragonfly | 4 | no |
+//! | [`TorusDimensionOrder`] | torus | 2 | yes |
+//! | [`ShortestPath`] | any graph | its longest path | yes |
+
+mod choice;
+mod dragonfly;
+mod dragonfly_links;
+mod fat_tree;
+mod shortest_path;
+#[cfg(test)]
+mod tests;
+mod torus;
+
+pub use choice::{AnyRouting, RoutingError, RoutingKind};
+pub use dragonfly::{
+    DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, UGAL_BIAS,
+};
+pub use fat_tree::{FatTreeAdaptive, FatTreeStatic};
+pub use shortest_path::ShortestPath;
+pub use torus::TorusDimensionOrder;
+
+use crate::topology::interconnect::{ChannelId, NodeId, SwitchId};
+
+/// What a packet carries along for its routing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketRoute {
+    /// Where it started.
+    pub source: NodeId,
+    /// Where it goes.
+    pub destination: NodeId,
+    /// A channel or switch that it has to take next; the routing's own.
+    pub waypoint: u32,
+    /// The group or switch over which a detour leads; the routing's own.
+    pub detour: u32,
+    /// How far along it is; the routing's own, zero at the source.
+    pub phase: u8,
+    /// How many switches it has left so far.
+    pub hops: u8,
+    /// The virtual channel in which it came.
+    pub virtual_channel: u8,
+}
+
+impl PacketRoute {
+    /// The route of a packet that has not left its source.
+    #[must_use]
+    pub const fn new(source: NodeId, destination: NodeId) -> Self {
+        let (waypoint, detour) = (u32::MAX, u32::MAX);
+        Self { source, destination, waypoint, detour, phase: 0, hops: 0, virtual_channel: 0 }
+    }
+}
+
+/// Where a packet goes from a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// By which channel it leaves.
+    pub channel: ChannelId,
+    /// In which virtual channel, from zero.
+    pub virtual_channel: u8,
+}
+
+/// How busy the channels of a switch are, which adaptive routing asks.
+pub trait Load {
+    /// The packets that wait for a channel, cross it, or fill the buffer behind it.
+    fn queued(&mut self, channel: ChannelId) -> u32;
+}
+
+/// An algorithm that decides which way packets go.
+pub trait Routing {
+    /// How many virtual channels each channel needs.
+    fn virtual_channels(&self) -> u8;
+
+    /// Whether packets between two nodes arrive in the order of their departure.
+    fn in_order(&self) -> bool;
+
+    /// Where a packet goes from a switch; at its destination's switch, to the node.
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, load: &mut impl Load) -> Hop;
+}

@@ -1,0 +1,83 @@
+//! Dimension-order routing in tori.
+//!
+//! A packet corrects its first dimension, then the next, always the shorter way round. Order
+//! of the virtual channels: dimensions in their order; within one, virtual channel 0 before
+//! the wrap-around link and 1 from it on (Dally and Seitz, "Deadlock-Free Message Routing in
+//! Multiprocessor Interconnection Networks", 1987).
+
+use crate::topology::interconnect::{ChannelId, End, Interconnect, Shape, SwitchId};
+
+use super::{Hop, Load, PacketRoute, Routing};
+
+/// Dimension by dimension, the shorter way round; ways of equal length go upward.
+#[derive(Debug, Clone)]
+pub struct TorusDimensionOrder {
+    dimensions: Vec<u32>,
+    nodes_per_switch: u32,
+    /// Per switch and dimension, the channels upward and downward.
+    neighbours: Vec<[ChannelId; 2]>,
+}
+
+impl TorusDimensionOrder {
+    /// The routing of a torus; `None` for any other shape.
+    #[must_use]
+    pub fn new(interconnect: &Interconnect) -> Option<Self> {
+        let Shape::Torus(torus) = interconnect.shape() else { return None };
+        let dimensions = torus.dimensions.clone();
+        let count = interconnect.switches() as usize * dimensions.len();
+        let mut neighbours = vec![[ChannelId::MAX; 2]; count];
+        for at in 0..interconnect.switches() {
+            for channel in interconnect.outgoing(at) {
+                let End::Switch(to) = interconnect.channels()[*channel as usize].to else {
+                    continue;
+                };
+                let mut stride = 1;
+                for (dimension, size) in dimensions.iter().enumerate() {
+                    let (from, onto) = (at / stride % size, to / stride % size);
+                    let slot = &mut neighbours[at as usize * dimensions.len() + dimension];
+                    // In a dimension of two, both ways are the same link.
+                    if from != onto && (from + 1) % size == onto {
+                        slot[0] = *channel;
+                    }
+                    if from != onto && (onto + 1) % size == from {
+                        slot[1] = *channel;
+                    }
+                    stride *= size;
+                }
+            }
+        }
+        Some(Self { dimensions, nodes_per_switch: torus.nodes_per_switch, neighbours })
+    }
+}
+
+impl Routing for TorusDimensionOrder {
+    fn virtual_channels(&self) -> u8 {
+        2
+    }
+
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
+        let goal = packet.destination / self.nodes_per_switch;
+        let mut stride = 1;
+        for (dimension, size) in self.dimensions.iter().enumerate() {
+            let (from, onto) = (at / stride % size, goal / stride % size);
+            stride *= size;
+            if from == onto {
+                continue;
+            }
+            let upward = (onto + size - from) % size <= size / 2;
+            let wraps = if upward { from + 1 == *size } else { from == 0 };
+            // The phase holds the dimension, twice, and whether its wrap-around is behind.
+            let entered = 2 * dimension as u8;
+            let wrapped = wraps || packet.phase == entered + 1;
+            packet.phase = entered + u8::from(wrapped);
+            let neighbours = self.neighbours[at as usize * self.dimensions.len() + dimension];
+            let channel = neighbours[usize::from(!upward)];
+            return Hop { channel, virtual_channel: u8::from(wrapped) };
+        }
+        Hop { channel: Interconnect::ejection(packet.destination), virtual_channel: 0 }
+    }
+}

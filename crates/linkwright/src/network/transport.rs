@@ -1,0 +1,82 @@
+//! What every model of the network offers to the programs that run on it.
+
+use thiserror::Error;
+
+use crate::units::{Bytes, Picoseconds};
+
+/// The index of a GPU: node times GPUs per node, plus its place in the node.
+pub type GpuIndex = u32;
+
+/// A message from one GPU to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Where it starts.
+    pub source: GpuIndex,
+    /// Where it ends.
+    pub destination: GpuIndex,
+    /// How much it carries; a message of nothing still travels, as a header.
+    pub size: Bytes,
+    /// The caller's name for it.
+    pub token: u64,
+    /// The higher first, where the network heeds it.
+    pub priority: u8,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occurrence {
+    /// A message's last byte has left its source.
+    Sent {
+        /// The message's token.
+        token: u64,
+    },
+    /// A message's last byte has arrived.
+    Delivered {
+        /// The message's token.
+        token: u64,
+    },
+    /// Many events have been handled and nothing else has occurred: a caller may show how far
+    /// the run is, or end it.
+    Working,
+    /// A time has come that [`Transport::wake_at`] asked for.
+    Woken {
+        /// The token given.
+        token: u64,
+    },
+}
+
+/// A network that moves nothing any more although messages are under way.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the network is stuck at {time} with {messages} messages under way: {cycle}")]
+pub struct Stuck {
+    /// When it was noticed.
+    pub time: Picoseconds,
+    /// How many messages have not arrived.
+    pub messages: usize,
+    /// Which buffers wait for one another.
+    pub cycle: String,
+}
+
+/// A model of the network, which moves messages in simulated time and keeps the clock.
+///
+/// Occurrences come in the order of their times, and at one time in an order that the calls
+/// made so far fix: two runs of the same calls agree to the last bit.
+pub trait Transport {
+    /// The current time: that of the occurrence returned last.
+    fn now(&self) -> Picoseconds;
+
+    /// Hands over a message at the current time.
+    fn send(&mut self, message: Message);
+
+    /// Asks to be woken, at the current time or later.
+    fn wake_at(&mut self, time: Picoseconds, token: u64);
+
+    /// The next occurrence; `None` when nothing is left to happen.
+    ///
+    /// # Errors
+    /// A network in which messages wait for one another for ever.
+    fn next(&mut self) -> Result<Option<Occurrence>, Stuck>;
+
+    /// How many events the model has handled, for rates and progress.
+    fn events(&self) -> u64;
+}

@@ -1,0 +1,99 @@
+//! How a rank's program is written down.
+
+use super::RankProgram;
+use super::operation::{Dependency, Operation};
+
+/// A non-blocking operation that a later [`RankBuilder::wait`] completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Request(u32);
+
+/// Writes a rank's operations one after another, as a sequential program runs them.
+///
+/// ```
+/// use linkwright::program::{Operation, RankBuilder, WORLD};
+/// use linkwright::units::{Bytes, Picoseconds};
+///
+/// let mut rank = RankBuilder::default();
+/// let (from, tag, size) = (Some(1), Some(7), Bytes(4096));
+/// let request = rank.start(Operation::Receive { from, tag, communicator: WORLD, size });
+/// rank.run(Operation::Compute { duration: Picoseconds(1_000) });
+/// rank.wait(&[request]);
+/// assert_eq!(rank.finish().operations().len(), 3);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct RankBuilder {
+    program: RankProgram,
+    /// What the next operation of the sequence waits for.
+    previous: Option<Dependency>,
+    body_start: Option<u32>,
+}
+
+impl RankBuilder {
+    /// Appends an operation that the following ones wait for: a blocking call.
+    pub fn run(&mut self, operation: Operation) -> Request {
+        let index = self.append(operation, &[]);
+        self.previous = Some(Dependency::Completed(index));
+        Request(index)
+    }
+
+    /// Appends an operation that the following ones only see started: a non-blocking call.
+    pub fn start(&mut self, operation: Operation) -> Request {
+        let index = self.append(operation, &[]);
+        self.previous = Some(Dependency::Started(index));
+        Request(index)
+    }
+
+    /// Waits until the requests are complete.
+    pub fn wait(&mut self, requests: &[Request]) {
+        let completed: Vec<_> =
+            requests.iter().map(|request| Dependency::Completed(request.0)).collect();
+        let index = self.append(Operation::Join, &completed);
+        self.previous = Some(Dependency::Completed(index));
+    }
+
+    /// Appends an operation outside the sequence, with just these dependencies; returns its
+    /// index. Dependencies name operations appended before.
+    ///
+    /// # Panics
+    /// For a dependency on this operation or a later one.
+    pub fn push(&mut self, operation: Operation, dependencies: &[Dependency]) -> u32 {
+        let program = &mut self.program;
+        let index = program.operations.len() as u32;
+        if program.dependency_start.is_empty() {
+            program.dependency_start.push(0);
+        }
+        for dependency in dependencies {
+            let (Dependency::Completed(on) | Dependency::Started(on)) = *dependency;
+            assert!(on < index, "operation {index} depends on {on}, which comes later");
+        }
+        program.operations.push(operation);
+        program.dependencies.extend_from_slice(dependencies);
+        program.dependency_start.push(program.dependencies.len() as u32);
+        index
+    }
+
+    fn append(&mut self, operation: Operation, more: &[Dependency]) -> u32 {
+        let dependencies: Vec<_> = self.previous.into_iter().chain(more.iter().copied()).collect();
+        self.push(operation, &dependencies)
+    }
+
+    /// The main loop starts here.
+    pub fn begin_body(&mut self) {
+        self.body_start = Some(self.program.operations.len() as u32);
+    }
+
+    /// The main loop ends here; without a start there is none.
+    pub fn end_body(&mut self) {
+        let end = self.program.operations.len() as u32;
+        self.program.body = self.body_start.take().map(|start| (start, end));
+    }
+
+    /// The rank's program.
+    #[must_use]
+    pub fn finish(mut self) -> RankProgram {
+        if self.program.dependency_start.is_empty() {
+            self.program.dependency_start.push(0);
+        }
+        self.program
+    }
+}

@@ -1,0 +1,145 @@
+//! From a program to GOAL text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use thiserror::Error;
+
+use super::Options;
+use crate::program::lowering::{LoweringError, lower_program};
+use crate::program::{
+    CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag, WORLD,
+};
+use crate::units::Picoseconds;
+
+/// A program that GOAL cannot say.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WriteError {
+    /// A collective that cannot be lowered.
+    #[error(transparent)]
+    Lowering(#[from] LoweringError),
+    /// A receive of any tag in a program with several communicators, or with collectives.
+    #[error(
+        "rank {rank} receives any tag, which GOAL can say only of a program whose messages all \
+         go over one communicator"
+    )]
+    AnyTag {
+        /// The rank.
+        rank: Rank,
+    },
+    /// A tag that stands for any in LogGOPSim.
+    #[error("rank {rank} uses the tag {tag}, which stands for any in GOAL; take a smaller one")]
+    Tag {
+        /// The rank.
+        rank: Rank,
+        /// The tag.
+        tag: Tag,
+    },
+    /// A unit of time of zero.
+    #[error("the unit of time is 0; take 1 ns")]
+    TimeUnit,
+}
+
+/// GOAL's tags for those of the program.
+enum Tags {
+    /// They are the same, as there is but one communicator.
+    Same,
+    /// A tag for each communicator and tag.
+    New(BTreeMap<(CommunicatorId, Tag), Tag>),
+}
+
+/// The text of a program's one iteration.
+///
+/// # Errors
+/// A collective that cannot be lowered, and wildcards and tags that GOAL does not have.
+pub fn write(program: &Program, options: &Options) -> Result<String, WriteError> {
+    if options.time_unit.0 == 0 {
+        return Err(WriteError::TimeUnit);
+    }
+    let program = lower_program(program)?;
+    let tags = tags(&program)?;
+    let mut text = format!("num_ranks {}\n", program.ranks.len());
+    for (me, rank) in (0..).zip(&program.ranks) {
+        // Writing to a text never fails.
+        let _ = write!(text, "\nrank {me} {{\n");
+        for (index, operation) in rank.operations().iter().enumerate() {
+            let _ = writeln!(text, "l{}: {}", index + 1, statement(operation, &tags, options));
+        }
+        write_dependencies(rank, &mut text);
+        text.push_str("}\n");
+    }
+    Ok(text)
+}
+
+fn write_dependencies(rank: &RankProgram, text: &mut String) {
+    for index in 0..rank.operations().len() {
+        for dependency in rank.dependencies(index) {
+            let (word, on) = match *dependency {
+                Dependency::Completed(on) => ("requires", on),
+                Dependency::Started(on) => ("irequires", on),
+            };
+            let _ = writeln!(text, "l{} {word} l{}", index + 1, u64::from(on) + 1);
+        }
+    }
+}
+
+fn statement(operation: &Operation, tags: &Tags, options: &Options) -> String {
+    let goal_tag = |communicator, tag| match tags {
+        Tags::Same => tag,
+        Tags::New(tags) => tags[&(communicator, tag)],
+    };
+    match *operation {
+        Operation::Compute { duration } => {
+            format!("calc {}", rounded(duration, options.time_unit))
+        }
+        Operation::Send { to, tag, communicator, size } => {
+            format!("send {}b to {to} tag {}", size.0, goal_tag(communicator, tag))
+        }
+        Operation::Receive { from, tag, communicator, size } => {
+            let from = from.map_or("-1".to_owned(), |rank| rank.to_string());
+            let tag = tag.map_or("-1".to_owned(), |tag| goal_tag(communicator, tag).to_string());
+            format!("recv {}b from {from} tag {tag}", size.0)
+        }
+        // No collective is left in a lowered program.
+        Operation::Collective { .. }
+        | Operation::Join
+        | Operation::Enter { .. }
+        | Operation::Leave { .. } => "calc 0".to_owned(),
+    }
+}
+
+/// A duration in whole units, half up.
+fn rounded(duration: Picoseconds, unit: Picoseconds) -> u64 {
+    let (whole, rest) = (duration.0 / unit.0, duration.0 % unit.0);
+    whole + u64::from(rest >= unit.0 - rest)
+}
+
+/// The tags of a program without collectives.
+fn tags(program: &Program) -> Result<Tags, WriteError> {
+    let mut used = BTreeMap::new();
+    let mut any = None;
+    for (rank, operations) in (0..).zip(&program.ranks) {
+        for operation in operations.operations() {
+            let (communicator, tag) = match *operation {
+                Operation::Send { communicator, tag, .. } => (communicator, Some(tag)),
+                Operation::Receive { communicator, tag, .. } => (communicator, tag),
+                _ => continue,
+            };
+            match tag {
+                Some(tag) => drop(used.insert((communicator, tag), rank)),
+                None => any = any.or(Some((communicator, rank))),
+            }
+        }
+    }
+    let world_alone = used.keys().all(|(communicator, _)| *communicator == WORLD);
+    if world_alone && any.is_none_or(|(communicator, _)| communicator == WORLD) {
+        return match used.get(&(WORLD, Tag::MAX)) {
+            Some(rank) => Err(WriteError::Tag { rank: *rank, tag: Tag::MAX }),
+            None => Ok(Tags::Same),
+        };
+    }
+    match any {
+        Some((_, rank)) => Err(WriteError::AnyTag { rank }),
+        None => Ok(Tags::New(used.into_keys().zip(0..).collect())),
+    }
+}

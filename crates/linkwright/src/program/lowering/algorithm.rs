@@ -1,0 +1,185 @@
+//! The algorithms by name, and which collective takes which.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::diagnostic::closest;
+use crate::program::{Collective, CommunicatorId};
+use crate::units::Bytes;
+
+/// How a collective is performed with point-to-point messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// A complete binary tree, numbered as a heap from the root: children `2i + 1`, `2i + 2`.
+    BinaryTree,
+    /// A binomial tree: a rank's parent is its number without the lowest set bit.
+    BinomialTree,
+    /// The root to or from each rank at once; for scan a chain of ranks.
+    Linear,
+    /// A signal over distances of 1, 2, 4 and so on (Hensgen, Finkel, Manber 1988).
+    Dissemination,
+    /// Every rank to its right neighbour, one block at a time.
+    Ring,
+    /// Exchanges of all that a rank has over distances of 1, 2, 4 and so on.
+    RecursiveDoubling,
+    /// Exchanges of halves, then of quarters (Rabenseifner 2004); for all-reduce followed by
+    /// the way back.
+    RecursiveHalving,
+    /// All-to-all in one exchange after another: `ranks - 1` phases.
+    Pairwise,
+    /// All-to-all with up to 32 sends and receives under way at once, as TraceR and MPICH do.
+    Blocked,
+    /// Logarithmically many messages of many blocks each (Bruck et al. 1997).
+    Bruck,
+}
+
+/// A collective that cannot be lowered as asked.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoweringError {
+    /// The algorithm performs other collectives.
+    #[error(
+        "{} cannot be performed by `{algorithm}`; it takes {}",
+        .kind.name(), names(Algorithm::of(*.kind))
+    )]
+    Unfit {
+        /// The collective.
+        kind: Collective,
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
+    /// No algorithm of this name performs the collective.
+    #[error(
+        "no algorithm of {} is called `{name}`; it takes {}{}",
+        .kind.name(), names(Algorithm::of(*.kind)), did_you_mean(*.kind, .name)
+    )]
+    Unknown {
+        /// The collective.
+        kind: Collective,
+        /// The name asked for.
+        name: String,
+    },
+    /// A communicator that the program does not have.
+    #[error("there is no communicator {communicator}; the program has {communicators}")]
+    Communicator {
+        /// The communicator.
+        communicator: CommunicatorId,
+        /// How many there are.
+        communicators: usize,
+    },
+    /// A rank or root that the communicator does not have.
+    #[error("index {index} lies outside a communicator of {ranks} ranks")]
+    Outside {
+        /// The index.
+        index: u32,
+        /// How many ranks there are.
+        ranks: u32,
+    },
+}
+
+fn names(algorithms: &[Algorithm]) -> String {
+    let names: Vec<_> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
+    names.join(", ")
+}
+
+fn did_you_mean(kind: Collective, name: &str) -> String {
+    let known: Vec<_> = Algorithm::of(kind).iter().map(|algorithm| algorithm.name()).collect();
+    closest(name, &known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
+}
+
+/// The largest part of an all-to-all that goes by Bruck's algorithm by default: TraceR's
+/// `TRACER_A2A_ALG_CUTOFF`.
+const BRUCK_ALL_TO_ALL: u64 = 512;
+/// The largest result of an all-gather that goes by Bruck's algorithm by default: TraceR's
+/// `TRACER_ALLGATHER_ALG_CUTOFF`.
+const BRUCK_ALL_GATHER: u64 = 163_840;
+/// The largest vector of an all-reduce that goes by a tree by default: MPICH's
+/// `MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE`.
+const TREE_ALL_REDUCE: u64 = 2_048;
+/// The smallest vector of a reduce-scatter that goes around a ring by default: MPICH's
+/// `MPIR_CVAR_REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE`.
+const RING_REDUCE_SCATTER: u64 = 524_288;
+
+impl Algorithm {
+    /// The algorithms that perform a collective, for any number of ranks and any root.
+    #[must_use]
+    pub fn of(kind: Collective) -> &'static [Self] {
+        match kind {
+            Collective::Barrier => &[Self::Dissemination, Self::BinaryTree],
+            Collective::Broadcast | Collective::Reduce => &[Self::BinaryTree, Self::BinomialTree],
+            Collective::AllReduce => &[
+                Self::BinaryTree,
+                Self::BinomialTree,
+                Self::RecursiveDoubling,
+                Self::RecursiveHalving,
+                Self::Ring,
+            ],
+            Collective::Gather | Collective::Scatter => &[Self::BinomialTree, Self::Linear],
+            Collective::AllGather => &[Self::Ring, Self::Bruck],
+            Collective::ReduceScatter => &[Self::RecursiveHalving, Self::Ring],
+            Collective::AllToAll => &[Self::Blocked, Self::Pairwise, Self::Bruck],
+            Collective::Scan => &[Self::RecursiveDoubling, Self::Linear],
+        }
+    }
+
+    /// What a collective of this many ranks and this size takes where nothing else is asked.
+    ///
+    /// Broadcast, reduce and small all-reduce: binary trees, as TraceR. All-to-all: Bruck up
+    /// to 512 B a pair, else blocks of 32 messages, as TraceR. All-gather: Bruck up to
+    /// 163,840 B in all, else the ring, as TraceR. All-reduce above 2 KiB: recursive halving;
+    /// reduce-scatter: recursive halving below 512 KiB, else the ring; gather and scatter:
+    /// binomial trees; scan: recursive doubling, all as MPICH. Barrier: dissemination.
+    #[must_use]
+    pub fn default_for(kind: Collective, ranks: u32, size: Bytes) -> Self {
+        match kind {
+            Collective::Barrier => Self::Dissemination,
+            Collective::Broadcast | Collective::Reduce => Self::BinaryTree,
+            Collective::AllReduce if size.0 <= TREE_ALL_REDUCE => Self::BinaryTree,
+            Collective::AllReduce => Self::RecursiveHalving,
+            Collective::Gather | Collective::Scatter => Self::BinomialTree,
+            Collective::AllGather
+                if size.0.saturating_mul(u64::from(ranks)) <= BRUCK_ALL_GATHER =>
+            {
+                Self::Bruck
+            }
+            Collective::AllGather => Self::Ring,
+            Collective::ReduceScatter if size.0 < RING_REDUCE_SCATTER => Self::RecursiveHalving,
+            Collective::ReduceScatter => Self::Ring,
+            Collective::AllToAll if size.0 <= BRUCK_ALL_TO_ALL => Self::Bruck,
+            Collective::AllToAll => Self::Blocked,
+            Collective::Scan => Self::RecursiveDoubling,
+        }
+    }
+
+    /// The algorithm of a name that performs a collective.
+    ///
+    /// # Errors
+    /// A name that none of them has.
+    pub fn named(kind: Collective, name: &str) -> Result<Self, LoweringError> {
+        let found = Self::of(kind).iter().find(|algorithm| algorithm.name() == name);
+        found.copied().ok_or_else(|| LoweringError::Unknown { kind, name: name.to_owned() })
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BinaryTree => "binary-tree",
+            Self::BinomialTree => "binomial-tree",
+            Self::Linear => "linear",
+            Self::Dissemination => "dissemination",
+            Self::Ring => "ring",
+            Self::RecursiveDoubling => "recursive-doubling",
+            Self::RecursiveHalving => "recursive-halving",
+            Self::Pairwise => "pairwise",
+            Self::Blocked => "blocked",
+            Self::Bruck => "bruck",
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,76 @@
+//! Programs: what every rank of a job does.
+//!
+//! A [`Program`] is data. A replayed trace, an application's skeleton and a training step are
+//! all the same thing: per rank, operations and what each of them waits for. Nothing here
+//! knows of machines or networks.
+
+mod build;
+pub mod estimate;
+pub mod goal;
+pub mod lowering;
+mod operation;
+pub mod otf2;
+#[cfg(test)]
+mod rendezvous;
+pub mod skeletons;
+pub mod workload;
+
+pub use build::{RankBuilder, Request};
+pub use operation::{Collective, Dependency, Operation, Rank, Tag};
+
+/// The index of a communicator in [`Program::communicators`].
+pub type CommunicatorId = u32;
+
+/// The communicator of all ranks, which every program has.
+pub const WORLD: CommunicatorId = 0;
+
+/// What every rank of a job does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// What people call it.
+    pub name: String,
+    /// The ranks of each communicator, in the order of their ranks in it; the first holds all.
+    pub communicators: Vec<Vec<Rank>>,
+    /// Names of regions, which [`Operation::Enter`] and [`Operation::Leave`] refer to.
+    pub regions: Vec<String>,
+    /// What each rank does.
+    pub ranks: Vec<RankProgram>,
+}
+
+/// What one rank does: operations, each behind those that it depends on.
+///
+/// An operation depends only on operations before it, so that there is no cycle.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RankProgram {
+    operations: Vec<Operation>,
+    /// Where each operation's dependencies start; one more than there are operations.
+    dependency_start: Vec<u32>,
+    dependencies: Vec<Dependency>,
+    /// The operations of the main loop, which iterations repeat.
+    body: Option<(u32, u32)>,
+}
+
+impl RankProgram {
+    /// The operations.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// What an operation waits for.
+    ///
+    /// # Panics
+    /// For an operation that is not there.
+    #[must_use]
+    pub fn dependencies(&self, operation: usize) -> &[Dependency] {
+        let from = self.dependency_start[operation] as usize;
+        let to = self.dependency_start[operation + 1] as usize;
+        &self.dependencies[from..to]
+    }
+
+    /// The operations of the main loop: the first and one past the last.
+    #[must_use]
+    pub fn body(&self) -> Option<(u32, u32)> {
+        self.body
+    }
+}

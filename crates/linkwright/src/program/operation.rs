@@ -1,0 +1,125 @@
+//! One operation of a rank.
+
+use crate::units::{Bytes, Picoseconds};
+
+use super::CommunicatorId;
+
+/// The index of a rank in its program.
+pub type Rank = u32;
+
+/// What tells apart messages between the same two ranks.
+pub type Tag = u32;
+
+/// What a rank does in one go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Computes; a rank computes one thing at a time.
+    Compute {
+        /// How long, before the job's scaling of computation.
+        duration: Picoseconds,
+    },
+    /// Sends a message; completes when the buffer may be used again.
+    Send {
+        /// The receiver's rank in the program.
+        to: Rank,
+        /// What the receiver may select by.
+        tag: Tag,
+        /// Within which communicator.
+        communicator: CommunicatorId,
+        /// How much.
+        size: Bytes,
+    },
+    /// Receives a message; completes when it is there.
+    Receive {
+        /// The sender's rank in the program; `None` takes any.
+        from: Option<Rank>,
+        /// The message's tag; `None` takes any.
+        tag: Option<Tag>,
+        /// Within which communicator.
+        communicator: CommunicatorId,
+        /// How much at most.
+        size: Bytes,
+    },
+    /// Takes part in a collective; completes when this rank's part is done.
+    Collective {
+        /// Which collective.
+        kind: Collective,
+        /// The root's rank in the program, where there is one; else ignored.
+        root: Rank,
+        /// Of which ranks.
+        communicator: CommunicatorId,
+        /// What each rank contributes; for all-to-all what it sends to each other rank.
+        size: Bytes,
+    },
+    /// Does nothing but wait for what it depends on: MPI's wait and wait-all.
+    Join,
+    /// Enters a region of the program.
+    Enter {
+        /// The index of its name.
+        region: u32,
+    },
+    /// Leaves a region of the program.
+    Leave {
+        /// The index of its name.
+        region: u32,
+    },
+}
+
+/// A collective operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Collective {
+    /// No rank leaves before all have entered.
+    Barrier,
+    /// The root's data to all.
+    Broadcast,
+    /// The sum of all to the root.
+    Reduce,
+    /// The sum of all to all.
+    AllReduce,
+    /// All data to the root.
+    Gather,
+    /// A part of the root's data to each.
+    Scatter,
+    /// All data to all.
+    AllGather,
+    /// A part of the sum to each.
+    ReduceScatter,
+    /// From each to each a part of its own.
+    AllToAll,
+    /// The sum of all ranks up to each.
+    Scan,
+}
+
+impl Collective {
+    /// Whether one rank has a part of its own.
+    #[must_use]
+    pub fn has_root(self) -> bool {
+        matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Broadcast => "broadcast",
+            Self::Reduce => "reduce",
+            Self::AllReduce => "all-reduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+            Self::Scan => "scan",
+        }
+    }
+}
+
+/// What an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dependency {
+    /// An operation of the same rank has to be complete.
+    Completed(u32),
+    /// An operation of the same rank has to have started: a non-blocking call has returned.
+    Started(u32),
+}

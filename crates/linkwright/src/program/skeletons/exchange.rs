@@ -1,0 +1,52 @@
+//! What several skeletons do alike.
+
+use crate::program::{Collective, Operation, Rank, RankBuilder, Tag, WORLD};
+use crate::units::{Bytes, Picoseconds};
+
+/// A neighbour with which a rank swaps messages of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The neighbour.
+    pub rank: Rank,
+    /// The tag of what goes there.
+    pub sent: Tag,
+    /// The tag of what comes from there.
+    pub received: Tag,
+    /// The size of each.
+    pub size: Bytes,
+}
+
+/// A receive in the world.
+pub fn receive(from: Rank, tag: Tag, size: Bytes) -> Operation {
+    Operation::Receive { from: Some(from), tag: Some(tag), communicator: WORLD, size }
+}
+
+/// A send in the world.
+pub fn send(to: Rank, tag: Tag, size: Bytes) -> Operation {
+    Operation::Send { to, tag, communicator: WORLD, size }
+}
+
+/// Posts all receives, then all sends, and waits for all: no order can deadlock.
+pub fn swap(rank: &mut RankBuilder, neighbours: &[Neighbour]) {
+    if neighbours.is_empty() {
+        return;
+    }
+    let mut requests = Vec::with_capacity(2 * neighbours.len());
+    for Neighbour { rank: from, received, size, .. } in neighbours {
+        requests.push(rank.start(receive(*from, *received, *size)));
+    }
+    for Neighbour { rank: to, sent, size, .. } in neighbours {
+        requests.push(rank.start(send(*to, *sent, *size)));
+    }
+    rank.wait(&requests);
+}
+
+/// Computes for so long.
+pub fn compute(rank: &mut RankBuilder, duration: Picoseconds) {
+    rank.run(Operation::Compute { duration });
+}
+
+/// A collective of all ranks without a root.
+pub fn collective(rank: &mut RankBuilder, kind: Collective, size: Bytes) {
+    rank.run(Operation::Collective { kind, root: 0, communicator: WORLD, size });
+}

@@ -1,0 +1,207 @@
+//! Kripke: sweeps of deterministic particle transport through a 3D grid.
+//!
+//! After LLNL's proxy of that name, with the pipelining of Koch, Baker and Alcouffe: from each
+//! of the eight corners a wave of work runs to the opposite corner. In each octant the angles
+//! and energies are cut into direction sets and group sets, and each pair of them is a unit: a
+//! rank computes a unit when it has come from the up to three neighbours upwind, and sends the
+//! faces downwind. Waves from all corners are under way at once. Each rank works off its units
+//! in the order of a schedule in which all units and no messages take time, so that little is
+//! waited for as long as computing is slow. Each iteration ends with an all-reduce of the
+//! particle count.
+//!
+//! The messages are small: what a rank waits for is a neighbour's computing and, once computing
+//! is fast, the latency of the wave's steps, but hardly ever bandwidth. That is why the paper
+//! finds Kripke indifferent to the network.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::exchange::{collective, compute, receive, send};
+use super::grid::Grid;
+use super::{
+    Application, SkeletonError, check_count, check_operations, check_ranks, parameters, program_of,
+};
+use crate::program::{Collective, Program, Rank, RankBuilder};
+use crate::units::{Bytes, Picoseconds};
+
+/// The application, for the list of all.
+///
+/// The factor brings a unit's computing down to 5 µs, which is that of a kernel launch or two:
+/// only where a unit takes hardly longer than a message's latency can an application of so
+/// few bytes communicate for a quarter of its time, as Fig. 4 shows.
+pub const APPLICATION: Application = Application {
+    name: NAME,
+    summary: "pipelined sweeps from the eight corners of a 3D grid",
+    gpu_speedup: 40.0,
+    generate: |ranks, options| parameters::<Kripke>(NAME, options)?.program(ranks),
+};
+
+const NAME: &str = "kripke";
+const OCTANTS: u32 = 8;
+/// The most sets of either kind.
+const MOST_SETS: u32 = 32;
+
+/// The parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Kripke {
+    /// Direction sets of each octant; 2 by default.
+    pub direction_sets: u32,
+    /// Group sets; 8 by default.
+    pub group_sets: u32,
+    /// The face of a unit, sent to each downwind neighbour; 512 B by default.
+    pub message: Bytes,
+    /// What a rank computes for a unit; 200 µs by default.
+    pub compute: Picoseconds,
+}
+
+impl Default for Kripke {
+    fn default() -> Self {
+        Self {
+            direction_sets: 2,
+            group_sets: 8,
+            message: Bytes(512),
+            compute: Picoseconds(200_000_000),
+        }
+    }
+}
+
+/// A unit of work: an octant and a set within it.
+type Unit = (u32, u32);
+
+impl Kripke {
+    /// The program.
+    ///
+    /// # Errors
+    /// No ranks or too many of them; no sets or too many of them.
+    pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
+        check_ranks(NAME, ranks)?;
+        let remedy = "1 to 32";
+        check_count(NAME, "direction_sets", self.direction_sets, MOST_SETS, remedy)?;
+        check_count(NAME, "group_sets", self.group_sets, MOST_SETS, remedy)?;
+        let grid = Grid::<3>::balanced(ranks);
+        let sets = self.direction_sets * self.group_sets;
+        // A unit inside the grid is three receives, a wait, computing and three sends.
+        check_operations(NAME, ranks, u64::from(ranks) * u64::from(OCTANTS * sets) * 8)?;
+        let order = order(&grid, ranks, sets);
+        program_of(NAME, ranks, |me| {
+            let mut rank = RankBuilder::default();
+            let mut sent = Vec::new();
+            rank.begin_body();
+            for unit in &order[me as usize] {
+                let tag = unit.1 * OCTANTS + unit.0;
+                let from = neighbours(&grid, me, unit.0, false);
+                let post = |from| rank.start(receive(from, tag, self.message));
+                let requests: Vec<_> = from.map(post).collect();
+                if !requests.is_empty() {
+                    rank.wait(&requests);
+                }
+                compute(&mut rank, self.compute);
+                for to in neighbours(&grid, me, unit.0, true) {
+                    sent.push(rank.start(send(to, tag, self.message)));
+                }
+            }
+            rank.wait(&sent);
+            collective(&mut rank, Collective::AllReduce, Bytes(8));
+            rank.end_body();
+            rank.finish()
+        })
+    }
+}
+
+/// Where a wave goes to (or comes from) next to a rank. An octant's bits say along which axes
+/// its wave runs backwards.
+fn neighbours(
+    grid: &Grid<3>,
+    me: Rank,
+    octant: u32,
+    downwind: bool,
+) -> impl Iterator<Item = Rank> + use<> {
+    let grid = *grid;
+    (0..3).filter_map(move |axis| {
+        let forward = (octant >> axis & 1 == 0) == downwind;
+        let mut offset = [0; 3];
+        offset[axis] = if forward { 1 } else { -1 };
+        grid.beside(me, offset)
+    })
+}
+
+/// The order in which each rank computes its units: that of a schedule by steps in which every
+/// rank takes, of the units that have come, that of the lowest set, and of these that whose
+/// wave has the longest way to go. As it is the order of a schedule that exists, no rank waits
+/// for one that waits for it.
+fn order(grid: &Grid<3>, ranks: u32, sets: u32) -> Vec<Vec<Unit>> {
+    let to_go = |me: Rank, octant: u32| {
+        let at = grid.coordinates(me);
+        let along = |axis: usize| match octant >> axis & 1 {
+            0 => grid.sides[axis] - 1 - at[axis],
+            _ => at[axis],
+        };
+        (0..3).map(along).sum::<u32>()
+    };
+    // How many neighbours each unit still waits for, and the units that wait for none.
+    let mut missing: Vec<u8> = Vec::with_capacity((ranks * OCTANTS * sets) as usize);
+    let mut ready = vec![BTreeSet::new(); ranks as usize];
+    let key = |me: Rank, (octant, set): Unit| (set, u32::MAX - to_go(me, octant), octant);
+    for me in 0..ranks {
+        for octant in 0..OCTANTS {
+            let upwind = neighbours(grid, me, octant, false).count() as u8;
+            missing.extend((0..sets).map(|_| upwind));
+            if upwind == 0 {
+                ready[me as usize].extend((0..sets).map(|set| key(me, (octant, set))));
+            }
+        }
+    }
+    let index = |me: Rank, (octant, set): Unit| ((me * OCTANTS + octant) * sets + set) as usize;
+    let mut order = vec![Vec::with_capacity((OCTANTS * sets) as usize); ranks as usize];
+    loop {
+        let take = |(me, ready): (u32, &mut BTreeSet<(u32, u32, u32)>)| {
+            ready.pop_first().map(|(set, _, octant)| (me, (octant, set)))
+        };
+        let step: Vec<(Rank, Unit)> = (0..).zip(&mut ready).filter_map(take).collect();
+        if step.is_empty() {
+            return order;
+        }
+        for (me, unit) in step {
+            order[me as usize].push(unit);
+            for next in neighbours(grid, me, unit.0, true) {
+                let left = &mut missing[index(next, unit)];
+                *left -= 1;
+                if *left == 0 {
+                    ready[next as usize].insert(key(next, unit));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_computes_every_unit_once_after_its_upwind_neighbours() {
+        for ranks in [1, 2, 12, 32] {
+            let (grid, sets) = (Grid::<3>::balanced(ranks), 5);
+            let order = order(&grid, ranks, sets);
+            for units in &order {
+                let distinct: BTreeSet<_> = units.iter().collect();
+                assert_eq!((units.len(), distinct.len()), (40, 40));
+            }
+        }
+    }
+
+    #[test]
+    fn a_wave_runs_from_corner_to_corner() {
+        let grid = Grid::<3>::balanced(32);
+        for octant in 0..OCTANTS {
+            let starts: Vec<_> =
+                (0..32).filter(|me| neighbours(&grid, *me, octant, false).count() == 0).collect();
+            let ends: Vec<_> =
+                (0..32).filter(|me| neighbours(&grid, *me, octant, true).count() == 0).collect();
+            assert_eq!((starts.len(), ends.len()), (1, 1));
+            assert_eq!(starts[0] + ends[0], 31);
+        }
+    }
+}

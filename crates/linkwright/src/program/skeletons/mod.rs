@@ -1,0 +1,224 @@
+//! Skeletons: programs with the communication of known applications.
+//!
+//! A skeleton writes what every rank of an application sends, receives and computes in one
+//! iteration of its main loop, which is marked as the body for the runtime to repeat. The six
+//! here are those of Bhowmik et al., "A Simulation Study of Hardware Parameters for Future
+//! GPU-based HPC Platforms" (IPCCC 2021), Section V.A, made for 32 to 512 processes.
+//!
+//! **Scaling.** All scale weakly: a rank's own work and its messages stay the same for any
+//! number of ranks, and only neighbours, tree depths and pipelines grow.
+//!
+//! **What the numbers are.** The paper names no message sizes or times. Those here are chosen
+//! so that on 32 processes with one GPU a node and links of 11.9 GB/s the shares of computing
+//! and communicating are those of its Fig. 4, before and after computation is divided by
+//! [`Application::gpu_speedup`], and so that what limits an application (bytes, latency, or
+//! the other ranks' computing) is what its Table II says. The tests hold them to it under the
+//! model in [`super::estimate`]. The durations are those of the paper's CPUs: before scaling.
+//!
+//! **What is left out.** Set-up and output, load imbalance, and the computation's dependence
+//! on anything but the parameters.
+//!
+//! A further application is one file and one line in [`APPLICATIONS`].
+
+pub mod amg;
+mod exchange;
+pub mod grid;
+pub mod kripke;
+pub mod laghos;
+pub mod stencil4d;
+pub mod subcomm3d;
+pub mod sw4lite;
+#[cfg(test)]
+mod tests;
+
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use super::{Program, Rank, RankProgram};
+use crate::diagnostic::{closest, shown};
+
+/// An application that programs can be made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Application {
+    /// The name by which scenarios call it.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// How many times faster its computation is on the paper's GPUs than on its CPUs.
+    ///
+    /// The paper divides computation by a factor that it measured on the Sierra supercomputer
+    /// for each application, and does not print (Section III.C). These are the factors that
+    /// take the shares of Fig. 4's left side to those of its right side; each application's
+    /// file says more.
+    pub gpu_speedup: f64,
+    generate: fn(u32, &toml::Table) -> Result<Program, SkeletonError>,
+}
+
+impl Application {
+    /// The program for this many ranks; `options` are the fields of the application's
+    /// parameters, by name.
+    ///
+    /// # Errors
+    /// Options that the application does not have or cannot take, and a count of ranks that it
+    /// cannot run on.
+    pub fn program(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
+        (self.generate)(ranks, options)
+    }
+}
+
+/// All applications, in the paper's order.
+pub const APPLICATIONS: [Application; 6] = [
+    stencil4d::APPLICATION,
+    subcomm3d::APPLICATION,
+    kripke::APPLICATION,
+    laghos::APPLICATION,
+    amg::APPLICATION,
+    sw4lite::APPLICATION,
+];
+
+/// The most ranks that a skeleton is made for.
+pub const MOST_RANKS: u32 = 65_536;
+
+/// A skeleton that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SkeletonError {
+    /// No application has the name.
+    #[error("no application is called `{}`; there are {}", shown(.name), known(.name))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+    },
+    /// An option that the application does not have, or a value that it cannot take.
+    #[error("{application} cannot take these options: {problem}")]
+    Options {
+        /// The application.
+        application: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A parameter outside its range.
+    #[error("{application}'s `{parameter}` is {value}; take {remedy}")]
+    Parameter {
+        /// The application.
+        application: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: u64,
+        /// What would do.
+        remedy: &'static str,
+    },
+    /// A count of ranks that the application cannot run on.
+    #[error("{application} cannot run on {ranks} ranks: {reason}")]
+    Ranks {
+        /// The application.
+        application: &'static str,
+        /// How many.
+        ranks: u32,
+        /// Why not, and what would do.
+        reason: &'static str,
+    },
+}
+
+fn known(name: &str) -> String {
+    let names = APPLICATIONS.map(|application| application.name);
+    let meant = closest(name, &names).map(|meant| format!("; did you mean `{meant}`?"));
+    names.join(", ") + &meant.unwrap_or_default()
+}
+
+/// The application of a name.
+///
+/// # Errors
+/// A name that none has.
+pub fn application(name: &str) -> Result<&'static Application, SkeletonError> {
+    let found = APPLICATIONS.iter().find(|application| application.name == name);
+    found.ok_or_else(|| SkeletonError::Unknown { name: name.to_owned() })
+}
+
+/// The program of the application of a name.
+///
+/// # Errors
+/// As [`application`] and [`Application::program`].
+///
+/// ```
+/// use linkwright::program::skeletons::skeleton;
+///
+/// let options = toml::from_str("message = \"64 KiB\"")?;
+/// let program = skeleton("stencil4d", 64, &options)?;
+/// assert_eq!(program.ranks.len(), 64);
+/// assert!(skeleton("stencil5d", 64, &options).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn skeleton(name: &str, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
+    application(name)?.program(ranks, options)
+}
+
+/// An application's parameters out of options; those not given have their defaults.
+fn parameters<T: DeserializeOwned>(
+    application: &'static str,
+    options: &toml::Table,
+) -> Result<T, SkeletonError> {
+    let read = options.clone().try_into();
+    read.map_err(|error: toml::de::Error| SkeletonError::Options {
+        application,
+        problem: error.message().to_owned(),
+    })
+}
+
+/// Refuses a count of ranks that no skeleton takes.
+fn check_ranks(application: &'static str, ranks: u32) -> Result<(), SkeletonError> {
+    let reason = match ranks {
+        0 => "take at least 1",
+        _ if ranks > MOST_RANKS => "take at most 65536",
+        _ => return Ok(()),
+    };
+    Err(SkeletonError::Ranks { application, ranks, reason })
+}
+
+/// Refuses a parameter outside a range from one.
+fn check_count(
+    application: &'static str,
+    parameter: &'static str,
+    value: u32,
+    most: u32,
+    remedy: &'static str,
+) -> Result<(), SkeletonError> {
+    if (1..=most).contains(&value) {
+        return Ok(());
+    }
+    let value = u64::from(value);
+    Err(SkeletonError::Parameter { application, parameter, value, remedy })
+}
+
+/// The most operations of a program: 2^27 of them take about 7 GB.
+const MOST_OPERATIONS: u64 = 1 << 27;
+
+/// Refuses a program of more operations than memory may hold.
+fn check_operations(
+    application: &'static str,
+    ranks: u32,
+    operations: u64,
+) -> Result<(), SkeletonError> {
+    if operations <= MOST_OPERATIONS {
+        return Ok(());
+    }
+    let reason = "the program would not fit into memory; take fewer ranks or smaller counts";
+    Err(SkeletonError::Ranks { application, ranks, reason })
+}
+
+/// A program of ranks that each know their own part.
+fn program_of(
+    application: &'static str,
+    ranks: u32,
+    part: impl Fn(Rank) -> RankProgram,
+) -> Result<Program, SkeletonError> {
+    // The first rank lies in a corner and has the fewest neighbours, or as many as all.
+    let first = part(0).operations().len() as u64;
+    check_operations(application, ranks, first * u64::from(ranks))?;
+    Ok(Program {
+        name: application.to_owned(),
+        communicators: vec![(0..ranks).collect()],
+        regions: Vec::new(),
+        ranks: (0..ranks).map(part).collect(),
+    })
+}

@@ -1,0 +1,81 @@
+//! SW4lite: seismic waves by fourth-order finite differences.
+//!
+//! After LLNL's proxy of SW4: the ground is cut in two dimensions only, so that each rank has a
+//! column from the surface to the bottom. A time step has a predictor and a corrector and, as
+//! the stencil is two points wide for three components, each swaps thick halos: first along
+//! one axis, then along the other, so that the second carries the corners. Sides of the domain
+//! do not wrap around.
+
+use serde::Deserialize;
+
+use super::exchange::{Neighbour, compute, swap};
+use super::grid::Grid;
+use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
+use crate::program::{Program, RankBuilder};
+use crate::units::{Bytes, Picoseconds};
+
+/// The application, for the list of all.
+///
+/// The least of the six: it takes a share of about 20 % to the middle of 25 to 65 %, below
+/// AMG's, as the lesser need of bandwidth in Table II wants it.
+pub const APPLICATION: Application = Application {
+    name: NAME,
+    summary: "thick halos of a wide stencil in a 2D grid, several a step",
+    gpu_speedup: 4.0,
+    generate: |ranks, options| parameters::<Sw4lite>(NAME, options)?.program(ranks),
+};
+
+const NAME: &str = "sw4lite";
+/// The most exchanges of a step.
+const MOST_EXCHANGES: u32 = 100;
+
+/// The parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sw4lite {
+    /// Exchanges of halos in a step; 2 by default, the predictor's and the corrector's.
+    pub exchanges: u32,
+    /// The halo to each neighbour: 64 by 64 points, 2 deep, 3 numbers of 8 B; 192 KiB by
+    /// default.
+    pub message: Bytes,
+    /// What a rank computes before each exchange; 280 µs by default.
+    pub compute: Picoseconds,
+}
+
+impl Default for Sw4lite {
+    fn default() -> Self {
+        Self { exchanges: 2, message: Bytes(192 << 10), compute: Picoseconds(280_000_000) }
+    }
+}
+
+impl Sw4lite {
+    /// The program.
+    ///
+    /// # Errors
+    /// No ranks or too many of them; no exchanges or too many of them.
+    pub fn program(&self, ranks: u32) -> Result<Program, SkeletonError> {
+        check_ranks(NAME, ranks)?;
+        check_count(NAME, "exchanges", self.exchanges, MOST_EXCHANGES, "1 to 100")?;
+        let grid = Grid::<2>::balanced(ranks);
+        program_of(NAME, ranks, |me| {
+            let neighbour = |offset: [i32; 2], (sent, received)| {
+                let rank = grid.beside(me, offset)?;
+                Some(Neighbour { rank, sent, received, size: self.message })
+            };
+            let along = |axis: usize| -> Vec<_> {
+                let offset = |step| if axis == 0 { [step, 0] } else { [0, step] };
+                let ways = [(offset(-1), (0, 1)), (offset(1), (1, 0))];
+                ways.into_iter().filter_map(|(offset, tags)| neighbour(offset, tags)).collect()
+            };
+            let halos = [along(0), along(1)];
+            let mut rank = RankBuilder::default();
+            rank.begin_body();
+            for _ in 0..self.exchanges {
+                compute(&mut rank, self.compute);
+                halos.iter().for_each(|halo| swap(&mut rank, halo));
+            }
+            rank.end_body();
+            rank.finish()
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! What holds of every skeleton, and the paper's shares under the model without contention.
+
+use std::collections::BTreeMap;
+
+use super::{APPLICATIONS, Application, application, skeleton};
+use crate::program::estimate::{LogGp, estimate};
+use crate::program::lowering::lower_program;
+use crate::program::rendezvous::play;
+use crate::program::{Operation, Program, WORLD};
+use crate::units::Bandwidth;
+
+fn program(application: &Application, ranks: u32) -> Program {
+    application.program(ranks, &toml::Table::new()).expect("a count that it takes")
+}
+
+/// The share of communication before and after scaling for GPUs.
+fn shares(application: &Application, ranks: u32) -> (f64, f64) {
+    let program = program(application, ranks);
+    let share = |speedup| {
+        estimate(&program, LogGp::default(), speedup).expect("sound").communication_share()
+    };
+    (share(1.0), share(application.gpu_speedup))
+}
+
+#[test]
+fn shares_on_32_processes_are_those_of_figure_4() {
+    for application in &APPLICATIONS {
+        let (before, after) = shares(application, 32);
+        let (as_before, as_after) = match application.name {
+            "stencil4d" | "subcomm3d" => (0.6..0.95, 0.9..1.0),
+            "kripke" | "laghos" => (0.0..0.05, 0.25..0.65),
+            _ => (0.15..0.25, 0.25..0.65),
+        };
+        let name = application.name;
+        assert!(as_before.contains(&before), "{name}: {before:.3} before scaling");
+        assert!(as_after.contains(&after), "{name}: {after:.3} after scaling");
+    }
+}
+
+/// How much longer a scaled program takes on a network of this bandwidth.
+fn slowdown(name: &str, ranks: u32, bandwidth: Bandwidth) -> f64 {
+    let application = application(name).expect("a known name");
+    let program = program(application, ranks);
+    let time = |bandwidth| {
+        let network = LogGp { bandwidth, ..LogGp::default() };
+        let estimate = estimate(&program, network, application.gpu_speedup).expect("sound");
+        estimate.makespan.as_seconds()
+    };
+    time(bandwidth) / time(LogGp::default().bandwidth)
+}
+
+#[test]
+fn bandwidth_matters_to_those_to_whom_it_does_in_table_2() {
+    let sixteenth = Bandwidth(LogGp::default().bandwidth.0 / 16);
+    let half = Bandwidth(LogGp::default().bandwidth.0 / 2);
+    for ranks in [32, 512] {
+        assert!(slowdown("kripke", ranks, sixteenth) < 1.11, "{ranks}");
+        assert!(slowdown("laghos", ranks, half) < 1.11, "{ranks}");
+        for name in ["stencil4d", "subcomm3d", "amg", "sw4lite"] {
+            assert!(slowdown(name, ranks, half) > 1.2, "{name} on {ranks}");
+        }
+    }
+}
+
+#[test]
+fn every_send_has_its_receive() {
+    for application in &APPLICATIONS {
+        for ranks in [32, 36, 48, 64, 128] {
+            let program = program(application, ranks);
+            let mut open = BTreeMap::new();
+            for (me, rank) in (0..).zip(&program.ranks) {
+                assert_eq!(rank.body(), Some((0, rank.operations().len() as u32)));
+                for operation in rank.operations() {
+                    match *operation {
+                        Operation::Send { to, tag, communicator: WORLD, size } => {
+                            *open.entry((me, to, tag, size)).or_insert(0) += 1;
+                        }
+                        Operation::Receive {
+                            from: Some(from),
+                            tag: Some(tag),
+                            communicator: WORLD,
+                            size,
+                        } => *open.entry((from, me, tag, size)).or_insert(0) -= 1,
+                        Operation::Send { .. } | Operation::Receive { .. } => {
+                            panic!("{}: {operation:?}", application.name)
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            assert!(open.values().all(|left| *left == 0), "{} on {ranks}", application.name);
+        }
+    }
+}
+
+#[test]
+fn any_count_that_is_taken_runs_to_its_end() {
+    for application in &APPLICATIONS {
+        for ranks in (1..=40).chain([100, 256]) {
+            let Ok(program) = application.program(ranks, &toml::Table::new()) else { continue };
+            let found = estimate(&program, LogGp::default(), application.gpu_speedup);
+            assert!(found.is_ok(), "{} on {ranks}: {found:?}", application.name);
+        }
+    }
+}
+
+#[test]
+fn nothing_depends_on_buffering() {
+    for application in &APPLICATIONS {
+        for ranks in [16, 32, 36] {
+            let lowered = lower_program(&program(application, ranks)).expect("sound collectives");
+            assert_eq!(play(&lowered.ranks), 0, "{} on {ranks}", application.name);
+        }
+    }
+}
+
+#[test]
+fn blocking_sends_of_stencil4d_all_have_their_receives_posted() {
+    let options = toml::from_str("blocking_sends = true").expect("a table");
+    let program = skeleton("stencil4d", 32, &options).expect("a count that it takes");
+    let lowered = lower_program(&program).expect("sound collectives");
+    assert_eq!(play(&lowered.ranks), 0);
+}
+
+#[test]
+fn weak_scaling_keeps_each_ranks_computing() {
+    for application in &APPLICATIONS {
+        let most = |ranks| {
+            let program = program(application, ranks);
+            let estimate = estimate(&program, LogGp::default(), 1.0).expect("sound");
+            estimate.computing.into_iter().max()
+        };
+        assert_eq!(most(32), most(256), "{}", application.name);
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_refused() {
+    let refused = |name, ranks, options: &str| {
+        let options = toml::from_str(options).expect("a table");
+        skeleton(name, ranks, &options).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("kripky", 32, ""),
+        "no application is called `kripky`; there are stencil4d, subcomm3d, kripke, laghos, \
+         amg, sw4lite; did you mean `kripke`?"
+    );
+    assert_eq!(
+        refused("stencil4d", 31, ""),
+        "stencil4d cannot run on 31 ranks: each side of its 4D grid is at least 2; \
+         take 16, 24, 32, 36 or the like"
+    );
+    assert!(refused("amg", 0, "").contains("at least 1"));
+    assert!(refused("amg", 65_537, "").contains("at most 65536"));
+    assert_eq!(refused("amg", 32, "levels = 0"), "amg's `levels` is 0; take 1 to 16");
+    assert!(refused("amg", 32, "level = 3").contains("unknown field `level`"));
+    let memory = "the program would not fit into memory; take fewer ranks or smaller counts";
+    assert!(refused("kripke", 65_536, "group_sets = 32").ends_with(memory));
+    assert!(refused("laghos", 65_536, "solver_iterations = 1000").ends_with(memory));
+    assert!(refused("laghos", 32, "message = \"16 kb\"").contains("is not a size"));
+}

@@ -1,0 +1,217 @@
+//! What each operation does when it starts.
+
+use crate::network::Transport;
+use crate::program::{Operation, Rank};
+use crate::units::{Bytes, Picoseconds};
+
+use super::bins::NONE;
+use super::collectives::Entry;
+use super::envelope::Envelope;
+use super::error::ReplayError;
+use super::frame::{CollectiveFrame, Frame, OperationRef};
+use super::lane::{Work, WorkKind};
+use super::lowering::{CollectiveCall, Lowering};
+use super::matching::{EXACT_ONLY, Posted};
+use super::observer::Observer;
+use super::plan::STARTED;
+use super::rank::{LIBRARY, PROCESSOR};
+use super::runtime::Replay;
+use super::validate::has_root;
+
+impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+    /// Starts an operation that waits for nothing any more.
+    pub(super) fn execute(&mut self, at: OperationRef) -> Result<(), ReplayError> {
+        self.played += 1;
+        let frame = &self.frames[at.frame as usize];
+        let rank = frame.rank;
+        let operation = self.plans[frame.plan].operation(at.operation);
+        match operation {
+            Operation::Join => self.complete(at, STARTED),
+            Operation::Compute { duration } => self.compute(at, duration)?,
+            Operation::Enter { region } => {
+                let (now, state) = (Picoseconds(self.now), &mut self.ranks[rank as usize]);
+                self.observer.entered(state.id, region, now);
+                if self.keep_regions {
+                    state.enter(region, now);
+                }
+                self.complete(at, STARTED);
+            }
+            Operation::Leave { region } => {
+                let (now, state) = (Picoseconds(self.now), &mut self.ranks[rank as usize]);
+                self.observer.left(state.id, region, now);
+                if self.keep_regions {
+                    state.leave(region, now);
+                }
+                self.complete(at, STARTED);
+            }
+            Operation::Send { to, tag, communicator, size } => {
+                self.begin_communication(at, rank);
+                let (destination, context) = self.resolve(at, to, communicator);
+                self.send(at, (destination, context), tag, size)?;
+            }
+            Operation::Receive { from, tag, communicator, size } => {
+                self.begin_communication(at, rank);
+                let (_, context) = self.resolve(at, 0, communicator);
+                let source = from.map(|from| self.resolve(at, from, communicator).0);
+                self.propagate(at, STARTED);
+                self.receive(Posted {
+                    operation: at,
+                    receiver: rank,
+                    context,
+                    source,
+                    tag,
+                    size: size.0,
+                    since: self.now,
+                    order: 0,
+                    next: NONE,
+                })?;
+            }
+            Operation::Collective { kind, root, communicator, size } => {
+                self.begin_communication(at, rank);
+                let root = has_root(kind).then_some(root);
+                let (call, _) = self.origin(at);
+                let entry = Entry { rank: self.ranks[rank as usize].id.rank, call, kind, root };
+                self.enter_collective(at, entry, communicator, size)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a rank communicates, as its own program says; a collective's messages count
+    /// as the collective.
+    fn begin_communication(&mut self, at: OperationRef, rank: u32) {
+        if self.frames[at.frame as usize].collective.is_none() {
+            self.ranks[rank as usize].begin_communication(self.now);
+        }
+    }
+
+    /// A rank that an operation names, among all of the replay, and what its messages match
+    /// within.
+    fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
+        let frame = &self.frames[at.frame as usize];
+        let job = self.ranks[frame.rank as usize].id.job;
+        let (first_rank, first_communicator) = self.first[job as usize];
+        match frame.collective {
+            None => (first_rank + named, first_communicator + communicator),
+            Some(collective) => {
+                let members = self.communicators[collective.communicator as usize].members;
+                (first_rank + members[named as usize], collective.context)
+            }
+        }
+    }
+
+    /// The classes of receives that a rank uses within a context; a collective names sources
+    /// and tags.
+    pub(super) fn classes(&self, rank: u32, context: u32) -> u8 {
+        let of_program = (context as usize) < self.communicators.len();
+        if of_program { self.ranks[rank as usize].classes } else { EXACT_ONLY }
+    }
+
+    fn compute(&mut self, at: OperationRef, duration: Picoseconds) -> Result<(), ReplayError> {
+        let frame = &self.frames[at.frame as usize];
+        let job = self.ranks[frame.rank as usize].id.job;
+        let scale = self.jobs[job as usize].computation_scale;
+        let duration = if scale == 1.0 || frame.collective.is_some() {
+            duration.0
+        } else {
+            (duration.0 as f64 * scale).round() as u64
+        };
+        self.propagate(at, STARTED);
+        self.occupy(
+            PROCESSOR,
+            Work { kind: WorkKind::Compute, operation: at, duration, next: NONE },
+        )
+    }
+
+    fn send(
+        &mut self,
+        at: OperationRef,
+        (destination, context): (u32, u32),
+        tag: u32,
+        size: Bytes,
+    ) -> Result<(), ReplayError> {
+        let source = self.frames[at.frame as usize].rank;
+        // A message to oneself crosses no network, and is copied whatever its size.
+        let eager = size <= self.protocol.eager_limit || source == destination;
+        let Some(duration) = self.protocol.send_cost(size, eager) else {
+            return Err(self.too_long(at));
+        };
+        let (call, within) = self.origin(at);
+        let envelope = self.envelopes.insert(Envelope {
+            source,
+            destination,
+            context,
+            tag,
+            size: size.0,
+            send: at,
+            call,
+            within,
+            receive: at,
+            since: self.now,
+            sent: self.now,
+            next: NONE,
+            owed: 0,
+            eager,
+            arrived: false,
+            finished: false,
+        });
+        self.ranks[source as usize].count_message(size.0);
+        let kind = WorkKind::Send(envelope);
+        self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE })
+    }
+
+    fn receive(&mut self, posted: Posted) -> Result<(), ReplayError> {
+        let classes = self.classes(posted.receiver, posted.context);
+        match self.matcher.post(posted, classes) {
+            Some(envelope) => self.matched(envelope, &posted),
+            None => Ok(()),
+        }
+    }
+
+    fn enter_collective(
+        &mut self,
+        at: OperationRef,
+        entry: Entry,
+        communicator: u32,
+        size: Bytes,
+    ) -> Result<(), ReplayError> {
+        let rank = self.frames[at.frame as usize].rank;
+        let job = self.ranks[rank as usize].id.job;
+        let communicator = self.first[job as usize].1 + communicator;
+        let group = &mut self.communicators[communicator as usize];
+        let name = &self.jobs[group.job as usize].name;
+        let context = group.enter(entry, name, &mut self.next_context)?;
+        let call = CollectiveCall {
+            kind: entry.kind,
+            ranks: group.members.len() as u32,
+            index: group.index_of(entry.rank),
+            root: entry.root.map_or(0, |root| group.index_of(root)),
+            size,
+        };
+        let plan = self.plans.lower(self.lowering, &call)?;
+        self.propagate(at, STARTED);
+        let plan_of = &self.plans[plan];
+        let left = plan_of.operations().len() as u64;
+        if left == 0 {
+            self.plans.release(plan);
+            self.complete_communication(at, 0);
+            return Ok(());
+        }
+        let since = self.now;
+        let collective = CollectiveFrame { parent: at, call, communicator, context, since };
+        let frame = self.free_frames.pop().unwrap_or_else(|| {
+            let waits = Vec::new();
+            let (iteration, iterations) = (0, 1);
+            let frame = Frame { rank, plan, collective: None, waits, iteration, iterations, left };
+            self.frames.push(frame);
+            (self.frames.len() - 1) as u32
+        });
+        let of_frame = &mut self.frames[frame as usize];
+        (of_frame.rank, of_frame.plan, of_frame.left) = (rank, plan, left);
+        of_frame.collective = Some(collective);
+        of_frame.waits.clear();
+        of_frame.waits.extend_from_slice(plan_of.waits());
+        self.start_frame(frame);
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Who is in which collective, and what the collective is made of.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::program::{Collective, CommunicatorId, Operation, Rank};
+
+use super::call::Call;
+use super::error::ReplayError;
+use super::lowering::{CollectiveCall, Lowering};
+use super::plan::Plan;
+
+/// How many operations of lowered collectives are kept for the next call of the same kind.
+const MOST_KEPT: u64 = 1 << 22;
+
+/// A collective that some rank has entered and another has not.
+#[derive(Debug, Clone, Copy)]
+struct OpenCall {
+    kind: Collective,
+    root: Option<Rank>,
+    context: u32,
+    entered: u32,
+    /// Who entered first.
+    rank: Rank,
+    call: Call,
+}
+
+/// A rank's entry into a collective.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) rank: Rank,
+    pub(super) call: Call,
+    pub(super) kind: Collective,
+    /// The root's rank in the program, where there is one.
+    pub(super) root: Option<Rank>,
+}
+
+/// A communicator as it runs.
+#[derive(Debug, Clone)]
+pub(super) struct Communicator<'a> {
+    pub(super) job: u32,
+    pub(super) id: CommunicatorId,
+    pub(super) members: &'a [Rank],
+    /// The places of the members, in the order of their ranks.
+    by_rank: Vec<u32>,
+    /// How many collectives each member has entered.
+    entered: Vec<u64>,
+    /// The collectives that not all members have entered, in their order.
+    open: VecDeque<OpenCall>,
+    /// How many collectives all members have entered.
+    closed: u64,
+}
+
+impl<'a> Communicator<'a> {
+    pub(super) fn new(job: u32, id: CommunicatorId, members: &'a [Rank]) -> Self {
+        let mut by_rank: Vec<u32> = (0..members.len() as u32).collect();
+        by_rank.sort_unstable_by_key(|place| members[*place as usize]);
+        let entered = vec![0; members.len()];
+        Self { job, id, members, by_rank, entered, open: VecDeque::new(), closed: 0 }
+    }
+
+    /// A member's place.
+    pub(super) fn index_of(&self, rank: Rank) -> u32 {
+        if self.members.get(rank as usize) == Some(&rank) {
+            return rank;
+        }
+        let found = self.by_rank.binary_search_by_key(&rank, |place| self.members[*place as usize]);
+        found.map_or(0, |position| self.by_rank[position])
+    }
+
+    /// A member enters its next collective; returns what the messages of this collective match
+    /// within, for which the first to enter takes the context offered.
+    pub(super) fn enter(
+        &mut self,
+        entry: Entry,
+        job: &str,
+        next_context: &mut u32,
+    ) -> Result<u32, ReplayError> {
+        let index = self.index_of(entry.rank) as usize;
+        let sequence = self.entered[index];
+        self.entered[index] += 1;
+        let position = (sequence - self.closed) as usize;
+        if position == self.open.len() {
+            let Entry { rank, call, kind, root } = entry;
+            let context = *next_context;
+            *next_context += 1;
+            self.open.push_back(OpenCall { kind, root, context, entered: 0, rank, call });
+        }
+        let open = &mut self.open[position];
+        if open.kind != entry.kind || open.root != entry.root {
+            return Err(ReplayError::CollectiveMismatch {
+                job: job.to_owned(),
+                communicator: self.id,
+                sequence,
+                ranks: [open.rank, entry.rank],
+                calls: [open.call, entry.call],
+                kinds: [open.kind, entry.kind],
+                roots: [open.root, entry.root],
+            });
+        }
+        open.entered += 1;
+        let context = open.context;
+        while self.open.front().is_some_and(|first| first.entered as usize == self.members.len()) {
+            self.open.pop_front();
+            self.closed += 1;
+        }
+        Ok(context)
+    }
+}
+
+/// The plans of all frames: those of the ranks, then those of lowered collectives, which are
+/// kept for the next call of the same kind as long as they are not too many.
+#[derive(Debug, Clone)]
+pub(super) struct Plans<'a> {
+    plans: Vec<Plan<'a>>,
+    /// How many frames play each plan.
+    users: Vec<u32>,
+    free: Vec<u32>,
+    lowered: BTreeMap<CollectiveCall, u32>,
+    /// How many operations the lowered plans have.
+    kept: u64,
+}
+
+impl<'a> Plans<'a> {
+    pub(super) fn new() -> Self {
+        Self {
+            plans: Vec::new(),
+            users: Vec::new(),
+            free: Vec::new(),
+            lowered: BTreeMap::new(),
+            kept: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, plan: Plan<'a>) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.plans[index as usize] = plan;
+            return index;
+        }
+        self.plans.push(plan);
+        self.users.push(0);
+        (self.plans.len() - 1) as u32
+    }
+
+    /// The plan of a rank's part in a collective, for one frame more.
+    pub(super) fn lower<L: Lowering>(
+        &mut self,
+        lowering: &L,
+        call: &CollectiveCall,
+    ) -> Result<u32, ReplayError> {
+        let index = match self.lowered.get(call) {
+            Some(index) => *index,
+            None => {
+                let program = lowering.lower(call);
+                let plan = Plan::new(Cow::Owned(program));
+                check(&plan, call)?;
+                if self.kept > MOST_KEPT {
+                    self.forget_unused();
+                }
+                self.kept += plan.operations().len() as u64;
+                let index = self.push(plan);
+                self.lowered.insert(*call, index);
+                index
+            }
+        };
+        self.users[index as usize] += 1;
+        Ok(index)
+    }
+
+    /// One frame less plays a plan.
+    pub(super) fn release(&mut self, plan: u32) {
+        self.users[plan as usize] -= 1;
+    }
+
+    fn forget_unused(&mut self) {
+        let Self { plans, users, free, lowered, kept } = self;
+        lowered.retain(|_, index| {
+            let used = users[*index as usize] > 0;
+            if !used {
+                *kept -= plans[*index as usize].operations().len() as u64;
+                free.push(*index);
+            }
+            used
+        });
+    }
+}
+
+impl<'a> std::ops::Index<u32> for Plans<'a> {
+    type Output = Plan<'a>;
+
+    fn index(&self, index: u32) -> &Plan<'a> {
+        &self.plans[index as usize]
+    }
+}
+
+fn check(plan: &Plan<'_>, call: &CollectiveCall) -> Result<(), ReplayError> {
+    let fault = |problem: String| {
+        let CollectiveCall { kind, index, ranks, .. } = *call;
+        Err(ReplayError::Lowering { kind, index, ranks, problem })
+    };
+    if !plan.body().is_empty() {
+        return fault("has a main loop".to_owned());
+    }
+    for (index, operation) in plan.operations().iter().enumerate() {
+        let peer = match *operation {
+            Operation::Send { to, .. } => to,
+            Operation::Receive { from: Some(from), tag: Some(_), .. } => from,
+            Operation::Receive { .. } => {
+                return fault(format!("takes any message in operation {index}"));
+            }
+            Operation::Collective { .. } => {
+                return fault(format!("has a collective as operation {index}"));
+            }
+            Operation::Enter { .. } | Operation::Leave { .. } => {
+                return fault(format!("has a region in operation {index}"));
+            }
+            Operation::Compute { .. } | Operation::Join => continue,
+        };
+        if peer >= call.ranks {
+            return fault(format!("names rank {peer} in operation {index}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! When operations become ready, and when a rank or a collective is complete.
+
+use crate::network::Transport;
+use crate::units::Picoseconds;
+
+use super::frame::OperationRef;
+use super::lowering::Lowering;
+use super::observer::Observer;
+use super::plan::COMPLETED;
+use super::runtime::Replay;
+
+impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+    /// Makes the operations of a new frame ready that wait for nothing.
+    pub(super) fn start_frame(&mut self, frame: u32) {
+        let waits = &self.frames[frame as usize].waits;
+        let operations = waits.len() as u32 - 1;
+        for (operation, waits) in (0..operations).zip(waits) {
+            if *waits == 0 {
+                self.ready.push_back(OperationRef { frame, operation, iteration: 0 });
+            }
+        }
+    }
+
+    /// Something has happened to an operation: makes ready what waited for nothing else.
+    pub(super) fn propagate(&mut self, of: OperationRef, events: u8) {
+        let frame = &mut self.frames[of.frame as usize];
+        let plan = &self.plans[frame.plan];
+        let body = plan.body();
+        let in_body = body.contains(&of.operation);
+        if in_body && of.iteration != frame.iteration {
+            return;
+        }
+        let is_last = frame.iteration + 1 == frame.iterations;
+        let end = plan.end();
+        for target in plan.successors(of.operation, events) {
+            // What follows the loop sees its last iteration alone.
+            if in_body && !is_last && target >= body.end && target != end {
+                continue;
+            }
+            let waits = &mut frame.waits[target as usize];
+            *waits -= 1;
+            if *waits > 0 {
+                continue;
+            }
+            if target != end {
+                let iteration = frame.iteration;
+                self.ready.push_back(OperationRef { operation: target, iteration, ..of });
+            } else if !is_last {
+                frame.iteration += 1;
+                frame.waits[end as usize] = plan.waits()[end as usize];
+                for operation in body.clone() {
+                    let waits = plan.waits_within_body(operation);
+                    frame.waits[operation as usize] = waits;
+                    if waits == 0 {
+                        let iteration = frame.iteration;
+                        self.ready.push_back(OperationRef { operation, iteration, ..of });
+                    }
+                }
+            }
+        }
+    }
+
+    /// An operation is complete, and has started too where `events` say so.
+    pub(super) fn complete(&mut self, operation: OperationRef, events: u8) {
+        self.propagate(operation, events | COMPLETED);
+        let frame = &mut self.frames[operation.frame as usize];
+        frame.left -= 1;
+        let is_last = frame.left == 0;
+        let Some(collective) = frame.collective else {
+            self.done += 1;
+            if is_last {
+                self.finish_rank(operation.frame);
+            }
+            return;
+        };
+        if is_last {
+            self.plans.release(frame.plan);
+            frame.collective = None;
+            self.free_frames.push(operation.frame);
+            self.complete_communication(collective.parent, 0);
+        }
+    }
+
+    /// A send, a receive or a collective is complete.
+    pub(super) fn complete_communication(&mut self, operation: OperationRef, events: u8) {
+        let frame = &self.frames[operation.frame as usize];
+        if frame.collective.is_none() {
+            self.ranks[frame.rank as usize].end_communication(self.now);
+        }
+        self.complete(operation, events);
+    }
+
+    pub(super) fn finish_rank(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        let job = &self.jobs[state.id.job as usize];
+        state.finish(job.start, Picoseconds(self.now));
+        self.unfinished -= 1;
+    }
+}

@@ -1,0 +1,75 @@
+//! Messages under way.
+
+use crate::program::Collective;
+
+use super::bins::Key;
+use super::call::Call;
+use super::frame::OperationRef;
+
+/// A message between its send and its receipt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Envelope {
+    /// The sender, among all ranks of the replay.
+    pub(super) source: u32,
+    /// The receiver, among all ranks of the replay.
+    pub(super) destination: u32,
+    /// What it may match within: a communicator, or one call of a collective.
+    pub(super) context: u32,
+    pub(super) tag: u32,
+    pub(super) size: u64,
+    pub(super) send: OperationRef,
+    /// The rank's call that sends it, and the collective that it is within.
+    pub(super) call: Call,
+    pub(super) within: Option<Collective>,
+    /// The receive that it matched, once it did.
+    pub(super) receive: OperationRef,
+    /// When its send was called.
+    pub(super) since: u64,
+    /// When it, or the request to send it, was handed to the network.
+    pub(super) sent: u64,
+    /// The message of the same pair and context that was sent after this one.
+    pub(super) next: u32,
+    /// How many occurrences the network still owes for it.
+    pub(super) owed: u8,
+    pub(super) eager: bool,
+    /// Whether it, or the request to send it, has arrived.
+    pub(super) arrived: bool,
+    /// Whether the replay is done with it.
+    pub(super) finished: bool,
+}
+
+impl Envelope {
+    /// What its receives are looked up by.
+    pub(super) fn key(&self) -> Key {
+        [self.destination, self.context, self.source, self.tag]
+    }
+}
+
+/// The parts of a message's way through the network, in the token's last two bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leg {
+    /// An eager message with its data.
+    Eager,
+    /// The request to send a large message.
+    Request,
+    /// The leave to send it.
+    Leave,
+    /// Its data.
+    Data,
+}
+
+impl Leg {
+    pub(super) fn token(self, envelope: u32) -> u64 {
+        u64::from(envelope) << 2 | self as u64
+    }
+
+    pub(super) fn of_token(token: u64) -> (Self, u32) {
+        let leg = match token & 3 {
+            0 => Self::Eager,
+            1 => Self::Request,
+            2 => Self::Leave,
+            _ => Self::Data,
+        };
+        (leg, (token >> 2) as u32)
+    }
+}

@@ -1,0 +1,47 @@
+//! A job: a program with its place and its time.
+
+use std::num::NonZeroU32;
+
+use crate::network::GpuIndex;
+use crate::program::Program;
+use crate::units::Picoseconds;
+
+/// A program that runs on some GPUs from some time on.
+#[derive(Debug, Clone)]
+pub struct Job<'a> {
+    /// What people call it, in errors and results.
+    pub name: String,
+    /// What every rank does.
+    pub program: &'a Program,
+    /// The GPU of each rank; no two ranks of a replay share one.
+    pub mapping: Vec<GpuIndex>,
+    /// When its ranks start.
+    pub start: Picoseconds,
+    /// How often the main loop runs.
+    ///
+    /// The next iteration starts when each operation of the loop that no other operation of
+    /// the loop depends on is complete (or has started, where what follows the loop depends on
+    /// no more). Requests that are still open may complete in a later iteration; operations
+    /// behind the loop see those of the last.
+    pub iterations: NonZeroU32,
+    /// What the durations of computation are multiplied by: 0.5 computes twice as fast.
+    pub computation_scale: f64,
+    /// The priority of its messages, where the network heeds it; the higher first.
+    pub priority: u8,
+}
+
+impl<'a> Job<'a> {
+    /// A job that starts at once and runs its program as it is.
+    #[must_use]
+    pub fn new(program: &'a Program, mapping: Vec<GpuIndex>) -> Self {
+        Self {
+            name: program.name.clone(),
+            program,
+            mapping,
+            start: Picoseconds(0),
+            iterations: NonZeroU32::MIN,
+            computation_scale: 1.0,
+            priority: 0,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! How a collective becomes messages.
+
+use crate::program::{Collective, RankProgram};
+use crate::units::Bytes;
+
+/// One rank's part of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CollectiveCall {
+    /// Which collective.
+    pub kind: Collective,
+    /// How many ranks the communicator has.
+    pub ranks: u32,
+    /// This rank's place among them.
+    pub index: u32,
+    /// The root's place among them; zero where there is no root.
+    pub root: u32,
+    /// What each rank contributes; for all-to-all what it sends to each other rank.
+    pub size: Bytes,
+}
+
+/// Writes a collective as sends, receives and computation.
+///
+/// The ranks of its operations are places in the communicator, their tags number the phases
+/// and receives name their source; the communicator that they name is ignored. The program has
+/// no collectives and no main loop. The same call always gives the same program.
+pub trait Lowering {
+    /// What one rank does in a collective.
+    fn lower(&self, call: &CollectiveCall) -> RankProgram;
+}
+
+impl<F: Fn(&CollectiveCall) -> RankProgram> Lowering for F {
+    fn lower(&self, call: &CollectiveCall) -> RankProgram {
+        self(call)
+    }
+}

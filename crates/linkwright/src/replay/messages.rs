@@ -1,0 +1,169 @@
+//! The way of a message: from its send's call to its receive's buffer.
+//!
+//! An eager message goes at once, and its send is complete when the library has copied it. A
+//! large one sends a request first, which matches as the message would; the receiver answers
+//! with leave, and then the data goes. The send is complete when the data has left.
+
+use crate::network::{Message, Transport};
+use crate::units::{Bytes, Picoseconds};
+
+use super::bins::NONE;
+use super::envelope::{Envelope, Leg};
+use super::error::ReplayError;
+use super::lane::{Work, WorkKind};
+use super::lowering::Lowering;
+use super::matching::Posted;
+use super::observer::{MessageRecord, Observer};
+use super::plan::STARTED;
+use super::rank::LIBRARY;
+use super::runtime::Replay;
+
+impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+    /// The call of a send returns: the message, or its request, goes to the network.
+    pub(super) fn depart(&mut self, index: u32) -> Result<(), ReplayError> {
+        let envelope = &mut self.envelopes[index];
+        envelope.sent = self.now;
+        let envelope = *envelope;
+        self.observer.sent(&self.record(&envelope));
+        if envelope.source == envelope.destination {
+            self.complete_communication(envelope.send, STARTED);
+            self.observer.delivered(&self.record(&envelope), Picoseconds(self.now));
+            return self.admit(index);
+        }
+        self.pairs.depart(&mut self.envelopes, index);
+        if envelope.eager {
+            self.send_leg(Leg::Eager, index);
+            self.complete_communication(envelope.send, STARTED);
+        } else {
+            self.send_leg(Leg::Request, index);
+            self.propagate(envelope.send, STARTED);
+        }
+        Ok(())
+    }
+
+    /// Hands one part of a message's way to the network.
+    pub(super) fn send_leg(&mut self, leg: Leg, index: u32) {
+        let envelope = &mut self.envelopes[index];
+        envelope.owed += 2;
+        let source = &self.ranks[envelope.source as usize];
+        let destination = self.ranks[envelope.destination as usize].gpu;
+        let control = self.protocol.control_size;
+        let (source_gpu, destination, size) = match leg {
+            Leg::Eager | Leg::Data => (source.gpu, destination, Bytes(envelope.size)),
+            Leg::Request => (source.gpu, destination, control),
+            Leg::Leave => (destination, source.gpu, control),
+        };
+        let priority = self.jobs[source.id.job as usize].priority;
+        let token = leg.token(index);
+        self.transport.send(Message { source: source_gpu, destination, size, token, priority });
+    }
+
+    /// The last byte of a part of a message's way has left.
+    pub(super) fn sent(&mut self, leg: Leg, index: u32) {
+        self.envelopes[index].owed -= 1;
+        if leg == Leg::Data {
+            self.complete_communication(self.envelopes[index].send, 0);
+        }
+        self.release_finished(index);
+    }
+
+    /// The last byte of a part of a message's way has arrived.
+    pub(super) fn delivered(&mut self, leg: Leg, index: u32) -> Result<(), ReplayError> {
+        self.envelopes[index].owed -= 1;
+        match leg {
+            Leg::Eager | Leg::Request => {
+                if leg == Leg::Eager {
+                    let record = self.record(&self.envelopes[index]);
+                    self.observer.delivered(&record, Picoseconds(self.now));
+                }
+                let mut next = self.pairs.arrive(&mut self.envelopes, index);
+                while next != NONE {
+                    let admitted = next;
+                    next = std::mem::replace(&mut self.envelopes[next].next, NONE);
+                    self.admit(admitted)?;
+                }
+            }
+            Leg::Leave => {
+                let delay = self.protocol.rendezvous_delay.0;
+                if delay == 0 {
+                    self.send_leg(Leg::Data, index);
+                } else if let Some(end) = self.now.checked_add(delay) {
+                    self.wake_for_data(end, index);
+                } else {
+                    return Err(self.too_long(self.envelopes[index].send));
+                }
+            }
+            Leg::Data => {
+                let envelope = self.envelopes[index];
+                self.observer.delivered(&self.record(&envelope), Picoseconds(self.now));
+                self.finish_envelope(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A message or request may be matched.
+    fn admit(&mut self, index: u32) -> Result<(), ReplayError> {
+        let envelope = &self.envelopes[index];
+        let classes = self.classes(envelope.destination, envelope.context);
+        let key = envelope.key();
+        match self.matcher.arrive(&key, classes, index) {
+            Some(posted) => self.matched(index, &posted),
+            None => Ok(()),
+        }
+    }
+
+    /// A message or request and a receive have found each other.
+    pub(super) fn matched(&mut self, index: u32, posted: &Posted) -> Result<(), ReplayError> {
+        let envelope = &mut self.envelopes[index];
+        envelope.receive = posted.operation;
+        if envelope.size > posted.size {
+            let id = self.ranks[posted.receiver as usize].id;
+            return Err(ReplayError::Truncated {
+                job: self.jobs[id.job as usize].name.clone(),
+                rank: id.rank,
+                call: self.origin(posted.operation).0,
+                peer: self.ranks[self.envelopes[index].source as usize].id.rank,
+                tag: self.envelopes[index].tag,
+                size: Bytes(self.envelopes[index].size),
+                capacity: Bytes(posted.size),
+            });
+        }
+        if envelope.eager {
+            return self.finish_envelope(index);
+        }
+        self.send_leg(Leg::Leave, index);
+        Ok(())
+    }
+
+    /// A message's data is at its receiver, whose library still has to handle it.
+    fn finish_envelope(&mut self, index: u32) -> Result<(), ReplayError> {
+        let envelope = &mut self.envelopes[index];
+        envelope.finished = true;
+        let (operation, size, eager) = (envelope.receive, Bytes(envelope.size), envelope.eager);
+        self.release_finished(index);
+        let Some(duration) = self.protocol.receive_cost(size, eager) else {
+            return Err(self.too_long(operation));
+        };
+        self.occupy(LIBRARY, Work { kind: WorkKind::Receive, operation, duration, next: NONE })
+    }
+
+    /// Forgets a message of which nothing will be heard any more.
+    fn release_finished(&mut self, index: u32) {
+        let envelope = &self.envelopes[index];
+        if envelope.finished && envelope.owed == 0 {
+            self.envelopes.release(index);
+        }
+    }
+
+    fn record(&self, envelope: &Envelope) -> MessageRecord {
+        MessageRecord {
+            source: self.ranks[envelope.source as usize].id,
+            destination: self.ranks[envelope.destination as usize].id,
+            tag: envelope.tag,
+            size: Bytes(envelope.size),
+            collective: envelope.within.is_some(),
+            sent: Picoseconds(envelope.sent),
+        }
+    }
+}

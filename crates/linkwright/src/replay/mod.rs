@@ -1,0 +1,58 @@
+//! Programs that run over a network: the ranks of every job, MPI's matching and protocols.
+//!
+//! A [`Replay`] takes several [`Job`]s, each a program with a GPU for every rank, and plays
+//! them to their ends over one network. It knows the network only as a
+//! [`Transport`](crate::network::Transport), so that the packet model and the flow model run
+//! the same programs.
+//!
+//! What it represents: operations start when what they depend on holds. A rank has one
+//! processor, which computes one thing at a time, and one messaging library, which handles one
+//! call at a time; the two work side by side, as a GPU and its host do. Messages match as MPI
+//! says: by communicator, source and tag, with wildcards, and never overtake another of the
+//! same sender and communicator, whatever the network does. Small messages are eager, large
+//! ones wait for their receive ([`Protocol`]). A collective becomes messages by a [`Lowering`]
+//! when a rank reaches it.
+//!
+//! What it leaves out: the buffers of unexpected messages have no end, a library makes progress
+//! while its rank computes, and calls cost the same whatever their argument. The costs are
+//! those of TraceR, which [`Protocol`] names.
+//!
+//! Nothing is allocated per operation once the tables have grown to what is under way at a
+//! time, and the same inputs give the same result to the last picosecond.
+
+mod bins;
+mod call;
+mod calls;
+mod collectives;
+mod dependencies;
+mod diagnosis;
+mod envelope;
+mod error;
+mod frame;
+mod job;
+mod lane;
+mod lowering;
+mod matching;
+mod messages;
+mod observer;
+mod outcome;
+mod pairs;
+mod plan;
+mod play;
+mod protocol;
+mod rank;
+mod runtime;
+mod slab;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod works;
+
+pub use call::{Call, Pending, PendingKind, RankId};
+pub use error::{ReplayError, Stalled};
+pub use job::Job;
+pub use lowering::{CollectiveCall, Lowering};
+pub use observer::{MessageRecord, Observer};
+pub use outcome::{JobOutcome, Outcome, RankOutcome, RegionInterval};
+pub use protocol::Protocol;
+pub use runtime::Replay;

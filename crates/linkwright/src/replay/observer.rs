@@ -1,0 +1,78 @@
+//! What a caller may watch of a replay.
+
+use crate::program::Tag;
+use crate::units::{Bytes, Picoseconds};
+
+use super::call::RankId;
+
+/// A message as an observer sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageRecord {
+    /// Who sends it.
+    pub source: RankId,
+    /// Who receives it.
+    pub destination: RankId,
+    /// Its tag; in a collective the phase.
+    pub tag: Tag,
+    /// How much it carries.
+    pub size: Bytes,
+    /// Whether it belongs to a collective.
+    pub collective: bool,
+    /// When the library of its sender handed it, or the request to send it, to the network.
+    pub sent: Picoseconds,
+}
+
+/// Sees what happens, in the order of time, and changes nothing.
+///
+/// Every method does nothing unless it is written, and costs nothing then.
+pub trait Observer {
+    /// A rank has computed, from one time to another.
+    fn computed(&mut self, rank: RankId, start: Picoseconds, end: Picoseconds) {
+        let _ = (rank, start, end);
+    }
+
+    /// A message has been handed to the network.
+    fn sent(&mut self, message: &MessageRecord) {
+        let _ = message;
+    }
+
+    /// A message's data has arrived at its receiver.
+    fn delivered(&mut self, message: &MessageRecord, time: Picoseconds) {
+        let _ = (message, time);
+    }
+
+    /// A rank has entered a region of its program.
+    fn entered(&mut self, rank: RankId, region: u32, time: Picoseconds) {
+        let _ = (rank, region, time);
+    }
+
+    /// A rank has left a region of its program.
+    fn left(&mut self, rank: RankId, region: u32, time: Picoseconds) {
+        let _ = (rank, region, time);
+    }
+}
+
+/// Watches nothing.
+impl Observer for () {}
+
+impl<O: Observer> Observer for &mut O {
+    fn computed(&mut self, rank: RankId, start: Picoseconds, end: Picoseconds) {
+        (**self).computed(rank, start, end);
+    }
+
+    fn sent(&mut self, message: &MessageRecord) {
+        (**self).sent(message);
+    }
+
+    fn delivered(&mut self, message: &MessageRecord, time: Picoseconds) {
+        (**self).delivered(message, time);
+    }
+
+    fn entered(&mut self, rank: RankId, region: u32, time: Picoseconds) {
+        (**self).entered(rank, region, time);
+    }
+
+    fn left(&mut self, rank: RankId, region: u32, time: Picoseconds) {
+        (**self).left(rank, region, time);
+    }
+}

@@ -1,0 +1,56 @@
+//! What messages cost beyond the network, and when they wait for their receive.
+
+use crate::units::{Bytes, Picoseconds};
+
+/// The settings of the messaging library, the same for all ranks.
+///
+/// The defaults are those of TraceR: `examples/conf/fattree.conf` of hpcgroup/TraceR gives
+/// `soft_delay` 200 ns, `copy_per_byte` 0.01 ns, `rdma_delay` 1000 ns and `eager_limit` 64000,
+/// and its `p2p-events.C` charges the first for each send, the second at both ends of an eager
+/// message, the third before the data of a large one, and sends 16 bytes as a control message.
+/// The delay of the network interface belongs to the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protocol {
+    /// How long a send occupies its rank's library, before the copy.
+    pub send_overhead: Picoseconds,
+    /// How long a message that has arrived occupies its receiver's library, before the copy.
+    pub receive_overhead: Picoseconds,
+    /// How long each byte of an eager message occupies the library, at either end.
+    pub copy_per_byte: Picoseconds,
+    /// The largest message that is sent without waiting for its receive.
+    pub eager_limit: Bytes,
+    /// The time between leave to send a large message and its first byte.
+    pub rendezvous_delay: Picoseconds,
+    /// The size of a request to send, and of the leave that answers it.
+    pub control_size: Bytes,
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Self {
+            send_overhead: Picoseconds(200_000),
+            receive_overhead: Picoseconds(0),
+            copy_per_byte: Picoseconds(10),
+            eager_limit: Bytes(64_000),
+            rendezvous_delay: Picoseconds(1_000_000),
+            control_size: Bytes(16),
+        }
+    }
+}
+
+impl Protocol {
+    /// How long the send of a message occupies its rank's library.
+    pub(super) fn send_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
+        self.cost(self.send_overhead, size, eager)
+    }
+
+    /// How long the receipt of a message occupies its rank's library.
+    pub(super) fn receive_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
+        self.cost(self.receive_overhead, size, eager)
+    }
+
+    fn cost(&self, overhead: Picoseconds, size: Bytes, copied: bool) -> Option<u64> {
+        let copy = if copied { self.copy_per_byte.0.checked_mul(size.0)? } else { 0 };
+        overhead.0.checked_add(copy)
+    }
+}

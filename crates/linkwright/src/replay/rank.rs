@@ -1,0 +1,95 @@
+//! A rank as it runs.
+
+use crate::network::GpuIndex;
+use crate::units::{Bytes, Picoseconds};
+
+use super::call::RankId;
+use super::lane::Lane;
+use super::matching::EXACT_ONLY;
+use super::outcome::{RankOutcome, RegionInterval};
+
+/// The lane of computation.
+pub(super) const PROCESSOR: usize = 0;
+/// The lane of the messaging library's calls.
+pub(super) const LIBRARY: usize = 1;
+
+/// A rank as it runs, and what it has done so far.
+#[derive(Debug, Clone)]
+pub(super) struct RankState {
+    pub(super) id: RankId,
+    pub(super) gpu: GpuIndex,
+    pub(super) lanes: [Lane; 2],
+    /// The classes of receives that its program uses.
+    pub(super) classes: u8,
+    pub(super) outcome: RankOutcome,
+    /// How many communications of its program are under way, and since when any is.
+    under_way: u32,
+    since: u64,
+    open_regions: Vec<(u32, Picoseconds)>,
+}
+
+impl RankState {
+    pub(super) fn new(id: RankId, gpu: GpuIndex) -> Self {
+        Self {
+            id,
+            gpu,
+            lanes: [Lane::EMPTY; 2],
+            classes: EXACT_ONLY,
+            outcome: RankOutcome::default(),
+            under_way: 0,
+            since: 0,
+            open_regions: Vec::new(),
+        }
+    }
+
+    /// A communication of its program starts.
+    pub(super) fn begin_communication(&mut self, now: u64) {
+        if self.under_way == 0 {
+            self.since = now;
+        }
+        self.under_way += 1;
+    }
+
+    /// A communication of its program is complete.
+    pub(super) fn end_communication(&mut self, now: u64) {
+        self.under_way -= 1;
+        if self.under_way == 0 {
+            self.outcome.communicating.0 += now - self.since;
+        }
+    }
+
+    /// Counts a message sent.
+    pub(super) fn count_message(&mut self, size: u64) {
+        self.outcome.messages += 1;
+        self.outcome.bytes = Bytes(self.outcome.bytes.0.saturating_add(size));
+    }
+
+    pub(super) fn enter(&mut self, region: u32, now: Picoseconds) {
+        self.open_regions.push((region, now));
+    }
+
+    /// Leaves a region, and those entered within it that were never left. Leaving a region
+    /// that was never entered means nothing: a trace may start within one.
+    pub(super) fn leave(&mut self, region: u32, now: Picoseconds) {
+        let Some(depth) = self.open_regions.iter().rposition(|(open, _)| *open == region) else {
+            return;
+        };
+        self.close_regions(depth, now);
+    }
+
+    fn close_regions(&mut self, depth: usize, end: Picoseconds) {
+        while self.open_regions.len() > depth {
+            let Some((region, start)) = self.open_regions.pop() else { return };
+            let depth = self.open_regions.len() as u32;
+            self.outcome.regions.push(RegionInterval { region, depth, start, end });
+        }
+    }
+
+    /// Its last operation is complete.
+    pub(super) fn finish(&mut self, job_start: Picoseconds, now: Picoseconds) {
+        self.close_regions(0, now);
+        self.outcome.end = now;
+        let computing = self.outcome.computing.0;
+        self.outcome.exposed_communication = Picoseconds(now.0 - job_start.0 - computing);
+    }
+}

@@ -1,0 +1,132 @@
+//! What a person reads when ranks wait for ever.
+
+use crate::program::Collective;
+
+use super::lowering::Trees;
+use super::*;
+
+#[test]
+fn a_receive_without_a_send_is_named() {
+    let waiting = rank(|rank| {
+        rank.run(compute(5_000));
+        rank.run(receive(1, 7, 64));
+    });
+    let error = play(&program(vec![waiting, RankProgram::default()]), FREE).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "at 5 ns nothing is left to happen, but 1 rank waits for ever; receives without a \
+         message: 1: job `test` rank 0 receives 64 B from rank 1 with tag 7 (call 1) since 5 ns; \
+         give every send a receive of the same communicator and tag"
+    );
+}
+
+#[test]
+fn a_send_without_a_receive_is_named_though_all_ranks_end() {
+    let sender = rank(|rank| _ = rank.run(send(1, 7, 64)));
+    let error = play(&program(vec![sender, RankProgram::default()]), FREE).unwrap_err();
+    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    assert_eq!((stalled.ranks, stalled.send_count, stalled.receive_count), (0, 1, 0));
+    assert_eq!(
+        stalled.sends[0].to_string(),
+        "job `test` rank 0 sends 64 B to rank 1 with tag 7 (call 0) since 0 ps"
+    );
+}
+
+#[test]
+fn large_messages_both_ways_deadlock_as_in_mpi() {
+    let both = |other| {
+        rank(|rank| {
+            rank.run(send(other, 0, 100_000));
+            rank.run(receive(other, 0, 100_000));
+        })
+    };
+    let program = program(vec![both(1), both(0)]);
+    let error = play(&program, FREE).unwrap_err();
+    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    assert_eq!((stalled.ranks, stalled.send_count, stalled.receive_count), (2, 2, 0));
+    let eager = Protocol { eager_limit: Bytes(100_000), ..FREE };
+    play(&program, eager).unwrap();
+}
+
+#[test]
+fn only_the_first_few_are_listed() {
+    let waiting = rank(|rank| {
+        let requests: Vec<_> = (0..8).map(|tag| rank.start(receive(None, tag, 1))).collect();
+        rank.wait(&requests);
+        rank.run(compute(1));
+    });
+    let error = play(&program(vec![waiting]), FREE).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("receives without a message: 8: "), "{text}");
+    assert!(text.contains("from any rank with tag 4 (call 4) since 0 ps and 3 more"), "{text}");
+    assert!(!text.contains("tag 5"), "{text}");
+}
+
+#[test]
+fn a_rank_that_stays_away_from_a_collective_is_seen_by_the_others() {
+    let operation = Operation::Collective {
+        kind: Collective::Barrier,
+        root: 0,
+        communicator: 0,
+        size: Bytes(0),
+    };
+    let all = |me| {
+        rank(|rank| {
+            if me != 2 {
+                rank.run(operation);
+            }
+        })
+    };
+    let program = program((0..3).map(all).collect());
+    let jobs = [Job::new(&program, (0..3).collect())];
+    let (mut network, trees) = (TestNetwork::new(), Trees::default());
+    let replay = Replay::new(&mut network, 3, &jobs, FREE, &trees).unwrap();
+    let error = replay.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
+    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    assert_eq!((stalled.ranks, stalled.collective_count, stalled.receive_count), (2, 2, 2));
+    let text = stalled.to_string();
+    assert!(
+        text.contains("job `test` rank 0 waits in Barrier of 0 B (call 0) since 0 ps"),
+        "{text}"
+    );
+    assert!(
+        text.contains("rank 0 receives 0 B from rank 2 with tag 0 within Barrier (call 0)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_network_that_is_stuck_is_reported() {
+    let sender = rank(|rank| _ = rank.run(send(1, 0, 1)));
+    let receiver = rank(|rank| _ = rank.run(receive(0, 0, 1)));
+    let mut network = TestNetwork::new();
+    network.stuck_after = 1;
+    let error = play_on(&mut network, &program(vec![sender, receiver]), FREE).unwrap_err();
+    assert!(matches!(error, ReplayError::Stuck(_)), "{error}");
+}
+
+#[test]
+fn a_hook_ends_an_endless_run() {
+    // Nothing in this loop needs the network, which therefore never has the word.
+    let looping = rank(|rank| {
+        rank.begin_body();
+        rank.run(Operation::Join);
+        rank.end_body();
+    });
+    let program = program(vec![looping]);
+    let mut job = Job::new(&program, vec![0]);
+    job.iterations = u32::MAX.try_into().unwrap();
+    let jobs = [job];
+    let mut network = TestNetwork::new();
+    let replay = Replay::new(&mut network, 1, &jobs, FREE, &no_collectives).unwrap();
+    let mut asked = 0;
+    let mut hook = |progress: crate::engine::Progress| {
+        asked += 1;
+        assert_eq!(progress.total, u64::from(u32::MAX));
+        if asked == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let error = replay.run(&mut hook).unwrap_err();
+    let ReplayError::Interrupted { done, total, .. } = error else { panic!("{error}") };
+    assert_eq!(total, u64::from(u32::MAX));
+    assert!((3 * 65_000..3 * 66_000).contains(&done), "{done}");
+}

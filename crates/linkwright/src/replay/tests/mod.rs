@@ -1,0 +1,82 @@
+//! Tests of the runtime as a whole, over a small network of their own.
+
+mod all_to_all;
+mod collective;
+mod diagnosis;
+mod iterations;
+mod lowering;
+mod matching;
+mod network;
+mod protocol;
+mod random;
+mod refusals;
+mod results;
+
+use std::ops::ControlFlow;
+
+use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
+use crate::units::{Bytes, Picoseconds};
+
+use super::{CollectiveCall, Job, Outcome, Protocol, Replay, ReplayError};
+use network::TestNetwork;
+
+/// A protocol whose calls cost nothing, so that a test sees the network alone.
+const FREE: Protocol = Protocol {
+    send_overhead: Picoseconds(0),
+    receive_overhead: Picoseconds(0),
+    copy_per_byte: Picoseconds(0),
+    eager_limit: Bytes(64_000),
+    rendezvous_delay: Picoseconds(0),
+    control_size: Bytes(16),
+};
+
+fn program(ranks: Vec<RankProgram>) -> Program {
+    let world = (0..ranks.len() as u32).collect();
+    let (name, regions) = ("test".to_owned(), vec!["outer".to_owned(), "inner".to_owned()]);
+    Program { name, communicators: vec![world], regions, ranks }
+}
+
+/// A rank's program, written by a function.
+fn rank(write: impl FnOnce(&mut RankBuilder)) -> RankProgram {
+    let mut builder = RankBuilder::default();
+    write(&mut builder);
+    builder.finish()
+}
+
+fn compute(duration: u64) -> Operation {
+    Operation::Compute { duration: Picoseconds(duration) }
+}
+
+fn send(to: u32, tag: u32, size: u64) -> Operation {
+    Operation::Send { to, tag, communicator: WORLD, size: Bytes(size) }
+}
+
+fn receive(from: impl Into<Option<u32>>, tag: impl Into<Option<u32>>, size: u64) -> Operation {
+    let (from, tag) = (from.into(), tag.into());
+    Operation::Receive { from, tag, communicator: WORLD, size: Bytes(size) }
+}
+
+fn no_collectives(_: &CollectiveCall) -> RankProgram {
+    RankProgram::default()
+}
+
+/// Plays one job on GPUs from 0.
+fn play(program: &Program, protocol: Protocol) -> Result<Outcome, ReplayError> {
+    play_on(&mut TestNetwork::new(), program, protocol)
+}
+
+fn play_on(
+    network: &mut TestNetwork,
+    program: &Program,
+    protocol: Protocol,
+) -> Result<Outcome, ReplayError> {
+    let gpus = program.ranks.len() as u32;
+    let jobs = [Job::new(program, (0..gpus).collect())];
+    let replay = Replay::new(network, gpus, &jobs, protocol, &no_collectives)?;
+    replay.run(&mut |_| ControlFlow::Continue(()))
+}
+
+/// When each rank of the first job ended.
+fn ends(outcome: &Outcome) -> Vec<u64> {
+    outcome.jobs[0].ranks.iter().map(|rank| rank.end.0).collect()
+}

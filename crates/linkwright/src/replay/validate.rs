@@ -1,0 +1,146 @@
+//! Jobs that could not run are refused before anything happens.
+
+use crate::network::GpuIndex;
+use crate::program::{Collective, Operation, Program, Rank};
+
+use super::error::ReplayError;
+use super::job::Job;
+
+/// Checks that every job can start and that every operation names what there is.
+///
+/// # Errors
+/// The first fault.
+pub(super) fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), ReplayError> {
+    let mut owner: Vec<Option<(usize, Rank)>> = vec![None; gpus as usize];
+    for (index, job) in jobs.iter().enumerate() {
+        let name = || job.name.clone();
+        let ranks = job.program.ranks.len();
+        if job.mapping.len() != ranks {
+            return Err(ReplayError::Mapping { job: name(), ranks, gpus: job.mapping.len() });
+        }
+        if !(job.computation_scale.is_finite() && job.computation_scale >= 0.0) {
+            return Err(ReplayError::Scale { job: name(), scale: job.computation_scale });
+        }
+        for (rank, gpu) in (0..).zip(&job.mapping) {
+            place(jobs, &mut owner, (index, rank), *gpu)?;
+        }
+        check_communicators(job)?;
+        check_operations(job)?;
+    }
+    Ok(())
+}
+
+fn place(
+    jobs: &[Job<'_>],
+    owner: &mut [Option<(usize, Rank)>],
+    (job, rank): (usize, Rank),
+    gpu: GpuIndex,
+) -> Result<(), ReplayError> {
+    let gpus = owner.len() as u32;
+    let Some(place) = owner.get_mut(gpu as usize) else {
+        return Err(ReplayError::UnknownGpu { job: jobs[job].name.clone(), rank, gpu, gpus });
+    };
+    if let Some((other, first)) = place.replace((job, rank)) {
+        let jobs = [jobs[other].name.clone(), jobs[job].name.clone()];
+        return Err(ReplayError::SharedGpu { gpu, jobs, ranks: [first, rank] });
+    }
+    Ok(())
+}
+
+fn check_communicators(job: &Job<'_>) -> Result<(), ReplayError> {
+    let ranks = job.program.ranks.len();
+    let fault = |communicator: usize, problem: String| {
+        let communicator = communicator as u32;
+        Err(ReplayError::Communicator { job: job.name.clone(), communicator, problem })
+    };
+    let mut seen = vec![usize::MAX; ranks];
+    for (communicator, members) in job.program.communicators.iter().enumerate() {
+        for member in members {
+            match seen.get_mut(*member as usize) {
+                None => {
+                    let problem = format!("names rank {member}; there are {ranks}, from 0");
+                    return fault(communicator, problem);
+                }
+                Some(last) if *last == communicator => {
+                    let problem = format!("names rank {member} twice; name it once");
+                    return fault(communicator, problem);
+                }
+                Some(last) => *last = communicator,
+            }
+        }
+    }
+    match job.program.communicators.first() {
+        Some(world) if world.len() == ranks => Ok(()),
+        Some(world) => {
+            fault(0, format!("holds {} of {ranks} ranks; the first has to hold all", world.len()))
+        }
+        None => fault(0, "is missing; the first has to hold all ranks".to_owned()),
+    }
+}
+
+fn check_operations(job: &Job<'_>) -> Result<(), ReplayError> {
+    let program = job.program;
+    // Which ranks each communicator holds, as sorted lists: a member is found in few steps.
+    let mut sorted = program.communicators.clone();
+    for members in &mut sorted {
+        members.sort_unstable();
+    }
+    for (rank, of_rank) in (0..).zip(&program.ranks) {
+        let loops = of_rank.body().is_some_and(|(start, end)| start < end);
+        if job.iterations.get() > 1 && !loops {
+            let iterations = job.iterations.get();
+            return Err(ReplayError::NoLoop { job: job.name.clone(), rank, iterations });
+        }
+        for (operation, what) in (0..).zip(of_rank.operations()) {
+            if let Some(problem) = problem(program, &sorted, rank, what) {
+                let job = job.name.clone();
+                return Err(ReplayError::Operation { job, rank, operation, problem });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with an operation.
+fn problem(
+    program: &Program,
+    sorted: &[Vec<Rank>],
+    rank: Rank,
+    operation: &Operation,
+) -> Option<String> {
+    let (communicator, peer) = match *operation {
+        Operation::Compute { .. } | Operation::Join => return None,
+        Operation::Send { to, communicator, .. } => (communicator, Some(to)),
+        Operation::Receive { from, communicator, .. } => (communicator, from),
+        Operation::Collective { kind, root, communicator, .. } => {
+            (communicator, has_root(kind).then_some(root))
+        }
+        Operation::Enter { region } | Operation::Leave { region } => {
+            let regions = program.regions.len();
+            let unknown = region as usize >= regions;
+            return unknown.then(|| format!("names region {region} of {regions}, from 0"));
+        }
+    };
+    let Some(members) = sorted.get(communicator as usize) else {
+        let communicators = sorted.len();
+        return Some(format!("names communicator {communicator} of {communicators}, from 0"));
+    };
+    let mut named = [Some(rank), peer].into_iter().flatten();
+    let absent = named.find(|rank| members.binary_search(rank).is_err())?;
+    Some(format!("names communicator {communicator}, which does not hold rank {absent}"))
+}
+
+/// Whether one rank of the collective is special.
+pub(super) fn has_root(kind: Collective) -> bool {
+    match kind {
+        Collective::Broadcast | Collective::Reduce | Collective::Gather | Collective::Scatter => {
+            true
+        }
+        Collective::Barrier
+        | Collective::AllReduce
+        | Collective::AllGather
+        | Collective::ReduceScatter
+        | Collective::AllToAll
+        | Collective::Scan => false,
+    }
+}

@@ -1,0 +1,141 @@
+//! Jobs on a cluster: programs of many ranks over an interconnect of nodes with GPUs.
+//!
+//! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
+//! model or the flow model, and returns what became of the jobs and of each channel.
+
+use thiserror::Error;
+
+use crate::engine::Hook;
+use crate::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy, SettingsError};
+use crate::network::routing::RoutingError;
+use crate::network::{
+    AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
+};
+use crate::program::lowering::{Algorithm, lower};
+use crate::replay::{CollectiveCall, Job, Observer, Outcome, Protocol, Replay, ReplayError};
+use crate::topology::Interconnect;
+
+/// How closely the network is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Fidelity {
+    /// Packet by packet: [`PacketNetwork`].
+    #[default]
+    Packet,
+    /// Messages as fluids: [`FlowTransport`].
+    Flow,
+}
+
+/// A system that jobs run on.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    /// The switches, nodes and links.
+    pub interconnect: Interconnect,
+    /// Packets, buffers, delays, and the GPUs of a node.
+    pub settings: PacketSettings,
+    /// Which way packets go.
+    pub routing: RoutingKind,
+    /// Which message a network interface sends first.
+    pub nic: NicPolicy,
+    /// Which packet a channel takes first.
+    pub arbitration: ArbitrationPolicy,
+    /// What messages cost in software.
+    pub protocol: Protocol,
+    /// How closely the network is simulated.
+    pub fidelity: Fidelity,
+}
+
+/// What became of the jobs and of the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterOutcome {
+    /// The jobs and their ranks.
+    pub jobs: Outcome,
+    /// What each channel of the interconnect carried, by its index.
+    pub channels: Vec<ChannelStatistics>,
+    /// How many events the network's model handled.
+    pub events: u64,
+    /// How many times a packet crossed a channel; zero in the flow model.
+    pub packet_hops: u64,
+}
+
+/// A run that cannot be had.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ClusterError {
+    /// Settings of the network that are out of range.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A routing that the interconnect cannot have.
+    #[error(transparent)]
+    Routing(#[from] RoutingError),
+    /// Jobs that cannot run, or do not come to an end.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+impl Cluster {
+    /// How many GPUs there are.
+    #[must_use]
+    pub fn gpus(&self) -> u32 {
+        self.interconnect.nodes().saturating_mul(self.settings.node.gpus)
+    }
+
+    /// Plays jobs to their ends; the hook learns how far the run is and may end it.
+    ///
+    /// # Errors
+    /// Settings out of range, a routing for another network, jobs that do not fit or do not
+    /// come to an end, a network that is stuck, a run that the hook ended.
+    pub fn replay(
+        &self,
+        jobs: &[Job<'_>],
+        observer: &mut impl Observer,
+        hook: Hook<'_>,
+    ) -> Result<ClusterOutcome, ClusterError> {
+        let routing = AnyRouting::new(self.routing, &self.interconnect, self.settings.seed)?;
+        let interconnect = &self.interconnect;
+        match self.fidelity {
+            Fidelity::Packet => {
+                let mut network = PacketNetwork::new(
+                    interconnect,
+                    self.settings,
+                    routing,
+                    self.nic,
+                    self.arbitration,
+                )?;
+                let outcome = self.play(&mut network, jobs, observer, hook)?;
+                Ok(ClusterOutcome {
+                    jobs: outcome,
+                    channels: network.statistics(),
+                    events: network.events(),
+                    packet_hops: network.packet_hops(),
+                })
+            }
+            Fidelity::Flow => {
+                let mut network =
+                    FlowTransport::new(interconnect, self.settings, routing, self.nic)?;
+                let outcome = self.play(&mut network, jobs, observer, hook)?;
+                Ok(ClusterOutcome {
+                    jobs: outcome,
+                    channels: network.statistics(),
+                    events: network.events(),
+                    packet_hops: 0,
+                })
+            }
+        }
+    }
+
+    fn play<T: Transport>(
+        &self,
+        network: &mut T,
+        jobs: &[Job<'_>],
+        observer: &mut impl Observer,
+        hook: Hook<'_>,
+    ) -> Result<Outcome, ReplayError> {
+        let lowering = |call: &CollectiveCall| {
+            let algorithm = Algorithm::default_for(call.kind, call.ranks, call.size);
+            lower(call.kind, algorithm, call.ranks, call.index, call.root, call.size)
+                .expect("the replay calls with places of the communicator")
+        };
+        Replay::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?
+            .with_regions()
+            .run(hook)
+    }
+}

@@ -1,0 +1,371 @@
+//! Interconnects by kind and parameters, as a scenario's table or a file writes them.
+//!
+//! ```toml
+//! kind = "fat-tree"          # or "dragonfly", "torus", "quartz"
+//! radix = 32
+//! pods = 4
+//! bandwidth = "11.9 GB/s"
+//! ```
+//!
+//! Every key but the kind may be absent: its value is then that of the preset of the kind,
+//! which `presets.toml` beside this file holds with its sources. Unknown keys are refused, and
+//! keys of another kind too.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::links::refuse;
+use super::{
+    Dragonfly, DragonflyRates, FatTree, FatTreeRates, Interconnect, InterconnectError, LinkRate,
+    PodTree, Torus, TorusRates, dragonfly, fat_tree, pod_tree, torus,
+};
+use crate::diagnostic::{InputError, Position};
+use crate::topology::TopologyError;
+use crate::units::{Bandwidth, Picoseconds};
+
+/// A kind of interconnect that a few parameters describe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterconnectKind {
+    /// A fat-tree: `levels`, `radix`, `pods` (three levels) or `leaves` (two), `tapering`.
+    FatTree,
+    /// A dragonfly: `nodes-per-switch`, `switches-per-group`, `global-links-per-switch`,
+    /// `groups`.
+    Dragonfly,
+    /// A torus: `dimensions`, `nodes-per-switch`.
+    Torus,
+    /// A tree like that of LLNL's Quartz: `radix`, `leaves`, `leaves-per-pod`,
+    /// `nodes-per-leaf`, `uplinks`, `cores`.
+    Quartz,
+}
+
+/// Every kind with its name.
+const KINDS: [(InterconnectKind, &str); 4] = [
+    (InterconnectKind::FatTree, "fat-tree"),
+    (InterconnectKind::Dragonfly, "dragonfly"),
+    (InterconnectKind::Torus, "torus"),
+    (InterconnectKind::Quartz, "quartz"),
+];
+
+/// The name of every preset interconnect.
+pub const INTERCONNECTS: [&str; KINDS.len()] = [KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1];
+
+const RATE_KEYS: [&str; 4] = ["bandwidth", "latency", "node-bandwidth", "node-latency"];
+
+impl InterconnectKind {
+    /// The keys of this kind besides those of links.
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::FatTree => &["levels", "radix", "pods", "leaves", "tapering"],
+            Self::Dragonfly => &[
+                "nodes-per-switch",
+                "switches-per-group",
+                "global-links-per-switch",
+                "groups",
+                "global-bandwidth",
+                "global-latency",
+            ],
+            Self::Torus => &["dimensions", "nodes-per-switch"],
+            Self::Quartz => {
+                &["radix", "leaves", "leaves-per-pod", "nodes-per-leaf", "uplinks", "cores"]
+            }
+        }
+    }
+}
+
+macro_rules! specification {
+    ($($(#[$doc:meta])* $field:ident / $key:literal: $type:ty,)*) => {
+        /// An interconnect's kind and parameters; what is None comes from the kind's preset.
+        #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct InterconnectSpecification {
+            /// What kind of interconnect.
+            pub kind: InterconnectKind,
+            $($(#[$doc])* #[serde(rename = $key)] pub $field: Option<$type>,)*
+        }
+
+        impl InterconnectSpecification {
+            /// The preset of a kind, unchanged.
+            #[must_use]
+            pub const fn new(kind: InterconnectKind) -> Self {
+                Self { kind, $($field: None,)* }
+            }
+
+            /// The keys that are given, with their values.
+            fn given(&self) -> Vec<(&'static str, String)> {
+                let mut given = Vec::new();
+                $(if let Some(value) = &self.$field {
+                    given.push(($key, shown_value(value)));
+                })*
+                given
+            }
+
+            /// What is absent here, from defaults.
+            fn or(&self, defaults: &Self) -> Self {
+                Self {
+                    kind: self.kind,
+                    $($field: self.$field.clone().or_else(|| defaults.$field.clone()),)*
+                }
+            }
+        }
+    };
+}
+
+specification! {
+    /// Levels of a fat-tree, 2 or 3.
+    levels / "levels": u32,
+    /// Ports of a switch.
+    radix / "radix": u32,
+    /// Pods of a fat-tree of three levels.
+    pods / "pods": u32,
+    /// Leaf switches: of a fat-tree of two levels, or of Quartz.
+    leaves / "leaves": u32,
+    /// Nodes for each link up of a leaf; 1 is full bisection.
+    tapering / "tapering": u32,
+    /// Leaf switches of a pod of Quartz.
+    leaves_per_pod / "leaves-per-pod": u32,
+    /// Nodes of a leaf of Quartz.
+    nodes_per_leaf / "nodes-per-leaf": u32,
+    /// Links up of a leaf, and of an aggregate, of Quartz.
+    uplinks / "uplinks": u32,
+    /// Core switches of Quartz.
+    cores / "cores": u32,
+    /// Nodes of a switch of a dragonfly (p) or a torus.
+    nodes_per_switch / "nodes-per-switch": u32,
+    /// Switches of a group of a dragonfly (a).
+    switches_per_group / "switches-per-group": u32,
+    /// Global links of a switch of a dragonfly (h).
+    global_links_per_switch / "global-links-per-switch": u32,
+    /// Groups of a dragonfly (g).
+    groups / "groups": u32,
+    /// Sizes of a torus.
+    dimensions / "dimensions": Vec<u32>,
+    /// Bandwidth of every link that nothing else gives one.
+    bandwidth / "bandwidth": Bandwidth,
+    /// Latency of every link that nothing else gives one.
+    latency / "latency": Picoseconds,
+    /// Bandwidth of the links of nodes.
+    node_bandwidth / "node-bandwidth": Bandwidth,
+    /// Latency of the links of nodes.
+    node_latency / "node-latency": Picoseconds,
+    /// Bandwidth of a dragonfly's global links.
+    global_bandwidth / "global-bandwidth": Bandwidth,
+    /// Latency of a dragonfly's global links.
+    global_latency / "global-latency": Picoseconds,
+}
+
+fn shown_value(value: &impl std::fmt::Debug) -> String {
+    format!("{value:?}")
+}
+
+/// A value that the preset holds, if nobody else gave one.
+fn need<T: Clone>(value: Option<&T>, key: &'static str) -> Result<T, InterconnectError> {
+    match value {
+        Some(value) => Ok(value.clone()),
+        None => refuse(key, "absent", "give it a value"),
+    }
+}
+
+impl InterconnectSpecification {
+    /// The preset of a name.
+    ///
+    /// # Errors
+    /// [`TopologyError::UnknownPreset`], which lists the names that exist.
+    pub fn preset(name: &str) -> Result<Self, TopologyError> {
+        let found = KINDS.iter().find(|(_, known)| *known == name);
+        let (kind, _) = found.ok_or_else(|| TopologyError::UnknownPreset {
+            name: name.to_owned(),
+            known: INTERCONNECTS.join(", "),
+        })?;
+        Ok(Self::new(*kind))
+    }
+
+    /// The specification in a TOML text of its own; `file` names it in errors.
+    ///
+    /// # Errors
+    /// Text that is not TOML, an unknown kind or key, a value of the wrong type or unit.
+    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+        toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))
+    }
+
+    /// What this kind's preset says.
+    fn defaults(kind: InterconnectKind) -> Self {
+        let presets: Result<BTreeMap<String, Self>, _> =
+            toml::from_str(include_str!("presets.toml"));
+        let presets = presets.expect("the presets are valid TOML, as the tests check");
+        let mut all = presets.into_values();
+        all.find(|preset| preset.kind == kind).expect("each kind has a preset")
+    }
+
+    /// The interconnect.
+    ///
+    /// # Errors
+    /// Keys of another kind, and parameters that the kind's generator refuses.
+    ///
+    /// # Panics
+    /// Never: the presets that it reads are part of the program.
+    pub fn build(&self) -> Result<Interconnect, InterconnectError> {
+        let own = self.kind.keys();
+        for (key, value) in self.given() {
+            if !own.contains(&key) && !RATE_KEYS.contains(&key) {
+                let known = own.iter().chain(&RATE_KEYS).copied().collect::<Vec<_>>().join(", ");
+                let remedy = format!("this kind has no such key; its keys are {known}");
+                return refuse(key, value, remedy);
+            }
+        }
+        let whole = self.or(&Self::defaults(self.kind));
+        let rates = whole.rates(self)?;
+        match self.kind {
+            InterconnectKind::FatTree => fat_tree(&whole.tree(self)?, &rates),
+            InterconnectKind::Dragonfly => {
+                let shape = Dragonfly {
+                    nodes_per_switch: need(whole.nodes_per_switch.as_ref(), "nodes-per-switch")?,
+                    switches_per_group: need(
+                        whole.switches_per_group.as_ref(),
+                        "switches-per-group",
+                    )?,
+                    global_links_per_switch: need(
+                        whole.global_links_per_switch.as_ref(),
+                        "global-links-per-switch",
+                    )?,
+                    groups: need(whole.groups.as_ref(), "groups")?,
+                };
+                let global = LinkRate {
+                    bandwidth: whole.global_bandwidth.unwrap_or(rates.leaf.bandwidth),
+                    latency: whole.global_latency.unwrap_or(rates.leaf.latency),
+                };
+                dragonfly(&shape, &DragonflyRates { node: rates.node, local: rates.leaf, global })
+            }
+            InterconnectKind::Torus => {
+                let shape = Torus {
+                    dimensions: need(whole.dimensions.as_ref(), "dimensions")?,
+                    nodes_per_switch: need(whole.nodes_per_switch.as_ref(), "nodes-per-switch")?,
+                };
+                torus(&shape, &TorusRates { node: rates.node, switch: rates.leaf })
+            }
+            InterconnectKind::Quartz => {
+                let shape = PodTree {
+                    leaves: need(whole.leaves.as_ref(), "leaves")?,
+                    leaves_per_pod: need(whole.leaves_per_pod.as_ref(), "leaves-per-pod")?,
+                    nodes_per_leaf: need(whole.nodes_per_leaf.as_ref(), "nodes-per-leaf")?,
+                    uplinks: need(whole.uplinks.as_ref(), "uplinks")?,
+                    cores: need(whole.cores.as_ref(), "cores")?,
+                    radix: need(whole.radix.as_ref(), "radix")?,
+                };
+                pod_tree("quartz", &shape, &rates)
+            }
+        }
+    }
+
+    /// Rates of node links and of all others. A latency or bandwidth that was given counts for
+    /// nodes as well, before the preset's for nodes.
+    fn rates(&self, given: &Self) -> Result<FatTreeRates, InterconnectError> {
+        let between = LinkRate {
+            bandwidth: need(self.bandwidth.as_ref(), "bandwidth")?,
+            latency: need(self.latency.as_ref(), "latency")?,
+        };
+        let node_latency = given.node_latency.or(given.latency).or(self.node_latency);
+        let node = LinkRate {
+            bandwidth: self.node_bandwidth.unwrap_or(between.bandwidth),
+            latency: node_latency.unwrap_or(between.latency),
+        };
+        Ok(FatTreeRates { node, leaf: between, core: between })
+    }
+
+    /// The fat-tree of this specification; `given` tells which keys the user wrote.
+    fn tree(&self, given: &Self) -> Result<FatTree, InterconnectError> {
+        let radix = need(self.radix.as_ref(), "radix")?;
+        let tapering = need(self.tapering.as_ref(), "tapering")?;
+        match need(self.levels.as_ref(), "levels")? {
+            2 => {
+                if let Some(pods) = given.pods {
+                    return refuse("pods", pods, "a tree of 2 levels has `leaves` instead");
+                }
+                FatTree::two_levels(radix, self.leaves.unwrap_or(radix), tapering)
+            }
+            3 => {
+                if let Some(leaves) = given.leaves {
+                    return refuse("leaves", leaves, "a tree of 3 levels has `pods` instead");
+                }
+                FatTree::three_levels(radix, need(self.pods.as_ref(), "pods")?, tapering)
+            }
+            other => refuse("levels", other, "give 2 or 3"),
+        }
+    }
+}
+
+/// Reads and builds an interconnect from a TOML text of one specification; `file` names it in
+/// errors.
+///
+/// # Errors
+/// As [`InterconnectSpecification::read`] and [`InterconnectSpecification::build`], with the
+/// line and column of the key that is to blame.
+pub fn read_specification(file: &str, text: &str) -> Result<Interconnect, InputError> {
+    let specification = InterconnectSpecification::read(file, text)?;
+    specification.build().map_err(|error| locate(file, text, &error))
+}
+
+/// The error at the key that it names, or at the start of the text.
+fn locate(file: &str, text: &str, error: &InterconnectError) -> InputError {
+    let places: BTreeMap<String, Spanned<toml::Value>> = toml::from_str(text).unwrap_or_default();
+    let key = match error {
+        InterconnectError::Parameter { parameter, .. } => *parameter,
+        _ => "",
+    };
+    let span = places.get(key).map_or(0..0, Spanned::span);
+    let position = Position::of_offset(text, span.start);
+    let message = error.to_string();
+    let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "give other sizes"));
+    InputError::at(file, position, problem, text.get(span).unwrap_or_default(), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_builds_its_preset() {
+        for (name, nodes) in INTERCONNECTS.into_iter().zip([2048, 2048, 2048, 2688]) {
+            let built = InterconnectSpecification::preset(name).unwrap().build().unwrap();
+            assert_eq!(built.nodes(), nodes, "{name}");
+            built.check_connected().unwrap();
+            assert_eq!(built.channels()[0].bandwidth, Bandwidth(11_900_000_000));
+        }
+        let error = InterconnectSpecification::preset("fattree").unwrap_err().to_string();
+        assert!(error.contains("fat-tree, dragonfly, torus, quartz"), "{error}");
+    }
+
+    #[test]
+    fn what_is_given_goes_before_the_preset() {
+        let text = "kind = \"fat-tree\"\npods = 2\nlatency = \"7 ns\"\nnode-bandwidth = \"5 GB/s\"";
+        let built = read_specification("a.toml", text).unwrap();
+        assert_eq!(built.nodes(), 512);
+        assert_eq!(built.channels()[0].latency, Picoseconds(7000));
+        assert_eq!(built.channels()[0].bandwidth, Bandwidth::gigabytes_per_second(5));
+    }
+
+    #[test]
+    fn errors_name_the_line_of_the_key() {
+        let cases = [
+            ("kind = \"fat-tree\"\npods = 33", "2:8"),
+            ("kind = \"fat-tree\"\ngroups = 3", "2:10"),
+            ("kind = \"fat-tree\"\nlevels = 2\npods = 2", "3:8"),
+            ("kind = \"fat-tree\"\nlevels = 4", "2:10"),
+            ("kind = \"dragonfly\"\ngroups = 200", "2:10"),
+            ("kind = \"torus\"\ndimensions = []", "2:14"),
+            ("kind = \"torus\"\ndimensions = [65536, 65536]", "1:1"),
+            ("kind = \"quartz\"\nradix = 47", "2:9"),
+            ("kind = \"quartz\"\nbandwidth = \"0 GB/s\"", "1:1"),
+            ("kind = \"torsu\"", "1:8"),
+            ("kind = \"torus\"\nsizes = [2]", "2:1"),
+            ("pods = 2", "1:1"),
+        ];
+        for (text, place) in cases {
+            let error = read_specification("a.toml", text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("a.toml:{place}: ")), "{error}");
+            assert!(error.contains("; "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Networks at full load: nothing stops, order is kept where promised, and throughput is near
+//! what theory says.
+
+use linkwright::engine::Random;
+use linkwright::network::PacketNetwork;
+use linkwright::network::packet::{
+    ArbitrationPolicy, NicPolicy, NodeSettings, PacketSettings, Switching,
+};
+use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
+use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::topology::Interconnect;
+use linkwright::units::{Bytes, Picoseconds};
+
+use super::systems::{RATE, System, groups, systems, tree};
+
+fn settings(buffer_packets: u16) -> PacketSettings {
+    PacketSettings {
+        packet_size: Bytes(1000),
+        buffer_packets,
+        router_delay: Picoseconds(10_000),
+        nic_delay: Picoseconds(0),
+        switching: Switching::StoreAndForward,
+        node: NodeSettings { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency },
+        seed: 1,
+    }
+}
+
+/// Where node `source`'s message `number` goes.
+type Traffic<'a> = &'a dyn Fn(u32, u64, &mut Random) -> u32;
+
+/// Every node keeps four messages of one packet under way, so many in all. Returns for each
+/// delivery its message's source and number and the time.
+fn flood(
+    System { interconnect, kind }: &System,
+    settings: PacketSettings,
+    messages: u64,
+    traffic: Traffic<'_>,
+) -> Vec<(u32, u64, u64)> {
+    let routing = AnyRouting::new(*kind, interconnect, 5).unwrap();
+    let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let mut network =
+        PacketNetwork::new(interconnect, settings, routing, nic, arbitration).unwrap();
+    let mut random = Random::new(9);
+    let mut sent = vec![0; interconnect.nodes() as usize];
+    let mut send = |network: &mut PacketNetwork<'_, AnyRouting>, source: u32| {
+        let number = sent[source as usize];
+        if number < messages {
+            sent[source as usize] += 1;
+            let destination = traffic(source, number, &mut random);
+            let token = u64::from(source) << 32 | number;
+            let size = Bytes(1000);
+            network.send(Message { source, destination, size, token, priority: 0 });
+        }
+    };
+    for source in 0..interconnect.nodes() {
+        for _ in 0..4 {
+            send(&mut network, source);
+        }
+    }
+    let mut delivered = Vec::new();
+    while let Some(occurrence) = network.next().unwrap() {
+        match occurrence {
+            // The next follows as soon as one has left: the source is never idle by itself.
+            Occurrence::Sent { token } => send(&mut network, (token >> 32) as u32),
+            Occurrence::Delivered { token } => {
+                let (source, number) = ((token >> 32) as u32, token & 0xffff_ffff);
+                delivered.push((source, number, network.now().0));
+            }
+            _ => {}
+        }
+    }
+    delivered
+}
+
+#[test]
+fn nothing_stops_at_full_load_and_order_is_kept_where_promised() {
+    for system in systems() {
+        let nodes = system.interconnect.nodes();
+        let half = nodes / 2;
+        let patterns: [Traffic<'_>; 4] = [
+            &|_, _, random| random.below(u64::from(nodes).try_into().unwrap()) as u32,
+            &|source, _, _| (source + half) % nodes,
+            &|source, _, _| (source + half.saturating_sub(1).max(1)) % nodes,
+            &|source, number, _| if number % 2 == 0 { 0 } else { nodes - 1 - source },
+        ];
+        for traffic in patterns {
+            // A single place in each buffer is the hardest case.
+            let delivered = flood(&system, settings(1), 40, traffic);
+            let name = (system.interconnect.name(), system.kind.name());
+            assert_eq!(delivered.len() as u64, u64::from(nodes) * 40, "{name:?}");
+            let routing = AnyRouting::new(system.kind, &system.interconnect, 5).unwrap();
+            if routing.in_order() {
+                let mut random = Random::new(9);
+                let fixed = traffic(0, 0, &mut random) == traffic(0, 2, &mut random);
+                let mut last = vec![None; nodes as usize * 2];
+                for (source, number, _) in delivered {
+                    // Of one pair: where the destination depends on the number, by its parity.
+                    let pair = (source * 2 + (number % 2) as u32) as usize;
+                    if fixed {
+                        assert!(last[pair] < Some(number), "{name:?}: {source} {number}");
+                        last[pair] = Some(number);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What part of the nodes' bandwidth arrives, once the network is full.
+fn throughput(interconnect: Interconnect, kind: RoutingKind, traffic: Traffic<'_>) -> f64 {
+    const MESSAGES: u64 = 1500;
+    let system = System { interconnect, kind };
+    let delivered = flood(&system, settings(16), MESSAGES, traffic);
+    // By then all buffers are full, and every source still sends.
+    let (from, to) = (delivered.len() * 2 / 5, delivered.len() * 3 / 5);
+    let seconds = (delivered[to].2 - delivered[from].2) as f64 / 1e12;
+    let arrived = (to - from) as f64 * 1000.0;
+    let offered = f64::from(system.interconnect.nodes()) * RATE.bandwidth.0 as f64;
+    arrived / seconds / offered
+}
+
+#[test]
+fn uniform_traffic_saturates_near_theory() {
+    let uniform = |nodes: u32| {
+        move |source: u32, _: u64, random: &mut Random| {
+            let other = random.below(u64::from(nodes - 1).try_into().unwrap()) as u32;
+            (source + 1 + other) % nodes
+        }
+    };
+    // A full fat-tree can carry all; finite buffers and chance cost some.
+    for kind in [RoutingKind::Static, RoutingKind::Adaptive] {
+        let reached = throughput(tree(8, 4, 1), kind, &uniform(64));
+        assert!((0.8..=1.0).contains(&reached), "{}: {reached}", kind.name());
+    }
+    // A balanced dragonfly (a = 2p = 2h) carries uniform traffic on minimal routes.
+    for kind in [RoutingKind::Minimal, RoutingKind::Ugal, RoutingKind::Progressive] {
+        let reached = throughput(groups(2, 4, 2, 9), kind, &uniform(72));
+        assert!((0.7..=1.0).contains(&reached), "{}: {reached}", kind.name());
+    }
+    // Half of it where every packet takes twice the global links.
+    let reached = throughput(groups(2, 4, 2, 9), RoutingKind::Valiant, &uniform(72));
+    assert!((0.35..=0.55).contains(&reached), "valiant: {reached}");
+}
+
+#[test]
+fn a_group_that_sends_to_the_next_needs_detours() {
+    // All 8 nodes of a group share the one global link to the next: an eighth on minimal ways,
+    // up to a half over third groups (Kim et al., Section 4.2).
+    let next_group = |source: u32, _: u64, random: &mut Random| {
+        ((source / 8 + 1) % 9) * 8 + random.below(8.try_into().unwrap()) as u32
+    };
+    let minimal = throughput(groups(2, 4, 2, 9), RoutingKind::Minimal, &next_group);
+    assert!((0.11..=0.127).contains(&minimal), "{minimal}");
+    for kind in [RoutingKind::Valiant, RoutingKind::Ugal, RoutingKind::Progressive] {
+        let detoured = throughput(groups(2, 4, 2, 9), kind, &next_group);
+        assert!((0.3..=0.5).contains(&detoured), "{}: {detoured}", kind.name());
+    }
+}
+
+#[test]
+fn shifted_traffic_shows_what_adaptive_routing_is_for() {
+    // Nodes whose numbers differ by the number of uplinks meet on one of them under
+    // destination-mod-k; the least loaded one avoids that.
+    let shifted = |source: u32, _: u64, _: &mut Random| (source % 16 * 4 + source / 16) % 64;
+    let fixed = throughput(tree(8, 4, 1), RoutingKind::Static, &shifted);
+    let adaptive = throughput(tree(8, 4, 1), RoutingKind::Adaptive, &shifted);
+    assert!(adaptive > 0.85, "{adaptive}");
+    assert!(fixed < 0.5, "{fixed}");
+}

@@ -1,0 +1,81 @@
+//! Small interconnects of every shape, each with every routing that it can have.
+
+use linkwright::network::routing::{AnyRouting, RoutingKind};
+use linkwright::topology::Interconnect;
+use linkwright::topology::interconnect::{
+    Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, NodeLink, Shape, SwitchLink, Torus,
+    TorusRates, dragonfly, fat_tree, torus,
+};
+use linkwright::units::{Bandwidth, Picoseconds};
+
+/// An interconnect and a routing for it.
+pub struct System {
+    pub interconnect: Interconnect,
+    pub kind: RoutingKind,
+}
+
+pub const RATE: LinkRate =
+    LinkRate { bandwidth: Bandwidth::gigabytes_per_second(10), latency: Picoseconds(20_000) };
+
+pub fn tree(radix: u32, pods: u32, tapering: u32) -> Interconnect {
+    let shape = FatTree::three_levels(radix, pods, tapering).unwrap();
+    fat_tree(&shape, &FatTreeRates { node: RATE, leaf: RATE, core: RATE }).unwrap()
+}
+
+pub fn groups(p: u32, a: u32, h: u32, g: u32) -> Interconnect {
+    let shape = Dragonfly {
+        nodes_per_switch: p,
+        switches_per_group: a,
+        global_links_per_switch: h,
+        groups: g,
+    };
+    dragonfly(&shape, &DragonflyRates { node: RATE, local: RATE, global: RATE }).unwrap()
+}
+
+fn ring_of(dimensions: &[u32]) -> Interconnect {
+    let shape = Torus { dimensions: dimensions.to_vec(), nodes_per_switch: 2 };
+    torus(&shape, &TorusRates { node: RATE, switch: RATE }).unwrap()
+}
+
+/// Petersen's graph: ten switches of three links, any two at most two links apart.
+fn petersen() -> Interconnect {
+    let link = |a, b| SwitchLink { a, b, bandwidth: RATE.bandwidth, latency: RATE.latency };
+    let links: Vec<_> = (0..5)
+        .flat_map(|at| [link(at, (at + 1) % 5), link(at, at + 5), link(at + 5, (at + 2) % 5 + 5)])
+        .collect();
+    let node = |switch| NodeLink { switch, bandwidth: RATE.bandwidth, latency: RATE.latency };
+    let nodes: Vec<_> = (0..10).map(node).collect();
+    Interconnect::new("Petersen", Shape::Graph, 10, &nodes, &links).unwrap()
+}
+
+/// Every shape with every routing that accepts it.
+pub fn systems() -> Vec<System> {
+    let two_levels = FatTree::two_levels(8, 4, 1).unwrap();
+    let two_levels =
+        fat_tree(&two_levels, &FatTreeRates { node: RATE, leaf: RATE, core: RATE }).unwrap();
+    let interconnects = [
+        tree(4, 4, 1),
+        tree(8, 2, 1),
+        tree(8, 3, 3),
+        two_levels,
+        groups(2, 4, 2, 9),
+        groups(1, 4, 2, 4),
+        groups(2, 4, 2, 2),
+        groups(1, 2, 1, 3),
+        groups(2, 3, 1, 1),
+        ring_of(&[4, 3]),
+        ring_of(&[2, 5, 2]),
+        ring_of(&[7]),
+        petersen(),
+    ];
+    let mut systems = Vec::new();
+    for interconnect in interconnects {
+        for kind in RoutingKind::ALL {
+            if AnyRouting::new(kind, &interconnect, 1).is_ok() {
+                systems.push(System { interconnect: interconnect.clone(), kind });
+            }
+        }
+    }
+    assert!(RoutingKind::ALL.iter().all(|kind| systems.iter().any(|s| s.kind == *kind)));
+    systems
+}

@@ -1,0 +1,162 @@
+"""`linkwright collective compare`: algorithms side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from linkwright import (
+    CollectiveError,
+    algorithm_descriptions,
+    algorithm_names,
+    algorithm_protocols,
+)
+from linkwright.cli import output
+from linkwright.cli.options import Json, MachineName, among
+from linkwright.cli.schedules import (
+    CollectiveName,
+    Gpus,
+    Links,
+    NetworkSpeed,
+    Plot,
+    Root,
+    Servers,
+    Size,
+    gpus_of,
+    job_text,
+    machine_of,
+    plan_on,
+    save_plot,
+)
+from linkwright.cli.sizes import parse_size, size_text
+
+__all__ = ["compare"]
+
+
+def compare(
+    collective: CollectiveName,
+    machine: MachineName,
+    gpus: Gpus = None,
+    size: Size = "64MiB",
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Only this one; repeatable: {', '.join(algorithm_names())}.",
+            callback=among("algorithm", algorithm_names()),
+            autocompletion=algorithm_names,
+        ),
+    ] = None,
+    links: Links = "auto",
+    root: Root = None,
+    servers: Servers = 1,
+    network: NetworkSpeed = None,
+    plot: Plot = None,
+    json: Json = False,
+) -> None:
+    """Compare algorithms on the same GPUs at one size.
+
+    A column for each NCCL that is among them says how many times as fast a row is as that
+    NCCL, each with the protocol that is its fastest at that size. An algorithm that cannot
+    do it is listed below with the reason.
+    """
+    whole = machine_of(machine, servers, network)
+    data = parse_size(size)
+    words = dict(algorithm_descriptions())
+    rows: list[dict[str, Any]] = []
+    refused: dict[str, str] = {}
+    names = list(dict.fromkeys(algorithm or algorithm_names()))
+    with output.progress_bar() as progress:
+        for done, name in enumerate(names):
+            if progress is not None:
+                progress(name, done, len(names))
+            try:
+                schedule = plan_on(
+                    whole, collective, gpus, name, links, root, size=data, show_progress=False
+                )
+                timing = min(
+                    (schedule.time(data, protocol=each) for each in algorithm_protocols(name)),
+                    key=lambda timing: timing.time,
+                )
+            except CollectiveError as error:
+                refused[name] = str(error)
+                continue
+            rows.append(
+                {
+                    "algorithm": name,
+                    "description": words[name],
+                    "links": schedule.links,
+                    "rate": schedule.rate,
+                    "protocol": timing.protocol,
+                    "time": timing.time,
+                    "algorithm_bandwidth": timing.algorithm_bandwidth,
+                    "bus_bandwidth": timing.bus_bandwidth,
+                    "notes": schedule.notes,
+                }
+            )
+    if not rows:
+        raise CollectiveError("; ".join(f"{name}: {why}" for name, why in refused.items()))
+    rows.sort(key=lambda row: row["time"])
+    baselines = {row["algorithm"]: row["time"] for row in rows if _is_nccl(row["algorithm"])}
+    for row in rows:
+        row["speedup_over"] = {name: taken / row["time"] for name, taken in baselines.items()}
+    ids = gpus_of(whole, gpus)
+    title = f"{collective} of {size_text(data)} on {job_text(ids, whole)}"
+    if json:
+        document = {"machine": whole.name, "gpus": ids, "collective": collective, "size": data}
+        output.print_json(document | {"algorithms": rows, "refused": refused})
+    else:
+        _print_comparison(title, rows, refused)
+    if plot is not None:
+        from linkwright.collective_plot import bandwidth_by_algorithm
+
+        save_plot(bandwidth_by_algorithm(rows, title), plot)
+
+
+def _is_nccl(algorithm: str) -> bool:
+    return algorithm.startswith("nccl")
+
+
+def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str, str]) -> None:
+    over = list(rows[0]["speedup_over"])
+    heads = [
+        "algorithm",
+        "links",
+        "protocol",
+        "rate\nGB/s",
+        "time\nus",
+        "busbw\nGB/s",
+    ]
+    made = output.table(
+        heads + [f"over\n{name}" for name in over], left=["algorithm", "links", "protocol"]
+    )
+    for row in rows:
+        made.add_row(
+            row["algorithm"],
+            row["links"],
+            row["protocol"],
+            f"{row['rate']:.2f}",
+            f"{row['time'] * 1e6:.1f}",
+            f"{row['bus_bandwidth']:.2f}",
+            *(f"{row['speedup_over'][name]:.2f}x" for name in over),
+        )
+    console = output.console()
+    console.print(title, style="bold")
+    output.print_table(made)
+    console.print()
+    output.notes("Algorithms", [f"{row['algorithm']}: {row['description']}" for row in rows])
+    output.notes("Not planned", [f"{name}: {why}" for name, why in refused.items()])
+    output.notes("Notes", _notes(rows))
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    """What the planners say, each note once, after the algorithms that it is about."""
+    by_note: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row["notes"]:
+            by_note.setdefault(note, []).append(row["algorithm"])
+    return [
+        note if any(note.startswith(name) for name in names) else f"{', '.join(names)}: {note}"
+        for note, names in by_note.items()
+    ]
