@@ -68,11 +68,17 @@ def test_a_root_is_a_gpu_of_the_job() -> None:
     assert parsed(*words)["root"] == 1
     assert parsed(*words, "--root", 6)["root"] == 6
     assert "GPU 0, and the job has GPUs 1,4,5,6" in fails(1, *words, "--root", 0)
+    for command in ("plan", "time", "compare", "expect"):
+        refused = fails(1, "collective", command, "all-gather", *FOUR, "--root", 1)
+        assert "all-gather has no root; leave the root out" in refused, command
 
 
 def test_gpus_that_nvlink_does_not_join_are_named() -> None:
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "1,4,6")
     shown = linkwright(*words).stdout
+    notes = shown[shown.index("Notes:") :].splitlines()
+    assert notes == [line.rstrip() for line in notes]
+    assert all(line[:2] in ("- ", "  ") for line in notes[1:])
     assert "packing over PCIe" in shown
     assert "- NVLink does not join these GPUs: GPUs 4, 6" in shown
     assert "NVLink does not join" in fails(1, *words, "--links", "nvlink")
