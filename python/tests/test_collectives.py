@@ -47,9 +47,12 @@ def inputs(schedule: Schedule, dtype: str, shard: int = 60) -> list[np.ndarray[A
 
 def planned(collective: str, algorithm: str) -> Schedule:
     """A plan on four GPUs of the DGX-1V, if the algorithm does that."""
+    root = None if "-" in collective else 5
     try:
-        return plan(DGX1, [1, 4, 5, 6], collective, algorithm=algorithm, root=5)
+        return plan(DGX1, [1, 4, 5, 6], collective, algorithm=algorithm, root=root)
     except CollectiveError as error:
+        if "does not do" not in str(error) and "on several servers" not in str(error):
+            raise
         pytest.skip(str(error))
 
 
