@@ -41,6 +41,7 @@ fn cluster(preset: &str, routing: RoutingKind, fidelity: Fidelity) -> Cluster {
         arbitration: ArbitrationPolicy::RoundRobin,
         protocol: Protocol::default(),
         fidelity,
+        tables: None,
     }
 }
 
