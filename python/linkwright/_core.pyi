@@ -1,6 +1,7 @@
 """The compiled half of the package `linkwright`; use the package, not this module."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, ClassVar, final
 
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ __all__ = [
     "preset_names",
     "published_effective_bandwidth",
     "read_jobs",
+    "read_otf2",
     "read_scenario",
     "reduction_names",
     "simulate",
@@ -1183,6 +1185,23 @@ class Program:
             InputError: If the text is no GOAL, with line and column.
         """
 
+    @staticmethod
+    def from_otf2(
+        path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
+    ) -> Program:
+        """Reads a program from the trace of an MPI program, an OTF2 archive.
+
+        Args:
+            path: The anchor file, such as `traces.otf2`; the other files lie beside it.
+            name: The program's name; the folder's where absent.
+            main_loop: The region that iterations repeat; `TRACER_Loop` where absent and there.
+
+        Raises:
+            InputError: If a file is missing, cut or damaged; the message names it.
+            SimulationError: If the archive records no program that can be played again.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
     @property
     def name(self) -> str:
         """Its name."""
@@ -1202,6 +1221,23 @@ class Program:
     @property
     def regions(self) -> list[str]:
         """The names of its regions, by index."""
+
+    @property
+    def communicators(self) -> list[list[int]]:
+        """The ranks of each communicator; the first holds all."""
+
+    def operations_of(self, rank: int) -> Table:
+        """One row per operation of a rank, in its order.
+
+        Columns: kind (`compute`, `send`, `receive`, `collective`, `join`, `enter`, `leave`),
+        collective (its name, or empty), duration (in ps), peer (the other rank, or the root of
+        a collective), tag, size (in bytes), communicator, region, in_loop (whether iterations
+        repeat it), and the rows that it waits for: completed and started. Null: there is none,
+        or any will do.
+
+        Raises:
+            SimulationError: If there is no such rank.
+        """
 
     def to_goal(self, *, time_unit: float = 1e-9) -> str:
         """One iteration of the program as GOAL text, with its collectives lowered to messages.
@@ -1433,6 +1469,20 @@ class ClusterRun:
         utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue (packets
         in the packet model, messages in the flow model).
         """
+
+def read_otf2(
+    path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
+) -> tuple[Program, list[str]]:
+    """Reads a program from an OTF2 archive, as `Program.from_otf2` does, with notes.
+
+    The notes are what its reader should know: what was left out or could not be told, each a
+    sentence.
+
+    Raises:
+        InputError: If a file is missing, cut or damaged; the message names it.
+        SimulationError: If the archive records no program that can be played again.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
 
 def applications() -> list[tuple[str, str, float]]:
     """Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.

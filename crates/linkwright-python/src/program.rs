@@ -1,16 +1,25 @@
 //! `linkwright.Program`.
 
+use std::borrow::Cow;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use linkwright::diagnostic::InputError;
+use linkwright::program::otf2::{Archive, ArchiveFiles};
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
-use linkwright::program::{self, goal};
+use linkwright::program::trace::{TraceError, TraceOptions, program_of};
+use linkwright::program::{self, goal, tables};
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::number;
+use crate::table::Table;
 use crate::values;
+use crate::worker;
 
 /// What every rank of a job does: operations and what each of them waits for.
 #[pyclass(frozen, eq, module = "linkwright", from_py_object)]
@@ -59,6 +68,28 @@ impl Program {
         goal::read(file, text, &options).map(|made| Self(Arc::new(made))).map_err(errors::input)
     }
 
+    /// Reads a program from the trace of an MPI program, an OTF2 archive.
+    ///
+    /// Args:
+    ///     path: The anchor file, such as `traces.otf2`; the other files lie beside it.
+    ///     name: The program's name; the folder's where absent.
+    ///     main_loop: The region that iterations repeat; `TRACER_Loop` where absent and there.
+    ///
+    /// Raises:
+    ///     InputError: If a file is missing, cut or damaged; the message names it.
+    ///     SimulationError: If the archive records no program that can be played again.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, name = None, main_loop = None))]
+    fn from_otf2(
+        py: Python<'_>,
+        path: PathBuf,
+        name: Option<String>,
+        main_loop: Option<String>,
+    ) -> PyResult<Self> {
+        Ok(read_otf2(py, path, name, main_loop)?.0)
+    }
+
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
@@ -89,6 +120,31 @@ impl Program {
         self.0.regions.clone()
     }
 
+    /// The ranks of each communicator; the first holds all.
+    #[getter]
+    fn communicators(&self) -> Vec<Vec<u32>> {
+        self.0.communicators.clone()
+    }
+
+    /// One row per operation of a rank, in its order.
+    ///
+    /// Columns: kind (`compute`, `send`, `receive`, `collective`, `join`, `enter`, `leave`),
+    /// collective (its name, or empty), duration (in ps), peer (the other rank, or the root of a
+    /// collective), tag, size (in bytes), communicator, region, in_loop (whether iterations repeat
+    /// it), and the rows that it waits for: completed and started. Null: there is none, or any
+    /// will do.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such rank.
+    fn operations_of(&self, rank: i128) -> PyResult<Table> {
+        let found = usize::try_from(rank).ok().and_then(|rank| self.0.ranks.get(rank));
+        let found = found.ok_or_else(|| {
+            let ranks = self.0.ranks.len();
+            errors::program(format!("there is no rank {rank}; the program has {ranks}, from 0"))
+        })?;
+        Table::new(tables::operations(found))
+    }
+
     /// One iteration of the program as GOAL text, with its collectives lowered to messages.
     ///
     /// Raises:
@@ -106,6 +162,63 @@ impl Program {
             self.ranks(),
             self.operations()
         )
+    }
+}
+
+/// Reads a program from an OTF2 archive, as `Program.from_otf2` does, and what its reader should
+/// know: what was left out or could not be told, each a sentence.
+///
+/// Raises:
+///     InputError: If a file is missing, cut or damaged; the message names it.
+///     SimulationError: If the archive records no program that can be played again.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (path, *, name = None, main_loop = None))]
+pub fn read_otf2(
+    py: Python<'_>,
+    path: PathBuf,
+    name: Option<String>,
+    main_loop: Option<String>,
+) -> PyResult<(Program, Vec<String>)> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
+    let anchor = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name.unwrap_or_else(|| archive_name(&path));
+    let options = TraceOptions { name, main_loop };
+    let traced = worker::interruptible(py, move || {
+        let archive = Archive::read(&anchor, &Folder(folder)).map_err(ReadError::Input)?;
+        program_of(&archive, &options).map_err(ReadError::Trace)
+    })?;
+    let traced = traced.map_err(|error| match error {
+        ReadError::Input(error) => errors::input(error),
+        ReadError::Trace(error) => errors::program(error),
+    })?;
+    let notes = traced.notes.iter().map(ToString::to_string).collect();
+    Ok((Program(Arc::new(traced.program)), notes))
+}
+
+/// Why an archive cannot be read as a program.
+enum ReadError {
+    Input(InputError),
+    Trace(TraceError),
+}
+
+/// The name of an archive: that of its folder, as the anchor is mostly called `traces.otf2`.
+fn archive_name(path: &Path) -> String {
+    let folder = path.parent().and_then(Path::file_name);
+    let name = folder.or_else(|| path.file_stem());
+    name.map_or_else(|| "trace".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The files of an archive in a folder.
+struct Folder(PathBuf);
+
+impl ArchiveFiles for Folder {
+    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, String> {
+        match fs::read(self.0.join(name)) {
+            Ok(bytes) => Ok(Some(Cow::Owned(bytes))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 

@@ -36,7 +36,8 @@ impl Table {
         let mut fields = Vec::new();
         let mut arrays = Vec::new();
         for column in table.into_columns() {
-            let nullable = matches!(column.values, Column::OptionalFloat64(_));
+            let nullable =
+                matches!(column.values, Column::OptionalFloat64(_) | Column::OptionalUInt64(_));
             let array = array(column.values);
             let metadata = HashMap::from([("unit".to_owned(), column.unit.to_owned())]);
             let field = Field::new(column.name, array.data_type().clone(), nullable);
@@ -55,6 +56,7 @@ fn array(values: Column) -> ArrayRef {
         Column::Float64(values) => Arc::new(Float64Array::from(values)),
         Column::OptionalFloat64(values) => Arc::new(Float64Array::from(values)),
         Column::UInt64(values) => Arc::new(UInt64Array::from(values)),
+        Column::OptionalUInt64(values) => Arc::new(UInt64Array::from(values)),
         Column::Utf8(values) => Arc::new(StringArray::from(values)),
         Column::Boolean(values) => Arc::new(BooleanArray::from(values)),
         Column::UInt32List(lists) => {

@@ -12,6 +12,8 @@ pub enum Column {
     OptionalFloat64(Vec<Option<f64>>),
     /// Counts, and quantities in their base unit.
     UInt64(Vec<u64>),
+    /// Counts, some of which do not exist.
+    OptionalUInt64(Vec<Option<u64>>),
     /// Lists of indices, such as the GPUs of a job.
     UInt32List(Vec<Vec<u32>>),
     /// Text.
@@ -28,6 +30,7 @@ impl Column {
             Self::Float64(values) => values.len(),
             Self::OptionalFloat64(values) => values.len(),
             Self::UInt64(values) => values.len(),
+            Self::OptionalUInt64(values) => values.len(),
             Self::UInt32List(values) => values.len(),
             Self::Utf8(values) => values.len(),
             Self::Boolean(values) => values.len(),
@@ -54,6 +57,7 @@ macro_rules! from_vector {
 from_vector!(f64, Float64);
 from_vector!(Option<f64>, OptionalFloat64);
 from_vector!(u64, UInt64);
+from_vector!(Option<u64>, OptionalUInt64);
 from_vector!(Vec<u32>, UInt32List);
 from_vector!(String, Utf8);
 from_vector!(bool, Boolean);

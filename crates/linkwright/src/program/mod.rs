@@ -13,6 +13,7 @@ pub mod otf2;
 #[cfg(test)]
 mod rendezvous;
 pub mod skeletons;
+pub mod tables;
 pub mod trace;
 pub mod workload;
 

@@ -42,6 +42,8 @@ mod error;
 mod note;
 mod rank;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 pub use error::{CallFault, TraceError};
 pub use note::TraceNote;
