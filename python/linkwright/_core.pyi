@@ -43,6 +43,7 @@ __all__ = [
     "preset_names",
     "published_effective_bandwidth",
     "read_jobs",
+    "read_mapping",
     "read_otf2",
     "read_scenario",
     "reduction_names",
@@ -1489,6 +1490,25 @@ def applications() -> list[tuple[str, str, float]]:
 
     The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
     than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
+    """
+
+def read_mapping(
+    text: str, ranks: Sequence[int], gpus: int, file: str = "<text>"
+) -> list[list[int]]:
+    """Reads a mapping file: the index of one GPU for each rank, a line each.
+
+    Args:
+        text: The text; what follows a `#` is a comment.
+        ranks: How many ranks each job has, in the jobs' order.
+        gpus: How many GPUs there are.
+        file: Its name in errors.
+
+    Returns:
+        The GPU of each rank, a list for each job.
+
+    Raises:
+        InputError: If a line names no GPU or one that another rank has, or if there are too few
+            lines or too many; with line and column.
     """
 
 def interconnect_names() -> list[str]:

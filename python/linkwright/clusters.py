@@ -1,0 +1,111 @@
+"""Clusters and programs as people name them: by a name that Linkwright knows, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+# The package itself imports this module when all of these names exist.
+from linkwright import Cluster, Program, applications, interconnect_names
+from linkwright.errors import FileError, SimulationError, printable
+from linkwright.files import read_text
+
+__all__ = ["load_cluster", "load_program", "trace_of"]
+
+# What every OTF2 archive's first file is called.
+ANCHOR = ".otf2"
+
+
+def load_cluster(
+    name_or_path: str | Path, *, routing_table: str | Path | None = None, **settings: object
+) -> Cluster:
+    """A cluster by the name of its kind of network, or on the network of a file.
+
+    Args:
+        name_or_path: A name of `interconnect_names`, or the path of a file: TOML of a kind with
+            its parameters, TOML of a graph, or Graphviz. A name comes first: write `./torus`
+            for a file of that name.
+        routing_table: A file of routing tables that packets then follow; only with a file.
+        settings: As for `Cluster`.
+
+    Raises:
+        FileError: If there is neither such a kind nor such a file, or a file cannot be read.
+        InputError: If a file or a setting is not what it should be.
+    """
+    kinds = interconnect_names()
+    if str(name_or_path) in kinds:
+        if routing_table is not None:
+            raise FileError(
+                f"`{routing_table}` is for the network of a file; `{name_or_path}` is a kind of "
+                "network, so give a `routing`"
+            )
+        return Cluster(str(name_or_path), **settings)
+    path = Path(name_or_path)
+    if not path.exists():
+        raise FileError(_neither("a kind of network", name_or_path, "the kinds", kinds))
+    table = None if routing_table is None else read_text(routing_table)
+    return Cluster.from_text(
+        read_text(path), printable(str(path)), routing_table=table, **settings
+    )
+
+
+def load_program(
+    name_or_path: str | Path, *, ranks: int | None = None, **parameters: object
+) -> Program:
+    """What the ranks of a job do: an application's skeleton, or a recorded trace.
+
+    Args:
+        name_or_path: A name of `applications`, or the path of an OTF2 archive (its folder or
+            its anchor file, such as `traces.otf2`) or of GOAL text. A name comes first.
+        ranks: How many ranks an application has; a trace has its own.
+        parameters: An application's, such as `message="64 KiB"`.
+
+    Raises:
+        FileError: If there is neither such an application nor such a file.
+        InputError: If the trace is cut or damaged, or the text is no GOAL.
+        SimulationError: If the application cannot run on so many ranks, or the trace records
+            nothing that can be played again.
+    """
+    names = [name for name, _, _ in applications()]
+    if str(name_or_path) in names:
+        if ranks is None:
+            raise SimulationError(f"`{name_or_path}` needs a number of ranks; give it, such as 64")
+        return Program.skeleton(str(name_or_path), ranks, **parameters)
+    trace = trace_of(name_or_path)
+    if trace is None:
+        raise FileError(_neither("an application", name_or_path, "the applications", names))
+    if ranks is not None or parameters:
+        what = "a number of ranks" if ranks is not None else f"the parameter `{next(iter(parameters))}`"
+        raise SimulationError(
+            f"`{name_or_path}` is a trace, which needs no more; leave out {what}, which is for "
+            f"{', '.join(names)}"
+        )
+    if trace.suffix == ANCHOR:
+        return Program.from_otf2(trace)
+    program = Program.from_goal(read_text(trace), printable(str(trace)))
+    return program
+
+
+def trace_of(name_or_path: str | Path) -> Path | None:
+    """The file that a trace begins with; None for an application, or where there is no file.
+
+    Raises:
+        FileError: If it is a folder without an archive, or with several.
+    """
+    path = Path(name_or_path)
+    if str(name_or_path) in (name for name, _, _ in applications()) or not path.exists():
+        return None
+    if not path.is_dir():
+        return path
+    anchors = sorted(path.glob(f"*{ANCHOR}"))
+    if len(anchors) != 1:
+        found = "holds none" if not anchors else f"holds {', '.join(file.name for file in anchors)}"
+        raise FileError(f"`{path}` is no OTF2 archive, which has one file *{ANCHOR}: it {found}")
+    return anchors[0]
+
+
+def _neither(what: str, given: str | Path, them: str, known: Sequence[str]) -> str:
+    close = get_close_matches(str(given), known, n=1, cutoff=0.5)
+    advice = f"did you mean `{close[0]}`? " if close else ""
+    return f"there is neither {what} nor a file `{given}`; {advice}{them} are {', '.join(known)}"
