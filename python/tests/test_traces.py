@@ -33,15 +33,20 @@ def write(program: Program, folder: Path) -> Program:
 
 
 def seen(program: Program, rank: int) -> list[tuple[Any, ...]]:
-    """What a rank does, without how it waits."""
-    fields = ["kind", "collective", "duration", "peer", "tag", "size", "in_loop"]
-    kept = (row for row in rows(program, rank) if row["kind"] not in ("join", "enter", "leave"))
-    members = program.communicators
-    return [
-        (*(row[field] for field in fields), members[row["communicator"] or 0])
-        for row in kept
-        if row["kind"] != "compute" or row["duration"] > 0
-    ]
+    """What a rank does, without how it waits: computations in a row are one."""
+    fields = ["kind", "collective", "peer", "tag", "size", "in_loop"]
+    found: list[tuple[Any, ...]] = []
+    for row in rows(program, rank):
+        if row["kind"] in ("join", "enter", "leave"):
+            continue
+        if row["kind"] != "compute":
+            members = program.communicators[row["communicator"]]
+            found.append((*(row[field] for field in fields), members))
+        elif found and found[-1][0] == "compute":
+            found[-1] = ("compute", found[-1][1] + row["duration"])
+        elif row["duration"] > 0:
+            found.append(("compute", row["duration"]))
+    return found
 
 
 def test_the_recorded_stencil() -> None:

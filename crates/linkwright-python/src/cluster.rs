@@ -164,6 +164,7 @@ impl Cluster {
             None => self.0.settings.seed,
         };
         let most: usize = number::whole("timeline", timeline, usize::MAX)?;
+        let jobs: Vec<cluster::ClusterJob> = jobs.into_iter().map(|job| job.0).collect();
         let wanted: Vec<(&str, u32, &Mapping)> = jobs
             .iter()
             .map(|job| {

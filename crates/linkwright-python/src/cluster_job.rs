@@ -3,10 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use linkwright::program;
-use linkwright::replay;
-use linkwright::simulation::cluster::Mapping;
-use linkwright::units::Picoseconds;
+use linkwright::simulation::cluster::{self, Mapping};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -17,30 +14,7 @@ use crate::program::Program;
 /// A program that runs on some GPUs of a cluster from some time on.
 #[pyclass(frozen, eq, module = "linkwright", from_py_object)]
 #[derive(PartialEq, Clone)]
-pub struct ClusterJob {
-    pub name: String,
-    pub program: Arc<program::Program>,
-    pub iterations: NonZeroU32,
-    pub start: Picoseconds,
-    pub computation_scale: f64,
-    pub priority: u8,
-    pub mapping: Option<Mapping>,
-}
-
-impl ClusterJob {
-    /// The core's job on the GPUs that it got.
-    pub fn on(&self, mapping: Vec<u32>) -> replay::Job<'_> {
-        replay::Job {
-            name: self.name.clone(),
-            program: &self.program,
-            mapping,
-            start: self.start,
-            iterations: self.iterations,
-            computation_scale: self.computation_scale,
-            priority: self.priority,
-        }
-    }
-}
+pub struct ClusterJob(pub cluster::ClusterJob);
 
 /// The mapping of a name.
 pub fn named_mapping(name: &str) -> PyResult<Mapping> {
@@ -110,7 +84,7 @@ impl ClusterJob {
                  a processor twice as fast"
             )));
         }
-        Ok(Self {
+        Ok(Self(cluster::ClusterJob {
             name: name.unwrap_or_else(|| program.0.name.clone()),
             program: Arc::clone(&program.0),
             iterations: NonZeroU32::new(count).ok_or_else(refuse)?,
@@ -118,55 +92,55 @@ impl ClusterJob {
             computation_scale,
             priority: number::whole("the priority", priority, u8::MAX)?,
             mapping: mapping.map(MappingArgument::mapping).transpose()?,
-        })
+        }))
     }
 
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     /// What its ranks do.
     #[getter]
     fn program(&self) -> Program {
-        Program(Arc::clone(&self.program))
+        Program(Arc::clone(&self.0.program))
     }
 
     /// How many ranks it has.
     #[getter]
     fn ranks(&self) -> usize {
-        self.program.ranks.len()
+        self.0.program.ranks.len()
     }
 
     /// How often the main loop runs.
     #[getter]
     fn iterations(&self) -> u32 {
-        self.iterations.get()
+        self.0.iterations.get()
     }
 
     /// When its ranks start, in seconds.
     #[getter]
     fn start(&self) -> f64 {
-        self.start.as_seconds()
+        self.0.start.as_seconds()
     }
 
     /// What times of computation are multiplied by.
     #[getter]
     fn computation_scale(&self) -> f64 {
-        self.computation_scale
+        self.0.computation_scale
     }
 
     /// Of its messages; the higher first.
     #[getter]
     fn priority(&self) -> u8 {
-        self.priority
+        self.0.priority
     }
 
     /// `linear`, `random`, the GPU of each rank, or None where the replay says it.
     #[getter]
     fn mapping(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.mapping {
+        match &self.0.mapping {
             None => Ok(py.None()),
             Some(Mapping::Linear) => "linear".into_py_any(py),
             Some(Mapping::Random) => "random".into_py_any(py),
@@ -175,7 +149,10 @@ impl ClusterJob {
     }
 
     fn __repr__(&self) -> String {
-        let (name, program, ranks) = (&self.name, &self.program.name, self.ranks());
-        format!("<ClusterJob {name:?}: {program} on {ranks} ranks, {} iterations>", self.iterations)
+        let (name, program, ranks) = (&self.0.name, &self.0.program.name, self.ranks());
+        format!(
+            "<ClusterJob {name:?}: {program} on {ranks} ranks, {} iterations>",
+            self.0.iterations
+        )
     }
 }

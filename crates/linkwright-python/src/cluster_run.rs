@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use linkwright::replay;
-use linkwright::simulation::cluster::{Cluster, ClusterOutcome, tables};
+use linkwright::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Watch, tables};
 use pyo3::prelude::*;
 
-use crate::cluster_job::ClusterJob;
 use crate::errors;
 use crate::table::Table;
 use crate::worker;
@@ -18,30 +17,36 @@ pub struct ClusterRun {
     jobs: Vec<ClusterJob>,
     placed: Vec<Vec<u32>>,
     outcome: ClusterOutcome,
+    watch: Watch,
+}
+
+/// Jobs on the GPUs that they got.
+fn on<'a>(jobs: &'a [ClusterJob], placed: &[Vec<u32>]) -> Vec<replay::Job<'a>> {
+    jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus.clone())).collect()
 }
 
 impl ClusterRun {
-    /// Plays jobs on the GPUs that they got.
+    /// Plays jobs on the GPUs that they got; keeps so many spans of each kind.
     pub fn play(
         py: Python<'_>,
         cluster: &Arc<Cluster>,
         jobs: Vec<ClusterJob>,
         placed: Vec<Vec<u32>>,
-        timeline: usize,
+        most: usize,
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<Self> {
-        let _ = timeline;
-        let played: Vec<_> =
-            jobs.iter().zip(&placed).map(|(job, gpus)| job.on(gpus.clone())).collect();
-        let outcome = worker::watched(py, progress, |hook| cluster.replay(&played, &mut (), hook))?;
+        let (outcome, watch) = worker::watched(py, progress, |hook| {
+            let played = on(&jobs, &placed);
+            let mut watch = Watch::new(&played, cluster.settings.node.gpus, most);
+            let outcome = cluster.replay(&played, &mut watch, hook);
+            (outcome, watch)
+        })?;
         let outcome = outcome.map_err(errors::replay)?;
-        drop(played);
-        Ok(Self { cluster: Arc::clone(cluster), jobs, placed, outcome })
+        Ok(Self { cluster: Arc::clone(cluster), jobs, placed, outcome, watch })
     }
 
-    /// The core's jobs.
-    fn core_jobs(&self) -> Vec<replay::Job<'_>> {
-        self.jobs.iter().zip(&self.placed).map(|(job, gpus)| job.on(gpus.clone())).collect()
+    fn played(&self) -> Vec<replay::Job<'_>> {
+        on(&self.jobs, &self.placed)
     }
 }
 
@@ -89,7 +94,7 @@ impl ClusterRun {
     /// computing, communicating, exposed_communication (means over the ranks; all times in
     /// seconds), messages, data (in bytes). Exposed communication is what no computation hid.
     fn jobs(&self) -> PyResult<Table> {
-        Table::new(tables::jobs(&self.core_jobs(), &self.outcome))
+        Table::new(tables::jobs(&self.played(), &self.outcome))
     }
 
     /// One row per rank of each job.
@@ -97,7 +102,7 @@ impl ClusterRun {
     /// Columns: job (its index), rank, gpu, node, end, computing, communicating,
     /// exposed_communication (all times in seconds), messages, data (in bytes).
     fn ranks(&self) -> PyResult<Table> {
-        Table::new(tables::ranks(&self.cluster, &self.core_jobs(), &self.outcome))
+        Table::new(tables::ranks(&self.cluster, &self.played(), &self.outcome))
     }
 
     /// One row per channel of the network, which is one direction of a link.
@@ -108,6 +113,46 @@ impl ClusterRun {
     /// in the packet model, messages in the flow model).
     fn links(&self) -> PyResult<Table> {
         Table::new(tables::links(&self.cluster, &self.outcome))
+    }
+
+    /// How long messages took from their sending to the arrival of their data, by size.
+    ///
+    /// Columns: smallest, largest (sizes of the class, in bytes), within_node (whether both
+    /// GPUs are in one node), messages, minimum, mean, p50, p90, p99, maximum (in seconds).
+    /// Percentiles are exact to a 32nd. A row for each class that has messages.
+    fn latencies(&self) -> PyResult<Table> {
+        Table::new(self.watch.latencies.table())
+    }
+
+    /// One row for each stay of a rank in a region of its program, rank by rank.
+    ///
+    /// Columns: job (its index), rank, region, depth (regions open around it), start, end (in
+    /// seconds).
+    fn regions(&self) -> PyResult<Table> {
+        Table::new(tables::regions(&self.played(), &self.outcome))
+    }
+
+    /// One row for each span of computation that the run kept, in the order of their ends.
+    ///
+    /// Columns: job (its index), rank, start, end (in seconds). Empty unless the replay was
+    /// given a `timeline`.
+    fn computation(&self) -> PyResult<Table> {
+        Table::new(tables::computation(&self.watch))
+    }
+
+    /// One row for each message that the run kept, in the order of their arrival.
+    ///
+    /// Columns: job (its index), source, destination (ranks), tag, size (in bytes), collective
+    /// (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
+    /// given a `timeline`.
+    fn messages(&self) -> PyResult<Table> {
+        Table::new(tables::messages(&self.watch))
+    }
+
+    /// How many spans of computation and how many messages there were, kept or not.
+    #[getter]
+    fn timeline_counts(&self) -> (u64, u64) {
+        (self.watch.computation_count, self.watch.message_count)
     }
 
     fn __repr__(&self) -> String {

@@ -8,6 +8,7 @@ mod choices;
 mod cluster;
 mod cluster_job;
 mod cluster_run;
+mod cluster_scenario;
 mod errors;
 mod execution;
 mod expectation;
@@ -41,6 +42,8 @@ mod _core {
     use crate::cluster_job::ClusterJob;
     #[pymodule_export]
     use crate::cluster_run::ClusterRun;
+    #[pymodule_export]
+    use crate::cluster_scenario::{ClusterScenario, read_cluster_scenario};
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 The archive is what a recorder would have written if the program had run on a machine whose
 messages take no time: computation takes its time, and MPI calls take none. Reading it back gives
-the program again (see `Program.from_otf2`).
+the program again (see `Program.from_otf2`), but for computations in a row, which become one.
 
 A location of a trace is one thread, which does one thing after another. Operations are therefore
 written in their order, and whatever one waits for is waited for just before it: of a program

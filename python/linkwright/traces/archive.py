@@ -109,6 +109,8 @@ class ArchiveWriter:
                 plain[0] = self.regions[fields[0]]
             elif kind in ("MpiCollectiveEnd", "NonBlockingCollectiveComplete"):
                 plain[0] = getattr(self.enums.CollectiveOp, fields[0])
+            elif kind == "MeasurementOnOff":
+                plain[0] = getattr(self.enums.MeasurementMode, fields[0])
             getattr(self.library, f"EvtWriter_{kind}")(writer, None, time, *plain)
         self.library.Archive_CloseEvtWriter(archive, writer)
 
@@ -127,15 +129,15 @@ class ArchiveWriter:
         """Writes the global definitions."""
         enums = self.enums
         self.definitions = self.library.Archive_GetGlobalDefWriter(archive)
-        last = max((events[-1].time for events in records if events), default=0)
+        last = max((events[-1].time for events in records), default=0)
         self.define("ClockProperties", TICKS_PER_SECOND, 0, last, UNDEFINED)
         self.string("")
         names = self.string("machine"), self.string("node")
         self.define("SystemTreeNode", 0, *names, UNDEFINED)
         for rank, events in enumerate(records):
             process = enums.LocationGroupType.PROCESS
-            name = self.string(f"MPI Rank {rank}")
-            self.define("LocationGroup", rank, name, process, 0, UNDEFINED)
+            text = self.string(f"MPI Rank {rank}")
+            self.define("LocationGroup", rank, text, process, 0, UNDEFINED)
             thread = enums.LocationType.CPU_THREAD
             self.define("Location", rank, self.string("Master thread"), thread, len(events), rank)
         for name, region in self.regions.items():

@@ -37,7 +37,7 @@ Row = Mapping[str, Any]
 class Record(NamedTuple):
     """An event: its time in picoseconds, its name in OTF2's library, and its fields.
 
-    The region of an entry or an exit, and a collective, are given by name.
+    The region of an entry or an exit, a collective, and a state are given by name.
     """
 
     time: int
@@ -87,6 +87,8 @@ class RankRecords:
 
     def write(self) -> list[Record]:
         """Writes all events."""
+        # Time counts from the first event to the last.
+        self.add("MeasurementOnOff", "ON")
         loop = [index for index, row in enumerate(self.rows) if row["in_loop"]]
         marked = bool(loop) and self.enters_loop(self.rows[loop[0]])
         for index, row in enumerate(self.rows):
@@ -96,6 +98,7 @@ class RankRecords:
             if loop and index == loop[-1] and not marked:
                 self.add("Leave", LOOP)
         self.wait(list(self.requests))
+        self.add("MeasurementOnOff", "OFF")
         return self.records
 
     def enters_loop(self, row: Row) -> bool:

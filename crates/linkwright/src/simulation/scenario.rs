@@ -78,14 +78,17 @@ pub struct Scenario {
 }
 
 /// The keys of each table, for the advice in errors; the structs below read them.
-const TABLES: Tables = &[
-    ("", &["machine", "jobs", "allocation", "queue"]),
-    ("machine", &["preset", "file", "unhealthy"]),
-    ("jobs", &["file", "generate"]),
-    ("jobs.generate", &["seed", "count", "max_gpus", "workloads", "mean_interarrival"]),
-    ("allocation", &["policies", "bandwidth_model", "bandwidth_profile"]),
-    ("queue", &["discipline"]),
-];
+const TABLES: Tables = Tables {
+    what: "a scenario",
+    keys: &[
+        ("", &["machine", "jobs", "allocation", "queue"]),
+        ("machine", &["preset", "file", "unhealthy"]),
+        ("jobs", &["file", "generate"]),
+        ("jobs.generate", &["seed", "count", "max_gpus", "workloads", "mean_interarrival"]),
+        ("allocation", &["policies", "bandwidth_model", "bandwidth_profile"]),
+        ("queue", &["discipline"]),
+    ],
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -327,7 +330,7 @@ mod tests {
         assert_eq!(scenario.jobs_position, Position { line: 5, column: 12 });
         assert_eq!(scenario.unhealthy, [1]);
         assert_eq!(scenario.unhealthy_positions, [Position { line: 3, column: 14 }]);
-        for (_, keys) in TABLES {
+        for (_, keys) in TABLES.keys {
             assert!(keys.iter().all(|key| text.contains(key) || *key == "preset"));
         }
     }

@@ -6,8 +6,17 @@ use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{InputError, Position, closest};
 
-/// The keys of each table by its path; the empty path is the document.
-pub(super) type Tables = &'static [(&'static str, &'static [&'static str])];
+/// The keys that a text may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tables {
+    /// What the text is, as errors call it: `a scenario`.
+    pub what: &'static str,
+    /// The keys of each table by its path; the empty path is the document.
+    pub keys: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// The most keys that an error lists beside the one that was probably meant.
+const MOST_LISTED: usize = 20;
 
 /// A text, which places its errors.
 #[derive(Debug, Clone, Copy)]
@@ -52,14 +61,19 @@ impl Source<'_> {
     }
 
     fn check_table(self, tables: Tables, path: &str, table: &DeTable) -> Result<(), InputError> {
-        let Some((_, known)) = tables.iter().find(|(name, _)| *name == path) else { return Ok(()) };
+        let Some((_, known)) = tables.keys.iter().find(|(name, _)| *name == path) else {
+            return Ok(());
+        };
         for (key, value) in table {
             let name = key.get_ref().replace('-', "_");
             if !known.contains(&name.as_str()) {
-                let meant = closest(&name, known);
-                let advice = meant.map_or(String::new(), |key| format!("did you mean `{key}`? "));
-                let of = if path.is_empty() { "a scenario" } else { path };
-                let remedy = format!("{advice}the keys of {of} are {}", known.join(", "));
+                let of = if path.is_empty() { tables.what } else { path };
+                let list = format!("the keys of {of} are {}", known.join(", "));
+                let remedy = match closest(&name, known) {
+                    Some(key) if known.len() > MOST_LISTED => format!("did you mean `{key}`?"),
+                    Some(key) => format!("did you mean `{key}`? {list}"),
+                    None => list,
+                };
                 return Err(self.refuse(&key.span(), "unknown key", remedy));
             }
             let inside = if path.is_empty() { name } else { format!("{path}.{name}") };

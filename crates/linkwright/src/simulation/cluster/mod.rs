@@ -2,14 +2,20 @@
 //!
 //! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
 //! model or the flow model, and returns what became of the jobs and of each channel. A
-//! scenario ([`read_network`]) describes both in TOML; [`tables`] makes columns of results.
+//! scenario ([`read_scenario`]) describes both in TOML; [`tables`] makes columns of results.
 
+mod entry;
 mod fields;
 mod files;
+mod job;
+mod latencies;
 mod network;
 mod placement;
 mod scenario;
 pub mod tables;
+#[cfg(test)]
+mod tests;
+mod watch;
 
 use thiserror::Error;
 
@@ -24,11 +30,15 @@ use crate::replay::{CollectiveCall, Job, Observer, Outcome, Protocol, Replay, Re
 use crate::topology::Interconnect;
 use crate::topology::interconnect::RoutingTables;
 
+pub use entry::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
 pub use fields::FileName;
 pub use files::Files;
+pub use job::ClusterJob;
+pub use latencies::Latencies;
 pub use network::{GpuBandwidth, InterconnectSource, NetworkPlaces, NetworkSettings};
 pub use placement::{Mapping, PlacementError, place};
-pub use scenario::read_network;
+pub use scenario::{ClusterScenario, read_network, read_scenario};
+pub use watch::{ComputationInterval, MessageInterval, Watch};
 
 /// How closely the network is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

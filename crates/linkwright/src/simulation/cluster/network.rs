@@ -19,9 +19,8 @@ use crate::topology::interconnect::{
 };
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// The keys of the table: first its own, then those of an interconnect's specification, which
-/// are spelt with underscores here.
-pub(super) const KEYS: &[&str] = &[
+/// The keys of settings that stand alone: those of the table, and what a scenario has beside.
+pub(super) const SETTINGS_KEYS: &[&str] = &[
     "preset",
     "file",
     "routing_table",
@@ -62,6 +61,10 @@ pub(super) const KEYS: &[&str] = &[
     "seed",
     "protocol",
 ];
+
+/// The keys of the table: its own, then those of an interconnect's specification, which are
+/// spelt with underscores here.
+pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 2).0;
 
 /// The keys of the table of the messaging library.
 pub(super) const PROTOCOL_KEYS: &[&str] = &[
@@ -337,7 +340,7 @@ impl NetworkSettings {
                 },
                 latency: fields.or("gpu_latency", absent.node.latency)?,
             },
-            seed: fields.or("seed", seed)?,
+            seed,
         };
         packets
             .check()

@@ -21,14 +21,14 @@ pub enum Mapping {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlacementError {
     /// More ranks than there are GPUs.
-    #[error("the jobs have {ranks} ranks in all, and the cluster has {gpus} GPUs; take {instead}")]
+    #[error(
+        "the jobs have {ranks} ranks in all, and the cluster has {gpus} GPUs; take fewer or smaller jobs, or a larger cluster"
+    )]
     TooManyRanks {
         /// The ranks of all jobs.
         ranks: u64,
         /// The GPUs of the cluster.
         gpus: u32,
-        /// What would work.
-        instead: &'static str,
     },
     /// A list of another length than the job.
     #[error("job `{}` has {ranks} ranks, but its mapping names {given} GPUs; name one for each rank", shown(.name))]
@@ -74,19 +74,6 @@ pub enum PlacementError {
     },
 }
 
-impl PlacementError {
-    /// The place in the list of the job that is to blame, where it is one.
-    #[must_use]
-    pub fn job(&self) -> Option<usize> {
-        match self {
-            Self::TooManyRanks { .. } => None,
-            Self::Length { job, .. }
-            | Self::UnknownGpu { job, .. }
-            | Self::SharedGpu { job, .. } => Some(*job),
-        }
-    }
-}
-
 /// The GPU of each rank of each job: first those whose mapping is a list, then the linear ones
 /// in their order, then, on what is left, the random ones by the seed.
 ///
@@ -103,8 +90,7 @@ pub fn place(
 ) -> Result<Vec<Vec<Gpu>>, PlacementError> {
     let ranks = jobs.iter().map(|(_, ranks, _)| u64::from(*ranks)).sum();
     if ranks > u64::from(gpus) {
-        let instead = "fewer or smaller jobs, or a larger cluster";
-        return Err(PlacementError::TooManyRanks { ranks, gpus, instead });
+        return Err(PlacementError::TooManyRanks { ranks, gpus });
     }
     let mut placed = vec![Vec::new(); jobs.len()];
     let mut holder: Vec<Option<(usize, usize)>> = vec![None; gpus as usize];

@@ -1,39 +1,322 @@
 //! A scenario of a cluster: its network, its messaging library and its jobs, in TOML.
+//!
+//! ```toml
+//! name = "two stencils"
+//! seed = 7                          # of routing and of random mappings, 0 where absent
+//! mapping = "linear"                # or "random", or a mapping file, for all jobs
+//!
+//! [network]
+//! kind = "fat-tree"                 # or file = "my-graph.toml"
+//! pods = 2                          # and the other parameters of the kind
+//! bandwidth_scale = "2x"            # of every link; or bandwidth = "11.9 GB/s"
+//! routing = "adaptive"
+//! gpus_per_node = 4
+//! nic = "rr-4"
+//! fidelity = "packet"               # or "flow"
+//!
+//! [protocol]
+//! eager_limit = "64 kB"
+//!
+//! [[job]]
+//! name = "a"
+//! program = "stencil4d"             # or goal = "file.goal"
+//! ranks = 64
+//! parameters = { message = "64 KiB" }
+//! iterations = 10
+//! gpu = true                        # or computation_scale = 0.1
+//!
+//! [[job]]
+//! program = "kripke"
+//! ranks = 32
+//! start = "1 ms"
+//! mapping = "random"
+//! ```
+//!
+//! Every key may be absent but a job's program and ranks. A key of several words may be written
+//! with hyphens, too. Only the text is read here; the files that it names are the caller's to
+//! read ([`ClusterScenario::files`]) and to hand over ([`ClusterScenario::build`]).
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::fields::{Fields, SpannedTable};
-use super::network::{KEYS, NetworkSettings, PROTOCOL_KEYS};
-use crate::diagnostic::InputError;
+use super::entry::{self, JobEntry, ProgramSource, ScenarioMapping, mapping};
+use super::fields::{Fields, FileName, SpannedTable};
+use super::files::{Files, text_of};
+use super::network::{self, InterconnectSource, NetworkSettings};
+use super::placement::{Mapping, PlacementError, place};
+use super::{Cluster, ClusterJob};
+use crate::diagnostic::{InputError, Position};
+use crate::program::Program;
+use crate::program::workload::{Gpu, read_mapping};
 use crate::simulation::source::{Source, Tables};
 
 /// The keys of a network's settings on their own.
-const NETWORK_TABLES: Tables = &[("", KEYS), ("protocol", PROTOCOL_KEYS)];
+const SETTINGS: Tables = Tables {
+    what: "the settings",
+    keys: &[("", network::SETTINGS_KEYS), ("protocol", network::PROTOCOL_KEYS)],
+};
 
-/// The messaging library's table within another.
+/// The keys of a scenario.
+const TABLES: Tables = Tables {
+    what: "a scenario",
+    keys: &[
+        ("", &["name", "seed", "mapping", "network", "protocol", "job"]),
+        ("network", network::KEYS),
+        ("protocol", network::PROTOCOL_KEYS),
+        ("job", entry::KEYS),
+    ],
+};
+
+/// A scenario of a cluster, checked as far as its own text goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClusterScenario {
+    /// What errors call its text.
+    pub file: String,
+    /// What people call it; empty where it has no name.
+    pub name: String,
+    /// What fixes every choice by chance.
+    pub seed: u64,
+    /// The network and how it is simulated.
+    pub network: NetworkSettings,
+    /// How jobs without a mapping of their own find their GPUs.
+    pub mapping: ScenarioMapping,
+    /// The jobs, at least one.
+    pub jobs: Vec<JobEntry>,
+}
+
+/// The tables of a scenario within its text.
 #[derive(Deserialize)]
-struct WithProtocol {
+struct Parts {
+    network: Option<Spanned<SpannedTable>>,
     protocol: Option<Spanned<SpannedTable>>,
+    #[serde(default)]
+    job: Vec<Spanned<SpannedTable>>,
+}
+
+fn parts(source: Source<'_>, tables: Tables) -> Result<(Fields<'_>, Parts), InputError> {
+    let Source { file, text } = source;
+    let from_toml = |error: toml::de::Error| InputError::from_toml(file, text, &error);
+    let document = toml::de::DeTable::parse(text).map_err(from_toml)?;
+    source.check_keys(tables, document.get_ref())?;
+    let parts: Parts = toml::from_str(text).map_err(from_toml)?;
+    let mut top: SpannedTable = toml::from_str(text).map_err(from_toml)?;
+    for table in ["network", "protocol", "job"] {
+        top.remove(table);
+    }
+    Ok((Fields::new(source, START, top)?, parts))
+}
+
+/// What an error points at that concerns the whole text.
+const START: Range<usize> = 0..0;
+
+fn table(
+    source: Source<'_>,
+    table: Option<Spanned<SpannedTable>>,
+) -> Result<Option<Fields<'_>>, InputError> {
+    let fields = table.map(|table| Fields::new(source, table.span(), table.into_inner()));
+    fields.transpose()
 }
 
 /// Reads the settings of a network from a TOML text whose top level is a scenario's `[network]`,
-/// with its `[protocol]` beside; `file` names the text in errors.
+/// with `seed` and `[protocol]` beside; `file` names the text in errors.
 ///
 /// # Errors
 /// Text that is no such TOML, unknown keys, values out of range, each with line and column.
 pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputError> {
     let source = Source { file, text };
-    let from_toml = |error: toml::de::Error| InputError::from_toml(file, text, &error);
-    let document = toml::de::DeTable::parse(text).map_err(from_toml)?;
-    source.check_keys(NETWORK_TABLES, document.get_ref())?;
-    let protocol: WithProtocol = toml::from_str(text).map_err(from_toml)?;
-    let mut table: SpannedTable = toml::from_str(text).map_err(from_toml)?;
-    table.remove("protocol");
-    let fields = Fields::new(source, 0..0, table)?;
-    let protocol = protocol.protocol.map(|table| {
-        let span = table.span();
-        Fields::new(source, span, table.into_inner())
-    });
-    NetworkSettings::read(&fields, protocol.transpose()?.as_ref(), 0)
+    let (fields, parts) = parts(source, SETTINGS)?;
+    let protocol = table(source, parts.protocol)?;
+    let seed = fields.or("seed", 0)?;
+    NetworkSettings::read(&fields, protocol.as_ref(), seed)
+}
+
+/// Reads a scenario from its TOML text; `file` names it in errors.
+///
+/// # Errors
+/// Text that is no such TOML, unknown keys, applications, routings and policies, values out of
+/// range, two jobs of one name, no job at all: each with line and column.
+pub fn read_scenario(file: &str, text: &str) -> Result<ClusterScenario, InputError> {
+    let source = Source { file, text };
+    let (top, parts) = parts(source, TABLES)?;
+    let network = match table(source, parts.network)? {
+        Some(network) => network,
+        None => Fields::new(source, START, SpannedTable::new())?,
+    };
+    let protocol = table(source, parts.protocol)?;
+    let seed = top.or("seed", 0)?;
+    let network = NetworkSettings::read(&network, protocol.as_ref(), seed)?;
+    if parts.job.is_empty() {
+        let remedy = "write a `[[job]]` with `program` and `ranks`";
+        return Err(source.refuse(&(text.len()..text.len()), "a scenario without jobs", remedy));
+    }
+    let mapping = match mapping(&top)? {
+        Some(ScenarioMapping::Given(Mapping::Gpus(_))) => {
+            let remedy = "write \"linear\", \"random\" or a file's name; lists are for single jobs";
+            return Err(top.refuse("mapping", "a list of GPUs for all jobs", remedy));
+        }
+        Some(mapping) => mapping,
+        None => ScenarioMapping::Given(Mapping::Linear),
+    };
+    let jobs = parts.job.into_iter().map(|table| JobEntry::read(source, table));
+    let jobs: Vec<JobEntry> = jobs.collect::<Result<_, _>>()?;
+    let refuse = |position: Position, problem: &str, value: &str, remedy: &str| {
+        Err(InputError::at(file, position, problem, value, remedy))
+    };
+    for (index, job) in jobs.iter().enumerate() {
+        if let Some(name) = &job.name
+            && jobs[..index].iter().any(|other| other.name.as_ref() == Some(name))
+        {
+            let remedy = "give each job a name of its own, or leave it out";
+            return refuse(job.places.name, "a second job of this name", name, remedy);
+        }
+        if matches!(mapping, ScenarioMapping::File(_)) && job.mapping.is_some() {
+            let remedy = "the scenario's mapping file places all jobs; remove one of the two";
+            return refuse(job.places.mapping, "a mapping beside that of all jobs", "", remedy);
+        }
+    }
+    let name = top.or("name", String::new())?;
+    Ok(ClusterScenario { file: file.to_owned(), name, seed, network, mapping, jobs })
+}
+
+impl ClusterScenario {
+    /// The files that it names, in the order of its tables.
+    #[must_use]
+    pub fn files(&self) -> Vec<&FileName> {
+        let interconnect = match &self.network.interconnect {
+            InterconnectSource::File(file) => Some(file),
+            InterconnectSource::Specification(_) => None,
+        };
+        let mapping = match &self.mapping {
+            ScenarioMapping::File(file) => Some(file),
+            ScenarioMapping::Given(_) => None,
+        };
+        let network = interconnect.into_iter().chain(&self.network.routing_table);
+        network.chain(mapping).chain(self.jobs.iter().flat_map(JobEntry::files)).collect()
+    }
+
+    /// The cluster and its jobs, each with its GPUs, from the files that it names.
+    ///
+    /// # Errors
+    /// A file that is not given or that its reader refuses, iterations of a program without a
+    /// loop, jobs that do not fit on the cluster: each with file, line and column.
+    pub fn build(&self, files: &Files) -> Result<(Cluster, Vec<ClusterJob>), InputError> {
+        let cluster = self.network.build(&self.file, files)?;
+        let names = self.names();
+        let programs = self.programs(files)?;
+        let mappings = self.mappings(&programs, cluster.gpus(), files)?;
+        let wanted: Vec<(&str, u32, &Mapping)> = names
+            .iter()
+            .zip(&programs)
+            .zip(&mappings)
+            .map(|((name, program), mapping)| (name.as_str(), program.ranks.len() as u32, mapping))
+            .collect();
+        let placed = place(&wanted, cluster.gpus(), self.seed)
+            .map_err(|error| self.unplaced(&error, &programs))?;
+        let parts = names.into_iter().zip(programs).zip(placed);
+        let jobs = self.jobs.iter().zip(parts).map(|(entry, ((name, program), gpus))| ClusterJob {
+            name,
+            program,
+            iterations: entry.iterations,
+            start: entry.start,
+            computation_scale: entry.computation_scale,
+            priority: entry.priority,
+            mapping: Some(Mapping::Gpus(gpus)),
+        });
+        Ok((cluster, jobs.collect()))
+    }
+
+    /// A name for each job: its own, or its program's with a number if that is taken.
+    fn names(&self) -> Vec<String> {
+        let mut taken: BTreeSet<String> =
+            self.jobs.iter().filter_map(|job| job.name.clone()).collect();
+        let mut names = Vec::with_capacity(self.jobs.len());
+        for job in &self.jobs {
+            let natural = job.natural_name();
+            let mut name = natural.to_owned();
+            if job.name.is_none() {
+                let mut number = 1_u32;
+                while !taken.insert(name.clone()) {
+                    number += 1;
+                    name = format!("{natural}-{number}");
+                }
+            }
+            names.push(name);
+        }
+        names
+    }
+
+    /// The program of each job; equal ones are made once and shared.
+    fn programs(&self, files: &Files) -> Result<Vec<Arc<Program>>, InputError> {
+        let mut made: Vec<(&ProgramSource, Arc<Program>)> = Vec::new();
+        for job in &self.jobs {
+            let known = made.iter().find(|(source, _)| is_same(source, &job.program));
+            let program = match known {
+                Some((_, program)) => Arc::clone(program),
+                None => job.build(&self.file, files)?,
+            };
+            made.push((&job.program, program));
+        }
+        Ok(made.into_iter().map(|(_, program)| program).collect())
+    }
+
+    fn mappings(
+        &self,
+        programs: &[Arc<Program>],
+        gpus: u32,
+        files: &Files,
+    ) -> Result<Vec<Mapping>, InputError> {
+        let sizes: Vec<u32> = programs.iter().map(|program| program.ranks.len() as u32).collect();
+        let read = |file: &FileName, sizes: &[u32]| {
+            read_mapping(&file.name, text_of(&self.file, file, files)?, sizes, gpus)
+        };
+        let of_all: Vec<Mapping> = match &self.mapping {
+            ScenarioMapping::Given(mapping) => vec![mapping.clone(); self.jobs.len()],
+            ScenarioMapping::File(file) => {
+                read(file, &sizes)?.into_iter().map(Mapping::Gpus).collect()
+            }
+        };
+        let jobs = self.jobs.iter().zip(of_all).zip(sizes);
+        jobs.map(|((job, of_all), size)| match &job.mapping {
+            None => Ok(of_all),
+            Some(ScenarioMapping::Given(mapping)) => Ok(mapping.clone()),
+            Some(ScenarioMapping::File(file)) => {
+                let gpus: Vec<Vec<Gpu>> = read(file, &[size])?;
+                Ok(Mapping::Gpus(gpus.concat()))
+            }
+        })
+        .collect()
+    }
+
+    /// Why jobs have no place, at the one that is to blame.
+    fn unplaced(&self, error: &PlacementError, programs: &[Arc<Program>]) -> InputError {
+        let position = match error {
+            PlacementError::TooManyRanks { gpus, .. } => {
+                let mut ranks = 0;
+                let first = programs.iter().position(|program| {
+                    ranks += program.ranks.len();
+                    ranks > *gpus as usize
+                });
+                self.jobs[first.unwrap_or(0)].places.ranks
+            }
+            PlacementError::Length { job, .. }
+            | PlacementError::UnknownGpu { job, .. }
+            | PlacementError::SharedGpu { job, .. } => self.jobs[*job].places.mapping,
+        };
+        let message = error.to_string();
+        let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "map it otherwise"));
+        InputError::at(&self.file, position, problem, "", remedy)
+    }
+}
+
+/// Whether two sources give one program.
+fn is_same(a: &ProgramSource, b: &ProgramSource) -> bool {
+    match (a, b) {
+        // The places where a scenario names a file do not matter.
+        (ProgramSource::Goal(a), ProgramSource::Goal(b)) => a.name == b.name,
+        _ => a == b,
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Times are in seconds and bandwidths in GB/s, as people plot them; data is in bytes.
 
+use super::watch::{MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
 use crate::replay::{Job, JobOutcome, RankOutcome};
 use crate::table::Table;
@@ -120,4 +121,59 @@ pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
             "",
             carried().map(|it| u64::from(it.longest_queue)).collect::<Vec<_>>(),
         )
+}
+
+/// One row for each stay of a rank in a region of its program, rank by rank.
+#[must_use]
+pub fn regions(jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
+    let mut rows = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for ((index, job), played) in (0_u64..).zip(jobs).zip(&outcome.jobs.jobs) {
+        for (rank, stays) in (0_u64..).zip(&played.ranks) {
+            for stay in &stays.regions {
+                rows.0.push(index);
+                rows.1.push(rank);
+                rows.2.push(job.program.regions[stay.region as usize].clone());
+                rows.3.push(u64::from(stay.depth));
+                rows.4.push(stay.start.as_seconds());
+                rows.5.push(stay.end.as_seconds());
+            }
+        }
+    }
+    let (job, rank, region, depth, start, end) = rows;
+    Table::new()
+        .with("job", "", job)
+        .with("rank", "", rank)
+        .with("region", "", region)
+        .with("depth", "", depth)
+        .with("start", "s", start)
+        .with("end", "s", end)
+}
+
+/// One row for each span of computation that was kept, in the order of their ends.
+#[must_use]
+pub fn computation(watch: &Watch) -> Table {
+    let kept = || watch.computation.iter();
+    Table::new()
+        .with("job", "", kept().map(|span| u64::from(span.rank.job)).collect::<Vec<_>>())
+        .with("rank", "", kept().map(|span| u64::from(span.rank.rank)).collect::<Vec<_>>())
+        .with("start", "s", kept().map(|span| span.start.as_seconds()).collect::<Vec<_>>())
+        .with("end", "s", kept().map(|span| span.end.as_seconds()).collect::<Vec<_>>())
+}
+
+/// One row for each message that was kept, in the order of their arrival.
+#[must_use]
+pub fn messages(watch: &Watch) -> Table {
+    let kept = || watch.messages.iter();
+    let count = |of: fn(&MessageInterval) -> u32| -> Vec<u64> {
+        kept().map(|interval| u64::from(of(interval))).collect()
+    };
+    Table::new()
+        .with("job", "", count(|it| it.message.source.job))
+        .with("source", "", count(|it| it.message.source.rank))
+        .with("destination", "", count(|it| it.message.destination.rank))
+        .with("tag", "", count(|it| it.message.tag))
+        .with("size", "B", kept().map(|it| it.message.size.0).collect::<Vec<_>>())
+        .with("collective", "", kept().map(|it| it.message.collective).collect::<Vec<_>>())
+        .with("sent", "s", kept().map(|it| it.message.sent.as_seconds()).collect::<Vec<_>>())
+        .with("delivered", "s", kept().map(|it| it.delivered.as_seconds()).collect::<Vec<_>>())
 }

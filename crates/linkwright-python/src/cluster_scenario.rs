@@ -1,0 +1,83 @@
+//! `linkwright.ClusterScenario`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use linkwright::simulation::cluster::{self, Mapping, ScenarioMapping};
+use pyo3::prelude::*;
+
+use crate::cluster::Cluster;
+use crate::cluster_job::ClusterJob;
+use crate::errors;
+
+/// A scenario of a cluster as written: its network and its jobs.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(PartialEq)]
+pub struct ClusterScenario(cluster::ClusterScenario);
+
+#[pymethods]
+impl ClusterScenario {
+    /// Its name; empty where it has none.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What fixes every choice by chance.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// How many jobs it has.
+    #[getter]
+    fn job_count(&self) -> usize {
+        self.0.jobs.len()
+    }
+
+    /// `linear`, `random`, or the name of a mapping file: for jobs without one of their own.
+    #[getter]
+    fn mapping(&self) -> &str {
+        match &self.0.mapping {
+            ScenarioMapping::File(file) => &file.name,
+            ScenarioMapping::Given(Mapping::Random) => "random",
+            ScenarioMapping::Given(_) => "linear",
+        }
+    }
+
+    /// The files that it names, each as written, with the line and column where it does.
+    #[getter]
+    fn files(&self) -> Vec<(&str, usize, usize)> {
+        let place = |file: &'_ cluster::FileName| (file.position.line, file.position.column);
+        let files = self.0.files().into_iter();
+        files.map(|file| (file.name.as_str(), place(file).0, place(file).1)).collect()
+    }
+
+    /// The cluster and its jobs, each with the GPU of each of its ranks.
+    ///
+    /// Args:
+    ///     files: The content of each file that it names, by the name as written.
+    ///
+    /// Raises:
+    ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit,
+    ///         with its place.
+    #[pyo3(signature = (files = BTreeMap::new()))]
+    fn build(&self, files: BTreeMap<String, Vec<u8>>) -> PyResult<(Cluster, Vec<ClusterJob>)> {
+        let (built, jobs) = self.0.build(&files).map_err(errors::input)?;
+        Ok((Cluster(Arc::new(built)), jobs.into_iter().map(ClusterJob).collect()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ClusterScenario {:?}: {} jobs>", self.0.name, self.0.jobs.len())
+    }
+}
+
+/// Reads a cluster scenario's TOML text; reading the files it names is left to the caller.
+///
+/// Raises:
+///     InputError: If the text is no such scenario, with line and column.
+#[pyfunction]
+#[pyo3(signature = (text, file = "<text>"))]
+pub fn read_cluster_scenario(text: &str, file: &str) -> PyResult<ClusterScenario> {
+    cluster::read_scenario(file, text).map(ClusterScenario).map_err(errors::input)
+}

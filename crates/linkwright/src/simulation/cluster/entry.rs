@@ -1,0 +1,299 @@
+//! One `[[job]]` of a scenario.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use toml::{Spanned, Table, Value};
+
+use super::fields::{Fields, FileName, SpannedTable};
+use super::files::{Files, text_of};
+use super::placement::Mapping;
+use crate::diagnostic::{InputError, Position};
+use crate::program::skeletons::{APPLICATIONS, Application, SkeletonError, application};
+use crate::program::workload::Gpu;
+use crate::program::{Program, goal};
+use crate::simulation::source::Source;
+use crate::units::Picoseconds;
+
+/// The keys of a job.
+pub(super) const KEYS: &[&str] = &[
+    "name",
+    "program",
+    "goal",
+    "ranks",
+    "parameters",
+    "iterations",
+    "start",
+    "computation_scale",
+    "gpu",
+    "priority",
+    "mapping",
+];
+
+/// Where a job's program comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProgramSource {
+    /// A skeleton of an application.
+    Skeleton {
+        /// The application's name.
+        application: &'static str,
+        /// How many ranks.
+        ranks: u32,
+        /// The application's parameters.
+        parameters: Table,
+    },
+    /// A file of GOAL text.
+    Goal(FileName),
+}
+
+/// How a scenario maps ranks to GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScenarioMapping {
+    /// By a rule or a list.
+    Given(Mapping),
+    /// From a mapping file.
+    File(FileName),
+}
+
+/// A job as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobEntry {
+    /// Its name, if it has one of its own.
+    pub name: Option<String>,
+    /// Where its program comes from.
+    pub program: ProgramSource,
+    /// How often the main loop runs.
+    pub iterations: NonZeroU32,
+    /// When its ranks start.
+    pub start: Picoseconds,
+    /// What the durations of computation are multiplied by.
+    pub computation_scale: f64,
+    /// The priority of its messages.
+    pub priority: u8,
+    /// Its own mapping.
+    pub mapping: Option<ScenarioMapping>,
+    /// Where errors of building it point.
+    pub places: JobPlaces,
+}
+
+/// What the errors of a job point at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobPlaces {
+    /// Its name.
+    pub name: Position,
+    /// Its number of ranks, or its program's file.
+    pub ranks: Position,
+    /// Its iterations.
+    pub iterations: Position,
+    /// Its mapping.
+    pub mapping: Position,
+}
+
+/// A mapping from the value of a key: a rule's name, a file's, or a list.
+pub(super) fn mapping(fields: &Fields<'_>) -> Result<Option<ScenarioMapping>, InputError> {
+    let Some(value) = fields.value("mapping") else { return Ok(None) };
+    let mapping = match value {
+        Value::Array(_) => {
+            let gpus: Option<Vec<Gpu>> = fields.optional("mapping")?;
+            ScenarioMapping::Given(Mapping::Gpus(gpus.unwrap_or_default()))
+        }
+        Value::String(name) => match name.as_str() {
+            "linear" => ScenarioMapping::Given(Mapping::Linear),
+            "random" => ScenarioMapping::Given(Mapping::Random),
+            _ => match fields.file("mapping")? {
+                Some(file) => ScenarioMapping::File(file),
+                None => return Ok(None),
+            },
+        },
+        _ => {
+            let remedy = "write \"linear\", \"random\", a file's name, or a list of GPUs";
+            return Err(fields.refuse("mapping", "no mapping", remedy));
+        }
+    };
+    Ok(Some(mapping))
+}
+
+/// The table of parameters with the place of each, if its text can be found again.
+fn parameter_place(fields: &Fields<'_>, table: &Table, key: &str) -> std::ops::Range<usize> {
+    let whole = fields.place("parameters");
+    let text = fields.source.text.get(whole.clone()).unwrap_or_default();
+    let value = format!("parameters = {text}");
+    let offset = "parameters = ".len();
+    let read: Result<std::collections::BTreeMap<String, SpannedTable>, _> = toml::from_str(&value);
+    let inner = read.ok().and_then(|mut outer| outer.remove("parameters"));
+    let span = inner.as_ref().and_then(|inner| inner.get(key)).map(Spanned::span);
+    match span {
+        Some(span) if table.contains_key(key) => {
+            whole.start + span.start - offset..whole.start + span.end - offset
+        }
+        _ => whole,
+    }
+}
+
+/// An application's refusal, at the value that is to blame.
+fn skeleton_error(
+    fields: &Fields<'_>,
+    application: &Application,
+    ranks: u32,
+    parameters: &Table,
+    error: &SkeletonError,
+) -> InputError {
+    let place = match error {
+        SkeletonError::Unknown { .. } => fields.place("program"),
+        SkeletonError::Ranks { .. } => fields.place("ranks"),
+        SkeletonError::Parameter { parameter, .. } => {
+            parameter_place(fields, parameters, parameter)
+        }
+        SkeletonError::Options { .. } => {
+            // The reader names no key; the one that is refused on its own is the one.
+            let refused = parameters.iter().find(|(key, value)| {
+                let alone = Table::from_iter([((*key).clone(), (*value).clone())]);
+                matches!(application.program(ranks, &alone), Err(SkeletonError::Options { .. }))
+            });
+            let key = refused.map_or("", |(key, _)| key.as_str());
+            parameter_place(fields, parameters, key)
+        }
+    };
+    fields.source.refuse_as(&place, error, "see the file format in the reference")
+}
+
+fn skeleton(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputError> {
+    let application = fields.named("program", application)?;
+    let Some(application) = application else {
+        let names = APPLICATIONS.map(|application| application.name).join(", ");
+        let remedy = format!("write `program` with one of {names}, or `goal` with a file");
+        return Err(fields.source.refuse(&fields.span, "a job without a program", remedy));
+    };
+    let Some(ranks) = fields.optional::<u32>("ranks")? else {
+        let remedy = "write how many ranks it has, such as `ranks = 64`";
+        return Err(fields.refuse("program", "a program without `ranks`", remedy));
+    };
+    let parameters = fields.or("parameters", Table::new())?;
+    application
+        .program(ranks, &parameters)
+        .map_err(|error| skeleton_error(fields, application, ranks, &parameters, &error))?;
+    let speedup = Some(application.gpu_speedup);
+    Ok((ProgramSource::Skeleton { application: application.name, ranks, parameters }, speedup))
+}
+
+/// The program's source, and how much faster GPUs compute it if that is known.
+fn program(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputError> {
+    let Some(file) = fields.file("goal")? else { return skeleton(fields) };
+    for key in ["program", "ranks", "parameters"] {
+        if fields.has(key) {
+            let problem = format!("`{key}` beside a file that holds the program");
+            let remedy = format!("remove `{key}` or `goal`");
+            return Err(fields.refuse(key, &problem, remedy));
+        }
+    }
+    Ok((ProgramSource::Goal(file), None))
+}
+
+fn computation_scale(fields: &Fields<'_>, speedup: Option<f64>) -> Result<f64, InputError> {
+    let scale: Option<f64> = match fields.value("computation_scale") {
+        // A whole number is a factor too.
+        Some(Value::Integer(whole)) => Some(*whole as f64),
+        _ => fields.optional("computation_scale")?,
+    };
+    let on_gpus = fields.or("gpu", false)?;
+    match (scale, on_gpus, speedup) {
+        (Some(_), true, _) => {
+            let remedy = "both scale the computation; write one of them";
+            Err(fields.refuse("gpu", "a scale and `gpu`", remedy))
+        }
+        (Some(scale), false, _) if scale.is_finite() && scale >= 0.0 => Ok(scale),
+        (Some(_), false, _) => {
+            let remedy = "write a number from 0, such as 0.5 for a processor twice as fast";
+            Err(fields.refuse("computation_scale", "no scale of computation", remedy))
+        }
+        (None, true, Some(speedup)) => Ok(1.0 / speedup),
+        (None, true, None) => {
+            let remedy = "write `computation_scale`, such as 0.1 for ten times as fast";
+            Err(fields.refuse("gpu", "nobody knows how fast GPUs compute this program", remedy))
+        }
+        (None, false, _) => Ok(1.0),
+    }
+}
+
+impl JobEntry {
+    /// The job in a table.
+    pub(super) fn read(
+        source: Source<'_>,
+        table: Spanned<SpannedTable>,
+    ) -> Result<Self, InputError> {
+        let span = table.span();
+        let fields = Fields::new(source, span, table.into_inner())?;
+        let (program, speedup) = program(&fields)?;
+        let position = |key: &str| source.position(&fields.place(key));
+        let iterations: u32 = fields.or("iterations", 1)?;
+        let Some(iterations) = NonZeroU32::new(iterations) else {
+            return Err(fields.refuse("iterations", "this cannot be zero", "write at least 1"));
+        };
+        Ok(Self {
+            name: fields.optional("name")?,
+            iterations,
+            start: fields.or("start", Picoseconds(0))?,
+            computation_scale: computation_scale(&fields, speedup)?,
+            priority: fields.or("priority", 0)?,
+            mapping: mapping(&fields)?,
+            places: JobPlaces {
+                name: position("name"),
+                ranks: if fields.has("goal") { position("goal") } else { position("ranks") },
+                iterations: position("iterations"),
+                mapping: position("mapping"),
+            },
+            program,
+        })
+    }
+
+    /// The files that it needs.
+    pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
+        let program = match &self.program {
+            ProgramSource::Goal(file) => Some(file),
+            ProgramSource::Skeleton { .. } => None,
+        };
+        let mapping = match &self.mapping {
+            Some(ScenarioMapping::File(file)) => Some(file),
+            _ => None,
+        };
+        program.into_iter().chain(mapping)
+    }
+
+    /// The name that it has if nobody else has it.
+    pub(super) fn natural_name(&self) -> &str {
+        match (&self.name, &self.program) {
+            (Some(name), _) => name,
+            (None, ProgramSource::Skeleton { application, .. }) => application,
+            (None, ProgramSource::Goal(file)) => {
+                let last = file.name.rsplit(['/', '\\']).next().unwrap_or_default();
+                last.strip_suffix(".goal").unwrap_or(last)
+            }
+        }
+    }
+
+    /// Its program, with the files of the scenario; `scenario` names that in errors.
+    pub(super) fn build(&self, scenario: &str, files: &Files) -> Result<Arc<Program>, InputError> {
+        let program = match &self.program {
+            ProgramSource::Skeleton { application: name, ranks, parameters } => {
+                let made = application(name).and_then(|found| found.program(*ranks, parameters));
+                made.map_err(|error| {
+                    let message = error.to_string();
+                    let (problem, remedy) = message.split_once("; ").unwrap_or((&message, ""));
+                    InputError::at(scenario, self.places.ranks, problem, "", remedy)
+                })?
+            }
+            ProgramSource::Goal(file) => {
+                let text = text_of(scenario, file, files)?;
+                goal::read(&file.name, text, &goal::Options::default())?
+            }
+        };
+        let looped = program.ranks.iter().all(|rank| rank.body().is_some());
+        if self.iterations.get() > 1 && !looped {
+            let problem = "the program marks no main loop that could run so often";
+            let remedy = "remove `iterations`, or take a program with a loop";
+            let value = self.iterations.to_string();
+            return Err(InputError::at(scenario, self.places.iterations, problem, &value, remedy));
+        }
+        Ok(Arc::new(program))
+    }
+}

@@ -1,0 +1,44 @@
+//! A job of a cluster before it has GPUs.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use super::placement::Mapping;
+use crate::program::Program;
+use crate::replay::Job;
+use crate::units::Picoseconds;
+
+/// A program that is to run on some GPUs from some time on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClusterJob {
+    /// What people call it, in errors and results.
+    pub name: String,
+    /// What every rank does; jobs that share it share what a replay prepares.
+    pub program: Arc<Program>,
+    /// How often the main loop runs.
+    pub iterations: NonZeroU32,
+    /// When its ranks start.
+    pub start: Picoseconds,
+    /// What the durations of computation are multiplied by: 0.5 computes twice as fast.
+    pub computation_scale: f64,
+    /// The priority of its messages, where the network heeds it; the higher first.
+    pub priority: u8,
+    /// How its ranks find their GPUs; `None` leaves that to whoever places all jobs.
+    pub mapping: Option<Mapping>,
+}
+
+impl ClusterJob {
+    /// The job of a replay, on the GPU of each rank.
+    #[must_use]
+    pub fn on(&self, mapping: Vec<u32>) -> Job<'_> {
+        Job {
+            name: self.name.clone(),
+            program: &self.program,
+            mapping,
+            start: self.start,
+            iterations: self.iterations,
+            computation_scale: self.computation_scale,
+            priority: self.priority,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What a run keeps of its messages and computation as they happen.
+
+use super::latencies::Latencies;
+use crate::replay::{Job, MessageRecord, Observer, RankId};
+use crate::units::Picoseconds;
+
+/// A message from its sending to its arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageInterval {
+    /// What was sent, and when.
+    pub message: MessageRecord,
+    /// When its data had arrived.
+    pub delivered: Picoseconds,
+}
+
+/// A span in which a rank computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComputationInterval {
+    /// The rank.
+    pub rank: RankId,
+    /// From when.
+    pub start: Picoseconds,
+    /// Until when.
+    pub end: Picoseconds,
+}
+
+/// An observer that counts how long messages took, and keeps the first intervals of both
+/// kinds up to a bound, so that no run can fill the memory with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    /// The node of each rank of each job.
+    nodes: Vec<Vec<u32>>,
+    most: usize,
+    /// How long messages took.
+    pub latencies: Latencies,
+    /// The first messages, in the order of their arrival.
+    pub messages: Vec<MessageInterval>,
+    /// The first spans of computation, in the order of their ends.
+    pub computation: Vec<ComputationInterval>,
+    /// How many messages arrived in all.
+    pub message_count: u64,
+    /// How many spans of computation there were in all.
+    pub computation_count: u64,
+}
+
+impl Watch {
+    /// Watches jobs, and keeps at most so many messages and as many spans of computation.
+    #[must_use]
+    pub fn new(jobs: &[Job<'_>], gpus_per_node: u32, most: usize) -> Self {
+        let node = |gpu: &u32| gpu / gpus_per_node.max(1);
+        Self {
+            nodes: jobs.iter().map(|job| job.mapping.iter().map(node).collect()).collect(),
+            most,
+            latencies: Latencies::default(),
+            messages: Vec::new(),
+            computation: Vec::new(),
+            message_count: 0,
+            computation_count: 0,
+        }
+    }
+
+    fn node(&self, rank: RankId) -> u32 {
+        self.nodes[rank.job as usize][rank.rank as usize]
+    }
+}
+
+impl Observer for Watch {
+    fn computed(&mut self, rank: RankId, start: Picoseconds, end: Picoseconds) {
+        self.computation_count += 1;
+        if self.computation.len() < self.most {
+            self.computation.push(ComputationInterval { rank, start, end });
+        }
+    }
+
+    fn delivered(&mut self, message: &MessageRecord, time: Picoseconds) {
+        let within = self.node(message.source) == self.node(message.destination);
+        self.latencies.add(message.size, within, Picoseconds(time.0 - message.sent.0));
+        self.message_count += 1;
+        if self.messages.len() < self.most {
+            self.messages.push(MessageInterval { message: *message, delivered: time });
+        }
+    }
+}
