@@ -13,6 +13,7 @@ __all__ = [
     "Cluster",
     "ClusterJob",
     "ClusterRun",
+    "ClusterScenario",
     "Explanation",
     "Export",
     "Job",
@@ -42,6 +43,7 @@ __all__ = [
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
+    "read_cluster_scenario",
     "read_jobs",
     "read_mapping",
     "read_otf2",
@@ -1470,6 +1472,94 @@ class ClusterRun:
         utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue (packets
         in the packet model, messages in the flow model).
         """
+
+    def latencies(self) -> Table:
+        """How long messages took from their sending to the arrival of their data, by size.
+
+        Columns: smallest, largest (sizes of the class, in bytes), within_node (whether both
+        GPUs are in one node), messages, minimum, mean, p50, p90, p99, maximum (in seconds).
+        Percentiles are exact to a 32nd. A row for each class that has messages.
+        """
+
+    def latency_histogram(self) -> Table:
+        """How many messages took how long, by size: what `latencies` sums up.
+
+        Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
+        seconds; they differ by at most a 32nd), messages. A row where there are messages.
+        """
+
+    def regions(self) -> Table:
+        """One row for each stay of a rank in a region of its program, rank by rank.
+
+        Columns: job (its index), rank, region, depth (regions open around it), start, end (in
+        seconds).
+        """
+
+    def computation(self) -> Table:
+        """One row for each span of computation that the run kept, in the order of their ends.
+
+        Columns: job (its index), rank, start, end (in seconds). Empty unless the replay was
+        given a `timeline`.
+        """
+
+    def messages(self) -> Table:
+        """One row for each message that the run kept, in the order of their arrival.
+
+        Columns: job (its index), source, destination (ranks), tag, size (in bytes), collective
+        (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
+        given a `timeline`.
+        """
+
+    @property
+    def timeline_counts(self) -> tuple[int, int]:
+        """How many spans of computation and how many messages there were, kept or not."""
+
+@final
+class ClusterScenario:
+    """A scenario of a cluster as written: its network and its jobs."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """Its name; empty where it has none."""
+
+    @property
+    def seed(self) -> int:
+        """What fixes every choice by chance."""
+
+    @property
+    def job_count(self) -> int:
+        """How many jobs it has."""
+
+    @property
+    def mapping(self) -> str:
+        """`linear`, `random`, or the name of a mapping file: for jobs without one of their own."""
+
+    @property
+    def files(self) -> list[tuple[str, int, int]]:
+        """The files that it names, each as written, with the line and column where it does."""
+
+    def build(self, files: dict[str, bytes] = ...) -> tuple[Cluster, list[ClusterJob]]:
+        """The cluster and its jobs, each with the GPU of each of its ranks.
+
+        Args:
+            files: The content of each file that it names, by the name as written.
+
+        Raises:
+            InputError: If a file is missing or is not what it should be, or the jobs do not
+                fit, with its place.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+def read_cluster_scenario(text: str, file: str = "<text>") -> ClusterScenario:
+    """Reads a cluster scenario's TOML text; reading the files it names is left to the caller.
+
+    Raises:
+        InputError: If the text is no such scenario, with line and column.
+    """
 
 def read_otf2(
     path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
