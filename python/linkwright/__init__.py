@@ -50,6 +50,7 @@ from linkwright._core import (
     workloads,
     write_jobs,
 )
+from linkwright.clusters import load_cluster, load_program
 from linkwright.errors import (
     AllocationError,
     CollectiveError,
@@ -64,6 +65,7 @@ from linkwright.errors import (
 )
 from linkwright.files import read_text
 from linkwright.machines import load_machine
+from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
 from linkwright.runs import ScenarioRun, run_scenario, write_run
 
 __all__ = [
@@ -86,6 +88,7 @@ __all__ = [
     "Match",
     "Pattern",
     "Program",
+    "Replay",
     "Scenario",
     "ScenarioRun",
     "Schedule",
@@ -107,7 +110,9 @@ __all__ = [
     "generate_jobs",
     "import_format_names",
     "interconnect_names",
+    "load_cluster",
     "load_machine",
+    "load_program",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -121,11 +126,14 @@ __all__ = [
     "read_scenario",
     "read_text",
     "reduction_names",
+    "replay_scenario",
+    "replay_trace",
     "run_scenario",
     "simulate",
     "time_sweep",
     "workload_names",
     "workloads",
     "write_jobs",
+    "write_replay",
     "write_run",
 ]

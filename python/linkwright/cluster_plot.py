@@ -150,7 +150,10 @@ def link_loads(replay: Replay, *, title: str | None = None) -> alt.Chart:
             x=alt.X("links:Q", title="share of the level's links", axis=alt.Axis(format="%")),
             y=alt.Y("utilisation:Q", title="utilisation", axis=alt.Axis(format="%")),
             color=alt.Color(
-                "level:N", title="level", sort=levels, scale=alt.Scale(domain=levels, range=colours[: len(levels)])
+                "level:N",
+                title="level",
+                sort=levels,
+                scale=alt.Scale(domain=levels, range=colours[: len(levels)]),
             ),
             tooltip=["level:N", "links:Q", "utilisation:Q"],
         )
@@ -178,11 +181,9 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
         lines = max(cell["bottom"] for cell in cells)
         width = min(WIDTH, max(120, 14 * columns))
         height = min(260, max(40, 8 * lines))
-        subtitle = (
-            f"{summary.links:,} links, {summary.mean:.1%} busy in the mean, {summary.most:.1%} at most"
-        )
+        load = f"{summary.mean:.1%} busy in the mean, {summary.most:.1%} at most"
         maps.append(
-            inline_chart(cells, summary.level, subtitle)
+            inline_chart(cells, summary.level, f"{summary.links:,} links, {load}")
             .mark_rect()
             .encode(
                 x=alt.X(
@@ -258,7 +259,11 @@ def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, s
         return cells, "group", "switch"
     folded = f", {BAND} to a band" if len(switches) > BAND else ""
     tier = re.sub(r"\d+$", "", owners[0])
-    return cells, f"{tier} switch{folded}" if tier in ("leaf", "aggregate", "core") else f"switch{folded}", "link"
+    return (
+        cells,
+        f"{tier} switch{folded}" if tier in ("leaf", "aggregate", "core") else f"switch{folded}",
+        "link",
+    )
 
 
 def _owner(row: dict[str, Any]) -> str:
@@ -275,7 +280,9 @@ def _owner(row: dict[str, Any]) -> str:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """A key by which `leaf10` comes after `leaf9`."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
+    ]
 
 
 def _size_class(largest: int, within_node: bool) -> str:

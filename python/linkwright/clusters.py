@@ -45,9 +45,7 @@ def load_cluster(
     if not path.exists():
         raise FileError(_neither("a kind of network", name_or_path, "the kinds", kinds))
     table = None if routing_table is None else read_text(routing_table)
-    return Cluster.from_text(
-        read_text(path), printable(str(path)), routing_table=table, **settings
-    )
+    return Cluster.from_text(read_text(path), printable(str(path)), routing_table=table, **settings)
 
 
 def load_program(
@@ -76,15 +74,18 @@ def load_program(
     if trace is None:
         raise FileError(_neither("an application", name_or_path, "the applications", names))
     if ranks is not None or parameters:
-        what = "a number of ranks" if ranks is not None else f"the parameter `{next(iter(parameters))}`"
+        what = (
+            "a number of ranks"
+            if ranks is not None
+            else f"the parameter `{next(iter(parameters))}`"
+        )
         raise SimulationError(
             f"`{name_or_path}` is a trace, which needs no more; leave out {what}, which is for "
             f"{', '.join(names)}"
         )
     if trace.suffix == ANCHOR:
         return Program.from_otf2(trace)
-    program = Program.from_goal(read_text(trace), printable(str(trace)))
-    return program
+    return Program.from_goal(read_text(trace), printable(str(trace)))
 
 
 def trace_of(name_or_path: str | Path) -> Path | None:

@@ -158,7 +158,9 @@ def level_summaries(rows: Sequence[dict[str, Any]]) -> list[LevelSummary]:
         found.setdefault(row["level"], []).append(row["utilisation"])
     order = ["injection", *sorted(found.keys() - {"injection", "ejection"}, key=_depth), "ejection"]
     return [
-        LevelSummary(level, len(found[level]), sum(found[level]) / len(found[level]), max(found[level]))
+        LevelSummary(
+            level, len(found[level]), sum(found[level]) / len(found[level]), max(found[level])
+        )
         for level in order
         if level in found
     ]

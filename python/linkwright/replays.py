@@ -6,8 +6,6 @@ no folder, so that the same inputs give the same bytes anywhere.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +21,26 @@ from linkwright import (
     read_mapping,
 )
 from linkwright.clusters import load_cluster, load_program, trace_of
-from linkwright.errors import FileError, InputError, printable
-from linkwright.files import decode, read_bytes, read_text
+from linkwright.documents import write_json
+from linkwright.errors import printable
+from linkwright.files import (
+    decode,
+    portable,
+    read_bytes,
+    read_named,
+    read_text,
+    sha256,
+    staged,
+)
 
-__all__ = ["MAPPINGS", "Replay", "is_cluster_scenario", "replay_scenario", "replay_trace"]
+__all__ = [
+    "MAPPINGS",
+    "Replay",
+    "is_cluster_scenario",
+    "replay_scenario",
+    "replay_trace",
+    "write_replay",
+]
 
 MAPPINGS = ("linear", "random")
 
@@ -104,13 +118,13 @@ def replay_trace(
     run = cluster.replay([job], timeline=timeline, progress=progress)
     manifest: dict[str, object] = {
         "linkwright": __version__,
-        "trace": _portable(str(trace)),
-        "machine": _portable(str(machine)),
+        "trace": portable(str(trace)),
+        "machine": portable(str(machine)),
         "ranks": program.ranks,
         "parameters": dict(parameters or {}),
         "iterations": iterations,
         "computation_scale": computation_scale,
-        "mapping": _portable(str(mapping)),
+        "mapping": portable(str(mapping)),
         "seed": seed,
         "settings": dict(settings),
         "inputs": [_hashed(path.name, read_bytes(path)) for path in inputs],
@@ -153,12 +167,7 @@ def replay_scenario(
     scenario = read_cluster_scenario(decode(str(path), content), file)
     files: dict[str, bytes] = {}
     for name, line, column in scenario.files:
-        try:
-            files[name] = read_bytes(path.parent / name)
-        except FileError as error:
-            problem, _, remedy = str(error).partition("; ")
-            remedy = remedy or "let it be read"
-            raise InputError(file, line, column, problem, name, remedy) from error
+        files[name] = read_named(path, (line, column), name)
     cluster, jobs = scenario.build(files)
     run = cluster.replay(jobs, timeline=timeline, progress=progress)
     manifest: dict[str, object] = {
@@ -167,7 +176,7 @@ def replay_scenario(
         "seed": scenario.seed,
         "inputs": [
             _hashed(path.name, content),
-            *(_hashed(_portable(name), held) for name, held in sorted(files.items())),
+            *(_hashed(portable(name), held) for name, held in sorted(files.items())),
         ],
     }
     return Replay(scenario.name or path.stem, cluster, jobs, run, manifest)
@@ -185,13 +194,51 @@ def _trace_files(trace: str | Path) -> list[Path]:
     if first is None:
         return []
     stem = first.with_suffix("")
-    return [first, *sorted(file for file in [first.with_suffix(".def"), *stem.glob("*")] if first.suffix == ".otf2" and file.is_file())]
+    return [
+        first,
+        *sorted(
+            file
+            for file in [first.with_suffix(".def"), *stem.glob("*")]
+            if first.suffix == ".otf2" and file.is_file()
+        ),
+    ]
 
 
 def _hashed(name: str, content: bytes) -> dict[str, str]:
-    return {"file": name, "sha256": hashlib.sha256(content).hexdigest()}
+    return {"file": name, "sha256": sha256(content)}
 
 
-def _portable(path: str) -> str:
-    """The path as written, unless it says where on this computer the file lies."""
-    return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119
+def write_replay(replay: Replay, directory: str | Path) -> list[Path]:
+    """Writes a replay's tables (Parquet), `summary.json`, `manifest.json` and `report.html`.
+
+    A replay that kept a timeline has a `timeline.json`, too. All are written aside and renamed
+    when they are whole.
+
+    Args:
+        replay: The replay.
+        directory: Where to; made if it is not there.
+
+    Returns:
+        The files.
+
+    Raises:
+        FileError: If the directory cannot be written to.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from linkwright.replay_report import write_replay_report
+    from linkwright.replay_summary import replay_summary
+    from linkwright.timeline import write_timeline
+
+    run = replay.run
+    tables = {"jobs": run.jobs, "ranks": run.ranks, "links": run.links, "latencies": run.latencies}
+    with staged(Path(directory)) as (aside, written):
+        for name, table in tables.items():
+            pq.write_table(pa.table(table()), aside / f"{name}.parquet")
+        write_json(aside / "summary.json", replay_summary(replay))
+        write_json(aside / "manifest.json", replay.manifest)
+        if run.computation().num_rows or run.messages().num_rows:
+            write_timeline(replay, aside / "timeline.json")
+        write_replay_report(aside / "report.html", replay)
+    return written

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from linkwright import InputError, applications, interconnect_names
-from linkwright.cli import output, replay_output
+from linkwright.cli import replay_output
 from linkwright.cli.options import Json
 
 SETTINGS = "<settings>"
@@ -113,7 +113,8 @@ def replay(
     mapping: Annotated[
         str,
         typer.Option(
-            metavar="NAME|FILE", help="linear, random, or a file: the GPU of each rank, a line each."
+            metavar="NAME|FILE",
+            help="linear, random, or a file: the GPU of each rank, a line each.",
         ),
     ] = "linear",
     seed: Annotated[

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from linkwright.errors import FileError, printable
 if TYPE_CHECKING:
     from linkwright.replays import Replay
 
-__all__ = ["Wanted", "Watch", "show", "watched"]
+__all__ = ["Wanted", "Watch", "play_scenario", "show", "watched"]
 
 # Of each kind: some 100 MB of JSON, which viewers still open.
 SPANS = 200_000
@@ -36,10 +36,10 @@ class Wanted:
         json: Whether JSON is printed.
     """
 
-    to: Path | None
-    timeline: Path | None
-    plot: Path | None
-    json: bool
+    to: Path | None = None
+    timeline: Path | None = None
+    plot: Path | None = None
+    json: bool = False
 
     @property
     def spans(self) -> int:
@@ -118,6 +118,16 @@ def watched() -> Iterator[Watch]:
     watch.seconds = time.monotonic() - begun
 
 
+def play_scenario(scenario: Path, wanted: Wanted) -> None:
+    """Plays a scenario of a cluster, writes what is wanted and prints the rest."""
+    from linkwright.replays import replay_scenario
+
+    wanted.check()
+    with watched() as watch:
+        played = replay_scenario(scenario, timeline=wanted.spans, progress=watch.progress)
+    show(played, wanted, watch)
+
+
 def duration(seconds: float) -> str:
     """The time with the unit that keeps it short."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
@@ -143,8 +153,9 @@ def show(played: Replay, wanted: Wanted, watch: Watch) -> None:
     """
     from linkwright.replay_summary import replay_summary
 
-    summary = replay_summary(played)
+    _write(played, wanted)
     if wanted.json:
+        summary = replay_summary(played)
         run = played.run
         pace = {
             "seconds": watch.seconds,
@@ -154,6 +165,36 @@ def show(played: Replay, wanted: Wanted, watch: Watch) -> None:
         output.print_json(summary | {"wall_clock": pace})
         return
     _print(played, watch)
+    for file in (wanted.timeline, wanted.plot, wanted.to):
+        if file is not None:
+            typer.echo(f"wrote {file}", err=True)
+
+
+def _write(played: Replay, wanted: Wanted) -> None:
+    if wanted.to is not None:
+        from linkwright.replays import write_replay
+
+        write_replay(played, wanted.to)
+    if wanted.timeline is not None:
+        from linkwright.timeline import timeline_text
+
+        output.save(wanted.timeline, timeline_text(played))
+    if wanted.plot is not None:
+        from linkwright.cluster_plot import link_heat_map
+        from linkwright.plot import save_chart
+
+        save_chart(link_heat_map(played), wanted.plot)
+    _say_what_is_cut(played, wanted)
+
+
+def _say_what_is_cut(played: Replay, wanted: Wanted) -> None:
+    """A timeline that ends early looks like one of a shorter run."""
+    most = max(played.run.timeline_counts)
+    if wanted.spans and most > wanted.spans:
+        typer.echo(
+            f"the timeline holds the first {wanted.spans:,} of up to {most:,} spans and messages",
+            err=True,
+        )
 
 
 def _print(played: Replay, watch: Watch) -> None:
