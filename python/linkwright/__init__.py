@@ -50,7 +50,13 @@ from linkwright._core import (
     workloads,
     write_jobs,
 )
-from linkwright.clusters import load_cluster, load_program
+from linkwright.clusters import (
+    ClusterScenarioRun,
+    is_cluster_scenario,
+    load_cluster,
+    read_trace_files,
+    run_cluster_scenario,
+)
 from linkwright.errors import (
     AllocationError,
     CollectiveError,
@@ -65,6 +71,7 @@ from linkwright.errors import (
 )
 from linkwright.files import read_text
 from linkwright.machines import load_machine
+from linkwright.programs import load_program
 from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
 from linkwright.runs import ScenarioRun, run_scenario, write_run
 
@@ -76,6 +83,7 @@ __all__ = [
     "ClusterJob",
     "ClusterRun",
     "ClusterScenario",
+    "ClusterScenarioRun",
     "CollectiveError",
     "Explanation",
     "Export",
@@ -110,6 +118,7 @@ __all__ = [
     "generate_jobs",
     "import_format_names",
     "interconnect_names",
+    "is_cluster_scenario",
     "load_cluster",
     "load_machine",
     "load_program",
@@ -125,9 +134,11 @@ __all__ = [
     "read_otf2",
     "read_scenario",
     "read_text",
+    "read_trace_files",
     "reduction_names",
     "replay_scenario",
     "replay_trace",
+    "run_cluster_scenario",
     "run_scenario",
     "simulate",
     "time_sweep",

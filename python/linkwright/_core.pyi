@@ -1469,8 +1469,8 @@ class ClusterRun:
 
         Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
         node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
-        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue (packets
-        in the packet model, messages in the flow model).
+        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue. The
+        flow model counts messages instead of packets, there and in the queue.
         """
 
     def latencies(self) -> Table:

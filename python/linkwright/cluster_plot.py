@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 
 from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, SPARE_COLOURS, chart_title, inline_chart
 from linkwright.replay_summary import (
+    Replay,
     busiest_links,
     job_summaries,
     level_summaries,
     link_rows,
     rows_of,
 )
-
-if TYPE_CHECKING:
-    from linkwright.replays import Replay
 
 __all__ = ["job_times", "link_heat_map", "link_loads", "message_latencies"]
 

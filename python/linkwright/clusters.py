@@ -1,112 +1,179 @@
-"""Clusters and programs as people name them: by a name that Linkwright knows, or a file."""
+"""Clusters and their scenarios from files.
+
+The core reads texts only; here are the files. A run is repeatable: its manifest names the
+version and the hash of every input, and holds no clock and no folder.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-# The package itself imports this module when all of these names exist.
-from linkwright import Cluster, Program, applications, interconnect_names
-from linkwright.errors import FileError, SimulationError, printable
-from linkwright.files import read_text
+# The package itself imports this module behind the extension, whose names exist by then.
+from linkwright import (
+    Cluster,
+    ClusterJob,
+    ClusterRun,
+    ClusterScenario,
+    __version__,
+    interconnect_names,
+    read_cluster_scenario,
+)
+from linkwright.errors import FileError, InputError, printable
+from linkwright.files import decode, portable_name, read_bytes, read_text
 
-__all__ = ["load_cluster", "load_program", "trace_of"]
+__all__ = [
+    "ClusterScenarioRun",
+    "is_cluster_scenario",
+    "load_cluster",
+    "read_trace_files",
+    "run_cluster_scenario",
+]
 
-# What every OTF2 archive's first file is called.
-ANCHOR = ".otf2"
+
+@dataclass(frozen=True)
+class ClusterScenarioRun:
+    """A scenario of a cluster, played.
+
+    Attributes:
+        scenario: The scenario as written.
+        path: Its file.
+        cluster: The cluster that the jobs ran on.
+        jobs: The jobs, each with the GPU of each of its ranks.
+        run: What became of them.
+        manifest: What repeats the run: the version, and the hash of every input.
+    """
+
+    scenario: ClusterScenario
+    path: Path
+    cluster: Cluster
+    jobs: Sequence[ClusterJob]
+    run: ClusterRun
+    manifest: dict[str, object]
 
 
 def load_cluster(
-    name_or_path: str | Path, *, routing_table: str | Path | None = None, **settings: object
+    kind_or_path: str | Path, *, routing_table: str | Path | None = None, **settings: object
 ) -> Cluster:
-    """A cluster by the name of its kind of network, or on the network of a file.
+    """A cluster of a kind of network, or of the network in a file.
 
     Args:
-        name_or_path: A name of `interconnect_names`, or the path of a file: TOML of a kind with
-            its parameters, TOML of a graph, or Graphviz. A name comes first: write `./torus`
-            for a file of that name.
-        routing_table: A file of routing tables that packets then follow; only with a file.
+        kind_or_path: A name of `interconnect_names`, or the path of a file: TOML of a kind and
+            its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a
+            file of the same name.
+        routing_table: The path of a file of routing tables, for a network from a file.
         settings: As for `Cluster`.
 
     Raises:
-        FileError: If there is neither such a kind nor such a file, or a file cannot be read.
-        InputError: If a file or a setting is not what it should be.
+        FileError: If there is neither such a kind nor such a file.
+        InputError: If a file or a setting is not what it should be, with line and column.
     """
     kinds = interconnect_names()
-    if str(name_or_path) in kinds:
+    path = Path(kind_or_path)
+    if str(kind_or_path) in kinds:
         if routing_table is not None:
             raise FileError(
-                f"`{routing_table}` is for the network of a file; `{name_or_path}` is a kind of "
-                "network, so give a `routing`"
+                f"a routing table names the switches of a file's network, which "
+                f"`{kind_or_path}` is not; give the network's file, or a `routing`"
             )
-        return Cluster(str(name_or_path), **settings)
-    path = Path(name_or_path)
+        return Cluster(str(kind_or_path), **settings)
     if not path.exists():
-        raise FileError(_neither("a kind of network", name_or_path, "the kinds", kinds))
-    table = None if routing_table is None else read_text(routing_table)
-    return Cluster.from_text(read_text(path), printable(str(path)), routing_table=table, **settings)
+        close = get_close_matches(str(kind_or_path), kinds, n=1, cutoff=0.5)
+        advice = f"did you mean `{close[0]}`? " if close else ""
+        raise FileError(
+            f"there is neither a kind of network nor a file `{kind_or_path}`; {advice}"
+            f"the kinds are {', '.join(kinds)}"
+        )
+    tables = None if routing_table is None else read_text(routing_table)
+    return Cluster.from_text(
+        read_text(path), printable(str(path)), routing_table=tables, **settings
+    )
 
 
-def load_program(
-    name_or_path: str | Path, *, ranks: int | None = None, **parameters: object
-) -> Program:
-    """What the ranks of a job do: an application's skeleton, or a recorded trace.
+def is_cluster_scenario(text: str) -> bool:
+    """Whether a scenario's TOML text is of a cluster, and not of a shared server.
+
+    A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`.
+    """
+    try:
+        keys = tomllib.loads(text).keys()
+    except tomllib.TOMLDecodeError:
+        return False
+    return bool(keys & {"job", "network", "protocol"}) and not keys & {"machine", "jobs"}
+
+
+def run_cluster_scenario(
+    path: str | Path,
+    *,
+    timeline: int = 0,
+    progress: Callable[[int, int, float], object] | None = None,
+) -> ClusterScenarioRun:
+    """Reads a scenario of a cluster and plays its jobs.
 
     Args:
-        name_or_path: A name of `applications`, or the path of an OTF2 archive (its folder or
-            its anchor file, such as `traces.otf2`) or of GOAL text. A name comes first.
-        ranks: How many ranks an application has; a trace has its own.
-        parameters: An application's, such as `message="64 KiB"`.
+        path: The scenario's TOML file; the files that it names are relative to it.
+        timeline: As for `Cluster.replay`.
+        progress: As for `Cluster.replay`.
 
     Raises:
-        FileError: If there is neither such an application nor such a file.
-        InputError: If the trace is cut or damaged, or the text is no GOAL.
-        SimulationError: If the application cannot run on so many ranks, or the trace records
-            nothing that can be played again.
+        FileError: If the scenario cannot be read.
+        InputError: If it or a file that it names is not what it should be or cannot be read,
+            with line and column.
+        SimulationError: If the jobs do not come to an end.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    names = [name for name, _, _ in applications()]
-    if str(name_or_path) in names:
-        if ranks is None:
-            raise SimulationError(f"`{name_or_path}` needs a number of ranks; give it, such as 64")
-        return Program.skeleton(str(name_or_path), ranks, **parameters)
-    trace = trace_of(name_or_path)
-    if trace is None:
-        raise FileError(_neither("an application", name_or_path, "the applications", names))
-    if ranks is not None or parameters:
-        what = (
-            "a number of ranks"
-            if ranks is not None
-            else f"the parameter `{next(iter(parameters))}`"
-        )
-        raise SimulationError(
-            f"`{name_or_path}` is a trace, which needs no more; leave out {what}, which is for "
-            f"{', '.join(names)}"
-        )
-    if trace.suffix == ANCHOR:
-        return Program.from_otf2(trace)
-    return Program.from_goal(read_text(trace), printable(str(trace)))
+    path = Path(path)
+    content = read_bytes(path)
+    scenario = read_cluster_scenario(decode(str(path), content), printable(str(path)))
+    files: dict[str, bytes] = {}
+    for name, line, column in scenario.files:
+        if name not in files:
+            files |= _read_named(path, (line, column), name)
+    cluster, jobs = scenario.build(files)
+    run = cluster.replay(jobs, timeline=timeline, progress=progress)
+    manifest: dict[str, object] = {
+        "linkwright": __version__,
+        "scenario": {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()},
+        "files": [
+            {"file": portable_name(name), "sha256": hashlib.sha256(files[name]).hexdigest()}
+            for name in files
+        ],
+        "seed": scenario.seed,
+        "network": cluster.name,
+        "fidelity": cluster.fidelity,
+    }
+    return ClusterScenarioRun(scenario, path, cluster, jobs, run, manifest)
 
 
-def trace_of(name_or_path: str | Path) -> Path | None:
-    """The file that a trace begins with; None for an application, or where there is no file.
+def read_trace_files(anchor: str | Path) -> dict[str, bytes]:
+    """The files of an OTF2 archive, by their names in the anchor's folder.
+
+    Args:
+        anchor: The path of the anchor file, which ends in `.otf2`.
 
     Raises:
-        FileError: If it is a folder without an archive, or with several.
+        FileError: If a file cannot be read.
     """
-    path = Path(name_or_path)
-    if str(name_or_path) in (name for name, _, _ in applications()) or not path.exists():
-        return None
-    if not path.is_dir():
-        return path
-    anchors = sorted(path.glob(f"*{ANCHOR}"))
-    if len(anchors) != 1:
-        found = "holds none" if not anchors else f"holds {', '.join(file.name for file in anchors)}"
-        raise FileError(f"`{path}` is no OTF2 archive, which has one file *{ANCHOR}: it {found}")
-    return anchors[0]
+    anchor = Path(anchor)
+    parts = [anchor, anchor.with_suffix(".def"), *sorted(anchor.with_suffix("").glob("*.*"))]
+    wanted = [part for part in parts if part == anchor or part.suffix in {".def", ".evt"}]
+    found = [part for part in wanted if part == anchor or part.exists()]
+    return {part.relative_to(anchor.parent).as_posix(): read_bytes(part) for part in found}
 
 
-def _neither(what: str, given: str | Path, them: str, known: Sequence[str]) -> str:
-    close = get_close_matches(str(given), known, n=1, cutoff=0.5)
-    advice = f"did you mean `{close[0]}`? " if close else ""
-    return f"there is neither {what} nor a file `{given}`; {advice}{them} are {', '.join(known)}"
+def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, bytes]:
+    """A file that a scenario names; where it cannot be read, the error is the scenario's."""
+    try:
+        if not name.endswith(".otf2"):
+            return {name: read_bytes(scenario.parent / name)}
+        folder = name[: name.rfind("/") + 1]
+        files = read_trace_files(scenario.parent / name)
+        return {f"{folder}{part}": content for part, content in files.items()}
+    except FileError as error:
+        problem, _, remedy = str(error).partition("; ")
+        remedy = remedy or "let it be read"
+        raise InputError(printable(str(scenario)), *place, problem, name, remedy) from error

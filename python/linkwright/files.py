@@ -16,7 +16,7 @@ __all__ = [
     "LARGEST_INPUT",
     "cause_of",
     "decode",
-    "portable",
+    "portable_name",
     "read_bytes",
     "read_named",
     "read_stream",
@@ -180,6 +180,6 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def portable(path: str) -> str:
+def portable_name(path: str) -> str:
     """The path as written, unless it says where on this computer the file lies."""
     return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119

@@ -7,7 +7,6 @@ give the same bytes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import altair as alt
 
@@ -15,15 +14,13 @@ from linkwright.cluster_plot import job_times, link_heat_map, link_loads, messag
 from linkwright.files import replace_file
 from linkwright.page import embed, render
 from linkwright.replay_summary import (
+    Replay,
     busiest_links,
     job_summaries,
     level_summaries,
     link_rows,
     rows_of,
 )
-
-if TYPE_CHECKING:
-    from linkwright.replays import Replay
 
 __all__ = ["write_replay_report"]
 
@@ -95,7 +92,7 @@ def _facts(replay: Replay) -> list[tuple[str, str]]:
     work = f"{run.events:,} events, {run.operations:,} operations of ranks"
     if run.packet_hops:
         work += f", {run.packet_hops:,} packet hops"
-    inputs = replay.manifest["inputs"]
+    inputs = replay.manifest["files"]
     assert isinstance(inputs, list)
     files = ", ".join(held["file"] for held in inputs[:3])
     if len(inputs) > 3:

@@ -1,4 +1,4 @@
-"""What a replay comes to, in numbers: jobs, messages and links.
+"""A replay, and what it comes to in numbers: jobs, messages and links.
 
 Shares of computing and communicating are means over a job's ranks, of the job's time; they need
 not add up to one, since a rank may end early.
@@ -7,29 +7,48 @@ not add up to one, since a rank may end early.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-import pyarrow as pa
-
-if TYPE_CHECKING:
-    from linkwright.replays import Replay
+# The package itself imports this module when all of these names exist.
+from linkwright import Cluster, ClusterJob, ClusterRun
 
 __all__ = [
     "JobSummary",
     "LevelSummary",
     "LinkSummary",
+    "Replay",
     "busiest_links",
     "job_summaries",
     "level_of",
     "level_summaries",
     "link_rows",
     "replay_summary",
+    "rows_of",
 ]
 
 SWITCHES = ("leaf", "aggregate", "core")
 OF_A_GROUP = re.compile(r"group(\d+)-switch\d+")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Jobs that were played on a cluster.
+
+    Attributes:
+        name: What was played, for headings: a program's name or a scenario's.
+        cluster: Where.
+        jobs: The jobs.
+        run: What became of them and of the network.
+        manifest: What repeats the replay: the version, the settings, the hash of every input.
+    """
+
+    name: str
+    cluster: Cluster
+    jobs: Sequence[ClusterJob]
+    run: ClusterRun
+    manifest: Mapping[str, object] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -83,6 +102,9 @@ class LevelSummary:
 
 def rows_of(table: object) -> list[dict[str, Any]]:
     """A table of columns as rows."""
+    # It takes longer to import than most commands take to run.
+    import pyarrow as pa
+
     rows: list[dict[str, Any]] = pa.table(table).to_pylist()
     return rows
 

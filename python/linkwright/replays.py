@@ -6,37 +6,32 @@ no folder, so that the same inputs give the same bytes anywhere.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 # The package itself imports this module last, when all of these names exist.
 from linkwright import (
-    Cluster,
     ClusterJob,
-    ClusterRun,
     __version__,
-    read_cluster_scenario,
+    interconnect_names,
     read_mapping,
 )
-from linkwright.clusters import load_cluster, load_program, trace_of
+from linkwright.clusters import load_cluster, read_trace_files, run_cluster_scenario
 from linkwright.documents import write_json
 from linkwright.errors import printable
 from linkwright.files import (
-    decode,
-    portable,
+    portable_name,
     read_bytes,
-    read_named,
     read_text,
     sha256,
     staged,
 )
+from linkwright.programs import load_program, trace_of
+from linkwright.replay_summary import Replay, replay_summary
 
 __all__ = [
     "MAPPINGS",
     "Replay",
-    "is_cluster_scenario",
     "replay_scenario",
     "replay_trace",
     "write_replay",
@@ -45,25 +40,6 @@ __all__ = [
 MAPPINGS = ("linear", "random")
 
 Progress = Callable[[int, int, float], object]
-
-
-@dataclass(frozen=True)
-class Replay:
-    """Jobs that were played on a cluster.
-
-    Attributes:
-        name: What was played, for headings: a program's name or a scenario's.
-        cluster: Where.
-        jobs: The jobs.
-        run: What became of them and of the network.
-        manifest: What repeats the replay: the version, the settings, the hash of every input.
-    """
-
-    name: str
-    cluster: Cluster
-    jobs: Sequence[ClusterJob]
-    run: ClusterRun
-    manifest: Mapping[str, object] = field(repr=False)
 
 
 def replay_trace(
@@ -105,43 +81,33 @@ def replay_trace(
     """
     cluster = load_cluster(machine, seed=seed, **settings)
     program = load_program(trace, ranks=ranks, **(parameters or {}))
-    inputs = [*_network_files(machine, settings), *_trace_files(trace)]
+    inputs = _trace_files(trace)
+    if machine not in interconnect_names():
+        inputs[Path(machine).name] = read_bytes(Path(machine))
     gpus: str | list[int] = str(mapping)
     if gpus not in MAPPINGS:
         text = read_text(mapping)
         file = printable(str(mapping))
         [gpus] = read_mapping(text, [program.ranks], cluster.gpus, file)
-        inputs.append(Path(mapping))
+        inputs[Path(mapping).name] = text.encode()
     job = ClusterJob(
         program, iterations=iterations, computation_scale=computation_scale, mapping=gpus
     )
     run = cluster.replay([job], timeline=timeline, progress=progress)
     manifest: dict[str, object] = {
         "linkwright": __version__,
-        "trace": portable(str(trace)),
-        "machine": portable(str(machine)),
+        "trace": portable_name(str(trace)),
+        "machine": portable_name(str(machine)),
         "ranks": program.ranks,
         "parameters": dict(parameters or {}),
         "iterations": iterations,
         "computation_scale": computation_scale,
-        "mapping": portable(str(mapping)),
+        "mapping": portable_name(str(mapping)),
         "seed": seed,
         "settings": dict(settings),
-        "inputs": [_hashed(path.name, read_bytes(path)) for path in inputs],
+        "files": [{"file": name, "sha256": sha256(content)} for name, content in inputs.items()],
     }
     return Replay(job.name, cluster, [job], run, manifest)
-
-
-def is_cluster_scenario(text: str) -> bool:
-    """Whether a TOML text is a scenario of a cluster: it has a network, or jobs that play there.
-
-    A text that is no TOML is none, so that who reads scenarios of one server says what is wrong.
-    """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return "network" in document or "job" in document
 
 
 def replay_scenario(
@@ -161,51 +127,17 @@ def replay_scenario(
         SimulationError: If the jobs do not come to an end.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    path = Path(path)
-    content = read_bytes(path)
-    file = printable(str(path))
-    scenario = read_cluster_scenario(decode(str(path), content), file)
-    files: dict[str, bytes] = {}
-    for name, line, column in scenario.files:
-        files[name] = read_named(path, (line, column), name)
-    cluster, jobs = scenario.build(files)
-    run = cluster.replay(jobs, timeline=timeline, progress=progress)
-    manifest: dict[str, object] = {
-        "linkwright": __version__,
-        "scenario": path.name,
-        "seed": scenario.seed,
-        "inputs": [
-            _hashed(path.name, content),
-            *(_hashed(portable(name), held) for name, held in sorted(files.items())),
-        ],
-    }
-    return Replay(scenario.name or path.stem, cluster, jobs, run, manifest)
+    played = run_cluster_scenario(path, timeline=timeline, progress=progress)
+    name = played.scenario.name or played.path.stem
+    return Replay(name, played.cluster, played.jobs, played.run, played.manifest)
 
 
-def _network_files(machine: str | Path, settings: Mapping[str, object]) -> list[Path]:
-    table = settings.get("routing_table")
-    files = [Path(machine)] if Path(machine).is_file() else []
-    return [*files, *([Path(str(table))] if table else [])]
-
-
-def _trace_files(trace: str | Path) -> list[Path]:
-    """The files of a trace, in the order of their names; none for an application."""
+def _trace_files(trace: str | Path) -> dict[str, bytes]:
+    """What a trace's files hold, by their names; nothing for an application."""
     first = trace_of(trace)
     if first is None:
-        return []
-    stem = first.with_suffix("")
-    return [
-        first,
-        *sorted(
-            file
-            for file in [first.with_suffix(".def"), *stem.glob("*")]
-            if first.suffix == ".otf2" and file.is_file()
-        ),
-    ]
-
-
-def _hashed(name: str, content: bytes) -> dict[str, str]:
-    return {"file": name, "sha256": sha256(content)}
+        return {}
+    return read_trace_files(first) if first.suffix == ".otf2" else {first.name: read_bytes(first)}
 
 
 def write_replay(replay: Replay, directory: str | Path) -> list[Path]:
@@ -228,7 +160,6 @@ def write_replay(replay: Replay, directory: str | Path) -> list[Path]:
     import pyarrow.parquet as pq
 
     from linkwright.replay_report import write_replay_report
-    from linkwright.replay_summary import replay_summary
     from linkwright.timeline import write_timeline
 
     run = replay.run

@@ -27,7 +27,7 @@ from linkwright import (
 )
 from linkwright.documents import write_json
 from linkwright.errors import InputError, printable
-from linkwright.files import decode, portable, read_bytes, read_named, sha256, staged
+from linkwright.files import decode, portable_name, read_bytes, read_named, sha256, staged
 from linkwright.machines import import_machine_file
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, obje
         facts["preset"] = name
     else:
         content = read_named(path, scenario.machine_position, name)
-        facts |= {"file": portable(name), "sha256": sha256(content)}
+        facts |= {"file": portable_name(name), "sha256": sha256(content)}
         machine = import_machine_file(path.parent / name)
     facts |= {"name": machine.name, "toml_sha256": sha256(machine.to_toml().encode())}
     return machine, facts
@@ -223,7 +223,7 @@ def _jobs_of(
         content = read_named(path, scenario.jobs_position, jobs)
         file = printable(str(path.parent / jobs))
         read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
-        return read, {"count": len(read), "file": portable(jobs), "sha256": sha256(content)}
+        return read, {"count": len(read), "file": portable_name(jobs), "sha256": sha256(content)}
     large = next((job for job in jobs if job.gpus > healthy_gpus), None)
     if large is not None:
         problem = (

@@ -15,13 +15,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linkwright.files import replace_file
-from linkwright.replay_summary import rows_of
-
-if TYPE_CHECKING:
-    from linkwright.replays import Replay
+from linkwright.replay_summary import Replay, rows_of
 
 __all__ = ["timeline_events", "timeline_text", "write_timeline"]
 

@@ -30,11 +30,17 @@ from typer.testing import CliRunner
 
 from linkwright import (
     Allocator,
+    Cluster,
+    ClusterJob,
+    ClusterRun,
     Machine,
     Pattern,
+    Program,
     Table,
     generate_jobs,
+    is_cluster_scenario,
     preset_names,
+    read_cluster_scenario,
     read_jobs,
     read_scenario,
     simulate,
@@ -160,7 +166,9 @@ def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
 
 
 def read_toml(text: str) -> object:
-    """Reads a machine, or what else there is: a scenario."""
+    """Reads a machine, or what else there is: a scenario of a cluster or of a server."""
+    if is_cluster_scenario(text):
+        return read_cluster_scenario(text)
     return Machine.from_toml(text) if "[[device]]" in text else read_scenario(text)
 
 
@@ -191,10 +199,19 @@ def a_result() -> Table:
     return simulate(Machine.preset("dgx1-v100"), generate_jobs(count=3)).jobs()
 
 
+def a_cluster_run() -> ClusterRun:
+    cluster = Cluster("fat-tree", radix=4, pods=2)
+    return cluster.replay([ClusterJob(Program.skeleton("laghos", 8))])
+
+
 @pytest.mark.parametrize(
     ("heading", "make"),
     [
         ("One row per job", a_result),
+        ("One row per job of a cluster", lambda: a_cluster_run().jobs()),
+        ("One row per rank of a cluster", lambda: a_cluster_run().ranks()),
+        ("One row per channel of a cluster", lambda: a_cluster_run().links()),
+        ("One row per class of messages", lambda: a_cluster_run().latencies()),
         ("One row per device", Machine.preset("dgx1-v100").devices),
         ("One row per bundle of links", Machine.preset("dgx1-v100").links),
         ("One row per workload", workloads),

@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from linkwright.cli import output
 from linkwright.errors import FileError, printable
-
-if TYPE_CHECKING:
-    from linkwright.replays import Replay
+from linkwright.replay_summary import Replay
 
 __all__ = ["Wanted", "Watch", "play_scenario", "show", "watched"]
 

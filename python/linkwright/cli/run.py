@@ -10,6 +10,7 @@ import typer
 
 from linkwright import (
     ScenarioRun,
+    is_cluster_scenario,
     policy_names,
     read_scenario,
     read_text,
@@ -42,8 +43,6 @@ def run(
     A scenario with a [machine] plays jobs of GPUs on one server, under each policy; one with a
     [network] plays ranks and their messages on a cluster, as replay does.
     """
-    from linkwright.replays import is_cluster_scenario
-
     if is_cluster_scenario(read_text(scenario)):
         if policy:
             raise typer.BadParameter(

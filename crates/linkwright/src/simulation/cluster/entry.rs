@@ -6,10 +6,12 @@ use std::sync::Arc;
 use toml::{Spanned, Table, Value};
 
 use super::fields::{Fields, FileName, SpannedTable};
-use super::files::{Files, text_of};
+use super::files::{Beside, Files, bytes_of, text_of};
 use super::placement::Mapping;
 use crate::diagnostic::{InputError, Position};
+use crate::program::otf2::Archive;
 use crate::program::skeletons::{APPLICATIONS, Application, SkeletonError, application};
+use crate::program::trace::{TraceOptions, program_of};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
 use crate::simulation::source::Source;
@@ -20,6 +22,8 @@ pub(super) const KEYS: &[&str] = &[
     "name",
     "program",
     "goal",
+    "trace",
+    "main_loop",
     "ranks",
     "parameters",
     "iterations",
@@ -44,6 +48,13 @@ pub enum ProgramSource {
     },
     /// A file of GOAL text.
     Goal(FileName),
+    /// An archive of the Open Trace Format 2.
+    Trace {
+        /// Its anchor file.
+        anchor: FileName,
+        /// The region of the main loop, if it is not that which TraceR's users mark.
+        main_loop: Option<String>,
+    },
 }
 
 /// How a scenario maps ranks to GPUs.
@@ -178,15 +189,30 @@ fn skeleton(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputEr
 
 /// The program's source, and how much faster GPUs compute it if that is known.
 fn program(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputError> {
-    let Some(file) = fields.file("goal")? else { return skeleton(fields) };
-    for key in ["program", "ranks", "parameters"] {
-        if fields.has(key) {
-            let problem = format!("`{key}` beside a file that holds the program");
-            let remedy = format!("remove `{key}` or `goal`");
-            return Err(fields.refuse(key, &problem, remedy));
+    let (goal, trace) = (fields.file("goal")?, fields.file("trace")?);
+    let key = if trace.is_some() { "trace" } else { "goal" };
+    let others: &[&str] = match (&goal, &trace) {
+        (None, None) if fields.has("main_loop") => {
+            let remedy = "a trace's region is named so; write `trace`, or remove `main_loop`";
+            return Err(fields.refuse("main_loop", "a main loop without a trace", remedy));
         }
+        (None, None) => return skeleton(fields),
+        (_, Some(_)) => &["program", "ranks", "parameters", "goal"],
+        (Some(_), None) => &["program", "ranks", "parameters", "main_loop"],
+    };
+    if let Some(other) = others.iter().find(|other| fields.has(other)) {
+        let problem = format!("`{other}` beside a file that holds the program");
+        let remedy = format!("remove `{other}` or `{key}`");
+        return Err(fields.refuse(other, &problem, remedy));
     }
-    Ok((ProgramSource::Goal(file), None))
+    let source = match (goal, trace) {
+        (_, Some(anchor)) => {
+            ProgramSource::Trace { anchor, main_loop: fields.optional("main_loop")? }
+        }
+        (Some(file), None) => ProgramSource::Goal(file),
+        (None, None) => return skeleton(fields),
+    };
+    Ok((source, None))
 }
 
 fn computation_scale(fields: &Fields<'_>, speedup: Option<f64>) -> Result<f64, InputError> {
@@ -238,7 +264,9 @@ impl JobEntry {
             mapping: mapping(&fields)?,
             places: JobPlaces {
                 name: position("name"),
-                ranks: if fields.has("goal") { position("goal") } else { position("ranks") },
+                ranks: position(
+                    ["goal", "trace"].into_iter().find(|key| fields.has(key)).unwrap_or("ranks"),
+                ),
                 iterations: position("iterations"),
                 mapping: position("mapping"),
             },
@@ -249,7 +277,7 @@ impl JobEntry {
     /// The files that it needs.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
         let program = match &self.program {
-            ProgramSource::Goal(file) => Some(file),
+            ProgramSource::Goal(file) | ProgramSource::Trace { anchor: file, .. } => Some(file),
             ProgramSource::Skeleton { .. } => None,
         };
         let mapping = match &self.mapping {
@@ -264,10 +292,8 @@ impl JobEntry {
         match (&self.name, &self.program) {
             (Some(name), _) => name,
             (None, ProgramSource::Skeleton { application, .. }) => application,
-            (None, ProgramSource::Goal(file)) => {
-                let last = file.name.rsplit(['/', '\\']).next().unwrap_or_default();
-                last.strip_suffix(".goal").unwrap_or(last)
-            }
+            (None, ProgramSource::Goal(file)) => file.stem(".goal"),
+            (None, ProgramSource::Trace { anchor, .. }) => anchor.stem(".otf2"),
         }
     }
 
@@ -285,6 +311,21 @@ impl JobEntry {
             ProgramSource::Goal(file) => {
                 let text = text_of(scenario, file, files)?;
                 goal::read(&file.name, text, &goal::Options::default())?
+            }
+            ProgramSource::Trace { anchor, main_loop } => {
+                bytes_of(scenario, anchor, files)?;
+                let (beside, name) = Beside::of(anchor, files);
+                let archive = Archive::read(name, &beside)?;
+                let name = anchor.stem(".otf2").to_owned();
+                let options = TraceOptions { name, main_loop: main_loop.clone() };
+                let read = program_of(&archive, &options).map_err(|error| {
+                    let message = error.to_string();
+                    let (problem, remedy) =
+                        message.split_once("; ").unwrap_or((&message, "record the trace anew"));
+                    let place = self.places.ranks;
+                    InputError::at(scenario, place, problem, &anchor.name, remedy)
+                })?;
+                read.program
             }
         };
         let looped = program.ranks.iter().all(|rank| rank.body().is_some());

@@ -22,6 +22,14 @@ pub struct FileName {
     pub position: Position,
 }
 
+impl FileName {
+    /// The name without its folders and an ending.
+    pub(super) fn stem(&self, ending: &str) -> &str {
+        let last = self.name.rsplit(['/', '\\']).next().unwrap_or_default();
+        last.strip_suffix(ending).unwrap_or(last)
+    }
+}
+
 /// One table of a scenario; keys are spelt with underscores here, however the text spells them.
 #[derive(Debug)]
 pub(super) struct Fields<'a> {

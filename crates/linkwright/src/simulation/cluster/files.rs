@@ -1,9 +1,11 @@
 //! The files that a scenario names.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::fields::FileName;
 use crate::diagnostic::{InputError, Position};
+use crate::program::otf2::ArchiveFiles;
 
 /// The content of files, by the names that the scenario gives them.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -33,4 +35,27 @@ pub(super) fn text_of<'a>(
         let remedy = "save the file as UTF-8";
         InputError::at(&file.name, position, "these bytes are no text", "", remedy)
     })
+}
+
+/// The files in the folder of an archive's anchor.
+pub(super) struct Beside<'a> {
+    files: &'a Files,
+    /// The folder with the separator behind it; empty where the anchor has none.
+    folder: &'a str,
+}
+
+impl<'a> Beside<'a> {
+    /// The files beside an anchor, and the anchor's name there.
+    pub fn of(anchor: &'a FileName, files: &'a Files) -> (Self, &'a str) {
+        let start = anchor.name.rfind(['/', '\\']).map_or(0, |at| at + 1);
+        let (folder, name) = anchor.name.split_at(start);
+        (Self { files, folder }, name)
+    }
+}
+
+impl ArchiveFiles for Beside<'_> {
+    fn read(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, String> {
+        let found = self.files.get(&format!("{}{name}", self.folder));
+        Ok(found.map(|bytes| Cow::Borrowed(bytes.as_slice())))
+    }
 }

@@ -19,7 +19,7 @@
 //!
 //! [[job]]
 //! name = "a"
-//! program = "stencil4d"             # or goal = "file.goal"
+//! program = "stencil4d"             # or goal = "file.goal", or trace = "traces.otf2"
 //! ranks = 64
 //! parameters = { message = "64 KiB" }
 //! iterations = 10
@@ -32,7 +32,8 @@
 //! mapping = "random"
 //! ```
 //!
-//! Every key may be absent but a job's program and ranks. A key of several words may be written
+//! A trace's loop is the region that `main_loop` names. Every key may be absent but a job's
+//! program and its ranks. A key of several words may be written
 //! with hyphens, too. Only the text is read here; the files that it names are the caller's to
 //! read ([`ClusterScenario::files`]) and to hand over ([`ClusterScenario::build`]).
 
@@ -183,7 +184,8 @@ pub fn read_scenario(file: &str, text: &str) -> Result<ClusterScenario, InputErr
 }
 
 impl ClusterScenario {
-    /// The files that it names, in the order of its tables.
+    /// The files that it names, in the order of its tables. An archive's anchor stands for all
+    /// of its files: `dir/traces.otf2` for `dir/traces.def`, `dir/traces/0.evt` and so on.
     #[must_use]
     pub fn files(&self) -> Vec<&FileName> {
         let interconnect = match &self.network.interconnect {
@@ -317,6 +319,10 @@ fn is_same(a: &ProgramSource, b: &ProgramSource) -> bool {
     match (a, b) {
         // The places where a scenario names a file do not matter.
         (ProgramSource::Goal(a), ProgramSource::Goal(b)) => a.name == b.name,
+        (
+            ProgramSource::Trace { anchor: a, main_loop: of_a },
+            ProgramSource::Trace { anchor: b, main_loop: of_b },
+        ) => a.name == b.name && of_a == of_b,
         _ => a == b,
     }
 }

@@ -26,7 +26,7 @@ fn errors_name_line_and_column() {
         ("ranks = 16\n", "", "s.toml:18:11: a program without `ranks`: `\"stencil4d\"`; write how"),
         ("iterations = 2", "iterations = 0", "s.toml:20:14: this cannot be zero: `0`; write at l"),
         ("message", "mesage", "s.toml:22:25: stencil4d cannot take these options: unknown field "),
-        ("\"5 us\"", "\"5 us\", blocking_sends = 3", "s.toml:22:68: stencil4d cannot take these"),
+        ("\"5 us\"", "\"5 us\", blocking_sends = 3", "s.toml:22:71: stencil4d cannot take these"),
         ("gpu = true", "gpu = true\ncomputation_scale = 0.5", "s.toml:21:7: a scale and `gpu`: "),
         ("gpu = true", "computation_scale = -0.5", "s.toml:21:21: no scale of computation: `-0."),
         (
@@ -101,6 +101,18 @@ fn iterations_need_a_loop() {
     let text = "[[job]]\ngoal = \"p.goal\"\ngpu = true\n";
     let message = refused(text, &files);
     assert!(message.starts_with("s.toml:3:7: nobody knows how fast GPUs"), "{message}");
+}
+
+#[test]
+fn a_broken_archive_is_refused_with_its_files_name() {
+    let text = "[[job]]\ntrace = \"runs/traces.otf2\"\n";
+    let files = Files::from([("runs/traces.otf2".to_owned(), b"no anchor".to_vec())]);
+    let message = refused(text, &files);
+    assert!(message.starts_with("traces.otf2:1:"), "{message}");
+    let message = refused(&format!("{text}goal = \"p.goal\"\n"), &files);
+    assert!(message.starts_with("s.toml:3:8: `goal` beside a file that holds"), "{message}");
+    let message = refused(&text.replace("trace = ", "main_loop = \"x\"\n#"), &files);
+    assert!(message.starts_with("s.toml:2:13: a main loop without a trace"), "{message}");
 }
 
 #[test]

@@ -1,0 +1,239 @@
+"""Clusters, programs and scenarios from Python."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import linkwright as lw
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SMALL = {"radix": 4, "pods": 4, "gpus_per_node": 4}
+SCENARIO = """\
+seed = 3
+[network]
+file = "line.toml"
+routing_table = "ways.toml"
+[[job]]
+goal = "pair.goal"
+mapping = "pair.map"
+[[job]]
+trace = "four/trace.otf2"
+mapping = "random"
+start = "1 ms"
+"""
+
+
+def table(stream: lw.Table) -> pa.Table:
+    return pa.table(stream)
+
+
+def small_run(timeline: int = 0, **settings: object) -> lw.ClusterRun:
+    cluster = lw.Cluster("fat-tree", **SMALL, **settings)
+    stencil = lw.Program.skeleton("stencil4d", 16, message="16 KiB", compute="5 us")
+    jobs = [
+        lw.ClusterJob(stencil, name="a", iterations=2),
+        lw.ClusterJob(stencil, name="b", mapping="random", start=1e-3, computation_scale=0.1),
+    ]
+    return cluster.replay(jobs, timeline=timeline)
+
+
+def test_jobs_run_and_their_tables_agree() -> None:
+    run = small_run(timeline=10**6)
+    jobs = table(run.jobs())
+    assert jobs["name"].to_pylist() == ["a", "b"]
+    assert jobs["start"].to_pylist() == [0.0, 1e-3]
+    assert jobs["time"].to_pylist() == run.times
+    assert max(jobs["end"].to_pylist()) == run.makespan
+    assert jobs["computing"].to_pylist() == pytest.approx([10e-6, 0.5e-6])
+    messages = sum(jobs["messages"].to_pylist())
+    assert run.timeline_counts[1] == messages
+    assert table(run.messages()).num_rows == messages
+    assert sum(table(run.latencies())["messages"].to_pylist()) == messages
+    assert table(run.computation()).num_rows == run.timeline_counts[0] == 16 * 3
+    ranks = table(run.ranks())
+    assert ranks["gpu"].to_pylist() == [gpu for gpus in run.mapping for gpu in gpus]
+    assert ranks["node"].to_pylist() == [gpu // 4 for gpu in ranks["gpu"].to_pylist()]
+    links = table(run.links())
+    assert sum(links["packets"].to_pylist()) == run.packet_hops > 0
+    assert set(links["kind"].to_pylist()) == {"injection", "ejection", "switch"}
+    assert 0 < max(links["utilisation"].to_pylist()) <= 1
+    assert links.schema.field("bandwidth").metadata == {b"unit": b"GB/s"}
+    assert run.events > 0
+    assert run.operations > 0
+
+
+@pytest.mark.parametrize("fidelity", ["packet", "flow"])
+def test_a_run_is_the_same_again_with_and_without_a_timeline(fidelity: str) -> None:
+    def columns(run: lw.ClusterRun) -> list[pa.Table]:
+        streams = [run.jobs(), run.ranks(), run.links(), run.latencies(), run.regions()]
+        return [table(stream) for stream in streams]
+
+    first, second = small_run(fidelity=fidelity), small_run(timeline=50, fidelity=fidelity)
+    assert columns(first) == columns(second)
+    assert first.mapping == second.mapping
+    assert table(first.messages()).num_rows == 0
+    assert table(second.messages()).num_rows == 50
+
+
+def test_settings_say_what_the_cluster_is() -> None:
+    cluster = lw.Cluster(
+        "dragonfly", groups=2, gpus_per_node=8, nic="rr-4", fidelity="flow", seed=5
+    )
+    assert (cluster.nodes, cluster.gpus, cluster.gpus_per_node) == (256, 2048, 8)
+    assert (cluster.routing, cluster.nic, cluster.fidelity) == ("progressive", "rr-4", "flow")
+    assert [lw.Cluster(kind).name for kind in lw.interconnect_names()] != []
+    faster = small_run(bandwidth_scale="16x").times
+    assert faster[0] < small_run(bandwidth_scale="x/16").times[0]
+    slow = small_run(protocol={"send_overhead": "1 ms"}).times
+    assert slow[0] > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pod": 2}, "<settings>:2:1: unknown key: `pod`; did you mean `pods`?"),
+        ({"pods": 99}, "<settings>:2:8: `pods` cannot be 99: `99`; a core switch of radix 32"),
+        ({"nic": "rr4"}, 'there is no NIC policy `rr4`: `"rr4"`; there are fcfs, rr, and rr-N'),
+        ({"bandwidth_scale": 0}, "no factor of bandwidths: `0`; write a factor above zero"),
+        ({"routing": "ugal"}, "routing `ugal` is for dragonflies, which `fat-tree-2048` is not"),
+        ({"protocol": {"eager": "1 B"}}, "unknown key: `eager`; the keys of protocol are"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(lw.InputError) as caught:
+        lw.Cluster("fat-tree", **settings)
+    assert message in str(caught.value)
+
+
+def test_jobs_that_do_not_fit_are_refused() -> None:
+    cluster = lw.Cluster("fat-tree", **SMALL)
+    program = lw.Program.skeleton("laghos", 8)
+
+    def refused(*jobs: lw.ClusterJob) -> str:
+        with pytest.raises(lw.SimulationError) as caught:
+            cluster.replay(jobs)
+        return str(caught.value)
+
+    on = [lw.ClusterJob(program, name=f"on {first}", mapping=range(first, first + 8))
+          for first in (0, 7, 60)]  # fmt: skip
+    assert "`on 7` puts rank 0 on GPU 7, which rank 7 of job `on 0` has" in refused(*on[:2])
+    assert "`on 60` puts rank 4 on GPU 64; the cluster's GPUs are 0 to 63" in refused(on[2])
+    many = [lw.ClusterJob(program)] * 9
+    assert "have 72 ranks in all, and the cluster has 64 GPUs" in refused(*many)
+    short = lw.ClusterJob(program, mapping=[1, 2])
+    assert "has 8 ranks, but its mapping names 2 GPUs" in refused(short)
+    with pytest.raises(lw.SimulationError, match="no mapping `linaer`"):
+        lw.ClusterJob(program, mapping="linaer")
+    with pytest.raises(lw.SimulationError, match="no application is called `lagos`"):
+        lw.Program.skeleton("lagos", 8)
+
+
+def test_a_send_without_a_receive_is_named() -> None:
+    goal = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 5\n}\nrank 1 {\ncalc 1\n}\n"
+    job = lw.ClusterJob(lw.Program.from_goal(goal, "lost.goal"))
+    with pytest.raises(lw.SimulationError) as caught:
+        lw.Cluster("fat-tree", **SMALL).replay([job])
+    assert "job `lost.goal` rank 0 sends 8 B to rank 1 with tag 5 (call 0)" in str(caught.value)
+
+
+def test_a_program_survives_goal() -> None:
+    program = lw.Program.skeleton("kripke", 8)
+    again = lw.Program.from_goal(program.to_goal())
+    assert (again.ranks, again.has_loop, program.has_loop) == (8, False, True)
+    cluster = lw.Cluster("fat-tree", **SMALL)
+    first, second = (cluster.replay([lw.ClusterJob(it)]).times[0] for it in (program, again))
+    assert first == second
+
+
+def test_a_recorded_run_replays() -> None:
+    anchor = next((EXAMPLES / "traces" / "stencil4d-32").glob("*.otf2"))
+    program, notes = lw.read_otf2(anchor)
+    assert program.ranks == 32
+    assert all(isinstance(note, str) for note in notes)
+    run = lw.Cluster("fat-tree", **SMALL).replay([lw.ClusterJob(program)])
+    assert run.makespan > 0
+    assert table(run.jobs())["messages"].to_pylist()[0] > 0
+
+
+def scenario(folder: Path) -> Path:
+    (folder / "line.toml").write_text(
+        '[defaults]\nbandwidth = "1 GB/s"\nlatency = "10 ns"\n[[switch]]\n'
+        'names = ["a", "b"]\nnodes = 4\n[[link]]\nbetween = [["a", "b"]]\n'
+    )
+    (folder / "ways.toml").write_text(
+        '[[route]]\nat = ["a"]\nto = ["b"]\nnext = ["b"]\n'
+        '[[route]]\nat = ["b"]\nto = ["a"]\nnext = ["a"]\n'
+    )
+    (folder / "pair.goal").write_text(
+        "num_ranks 2\nrank 0 {\nsend 4096b to 1\n}\nrank 1 {\nrecv 4096b from 0\n}\n"
+    )
+    (folder / "pair.map").write_text("0\n7\n")
+    recorded = EXAMPLES.parent / "validation" / "otf2" / "four-ranks"
+    anchor = next(recorded.glob("*.otf2"))
+    for name, content in lw.read_trace_files(anchor).items():
+        path = folder / "four" / name.replace(anchor.stem, "trace", 1)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    path = folder / "cluster.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
+    path = scenario(tmp_path)
+    assert lw.is_cluster_scenario(path.read_text())
+    assert not lw.is_cluster_scenario((EXAMPLES / "dgx1-v100-mix.toml").read_text())
+    done = lw.run_cluster_scenario(path)
+    assert [job.name for job in done.jobs] == ["pair", "trace"]
+    assert done.run.mapping[0] == [0, 7]
+    assert done.jobs[1].ranks == 4
+    again = lw.run_cluster_scenario(path)
+    assert table(again.run.jobs()) == table(done.run.jobs())
+    assert again.manifest == done.manifest
+    assert str(tmp_path) not in str(done.manifest)
+
+
+def test_a_file_that_is_not_there_is_the_scenarios_error(tmp_path: Path) -> None:
+    path = scenario(tmp_path)
+    (tmp_path / "pair.map").unlink()
+    with pytest.raises(lw.InputError) as caught:
+        lw.run_cluster_scenario(path)
+    assert (caught.value.line, caught.value.column, caught.value.value) == (7, 11, "pair.map")
+    with pytest.raises(lw.FileError, match="did you mean `fat-tree`"):
+        lw.load_cluster("fattree")
+    loaded = lw.load_cluster(tmp_path / "line.toml", gpus_per_node=2)
+    assert (loaded.gpus, loaded.routing) == (16, "shortest-path")
+
+
+def test_ctrl_c_stops_a_run_within_a_second() -> None:
+    program = lw.Program.skeleton("stencil4d", 64, message="1 MiB")
+    job = lw.ClusterJob(program, iterations=100_000)
+    seen: list[tuple[int, int, float]] = []
+    cluster = lw.Cluster("fat-tree", radix=8, pods=4, gpus_per_node=2)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        cluster.replay([job], progress=lambda *at: seen.append(at))
+    assert time.monotonic() - start < 0.5 + 1 + 0.5
+    assert seen
+    assert all(0 <= done <= total for done, total, _ in seen)
+
+
+def test_an_error_of_the_progress_ends_the_run() -> None:
+    program = lw.Program.skeleton("stencil4d", 64, message="1 MiB")
+
+    def fail(*_at: float) -> None:
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        lw.Cluster("fat-tree", gpus_per_node=2).replay(
+            [lw.ClusterJob(program, iterations=100_000)], progress=fail
+        )
