@@ -51,6 +51,7 @@ def replay_trace(
     iterations: int = 1,
     computation_scale: float = 1.0,
     mapping: str | Path = "linear",
+    routing_table: str | Path | None = None,
     seed: int = 0,
     timeline: int = 0,
     progress: Progress | None = None,
@@ -67,6 +68,7 @@ def replay_trace(
         iterations: How often the main loop runs.
         computation_scale: What times of computation are multiplied by.
         mapping: `linear`, `random`, or a file with the GPU of each rank.
+        routing_table: A file of routing tables, for the network of a file.
         seed: Of routing by chance and of random mappings.
         timeline: How many intervals of computation, and as many messages, the run keeps.
         progress: Called about every 100 ms with operations done, operations in all, and
@@ -79,11 +81,12 @@ def replay_trace(
         SimulationError: If the job does not fit or does not come to an end.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    cluster = load_cluster(machine, seed=seed, **settings)
+    cluster = load_cluster(machine, routing_table=routing_table, seed=seed, **settings)
     program = load_program(trace, ranks=ranks, **(parameters or {}))
     inputs = _trace_files(trace)
-    if machine not in interconnect_names():
-        inputs[Path(machine).name] = read_bytes(Path(machine))
+    named = [] if machine in interconnect_names() else [machine]
+    for file in [*named, *([] if routing_table is None else [routing_table])]:
+        inputs[Path(file).name] = read_bytes(Path(file))
     gpus: str | list[int] = str(mapping)
     if gpus not in MAPPINGS:
         text = read_text(mapping)

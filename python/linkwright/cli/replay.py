@@ -91,6 +91,10 @@ def replay(
         str | None,
         typer.Option(metavar="NAME", help="Which way packets go, such as adaptive or ugal-l."),
     ] = None,
+    routing_table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Routing tables to follow, for a network's file."),
+    ] = None,
     fidelity: Annotated[
         Literal["packet", "flow"], typer.Option(help="Every packet, or messages as flows.")
     ] = "packet",
@@ -196,6 +200,7 @@ def replay(
                 iterations=iterations,
                 computation_scale=computation_scale,
                 mapping=mapping,
+                routing_table=routing_table,
                 seed=seed,
                 timeline=wanted.spans,
                 progress=watch.progress,
