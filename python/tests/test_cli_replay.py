@@ -20,7 +20,7 @@ from linkwright.cli import output, replay_output
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
 MIX = ROOT / "examples" / "cluster-mix.toml"
-SMALL = ["--set", "levels=2", "--set", "leaves=4", "--set", "nodes_per_leaf=4"]
+SMALL = ["--set", "levels=2", "--set", "leaves=4", "--set", "radix=8"]
 FOUR = [*SMALL, "--gpus-per-node", "4"]
 PAIR = "num_ranks 2\nrank 0 {\nsend 100000b to 1 tag 3\n}\nrank 1 {\nrecv 100000b from 0 tag 3\n}\n"
 

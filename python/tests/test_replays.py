@@ -24,7 +24,7 @@ from linkwright.timeline import timeline_text
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
-SMALL: dict[str, Any] = {"levels": 2, "leaves": 4, "nodes_per_leaf": 4, "gpus_per_node": 4}
+SMALL: dict[str, Any] = {"levels": 2, "leaves": 4, "radix": 8, "gpus_per_node": 4}
 # One rank computes two things at once, which no slices of one thread can show.
 BESIDE = """num_ranks 2
 rank 0 {
