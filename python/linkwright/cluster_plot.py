@@ -80,15 +80,22 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
         # Eight bars to a decade; what takes no time at all stands with the shortest.
         at = math.floor(math.log10(max(row["longest"], 1e-9)) * 8)
         counts[name, at] = counts.get((name, at), 0) + row["messages"]
-    rows = [
-        {
-            "size": name,
-            "from": _rounded(10 ** (at / 8) * 1e6),
-            "to": _rounded(10 ** ((at + 1) / 8) * 1e6),
-            "messages": count,
-        }
-        for (name, at), count in counts.items()
-    ]
+    rows = []
+    tops: dict[float, int] = {}
+    # The classes of one bar stand on one another, in the order of their sizes.
+    for name, at in sorted(counts, key=lambda key: [*classes].index(key[0])):
+        below = tops.get(at, 0)
+        tops[at] = below + counts[name, at]
+        rows.append(
+            {
+                "size": name,
+                "from": _rounded(10 ** (at / 8) * 1e6),
+                "to": _rounded(10 ** ((at + 1) / 8) * 1e6),
+                "below": below,
+                "above": tops[at],
+                "messages": counts[name, at],
+            }
+        )
     colours = [BLUE, ORANGE, SKY_BLUE, GREY, *SPARE_COLOURS]
     total = sum(counts.values())
     chart: alt.Chart = (
@@ -97,7 +104,7 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
             title or "How long messages took",
             f"{total:,} messages, from their sending to the arrival of their data.",
         )
-        .mark_bar(stroke="white", strokeWidth=0.4)
+        .mark_rect(stroke="white", strokeWidth=0.4)
         .encode(
             x=alt.X(
                 "from:Q",
@@ -106,7 +113,8 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
                 axis=alt.Axis(format="~g"),
             ),
             x2="to:Q",
-            y=alt.Y("messages:Q", title="messages", stack="zero"),
+            y=alt.Y("below:Q", title="messages"),
+            y2="above:Q",
             color=alt.Color(
                 "size:N",
                 title="size, at most",
@@ -177,8 +185,8 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
         cells, across, down = _cells([row for row in rows if row["level"] == summary.level])
         columns = max(cell["right"] for cell in cells)
         lines = max(cell["bottom"] for cell in cells)
-        width = min(WIDTH, max(120, 14 * columns))
-        height = min(260, max(40, 8 * lines))
+        width = min(WIDTH, max(160, 20 * columns))
+        height = min(260, max(48, 10 * lines))
         load = f"{summary.mean:.1%} busy in the mean, {summary.most:.1%} at most"
         maps.append(
             inline_chart(cells, summary.level, f"{summary.links:,} links, {load}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 # The package itself imports this module when all of these names exist.
 from linkwright import Program, applications
-from linkwright.errors import FileError, SimulationError, printable
+from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import read_text
 
 __all__ = ["load_program", "trace_of"]
@@ -54,7 +54,12 @@ def load_program(
         )
     if trace.suffix == ANCHOR:
         return Program.from_otf2(trace)
-    return Program.from_goal(read_text(trace), printable(str(trace)))
+    try:
+        return Program.from_goal(read_text(trace), printable(trace.stem))
+    except InputError as error:
+        # A program has its file's name, but a mistake is looked for by the file's path.
+        place = (printable(str(trace)), error.line, error.column)
+        raise InputError(*place, error.problem, error.value, error.remedy) from error
 
 
 def trace_of(name_or_path: str | Path) -> Path | None:

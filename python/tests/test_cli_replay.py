@@ -79,7 +79,10 @@ def test_settings_reach_the_cluster() -> None:
 
 def test_a_network_from_a_file(tmp_path: Path, pair: Path) -> None:
     graph = tmp_path / "line.dot"
-    graph.write_text("graph { a [nodes=1]; b [nodes=1]; a -- b }", encoding="utf-8")
+    graph.write_text(
+        'graph { a [nodes=1]; b [nodes=1]; a -- b [bandwidth="1 GB/s" latency="50 ns"] }',
+        encoding="utf-8",
+    )
     shown = linkwright("replay", pair, "--machine", graph)
     if shown.exit_code:
         pytest.fail(shown.output)
@@ -200,7 +203,7 @@ def test_a_scenario_s_mistakes_are_placed(tmp_path: Path) -> None:
     file = tmp_path / "mix.toml"
     text = MIX.read_text(encoding="utf-8")
     file.write_text(text.replace('"rr-4"', '"rrr"'), encoding="utf-8")
-    assert "mix.toml:16:7:" in fails(2, "run", file)
+    assert "mix.toml:15:7:" in fails(2, "run", file)
     file.write_text(text, encoding="utf-8")
     assert "mix.toml:20:9: there is no file" in fails(2, "run", file)
     assert "leave out --policy" in fails(2, "run", MIX, "--policy", "greedy")

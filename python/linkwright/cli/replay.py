@@ -8,12 +8,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from linkwright import InputError, applications, interconnect_names
+from linkwright import (
+    InputError,
+    Program,
+    SimulationError,
+    applications,
+    interconnect_names,
+)
 from linkwright.cli import replay_output
-from linkwright.cli.options import Json
+from linkwright.cli.options import Json, among
 
 SETTINGS = "<settings>"
 CHARTS = (".html", ".png", ".svg", ".json")
+ARBITRATIONS = ("round-robin", "age", "priority")
 
 Trace = Annotated[
     str,
@@ -132,7 +139,11 @@ def replay(
     ] = None,
     arbitration: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who goes first: round-robin, age, priority."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Which packet a switch takes first: {', '.join(ARBITRATIONS)}.",
+            callback=among("arbitration", ARBITRATIONS),
+        ),
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -186,6 +197,8 @@ def replay(
         if key in (*given, "seed"):
             raise typer.BadParameter(f"`{key}` is set twice; leave out `--set {key}={value}`.")
         given[key] = value
+    parameters = _pairs(parameter)
+    _check_program(trace, ranks, parameters)
     wanted = replay_output.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
     from linkwright.replays import replay_trace
@@ -196,7 +209,7 @@ def replay(
                 trace,
                 machine,
                 ranks=ranks,
-                parameters=_pairs(parameter),
+                parameters=parameters,
                 iterations=iterations,
                 computation_scale=computation_scale,
                 mapping=mapping,
@@ -211,6 +224,30 @@ def replay(
     replay_output.show(played, wanted, watch)
 
 
+def _check_program(trace: str, ranks: int | None, parameters: dict[str, object]) -> None:
+    """Refuses what an application cannot be, and what a trace does not need.
+
+    Raises:
+        typer.BadParameter: If it is so.
+    """
+    names = [name for name, _, _ in applications()]
+    if trace not in names:
+        # A name of no file is refused where it is looked for.
+        if Path(trace).exists() and (ranks is not None or parameters):
+            what = "--parameter" if ranks is None else "--ranks"
+            raise typer.BadParameter(
+                f"`{trace}` is a trace, which has its own; leave out {what}, which is for "
+                f"{', '.join(names)}."
+            )
+        return
+    if ranks is None:
+        raise typer.BadParameter(f"`{trace}` needs a number of ranks; give --ranks, such as 64.")
+    try:
+        Program.skeleton(trace, ranks, **parameters)
+    except SimulationError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 def _bandwidth(text: str | None) -> dict[str, object]:
     """The setting that a factor or a bandwidth is."""
     if text is None:
@@ -223,5 +260,7 @@ def _of_options(error: InputError) -> Exception:
     """The error without its place, where that is in no file but in what was typed."""
     if error.file != SETTINGS:
         return error
-    value = f": `{error.value}`" if error.value else ""
+    # Some problems quote the value themselves.
+    is_told = not error.value or error.value.strip('"') in error.problem
+    value = "" if is_told else f": `{error.value}`"
     return typer.BadParameter(f"{error.problem}{value}; {error.remedy}")
