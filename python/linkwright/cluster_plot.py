@@ -223,7 +223,7 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
         if found
         else "No message left its node."
     )
-    default = f"How busy the links of {replay.cluster.name} were: {replay.name}"
+    default = f"How busy the links of {replay.machine} were: {replay.name}"
     chart: alt.TopLevelMixin = alt.vconcat(*maps, spacing=14).properties(
         title=chart_title(title or default, busiest)
     )

@@ -56,7 +56,7 @@ def write_replay_report(path: Path, replay: Replay) -> None:
     content = render(
         "replay.html.j2",
         embed(_charts(replay)),
-        title=f"{replay.name} on {replay.cluster.name}",
+        title=f"{replay.name} on {replay.machine}",
         lead=_lead(replay),
         facts=_facts(replay),
         jobs=job_summaries(replay),
@@ -98,7 +98,7 @@ def _facts(replay: Replay) -> list[tuple[str, str]]:
     if len(inputs) > 3:
         files += f" and {len(inputs) - 3} more"
     return [
-        ("Network", f"{cluster.name}: {cluster.nodes:,} nodes, {cluster.switches:,} switches"),
+        ("Network", f"{replay.machine}: {cluster.nodes:,} nodes, {cluster.switches:,} switches"),
         ("GPUs per node", str(cluster.gpus_per_node)),
         ("Routing", cluster.routing),
         ("Network interfaces", cluster.nic),

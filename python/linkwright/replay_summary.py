@@ -13,6 +13,7 @@ from typing import Any
 
 # The package itself imports this module when all of these names exist.
 from linkwright import Cluster, ClusterJob, ClusterRun
+from linkwright.files import portable_name
 
 __all__ = [
     "JobSummary",
@@ -49,6 +50,11 @@ class Replay:
     jobs: Sequence[ClusterJob]
     run: ClusterRun
     manifest: Mapping[str, object] = field(repr=False)
+
+    @property
+    def machine(self) -> str:
+        """The cluster's name: its kind and size, or its file, without this computer's folders."""
+        return portable_name(self.cluster.name)
 
 
 @dataclass(frozen=True)
@@ -203,7 +209,7 @@ def replay_summary(replay: Replay, *, links: int = 10) -> dict[str, object]:
     return {
         "name": replay.name,
         "machine": {
-            "name": cluster.name,
+            "name": replay.machine,
             "nodes": cluster.nodes,
             "gpus": cluster.gpus,
             "switches": cluster.switches,

@@ -116,7 +116,7 @@ def timeline_text(replay: Replay) -> str:
     )
     about = {
         "replay": replay.name,
-        "machine": replay.cluster.name,
+        "machine": replay.machine,
         **dict(zip(("spans_kept", "messages_kept"), _kept(replay), strict=True)),
         **dict(zip(("spans", "messages"), replay.run.timeline_counts, strict=True)),
     }

@@ -24,6 +24,16 @@ SMALL = ["--set", "levels=2", "--set", "leaves=4", "--set", "radix=8"]
 FOUR = [*SMALL, "--gpus-per-node", "4"]
 PAIR = "num_ranks 2\nrank 0 {\nsend 100000b to 1 tag 3\n}\nrank 1 {\nrecv 100000b from 0 tag 3\n}\n"
 
+LINE = """[defaults]
+bandwidth = "1 GB/s"
+latency = "10 ns"
+[[switch]]
+nodes = 1
+names = ["a", "b"]
+[[link]]
+between = [["a", "b"]]
+"""
+
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Path:
@@ -78,15 +88,15 @@ def test_settings_reach_the_cluster() -> None:
 
 
 def test_a_network_from_a_file(tmp_path: Path, pair: Path) -> None:
-    graph = tmp_path / "line.dot"
-    graph.write_text(
-        'graph { a [nodes=1]; b [nodes=1]; a -- b [bandwidth="1 GB/s" latency="50 ns"] }',
-        encoding="utf-8",
-    )
-    shown = linkwright("replay", pair, "--machine", graph)
-    if shown.exit_code:
-        pytest.fail(shown.output)
-    assert "line" in shown.stdout or "pair" in shown.stdout
+    graph = tmp_path / "line.toml"
+    graph.write_text(LINE, encoding="utf-8")
+    result = linkwright("replay", pair, "--machine", graph)
+    assert result.exit_code == 0, result.output
+    assert "pair on line.toml\n" in result.stdout
+    assert "2 switches" in result.stdout
+    assert str(tmp_path) not in result.stdout
+    graph.write_text(LINE.replace("nodes", "nods"), encoding="utf-8")
+    assert "line.toml:5:" in fails(2, "replay", pair, "--machine", graph)
 
 
 def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None:
@@ -205,7 +215,7 @@ def test_a_scenario_s_mistakes_are_placed(tmp_path: Path) -> None:
     file.write_text(text.replace('"rr-4"', '"rrr"'), encoding="utf-8")
     assert "mix.toml:15:7:" in fails(2, "run", file)
     file.write_text(text, encoding="utf-8")
-    assert "mix.toml:20:9: there is no file" in fails(2, "run", file)
+    assert "mix.toml:19:9: there is no file" in fails(2, "run", file)
     assert "leave out --policy" in fails(2, "run", MIX, "--policy", "greedy")
 
 

@@ -199,7 +199,7 @@ def _print(played: Replay, watch: Watch) -> None:
 
     cluster, run = played.cluster, played.run
     console = output.console()
-    where = f"{played.name} on {cluster.name}"
+    where = f"{played.name} on {played.machine}"
     console.print(printable(where), style="bold")
     console.print(
         f"{output.counted(cluster.gpus, 'GPU')} in {output.counted(cluster.nodes, 'node')}, "
