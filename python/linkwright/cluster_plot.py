@@ -72,7 +72,7 @@ def job_times(replay: Replay, *, title: str | None = None) -> alt.Chart:
 
 def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
     """Histogram of how long messages took, by their size, on a logarithmic axis."""
-    counts: dict[tuple[str, float], int] = {}
+    counts: dict[tuple[str, int], int] = {}
     classes: dict[str, None] = {}
     for row in rows_of(replay.run.latency_histogram()):
         name = _size_class(row["largest"], row["within_node"])
@@ -80,8 +80,8 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
         # Eight bars to a decade; what takes no time at all stands with the shortest.
         at = math.floor(math.log10(max(row["longest"], 1e-9)) * 8)
         counts[name, at] = counts.get((name, at), 0) + row["messages"]
-    rows = []
-    tops: dict[float, int] = {}
+    rows: list[dict[str, Any]] = []
+    tops: dict[int, int] = {}
     # The classes of one bar stand on one another, in the order of their sizes.
     for name, at in sorted(counts, key=lambda key: [*classes].index(key[0])):
         below = tops.get(at, 0)
