@@ -786,7 +786,7 @@ def plan(
         collective: One of `collective_names`.
         algorithm: One of `algorithm_names`.
         root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
-            and scatter; the job's first where None.
+            and scatter; the job's first where None. Others have no root and take None only.
         links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
             servers), `nvlink`, `pcie` or `hybrid` (NVLink and PCIe at once, which takes a size).
         size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
@@ -796,7 +796,8 @@ def plan(
 
     Raises:
         CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
-            join them, the algorithm does not do the collective, or a hybrid has no size.
+            join them, the algorithm does not do the collective, it has no such root, or a hybrid
+            has no size.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 

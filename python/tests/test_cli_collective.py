@@ -68,11 +68,17 @@ def test_a_root_is_a_gpu_of_the_job() -> None:
     assert parsed(*words)["root"] == 1
     assert parsed(*words, "--root", 6)["root"] == 6
     assert "GPU 0, and the job has GPUs 1,4,5,6" in fails(1, *words, "--root", 0)
+    for command in ("plan", "time", "compare", "expect"):
+        refused = fails(1, "collective", command, "all-gather", *FOUR, "--root", 1)
+        assert "all-gather has no root; leave the root out" in refused, command
 
 
 def test_gpus_that_nvlink_does_not_join_are_named() -> None:
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "1,4,6")
     shown = linkwright(*words).stdout
+    notes = shown[shown.index("Notes:") :].splitlines()
+    assert notes == [line.rstrip() for line in notes]
+    assert all(line[:2] in ("- ", "  ") for line in notes[1:])
     assert "packing over PCIe" in shown
     assert "- NVLink does not join these GPUs: GPUs 4, 6" in shown
     assert "NVLink does not join" in fails(1, *words, "--links", "nvlink")
@@ -231,12 +237,12 @@ def test_numbers_and_names_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "30")
     size = ("-b", "64M", "-e", "64M")
     for words, shown in (
-        (("compare", "all-reduce", *FOUR, "--algorithm", "packing"), ["packing", "1511.4"]),
+        (("compare", "all-reduce", *FOUR, "--algorithm", "packing"), ["packing", "1494.6"]),
         (
             ("expect", "all-reduce", "-m", "hgx-h100", *size),
             ["67108864", "271.7", "nvls", "Simple"],
         ),
-        (("time", "all-reduce", *FOUR, *size), ["67108864", "1511.4", "66.60", "191.6 KiB"]),
+        (("time", "all-reduce", *FOUR, *size), ["67108864", "1494.6", "67.35", "39.96 KiB"]),
         (("plan", "all-reduce", *FOUR), ["50.00%", "6 (4))"]),
     ):
         printed = linkwright("collective", *words).stdout

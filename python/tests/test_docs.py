@@ -178,7 +178,11 @@ def restore(text: str) -> object:
     return Allocator(machine, state=text)
 
 
-READERS: dict[str, Callable[[str], object]] = {"toml": read_toml, "csv": read_jobs}
+READERS: dict[str, Callable[[str], object]] = {
+    "toml": read_toml,
+    "csv": read_jobs,
+    "goal": Program.from_goal,
+}
 FORMAT_READERS = READERS | {"text": Pattern.from_edge_list, "json": restore}
 
 
@@ -215,6 +219,7 @@ def a_cluster_run() -> ClusterRun:
         ("One row per device", Machine.preset("dgx1-v100").devices),
         ("One row per bundle of links", Machine.preset("dgx1-v100").links),
         ("One row per workload", workloads),
+        ("Operations of a rank", lambda: Program.skeleton("stencil4d", 16).operations_of(0)),
     ],
 )
 def test_the_columns_are_those_of_the_page(heading: str, make: Callable[[], Table]) -> None:

@@ -30,9 +30,11 @@ from linkwright.sweeps import (
     SweepResult,
     Workers,
     dask_cluster,
+    given_executor,
     local_processes,
     local_threads,
     run_sweep,
+    scaling,
 )
 from linkwright.sweeps.pace import spoken
 from linkwright.sweeps.perform import perform
@@ -160,6 +162,20 @@ def test_any_executor_will_do_and_stays_open(tmp_path: Path) -> None:
         assert executor.submit(len, "open").result() == 4
 
 
+def test_an_executor_that_stays_open_begins_nothing_after_an_error(tmp_path: Path) -> None:
+    def fail_at_two(_what: str, done: int, _total: int) -> None:
+        if done >= 2:
+            raise LookupError
+
+    with ThreadPoolExecutor(1) as executor:
+        with pytest.raises(LookupError):
+            run_sweep(
+                sweep(tmp_path, 12, delay=0.02), given_executor(executor, 6), progress=fail_at_two
+            )
+        assert executor.submit(len, "next").result() == 4
+    assert len(performed(tmp_path)) <= 4
+
+
 def test_equal_runs_are_performed_once(tmp_path: Path) -> None:
     runs = [{"number": number, "folder": str(tmp_path)} for number in (4, 2, 4)]
     result = run_sweep(Sweep(note, runs), local_threads(2))
@@ -275,6 +291,7 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
     wait_until(lambda: not any(map(is_alive, workers)))
     assert process.stderr is not None
     said = process.stderr.read()
+    assert "Exception in thread" not in said
     process.stderr.close()
     kept = len(records(tmp_path / "sweep.jsonl"))
     if sent == signal.SIGINT:
@@ -294,14 +311,14 @@ def test_a_dask_worker_killed_midway_loses_nothing_and_doubles_nothing(tmp_path:
     from distributed import LocalCluster
 
     file = tmp_path / "sweep.jsonl"
-    runs = [{"number": number, "folder": str(tmp_path)} for number in range(24)]
+    runs = [{"number": number, "folder": str(tmp_path)} for number in range(16)]
     with LocalCluster(
         processes=True, n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:
         victim = cluster.workers[0].pid
 
         def kill(_what: str, done: int, _total: int) -> None:
-            if done >= 6 and is_alive(victim):
+            if done >= 4 and is_alive(victim):
                 os.kill(victim, signal.SIGKILL)
 
         result = run_sweep(
@@ -311,9 +328,9 @@ def test_a_dask_worker_killed_midway_loses_nothing_and_doubles_nothing(tmp_path:
             progress=kill,
         )
     assert not is_alive(victim)
-    assert result.results == expected(24)
-    assert sorted(record["result"]["number"] for record in records(file)) == [*range(24)]
-    assert set(performed(tmp_path)) == set(range(24))
+    assert result.results == expected(16)
+    assert sorted(record["result"]["number"] for record in records(file)) == [*range(16)]
+    assert set(performed(tmp_path)) == set(range(16))
 
 
 def test_a_cluster_that_is_not_there_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,3 +485,14 @@ def test_the_program_says_what_an_interrupted_sweep_keeps() -> None:
     result = CliRunner().invoke(app, ["one"])
     assert result.exit_code == 130
     assert result.stderr == "error: interrupted: 3 of 10 runs are finished\n"
+
+
+def test_the_scaling_of_workers_is_measured_by_clock_and_by_processor_time() -> None:
+    (measured,) = scaling.measure(workers=2, runs=2, rounds=1, jobs=100)
+    assert measured.together_seconds > 0
+    assert measured.together_cpu_seconds > 0
+    known = scaling.Round(2, 4.0, 3.8, 2.5, 4.0)
+    assert known.speedup == pytest.approx(1.6)
+    assert known.cpu_speedup == pytest.approx(1.9)
+    assert known.alone_share == pytest.approx(0.95)
+    assert known.together_share == pytest.approx(0.8)

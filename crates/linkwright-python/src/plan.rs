@@ -97,7 +97,7 @@ impl Tree {
 ///     collective: One of `collective_names`.
 ///     algorithm: One of `algorithm_names`.
 ///     root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
-///         and scatter; the job's first where None.
+///         and scatter; the job's first where None. Others have no root and take None only.
 ///     links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
 ///         servers), `nvlink`, `pcie` or `hybrid` (NVLink and PCIe at once, which takes a size).
 ///     size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
@@ -107,7 +107,8 @@ impl Tree {
 ///
 /// Raises:
 ///     CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
-///         join them, the algorithm does not do the collective, or a hybrid has no size.
+///         join them, the algorithm does not do the collective, it has no such root, or a hybrid
+///         has no size.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
@@ -186,21 +187,20 @@ pub fn peer_access_time(given: Option<f64>, gpus: usize) -> PyResult<Picoseconds
 
 /// The collective of that name among a job's GPUs, whose root is given by its GPU.
 pub fn wanted_collective(name: &str, root: Option<i128>, gpus: &[usize]) -> PyResult<Collective> {
-    let rank = match root {
-        None => 0,
-        Some(root) => {
-            let found = gpus.iter().position(|gpu| *gpu as i128 == root);
-            let known: Vec<String> = gpus.iter().map(usize::to_string).collect();
-            let known = known.join(",");
-            found.ok_or_else(|| {
-                errors::collective(format!(
-                    "the root is GPU {root}, and the job has GPUs {known}; name one of these"
-                ))
-            })?
-        }
-    };
-    Collective::named(name, rank)
-        .ok_or_else(|| errors::unknown_collective_choice("collective", name, &Collective::NAMES))
+    let of_first = Collective::named(name, 0)
+        .ok_or_else(|| errors::unknown_collective_choice("collective", name, &Collective::NAMES))?;
+    let Some(root) = root else { return Ok(of_first) };
+    if of_first.root().is_none() {
+        return Err(errors::collective(format!("{name} has no root; leave the root out")));
+    }
+    let rank = gpus.iter().position(|gpu| *gpu as i128 == root).ok_or_else(|| {
+        let known: Vec<String> = gpus.iter().map(usize::to_string).collect();
+        let known = known.join(",");
+        errors::collective(format!(
+            "the root is GPU {root}, and the job has GPUs {known}; name one of these"
+        ))
+    })?;
+    Ok(Collective::named(name, rank).unwrap_or(of_first))
 }
 
 /// The most GPUs of a collective, which is as many ranks as MSCCL knows: what is known of each

@@ -47,6 +47,9 @@ fn execution(criterion: &mut Criterion) {
     for ranks in [2, 4, 8] {
         let ring = schedules::ring_all_reduce(ranks, 1);
         run("ring-all-reduce/in-place", &ring, Placement::InPlace);
+        // The elements do not divide into chunks, as with most plans.
+        let uneven = schedules::ring_all_reduce(ranks, 3);
+        run("ring-all-reduce/in-place-uneven", &uneven, Placement::InPlace);
         run("ring-all-reduce/out-of-place", &ring, Placement::OutOfPlace);
         let chain = schedules::chain_broadcast(ranks, 8);
         run("chain-broadcast/out-of-place", &chain, Placement::OutOfPlace);

@@ -1,7 +1,7 @@
 //! How long whole plans take, from a machine and GPUs to a schedule, and the timing of one.
 //!
 //! `cargo bench --bench plan`; docs/benchmarks.md quotes its figures. What each plan reaches
-//! is printed first: its rate on the links' shortest ways, and the optimum.
+//! is printed first: its rate on the ways that it takes, and the optimum.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -130,7 +130,7 @@ def _rate(schedule: Schedule) -> str:
         return f"{rate:.2f} GB/s"
     if abs(rate - optimum) <= 1e-4 * optimum:
         return f"{rate:.2f} GB/s, the optimum"
-    return f"{rate:.2f} GB/s, {rate / optimum:.1%} of the optimum, {optimum:.2f} GB/s"
+    return f"{rate:.2f} GB/s, {rate / optimum:.2%} of the optimum, {optimum:.2f} GB/s"
 
 
 def _shape(schedule: Schedule) -> str:

@@ -102,12 +102,15 @@ def notes(title: str, lines: Sequence[str], *, stderr: bool = False) -> None:
     """Prints a list of remarks, each folded below its own start; nothing if there are none."""
     if not lines:
         return
-    made = Table.grid(padding=(0, 1))
-    for line in lines:
-        made.add_row("-", Text(printable(line)))
     where = console(stderr=stderr)
     where.print(f"{title}:", style="bold")
-    where.print(made)
+    for line in lines:
+        mark = "- "
+        # A table's cells would end in blanks.
+        for part in Text(printable(line)).wrap(where, where.width - len(mark)):
+            part.rstrip()
+            where.print(Text.assemble(mark, part))
+            mark = " " * len(mark)
 
 
 def save(path: Path, text: str) -> None:

@@ -202,10 +202,11 @@ def _difference(
         if found.get(field) != wanted[field]
     ]
     if found.get("parameters_sha256") != manifest.parameters_sha256:
-        ours = [json.loads(text) for text in runs.values()]
-        stranger = next((each for each in parameters if each not in ours), None)
+        ours = set(runs.values())
+        theirs = (json.dumps(each, sort_keys=True) for each in parameters)
+        stranger = next((each for each in theirs if each not in ours), None)
         if stranger is not None:
-            differences.append(f"its run {json.dumps(stranger)} is none of these")
+            differences.append(f"its run {stranger} is none of these")
         elif found.get("runs") == manifest.runs:
             differences.append("the parameters of its runs or their order are others")
     return "this is the checkpoint of another sweep: " + ", ".join(differences)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -170,7 +170,10 @@ class _Course:
                         pool = stack.enter_context(workers.open())
                     except SweepError as error:
                         raise SweepError(f"{error}; {self._standing()}") from error
-                    self._perform_in(pool)
+                    try:
+                        self._perform_in(pool)
+                    finally:
+                        self._abandon(pool, self._under_way)
         except KeyboardInterrupt as interruption:
             # A run may have ended while its worker was being stopped.
             for future in [future for future in self._under_way if future.done()]:
@@ -190,13 +193,21 @@ class _Course:
             for future in [future for future in self._under_way if future in done]:
                 whole &= self._collect(future)
             self._pace.show(len(self._finished))
-        # Those that ended before the pool broke are done; the others went with it.
+        # Those that ended before the pool broke are done, and the others went with it, of which
+        # an executor tells them one after the other.
+        wait(self._under_way, INTERVAL)
         for future in list(self._under_way):
             if future.done():
                 self._collect(future)
             else:
-                future.cancel()
+                self._abandon(pool, [future])
                 self._count_loss(self._under_way.pop(future), "its executor broke")
+
+    def _abandon(self, pool: Pool, futures: Iterable[Future[Outcome]]) -> None:
+        """Lets these begin no more in an executor that stays open; any other sees to it itself."""
+        if pool.stays_open:
+            for future in futures:
+                future.cancel()
 
     def _refill(self, pool: Pool) -> bool:
         """Begins runs while there is room, and says whether the pool is whole."""
@@ -254,8 +265,9 @@ class _Course:
         if self._losses[key] == TRIES:
             raise SweepError(
                 f"run {self._runs[key]} lost its worker {TRIES} times ({cause.rstrip('.')}); "
-                "look whether it needs more memory than there is, and whether the script guards "
-                f'its start with `if __name__ == "__main__":`; {self._standing()}'
+                "look whether it needs more memory than there is, or whether no worker could "
+                "begin: the function must be in a module or a script, and a script must guard its "
+                f'start with `if __name__ == "__main__":`; {self._standing()}'
             )
 
     def _report_failures(self) -> None:

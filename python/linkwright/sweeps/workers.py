@@ -49,10 +49,12 @@ class Pool:
         executor: It.
         room: How many runs it should have at a time, those that wait in it among them. Raises
             BrokenExecutor if it will perform none any more.
+        stays_open: Whether it is not closed with the sweep.
     """
 
     executor: Executor
     room: Callable[[], int]
+    stays_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def given_executor(executor: Executor, count: int | None = None) -> Workers:
     count = _counted(count)
 
     def opened() -> AbstractContextManager[Pool]:
-        return contextlib.nullcontext(Pool(executor, lambda: 2 * count))
+        return contextlib.nullcontext(Pool(executor, lambda: 2 * count, stays_open=True))
 
     processes = isinstance(executor, ProcessPoolExecutor)
     return Workers(opened, _check_pickles if processes else _check_nothing)

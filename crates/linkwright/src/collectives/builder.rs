@@ -41,6 +41,7 @@ impl ScheduleBuilder {
             in_place: collective != Collective::AllToAll,
             out_of_place: true,
             channels: Vec::new(),
+            routes: Vec::new(),
             programs: vec![RankProgram::default(); ranks],
         };
         Self { schedule, connections: vec![Connections::default(); ranks] }

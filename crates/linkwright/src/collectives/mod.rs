@@ -37,6 +37,6 @@ pub use collective::{Collective, Content};
 pub use execute::{Element, ExecuteError, ExecuteOptions, Reduction, execute, reference};
 pub use placement::{MemoryMap, Placement};
 pub use schedule::{
-    Buffer, Channel, Operation, Protocol, RankProgram, Relay, Schedule, Slice, Step, StepId,
-    ThreadBlock, Transport,
+    Buffer, Channel, ChosenRoute, ChosenWay, Operation, Protocol, RankProgram, Relay, Schedule,
+    Slice, Step, StepId, ThreadBlock, Transport,
 };

@@ -204,6 +204,26 @@ impl Default for Channel {
     }
 }
 
+/// One of the ways that data takes from a GPU to another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct ChosenWay {
+    /// The devices in order, by their index in the machine, both GPUs included.
+    pub devices: Vec<usize>,
+    /// How much of the data goes this way, in proportion to the others.
+    pub units: u64,
+}
+
+/// The ways that a plan chose between two ranks, where it does not leave them to the network.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct ChosenRoute {
+    /// The sending rank.
+    pub from: usize,
+    /// The receiving rank.
+    pub to: usize,
+    /// The ways, at least one.
+    pub ways: Vec<ChosenWay>,
+}
+
 /// How data and the notice of its arrival travel (NCCL's protocols).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Protocol {
@@ -249,6 +269,8 @@ pub struct Schedule {
     pub out_of_place: bool,
     /// The channels.
     pub channels: Vec<Channel>,
+    /// Ways that connections of [`Transport::Best`] take; any other takes those of fewest hops.
+    pub routes: Vec<ChosenRoute>,
     /// What each rank does.
     pub programs: Vec<RankProgram>,
 }

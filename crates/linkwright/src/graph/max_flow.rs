@@ -40,6 +40,15 @@ impl FlowNetwork {
         self.arcs.push(Arc { to: from, left: 0 });
     }
 
+    /// How much flows over the arc that was added as that number, from 0 on.
+    ///
+    /// # Panics
+    /// If there is no such arc.
+    #[must_use]
+    pub fn flow(&self, arc: usize) -> u128 {
+        self.arcs[2 * arc + 1].left
+    }
+
     /// Sends as much as the arcs still allow and returns how much that was.
     ///
     /// # Panics

@@ -23,6 +23,81 @@ pub fn share_from_root(
     arcs: &[(usize, usize, u64)],
     root: usize,
 ) -> (u128, u128) {
+    let best = largest(vertices, terminals, arcs, root);
+    (best.share, best.scale)
+}
+
+/// Ways of a flow that gives every terminal that share: each a list of vertices from the root
+/// to a terminal, with what it carries in the capacities' unit over the share's denominator.
+/// Short ways are taken first; the ways of each terminal add up to the share's numerator.
+///
+/// # Panics
+/// As [`share_from_root`].
+#[must_use]
+pub fn ways_from_root(
+    vertices: usize,
+    terminals: usize,
+    arcs: &[(usize, usize, u64)],
+    root: usize,
+) -> Vec<(Vec<usize>, u128)> {
+    let best = largest(vertices, terminals, arcs, root);
+    let mut flow: Vec<u128> = (0..arcs.len()).map(|arc| best.network.flow(arc)).collect();
+    let mut wanted = vec![best.share; terminals];
+    wanted[root] = 0;
+    let mut ways = Vec::new();
+    while let Some(way) = shortest_way(vertices, arcs, &flow, &wanted, root) {
+        let last = arcs[way[way.len() - 1]].1;
+        let least = way.iter().map(|arc| flow[*arc]).fold(wanted[last], u128::min);
+        way.iter().for_each(|arc| flow[*arc] -= least);
+        wanted[last] -= least;
+        let onward = way.iter().map(|arc| arcs[*arc].1);
+        ways.push((std::iter::once(root).chain(onward).collect(), least));
+    }
+    ways
+}
+
+/// The arcs of a shortest way over which something flows to a terminal that wants more.
+fn shortest_way(
+    vertices: usize,
+    arcs: &[(usize, usize, u64)],
+    flow: &[u128],
+    wanted: &[u128],
+    root: usize,
+) -> Option<Vec<usize>> {
+    let mut into: Vec<Option<usize>> = vec![None; vertices];
+    let mut reached = vec![root];
+    let mut next = 0;
+    while let Some(at) = reached.get(next).copied() {
+        next += 1;
+        if wanted.get(at).is_some_and(|wanted| *wanted > 0) {
+            let arcs_back = std::iter::successors(into[at], |arc| into[arcs[*arc].0]);
+            let mut way: Vec<usize> = arcs_back.collect();
+            way.reverse();
+            return Some(way);
+        }
+        for (arc, (from, to, _)) in arcs.iter().enumerate() {
+            if *from == at && *to != root && into[*to].is_none() && flow[arc] > 0 {
+                into[*to] = Some(arc);
+                reached.push(*to);
+            }
+        }
+    }
+    None
+}
+
+/// The largest share and a flow that gives it to every terminal.
+struct Largest {
+    share: u128,
+    scale: u128,
+    network: FlowNetwork,
+}
+
+fn largest(
+    vertices: usize,
+    terminals: usize,
+    arcs: &[(usize, usize, u64)],
+    root: usize,
+) -> Largest {
     assert!(terminals >= 2, "a share needs somebody else to go to");
     let mut far: Vec<bool> = (0..vertices).map(|vertex| vertex != root).collect();
     loop {
@@ -40,7 +115,7 @@ pub fn share_from_root(
             network.add_arc(terminal, sink, share);
         }
         if network.send(root, sink) == share * (terminals as u128 - 1) {
-            return (share, scale);
+            return Largest { share, scale, network };
         }
         let near = network.reached_from(root);
         far = near[..vertices].iter().map(|near| !near).collect();
@@ -74,6 +149,22 @@ mod tests {
                 })
                 .fold(f64::INFINITY, f64::min);
             prop_assert!((found.0 as f64 / found.1 as f64 - least).abs() < 1e-9);
+
+            let mut given = vec![0; terminals];
+            let mut carried = std::collections::BTreeMap::new();
+            for (way, units) in ways_from_root(vertices, terminals, &arcs, 0) {
+                prop_assert!(way[0] == 0 && units > 0);
+                given[way[way.len() - 1]] += units;
+                for hop in way.windows(2) {
+                    *carried.entry((hop[0], hop[1])).or_insert(0) += units;
+                }
+            }
+            prop_assert!(given[1..].iter().all(|given| *given == found.0));
+            for ((from, to), units) in carried {
+                let joining = arcs.iter().filter(|(a, b, _)| (*a, *b) == (from, to));
+                let capacity: u128 = joining.map(|(_, _, c)| u128::from(*c)).sum();
+                prop_assert!(units <= capacity * found.1);
+            }
         }
     }
 }

@@ -3,7 +3,9 @@
 //! What it represents: the ways of fewest hops over one class of links. Where several are
 //! equally short (the planes of NVSwitches, the rails of network interfaces) all are used,
 //! each by its width. What it leaves out: relays through other GPUs, which are a schedule's
-//! matter, and longer ways that would add width.
+//! matter, and longer ways that would add width, unless a plan names them.
+
+use std::collections::BTreeMap;
 
 use thiserror::Error;
 
@@ -121,6 +123,40 @@ impl<'a> Routes<'a> {
         let routes = classes.into_iter().filter_map(|class| self.route(from, to, class));
         // Of equal ones the last.
         routes.max_by(|a, b| a.bandwidth.cmp(&b.bandwidth).then(b.hops.cmp(&a.hops)))
+    }
+
+    /// The route that splits a transfer over given ways, each a list of devices with its weight;
+    /// parallel links between two devices share by their bandwidth. None where two devices that
+    /// follow each other are not joined, or no way has a weight.
+    #[must_use]
+    pub fn along(&self, ways: &[(&[DeviceId], f64)]) -> Option<Route> {
+        let total: f64 = ways.iter().map(|(_, weight)| weight).sum();
+        let mut parts: BTreeMap<ResourceId, f64> = BTreeMap::new();
+        let (mut latency, mut hops) = (Picoseconds(0), 0);
+        for (devices, weight) in ways {
+            let mut on_way = Picoseconds(0);
+            for pair in devices.windows(2) {
+                let links = self.adjacency.get(pair[0])?.iter();
+                let joining =
+                    links.filter(|at| self.machine.links()[**at].other_end(pair[0]) == pair[1]);
+                let joining: Vec<ResourceId> = joining
+                    .map(|at| 2 * at + usize::from(self.machine.links()[*at].b == pair[0]))
+                    .collect();
+                let width: f64 = joining.iter().map(|at| self.capacities[*at].0 as f64).sum();
+                for at in &joining {
+                    let share = self.capacities[*at].0 as f64 / width;
+                    *parts.entry(*at).or_default() += weight / total * share;
+                }
+                let slowest =
+                    joining.iter().map(|at| self.machine.links()[at / 2].latency).max()?;
+                on_way = Picoseconds(on_way.0.saturating_add(slowest.0));
+            }
+            latency = latency.max(on_way);
+            hops = hops.max(devices.len().saturating_sub(1) as u32);
+        }
+        let rates = parts.iter().map(|(at, part)| self.capacities[*at].0 as f64 / part);
+        let bandwidth = Bandwidth(rates.min_by(f64::total_cmp)?.round() as u64);
+        Some(Route { uses: parts.into_iter().collect(), latency, hops, bandwidth })
     }
 
     fn carries(&self, link: &Link, class: RouteClass) -> bool {

@@ -83,7 +83,7 @@ pub fn baseline_plan(
     let schedule = match collective {
         Collective::AllToAll => {
             let transport = job.rings[0].channel.transport;
-            schedule_of_ways(&name, gpus, &job.ways(), 1, transport)
+            schedule_of_ways(&name, collective, gpus, &job.ways(), 1, transport)
         }
         Collective::Gather { root } | Collective::Scatter { root } => {
             trees = vec![job.star(root)];

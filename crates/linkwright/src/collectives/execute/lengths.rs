@@ -61,6 +61,11 @@ impl Lengths {
         self.shards.iter().copied().max().unwrap_or(0)
     }
 
+    /// Elements of the shortest shard.
+    pub(super) fn shortest(&self) -> usize {
+        self.shards.iter().copied().min().unwrap_or(0)
+    }
+
     /// Where each shard of a rank's input or output lies in the caller's vector.
     pub(super) fn ranges(&self, rank: usize, buffer: Buffer) -> Vec<Range<usize>> {
         let ranks = self.shards.len();

@@ -22,7 +22,7 @@ use super::placement::{MemoryMap, Placement};
 use super::schedule::Schedule;
 
 use lengths::Lengths;
-use memory::RankMemory;
+use memory::{RankMemory, Widths};
 use worker::{Connections, Pieces, Worker, connections};
 
 pub use element::{Element, Reduction};
@@ -136,8 +136,8 @@ pub enum ExecuteError {
 ///
 /// Any number of elements will do where ranks hold whole buffers; a buffer that is shared out
 /// among ranks must divide by their number. For gather and all-gather, inputs may differ in
-/// length. Ranks that the collective reads nothing from give an empty input. Within a shard of
-/// `n` elements, chunk `i` starts at element `i * n / chunks`.
+/// length. Ranks that the collective reads nothing from give an empty input. A shard's elements
+/// need not divide into its chunks: what is left follows in one more pass.
 ///
 /// # Errors
 /// A schedule that does not check, inputs that do not fit it, or more memory or threads than
@@ -183,8 +183,9 @@ pub fn execute<T: Element>(
 /// The pieces that keep the longest run of chunks within so many bytes.
 fn pieces<T>(schedule: &Schedule, lengths: &Lengths, bytes: usize) -> Pieces {
     let longest = longest_run(schedule);
-    let chunk = lengths.longest().div_ceil(schedule.chunks as usize);
-    Pieces { chunk, piece: (bytes / (longest * size_of::<T>())).clamp(1, chunk.max(1)) }
+    let widths = Widths::new(schedule, lengths);
+    let widest = widths.even.max(widths.rest).max(1);
+    Pieces { widths, piece: (bytes / (longest * size_of::<T>())).clamp(1, widest) }
 }
 
 fn longest_run(schedule: &Schedule) -> usize {
@@ -200,7 +201,7 @@ fn memory_needed<T>(
     slots: usize,
 ) -> u128 {
     let chunks = (0..schedule.ranks()).map(|rank| MemoryMap::new(schedule, rank, placement).len());
-    let buffers = chunks.sum::<usize>() as u128 * pieces.chunk as u128;
+    let buffers = chunks.sum::<usize>() as u128 * (pieces.widths.even + pieces.widths.rest) as u128;
     let messages = (connections as u128)
         .saturating_mul(slots as u128)
         .saturating_mul(longest_run(schedule) as u128 * pieces.piece as u128);

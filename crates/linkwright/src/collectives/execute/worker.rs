@@ -5,7 +5,7 @@ use std::thread;
 
 use super::element::{Element, Reduction};
 use super::exchange::Exchange;
-use super::memory::{Piece, RankMemory, Stretch};
+use super::memory::{Part, Piece, RankMemory, Stretch, Widths};
 use crate::collectives::schedule::{Operation, RankProgram, Schedule, StepId};
 
 /// Turns in which no block could go on before the thread sleeps. With fewer cores than ranks
@@ -53,23 +53,31 @@ struct Block<'a> {
     done: usize,
 }
 
-/// The pieces into which every chunk is cut.
+/// The pieces into which every chunk is cut: those of the even part, then those of the rest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pieces {
-    /// Elements of a chunk.
-    pub(super) chunk: usize,
-    /// Elements of a piece; the last may be shorter.
+    /// Elements of a chunk in each part.
+    pub(super) widths: Widths,
+    /// Elements of a piece; the last of a part may be shorter.
     pub(super) piece: usize,
 }
 
 impl Pieces {
+    const fn of_even(self) -> usize {
+        self.widths.even.div_ceil(self.piece)
+    }
+
     const fn count(self) -> usize {
-        self.chunk.div_ceil(self.piece)
+        self.of_even() + self.widths.rest.div_ceil(self.piece)
     }
 
     fn get(self, index: usize) -> Piece {
+        let (part, index, width) = match index.checked_sub(self.of_even()) {
+            None => (Part::Even, index, self.widths.even),
+            Some(index) => (Part::Rest, index, self.widths.rest),
+        };
         let start = index * self.piece;
-        Piece { start, end: (start + self.piece).min(self.chunk) }
+        Piece { part, start, end: (start + self.piece).min(width) }
     }
 }
 

@@ -119,6 +119,12 @@ fn placement_notes(schedule: &super::Schedule, executor: &str) -> Vec<String> {
             ));
         }
     }
+    if !schedule.routes.is_empty() {
+        notes.push(format!(
+            "Between servers the plan chooses the network interfaces; {executor} chooses them \
+             itself, so that the rate may be another."
+        ));
+    }
     if let Some(root) = schedule.collective.root() {
         notes.push(format!(
             "The file cannot name the root: use it for calls with root {root} only."

@@ -13,35 +13,56 @@ pub struct Way {
     pub chunks: u32,
 }
 
-/// The all-to-all whose shards go these ways; those of one pair share its shard in order.
+/// The scatter, gather or all-to-all whose shards go these ways; those of one pair share its
+/// shard in order.
 ///
 /// # Panics
-/// If the ways of some pair do not carry `chunks` chunks together, or a way has one rank.
+/// If the ways of some pair do not carry `chunks` chunks together, a way has one rank, or the
+/// collective is another one.
 #[must_use]
 pub fn schedule_of_ways(
     name: &str,
+    collective: Collective,
     gpus: &[usize],
     ways: &[Way],
     chunks: u32,
     transport: Transport,
 ) -> Schedule {
     let ranks = gpus.len();
-    let mut builder = ScheduleBuilder::new(name, Collective::AllToAll, gpus.to_vec(), chunks);
+    // Which shard of its sender's input a pair's is, and which of its receiver's output.
+    let shards = |from: usize, to: usize| match collective {
+        Collective::AllToAll => (to, from),
+        Collective::Scatter { root } if root == from => (to, 0),
+        Collective::Gather { root } if root == to => (0, from),
+        other => panic!("{other} has nothing to move from rank {from} to rank {to}"),
+    };
+    let mut builder = ScheduleBuilder::new(name, collective, gpus.to_vec(), chunks);
     let channel = builder.channel(Channel { transport, relays: Vec::new() });
-    for rank in 0..ranks {
-        let shard = rank as u32 * chunks;
-        builder.copy(rank, channel, Slice::input(shard), Slice::output(shard), chunks, &[]);
+    let places = |from: usize, to: usize, start: u32| {
+        let (input, output) = shards(from, to);
+        let source = Slice::input(input as u32 * chunks + start);
+        (source, Slice::output(output as u32 * chunks + start))
+    };
+    for rank in collective.root().map_or(0..ranks, |root| root..root + 1) {
+        let (source, destination) = places(rank, rank, 0);
+        builder.copy(rank, channel, source, destination, chunks, &[]);
     }
     let mut sent = vec![0; ranks * ranks];
     for way in ways {
         let (from, to) = (way.ranks[0], way.ranks[way.ranks.len() - 1]);
-        let start = sent[from * ranks + to];
+        let (source, destination) = places(from, to, sent[from * ranks + to]);
         sent[from * ranks + to] += way.chunks;
-        let source = Slice::input(to as u32 * chunks + start);
-        let destination = Slice::output(from as u32 * chunks + start);
         forward(&mut builder, channel, &way.ranks, source, destination, way.chunks);
     }
-    let whole = |pair: usize| pair / ranks == pair % ranks || sent[pair] == chunks;
+    let moves = |from: usize, to: usize| match collective {
+        Collective::Scatter { root } => from == root,
+        Collective::Gather { root } => to == root,
+        _ => true,
+    };
+    let whole = |pair: usize| {
+        let (from, to) = (pair / ranks, pair % ranks);
+        from == to || !moves(from, to) || sent[pair] == chunks
+    };
     assert!((0..ranks * ranks).all(whole), "the ways of a pair carry its whole shard");
     builder.finish()
 }

@@ -8,6 +8,7 @@
 //! where the bandwidths are what the plan over each class reaches with long data. What it
 //! leaves out: the time that trees take to fill, which is longer over PCIe.
 
+use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
 use crate::topology::Machine;
 use crate::units::{Bytes, Picoseconds};
@@ -17,7 +18,7 @@ use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Transport;
 use super::rate::{reached_rate, steady_rate};
 use super::shares::chunks_of;
-use super::{Algorithm, Links, Plan, PlanError, plan};
+use super::{Algorithm, Links, Plan, PlanError, fastest, plan_along_trees, plan_for_size, time_of};
 
 /// How finely the data is cut in two.
 const PARTS: f64 = 1_024.0;
@@ -34,7 +35,7 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 ///
 /// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be
 /// done in time; where NVLink does not join them, or each pair for one-hop, the plan is
-/// [`plan`]'s own choice. The times
+/// [`plan_for_size`]'s own choice. The times
 /// hold when `peer_access_switch` is also the timing's
 /// ([`Costs::peer_access_switch`](super::super::time::Costs)).
 ///
@@ -57,15 +58,22 @@ pub fn plan_hybrid(
             remedy: "packing, blink or one-hop, with any collective but all-to-all",
         });
     }
-    let over = |links: Links| plan(machine, gpus, collective, algorithm, links);
-    let mut fabric = match over(Links::Fabric) {
-        Err(PlanError::Links(_) | PlanError::NotDirect { .. }) => return over(Links::Auto),
+    let over = |links: Links| {
+        plan_along_trees(machine, gpus, collective, algorithm, links, Preference::FewTrees)
+    };
+    let alone = |links: Links| plan_for_size(machine, gpus, collective, algorithm, links, size);
+    let all_over_fabric = |note: String| {
+        let mut plan = alone(Links::Fabric)?;
+        plan.notes.push(note);
+        Ok(plan)
+    };
+    let fabric = match over(Links::Fabric) {
+        Err(PlanError::Links(_) | PlanError::NotDirect { .. }) => return alone(Links::Auto),
         found => found?,
     };
     let host = match over(Links::Host) {
         Err(error @ (PlanError::Links(_) | PlanError::Route(_))) => {
-            fabric.notes.push(format!("{error}; all data goes over NVLink"));
-            return Ok(fabric);
+            return all_over_fabric(format!("{error}; all data goes over NVLink"));
         }
         found => found?,
     };
@@ -77,11 +85,10 @@ pub fn plan_hybrid(
     let given = part_over_host(&trees);
     let end = f64::max(total * (1.0 - given) / fast, total * given / slow + switch);
     if over_host <= 0.0 || end >= total / fast {
-        fabric.notes.push(format!(
+        return all_over_fabric(format!(
             "{size} is too little for PCIe to help within {peer_access_switch} of switching peer \
              access; all data goes over NVLink"
         ));
-        return Ok(fabric);
     }
     let name = format!("{}-hybrid-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
@@ -96,7 +103,17 @@ pub fn plan_hybrid(
         over_host / total * 100.0,
         lost * 100.0
     ));
-    Ok(Plan { schedule, algorithm, links: fabric.links, trees, rate, optimum: None, notes })
+    let links = fabric.links;
+    let hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
+    let hybrid = fastest(vec![hybrid], machine, size, peer_access_switch)?;
+    // The equation leaves out how long trees take to fill, and gathers and scatters may go by
+    // better ways than trees on NVLink.
+    let time = |plan: &Plan| time_of(plan, machine, size, peer_access_switch);
+    let by_fabric = time(&alone(Links::Fabric)?)?;
+    if time(&hybrid)? < by_fabric {
+        return Ok(hybrid);
+    }
+    all_over_fabric(format!("{size} is no faster with PCIe's help; all data goes over NVLink"))
 }
 
 /// The trees of both plans, by root where each root has its own shard, with chunks such that

@@ -10,6 +10,7 @@ mod blink;
 mod hybrid;
 mod packing;
 mod rate;
+mod scatter;
 mod shares;
 mod three_phase;
 
@@ -17,11 +18,13 @@ use thiserror::Error;
 
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 
-use super::baselines::{Baseline, BaselinePlan, baseline_plan};
+use self::packing::Packed;
+use super::baselines::{Baseline, BaselinePlan, baseline_plan, by_server};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
+use super::lowering::tree::MAX_CHANNELS;
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
-use super::schedule::{Protocol, Schedule, Transport};
+use super::schedule::{ChosenRoute, Protocol, Schedule, Transport};
 use super::time::{Costs, TimeError, choose_chunk};
 use crate::graph::arborescences::Preference;
 use crate::topology::Machine;
@@ -227,8 +230,9 @@ pub fn plan(
     plan_preferring(machine, gpus, collective, algorithm, links, Preference::FewTrees)
 }
 
-/// As [`plan`], for data of that size: of few deep trees and many shallow ones, which reach
-/// the same rate, the faster.
+/// As [`plan`], for data of that size: of few deep trees and many shallow ones, each on one
+/// channel or two, which reach the same rate, the fastest. Blink's own trees are taken as they
+/// are, on one channel or two, and other algorithms' plans unchanged.
 ///
 /// # Errors
 /// As [`plan`].
@@ -241,22 +245,97 @@ pub fn plan_for_size(
     size: Bytes,
 ) -> Result<Plan, PlanError> {
     let few = plan(machine, gpus, collective, algorithm, links)?;
-    if algorithm != Algorithm::Packing || few.trees.is_empty() {
+    let is_ours = matches!(algorithm, Algorithm::Packing | Algorithm::Blink);
+    if !is_ours || few.trees.is_empty() {
         return Ok(few);
     }
-    let low = Preference::LowDepth;
-    let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
-    if shallow.trees == few.trees || shallow.rate < few.rate {
-        return Ok(few);
+    let mut open = vec![few];
+    if algorithm == Algorithm::Packing {
+        let low = Preference::LowDepth;
+        let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
+        if shallow.trees != open[0].trees && shallow.rate >= open[0].rate {
+            open.push(shallow);
+        }
     }
-    let time = |plan: &Plan| -> Result<Picoseconds, PlanError> {
-        let costs = Costs::of(plan.schedule.protocol);
-        Ok(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time)
-    };
-    Ok(if time(&shallow)? < time(&few)? { shallow } else { few })
+    fastest(open, machine, size, Picoseconds(0))
 }
 
+/// Of plans, each on one channel for a tree or on two, the one that moves `size` the fastest;
+/// the first of equals.
+fn fastest(
+    mut plans: Vec<Plan>,
+    machine: &Machine,
+    size: Bytes,
+    peer_access_switch: Picoseconds,
+) -> Result<Plan, PlanError> {
+    let narrow = plans.iter().filter(|plan| 2 * plan.trees.len() <= MAX_CHANNELS);
+    let twice: Vec<Plan> = narrow.map(on_two_channels).collect();
+    plans.extend(twice);
+    let mut times = Vec::with_capacity(plans.len());
+    for plan in &plans {
+        times.push(time_of(plan, machine, size, peer_access_switch)?);
+    }
+    let best = (0..times.len()).min_by_key(|at| times[*at]).unwrap_or(0);
+    Ok(plans.swap_remove(best))
+}
+
+/// How long a plan takes with the chunk that suits it.
+fn time_of(
+    plan: &Plan,
+    machine: &Machine,
+    size: Bytes,
+    peer_access_switch: Picoseconds,
+) -> Result<Picoseconds, PlanError> {
+    let costs = Costs { peer_access_switch, ..Costs::of(plan.schedule.protocol) };
+    Ok(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time)
+}
+
+/// The same trees, each on two channels with half of its data.
+///
+/// A connection holds few chunks, so that a GPU which passes them on lets its link rest while
+/// the next is on its way; the other channel's chunks fill that gap.
+fn on_two_channels(plan: &Plan) -> Plan {
+    let Schedule { name, collective, gpus, .. } = &plan.schedule;
+    let halves: Vec<RootedTree> =
+        plan.trees.iter().flat_map(|tree| [tree.clone(), tree.clone()]).collect();
+    let mut schedule = schedule_of_trees(name, *collective, gpus, &halves);
+    schedule.routes.clone_from(&plan.schedule.routes);
+    let mut whole = plan.trees.clone();
+    whole.iter_mut().for_each(|tree| tree.chunks *= 2);
+    Plan { schedule, trees: whole, ..plan.clone() }
+}
+
+/// As [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
 fn plan_preferring(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    preference: Preference,
+) -> Result<Plan, PlanError> {
+    let found = plan_along_trees(machine, gpus, collective, algorithm, links, preference)?;
+    let (Collective::Scatter { root } | Collective::Gather { root }) = collective else {
+        return Ok(found);
+    };
+    let is_best = found.optimum.is_none_or(|optimum| found.rate >= optimum);
+    if algorithm != Algorithm::Packing || is_best {
+        return Ok(found);
+    }
+    let graph = LinkGraph::new(machine, gpus, found.links)?;
+    if graph.has_switches() {
+        return Ok(found);
+    }
+    let (ways, chunks) = scatter::ways(&graph, collective, root);
+    let transport = Transport::Best;
+    let name = &found.schedule.name;
+    let schedule = schedule_of_ways(name, collective, gpus, &ways, chunks, transport);
+    let rate = rate::steady_rate(&schedule, machine)?;
+    Ok(if rate > found.rate { Plan { schedule, rate, trees: Vec::new(), ..found } } else { found })
+}
+
+/// A plan whose trees are listed, unless the algorithm has none.
+fn plan_along_trees(
     machine: &Machine,
     gpus: &[usize],
     collective: Collective,
@@ -272,11 +351,11 @@ fn plan_preferring(
     let (class, graph) = choose_links(machine, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let name = format!("{}-{}", algorithm.name(), collective.name());
-    let mut reach = None;
+    let (mut reach, mut chosen) = (None, Vec::new());
     let (trees, optimum) = match algorithm {
         Algorithm::Packing if collective == Collective::AllToAll => {
             let (ways, chunks, optimum) = all_to_all::ways(&graph)?;
-            let schedule = schedule_of_ways(&name, gpus, &ways, chunks, transport);
+            let schedule = schedule_of_ways(&name, collective, gpus, &ways, chunks, transport);
             let rate = rate::steady_rate(&schedule, machine)?;
             let known = optimum.map_or_else(
                 || all_to_all::is_full(&graph, rate).then_some(rate),
@@ -286,11 +365,19 @@ fn plan_preferring(
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: known, notes });
         }
         Algorithm::Packing => {
-            let (trees, most) = packing::pack(&graph, collective, transport, preference)?;
+            let Packed { trees, most, routes } =
+                packing::pack(&graph, collective, transport, preference)?;
             reach = Some(Bandwidth(most.round() as u64));
+            if class == LinkClass::Network {
+                chosen = routes;
+            }
             // Between switches, trees with as much from every root need not be the best.
             let proven = collective != Collective::AllReduce || !graph.has_switches();
-            (trees, Some(most).filter(|most| proven || packing::is_full(&graph, *most)))
+            let full = |most: &f64| {
+                let servers = || packing::fills_servers(&graph, &machine.servers(), *most);
+                packing::is_full(&graph, *most) || class == LinkClass::Network && servers()
+            };
+            (trees, Some(most).filter(|most| proven || full(most)))
         }
         Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
@@ -302,8 +389,25 @@ fn plan_preferring(
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: None, notes });
         }
     };
-    let schedule = schedule_of_trees(&name, collective, gpus, &trees);
-    let rate = rate::steady_rate(&schedule, machine)?;
+    let lower = |trees: &[RootedTree], routes: Vec<ChosenRoute>| -> Result<_, PlanError> {
+        let schedule = Schedule { routes, ..schedule_of_trees(&name, collective, gpus, trees) };
+        let rate = rate::steady_rate(&schedule, machine)?;
+        Ok((schedule, rate))
+    };
+    let (mut schedule, mut rate) = lower(&trees, chosen)?;
+    let mut trees = trees;
+    let is_packing = algorithm == Algorithm::Packing;
+    let is_open = optimum.is_none() && collective == Collective::AllReduce;
+    if is_packing && is_open && class == LinkClass::Network {
+        // Servers of different sizes may do better with one root than with as much from each.
+        for server in by_server(machine, gpus) {
+            let packed = packing::to_root_and_back(&graph, server[0], transport, preference)?;
+            let (other, reached) = lower(&packed.trees, packed.routes)?;
+            if reached > rate {
+                (trees, schedule, rate) = (packed.trees, other, reached);
+            }
+        }
+    }
     if class == LinkClass::Fabric && rate::loads_host(&schedule, machine)? {
         if links == Links::Fabric {
             return Err(PlanError::NotDirect { algorithm: algorithm.name() });
@@ -314,11 +418,14 @@ fn plan_preferring(
     }
     let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
     if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
+        let trees_only =
+            matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
         notes.push(format!(
-            "the schedule reaches {:.2} GB/s of the {:.2} GB/s that its trees could over all \
-             ways: transfers take only those of fewest hops, and shares are whole chunks",
+            "the schedule reaches {:.2} GB/s of the {:.2} GB/s that the links allow: shares are \
+             whole chunks{}",
             rate.as_gigabytes_per_second(),
-            reach.as_gigabytes_per_second()
+            reach.as_gigabytes_per_second(),
+            if trees_only { " and go along packed trees" } else { "" }
         ));
     }
     Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })

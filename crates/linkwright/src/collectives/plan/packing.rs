@@ -1,5 +1,7 @@
 //! Spanning trees packed on a job's links, at the optimum, as trees of its ranks.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::graph::arborescences::{
     Arborescence, ArborescenceError, ArborescencePacking, DirectedGraph, Preference,
     pack_from_every_root, pack_from_root, rate_from_every_root,
@@ -11,26 +13,43 @@ use crate::graph::spanning_trees::{Search, pack_spanning_trees};
 use super::super::collective::Collective;
 use super::super::link_graph::LinkGraph;
 use super::super::lowering::RootedTree;
-use super::super::schedule::{Channel, Transport};
+use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Transport};
 use super::PlanError;
 use super::shares::chunks_of;
 
-/// Trees for a collective, and the most that any trees of their kind reach, B/s of its size.
+/// Trees of a job's ranks.
+pub(super) struct Packed {
+    pub(super) trees: Vec<RootedTree>,
+    /// The most that any trees of their kind reach, B/s of the collective's size.
+    pub(super) most: f64,
+    /// The ways of the trees' arcs through what forwards.
+    pub(super) routes: Vec<ChosenRoute>,
+}
+
+impl Packed {
+    fn times(self, factor: f64) -> Self {
+        Self { most: self.most * factor, ..self }
+    }
+}
+
+/// Trees for a collective.
 pub(super) fn pack(
     graph: &LinkGraph,
     collective: Collective,
     transport: Transport,
     preference: Preference,
-) -> Result<(Vec<RootedTree>, f64), PlanError> {
+) -> Result<Packed, PlanError> {
     let ranks = graph.gpus as f64;
     match collective {
         Collective::AllReduce if !graph.has_switches() => undirected(graph, transport),
         // Reduced to every root and sent from there: each direction serves both halves.
-        Collective::AllReduce => from_every_root(graph, transport, preference)
-            .map(|(trees, share)| (trees, share * ranks / 2.0)),
+        Collective::AllReduce => {
+            let packed = from_every_root(graph, collective, transport, preference)?;
+            Ok(packed.times(ranks / 2.0))
+        }
         Collective::AllGather | Collective::ReduceScatter => {
-            from_every_root(graph, transport, preference)
-                .map(|(trees, share)| (trees, share * ranks))
+            let packed = from_every_root(graph, collective, transport, preference)?;
+            Ok(packed.times(ranks))
         }
         Collective::AllToAll => Err(PlanError::Unsupported {
             algorithm: "packing of trees",
@@ -38,15 +57,15 @@ pub(super) fn pack(
             remedy: "packing, nccl-ring",
         }),
         Collective::Broadcast { root } | Collective::Reduce { root } => {
-            from_root(graph, root, transport, preference)
+            from_root(graph, (collective, root), transport, preference)
         }
         // A tree carries the same part of every rank's shard; what other ways than packed
         // trees could reach is known, too.
         Collective::Gather { root } | Collective::Scatter { root } => {
-            let (trees, _) = from_root(graph, root, transport, preference)?;
+            let packed = from_root(graph, (collective, root), transport, preference)?;
             let links = directed(graph);
             let (share, scale) = share_from_root(links.vertices, graph.gpus, &links.arcs, root);
-            Ok((trees, share as f64 / scale as f64 * ranks))
+            Ok(Packed { most: share as f64 / scale as f64 * ranks, ..packed })
         }
     }
 }
@@ -61,6 +80,20 @@ pub(super) fn is_full(graph: &LinkGraph, rate: f64) -> bool {
     };
     let capacity: f64 = graph.links.iter().map(arriving).sum();
     rate * 2.0 * (graph.gpus as f64 - 1.0) >= capacity * (1.0 - 1e-9)
+}
+
+/// Whether a rate keeps all that enters the job's servers busy: the same count, with a server
+/// for each part.
+pub(super) fn fills_servers(graph: &LinkGraph, servers: &[Option<usize>], rate: f64) -> bool {
+    let server = |vertex: usize| servers[graph.devices[vertex]];
+    let of_job: BTreeSet<Option<usize>> = (0..graph.gpus).map(server).collect();
+    let entering = |(a, b, capacity): &(usize, usize, u64)| {
+        let (a, b) = (server(*a), server(*b));
+        let ends = [a, b].iter().filter(|end| a != b && of_job.contains(end)).count();
+        *capacity as f64 * ends as f64
+    };
+    let capacity: f64 = graph.links.iter().map(entering).sum();
+    rate * 2.0 * (of_job.len() as f64 - 1.0) >= capacity * (1.0 - 1e-9)
 }
 
 /// The most that trees reach of an all-reduce, B/s of its size, without the trees.
@@ -96,10 +129,7 @@ pub(super) fn stars(
 }
 
 /// The undirected packing, whose trees carry a reduction up and a broadcast down.
-fn undirected(
-    graph: &LinkGraph,
-    transport: Transport,
-) -> Result<(Vec<RootedTree>, f64), PlanError> {
+fn undirected(graph: &LinkGraph, transport: Transport) -> Result<Packed, PlanError> {
     let packing = pack_spanning_trees(graph.gpus, &graph.direct_capacity(), Search::default())
         .ok_or(PlanError::TooFine)?;
     let weights = packing.trees.iter().map(|tree| tree.weight).collect();
@@ -109,26 +139,85 @@ fn undirected(
         chunks,
         channel: Channel { transport, relays: Vec::new() },
     });
-    Ok((trees.collect(), packing.rate.0 as f64 / packing.rate.1 as f64))
+    let most = packing.rate.0 as f64 / packing.rate.1 as f64;
+    Ok(Packed { trees: trees.collect(), most, routes: Vec::new() })
 }
 
 fn from_root(
     graph: &LinkGraph,
-    root: usize,
+    (collective, root): (Collective, usize),
     transport: Transport,
     preference: Preference,
-) -> Result<(Vec<RootedTree>, f64), PlanError> {
+) -> Result<Packed, PlanError> {
     let packing = pack_from_root(&directed(graph), root, preference).map_err(too_fine)?;
-    Ok((rooted(graph, &packing, transport), share(&packing)))
+    Ok(packed(graph, collective, &packing, transport))
 }
 
 fn from_every_root(
     graph: &LinkGraph,
+    collective: Collective,
     transport: Transport,
     preference: Preference,
-) -> Result<(Vec<RootedTree>, f64), PlanError> {
+) -> Result<Packed, PlanError> {
     let packing = pack_from_every_root(&directed(graph), preference).map_err(too_fine)?;
-    Ok((rooted(graph, &packing, transport), share(&packing)))
+    Ok(packed(graph, collective, &packing, transport))
+}
+
+/// Trees of one root that carry an all-reduce to it and back. What they could do at most is
+/// not said: the two directions share links as the trees happen to lie.
+pub(super) fn to_root_and_back(
+    graph: &LinkGraph,
+    root: usize,
+    transport: Transport,
+    preference: Preference,
+) -> Result<Packed, PlanError> {
+    from_root(graph, (Collective::AllReduce, root), transport, preference)
+}
+
+fn packed(
+    graph: &LinkGraph,
+    collective: Collective,
+    packing: &ArborescencePacking,
+    transport: Transport,
+) -> Packed {
+    let (trees, most) = (rooted(graph, packing, transport), share(packing));
+    Packed { trees, most, routes: routes(graph, collective, packing) }
+}
+
+/// The ways of all arcs, in the directions in which a collective takes them.
+fn routes(
+    graph: &LinkGraph,
+    collective: Collective,
+    packing: &ArborescencePacking,
+) -> Vec<ChosenRoute> {
+    let inward = matches!(
+        collective,
+        Collective::Reduce { .. } | Collective::Gather { .. } | Collective::ReduceScatter
+    );
+    let both = collective == Collective::AllReduce;
+    let mut found: BTreeMap<(usize, usize), BTreeMap<Vec<usize>, u64>> = BTreeMap::new();
+    for arc in &packing.logical_arcs {
+        for route in &arc.routes {
+            let mut devices: Vec<usize> = route.path.iter().map(|at| graph.devices[*at]).collect();
+            let mut add = |ends, devices: Vec<usize>| {
+                *found.entry(ends).or_default().entry(devices).or_default() += route.units;
+            };
+            if !inward {
+                add((arc.from, arc.to), devices.clone());
+            }
+            if inward || both {
+                devices.reverse();
+                add((arc.to, arc.from), devices);
+            }
+        }
+    }
+    let way = |(devices, units)| ChosenWay { devices, units };
+    let route = |((from, to), ways): ((usize, usize), BTreeMap<Vec<usize>, u64>)| ChosenRoute {
+        from,
+        to,
+        ways: ways.into_iter().map(way).collect(),
+    };
+    found.into_iter().map(route).collect()
 }
 
 fn directed(graph: &LinkGraph) -> DirectedGraph {

@@ -81,7 +81,8 @@ fn server(
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
     let (class, graph): (LinkClass, LinkGraph) = choose_links(machine, &own, links, notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
-    let (trees, _) = packing::pack(&graph, Collective::AllReduce, transport, Preference::FewTrees)?;
+    let whole = Collective::AllReduce;
+    let trees = packing::pack(&graph, whole, transport, Preference::FewTrees)?.trees;
     let in_job = |tree: RootedTree| {
         let mut parent = vec![None; gpus.len()];
         for (at, above) in tree.parent.iter().enumerate() {

@@ -38,8 +38,10 @@ pub fn choose_chunk(
     costs: &Costs,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
     let mut trials = Vec::new();
-    // Long data in short chunks takes long to play and is never best.
-    let mut chunk = FIRST.max(size.0 >> 12).min(size.0.max(1));
+    // Pipelines of thousands of pieces take long to play and gain nothing from more.
+    let least = size.0 >> 12;
+    let mut chunk = FIRST.max(least).min(size.0.max(1));
+    let first = chunk;
     let mut best = attempt(schedule, machine, size, chunk, costs, &mut trials)?;
     while best.pieces > 1 {
         let next = attempt(schedule, machine, size, chunk * 2, costs, &mut trials)?;
@@ -48,8 +50,10 @@ pub fn choose_chunk(
         }
         (best, chunk) = (next, chunk * 2);
     }
+    // What lies before the last doubling has been seen to be slower.
+    let bound = if chunk > first { chunk / 2 } else { least };
     let (step, mut back) = ((chunk / 2 / STEPS_BACK).max(1), chunk);
-    while back > step {
+    while back > bound + step {
         back -= step;
         let next = attempt(schedule, machine, size, back, costs, &mut trials)?;
         if next.time >= best.time {

@@ -8,7 +8,7 @@ use crate::network::{ResourceId, RouteClass, Routes};
 use crate::topology::{DeviceId, LinkKind, Machine};
 use crate::units::Picoseconds;
 
-use super::super::schedule::{Channel, Schedule, Slice, Transport};
+use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Schedule, Slice, Transport};
 use super::costs::{Costs, Reach, link_efficiency};
 
 /// Why a schedule cannot be timed on a machine.
@@ -274,6 +274,12 @@ fn route(
     let device = |gpu: usize| machine.gpus()[gpu];
     let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
     let Some(relay) = relay else {
+        let may_choose = channel.transport == Transport::Best;
+        let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
+        let ends = (device(gpu(from)), device(gpu(to)));
+        if let Some(way) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
+            return Ok(way);
+        }
         return hop(machine, routes, channel.transport, (gpu(from), gpu(to)), device);
     };
     let through = relay.through;
@@ -282,6 +288,33 @@ fn route(
         hop(machine, routes, Transport::Best, (through, gpu(to)), device)?;
     uses.extend(onward);
     Ok((uses, Picoseconds(first.0 + second.0), reach))
+}
+
+/// The ways that a plan chose; None where the machine, another than was planned for, has not
+/// got them.
+fn along(
+    routes: &Routes<'_>,
+    chosen: &ChosenRoute,
+    (first, last): (DeviceId, DeviceId),
+) -> Option<Way> {
+    let lead =
+        |way: &ChosenWay| way.devices.first() == Some(&first) && way.devices.last() == Some(&last);
+    if !chosen.ways.iter().all(lead) {
+        return None;
+    }
+    let ways: Vec<_> = chosen.ways.iter().map(|way| (&way.devices[..], way.units as f64)).collect();
+    let route = routes.along(&ways)?;
+    let over = |what: fn(LinkKind) -> bool| {
+        route.uses.iter().any(|(resource, _)| what(routes.link(*resource).0.kind))
+    };
+    let reach = if over(LinkKind::is_network) {
+        Reach::Network
+    } else if over(|kind| !kind.is_gpu_fabric()) {
+        Reach::Host
+    } else {
+        Reach::Fabric
+    };
+    Some((route.uses, route.latency, reach))
 }
 
 fn hop(

@@ -129,15 +129,6 @@ impl Credits {
         self.accounts[index].next
     }
 
-    /// How many packets hold a place in the buffer behind a channel, or are on the way to it.
-    pub(super) fn spent(&mut self, channel: ChannelId, now: u64) -> u32 {
-        (0..self.virtual_channels as u8)
-            .map(|virtual_channel| {
-                u32::from(self.depth - self.available(channel, virtual_channel, now))
-            })
-            .sum()
-    }
-
     /// How many credits of a virtual channel are neither with the sender nor on their way.
     pub(super) fn held(&self, channel: ChannelId, virtual_channel: u8) -> u16 {
         let account = &self.accounts[self.index(channel, virtual_channel)];

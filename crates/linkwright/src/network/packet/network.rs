@@ -71,15 +71,14 @@ struct State {
     now: u64,
     lines: Vec<Line>,
     credits: Credits,
+    /// Packets that wait for each channel, cross it, or fill the buffer behind it: in an array
+    /// of its own, because adaptive routing asks many channels for each packet.
+    load: Vec<u32>,
 }
 
 impl Load for State {
     fn queued(&mut self, channel: ChannelId) -> u32 {
-        let line = &self.lines[channel as usize];
-        let crossing = u32::from(line.busy > self.now);
-        let behind =
-            if line.to == TO_NODE { crossing } else { self.credits.spent(channel, self.now) };
-        line.waiting + behind
+        self.load[channel as usize]
     }
 }
 
@@ -143,7 +142,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             virtual_channels,
             arbitration,
             events: EventQueue::new(),
-            state: State { now: 0, lines, credits },
+            state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues,
             packets: Packets::new(),
             interfaces: vec![nic.scheduler(); interconnect.nodes() as usize],
@@ -222,6 +221,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         packet.route = route;
         let line = &mut self.state.lines[hop.channel as usize];
         line.waiting += 1;
+        self.state.load[hop.channel as usize] += 1;
         line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
         let slot = line.bank.slot(hop.virtual_channel, port);
         self.queues.push(&mut line.bank, slot, index, &mut self.packets);
@@ -284,6 +284,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             port: 0,
             priority: message_data.priority,
         });
+        self.state.load[channel as usize] += 1;
         let sent = self.cross(index, channel, 0);
         if last {
             self.schedule(sent, Event::Leave(message));
@@ -320,6 +321,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         let more = line.waiting > 0;
         let Packet { channel: came_by, route, .. } = self.packets[index];
         let sent = self.cross(index, channel, virtual_channel);
+        self.state.load[came_by as usize] -= 1;
         let awaited = self.state.credits.give_back(came_by, route.virtual_channel, sent);
         if let Some(time) = awaited {
             self.wake_by(came_by, time);
@@ -359,7 +361,9 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         packet.route.virtual_channel = virtual_channel;
         line.carried.packets += 1;
         line.carried.data.0 += u64::from(packet.size);
-        if line.to != TO_NODE {
+        if line.to == TO_NODE {
+            self.state.load[channel as usize] -= 1;
+        } else {
             self.state.credits.spend(channel, virtual_channel);
         }
         self.schedule(arrival, Event::Arrive(index));

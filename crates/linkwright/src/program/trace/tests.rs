@@ -238,11 +238,14 @@ fn time_passes_only_while_recording_and_outside_calls() {
     assert_eq!(notes, [TraceNote::SilentCalls { calls: [("MPI_Call".to_owned(), 2)].into() }]);
 }
 
+/// A collective of MPI and of a program, and what each of four ranks sent and received.
+type Recorded = (Of, Collective, [(u64, u64); 4]);
+
 /// What Score-P would record for an operation of 60 bytes on four ranks.
 #[test]
 fn sizes_follow_from_what_all_ranks_record() {
     let n = 60;
-    let cases: [(Of, Collective, [(u64, u64); 4]); 16] = [
+    let cases: [Recorded; 16] = [
         (Of::Barrier, Collective::Barrier, [(0, 0); 4]),
         (Of::Broadcast, Collective::Broadcast, [(0, n), (0, n), (4 * n, n), (0, n)]),
         (Of::Reduce, Collective::Reduce, [(n, 0), (n, 0), (n, 4 * n), (n, 0)]),
@@ -261,7 +264,7 @@ fn sizes_follow_from_what_all_ranks_record() {
         (Of::ExclusiveScan, Collective::Scan, [(3 * n, 0), (2 * n, n), (n, 2 * n), (0, 3 * n)]),
     ];
     let events = |rank: usize| -> Vec<(u64, EventKind)> {
-        let call = |(operation, _, sizes): &(Of, Collective, [(u64, u64); 4])| CollectiveCall {
+        let call = |(operation, _, sizes): &Recorded| CollectiveCall {
             operation: *operation,
             communicator: ALL,
             root: Root::Rank(2),

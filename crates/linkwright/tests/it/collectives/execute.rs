@@ -107,6 +107,20 @@ fn every_run_gives_the_same_bits_whatever_the_pieces() {
 }
 
 #[test]
+fn data_in_place_stays_where_it_is_whether_or_not_it_divides_into_chunks() {
+    let schedule = schedules::ring_all_reduce(3, 2);
+    for length in [6, 1000, 1003] {
+        let inputs = vec![vec![1_i64; length]; 3];
+        let before: Vec<_> = inputs.iter().map(|input| input.as_ptr()).collect();
+        let options =
+            ExecuteOptions { placement: Some(Placement::InPlace), ..ExecuteOptions::default() };
+        let outputs = execute(&schedule, inputs, Reduction::Sum, &options).unwrap();
+        let after: Vec<_> = outputs.iter().map(|output| output.as_ptr()).collect();
+        assert_eq!((before, &outputs), (after, &vec![vec![3; length]; 3]), "{length}");
+    }
+}
+
+#[test]
 fn sixteen_ranks_on_few_cores_end() {
     let schedule = schedules::one_hop_all_to_all(16, 2);
     let inputs: Vec<_> = (0..16).map(|rank| vec![rank; 16 * 300]).collect();

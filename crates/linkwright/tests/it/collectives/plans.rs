@@ -162,3 +162,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn scatter_and_gather_reach_the_cuts_on_every_set_of_four_v100() {
+    let machine = presets::preset("dgx1-v100").unwrap();
+    for set in 0_u32..256 {
+        let gpus: Vec<usize> = (0..8).filter(|gpu| set >> gpu & 1 == 1).collect();
+        if gpus.len() != 4 {
+            continue;
+        }
+        for collective in [Collective::Scatter { root: 1 }, Collective::Gather { root: 2 }] {
+            let algorithm = Algorithm::Packing;
+            let found = plan(&machine, &gpus, collective, algorithm, Links::Fabric);
+            let plan = match found {
+                Err(PlanError::Links(_)) => continue,
+                found => found.unwrap(),
+            };
+            holds(&plan);
+            let (rate, optimum) = (plan.rate.0 as f64, plan.optimum.unwrap().0 as f64);
+            assert!((rate / optimum - 1.0).abs() < 1e-6, "{gpus:?}: {rate} of {optimum}");
+        }
+    }
+}

@@ -134,10 +134,56 @@ fn packed_trees_and_nccl_hold_across_servers() {
                 holds(&plan);
                 assert_eq!(plan.links, LinkClass::Network);
                 let short = plan.optimum.is_some_and(|optimum| plan.rate < optimum);
-                let said = plan.notes.iter().any(|note| note.contains("fewest hops"));
+                let said = plan.notes.iter().any(|note| note.contains("whole chunks"));
                 assert!(said || !short, "{name} {collective} {}", algorithm.name());
                 assert!(plan.optimum.is_none_or(|optimum| plan.rate <= optimum));
             }
         }
     }
+}
+
+#[test]
+fn packings_across_servers_reach_what_the_cuts_allow() {
+    for (name, gigabits, gpus) in [
+        ("dgx-a100", 200, (0..16).collect::<Vec<_>>()),
+        ("dgx1-v100", 100, (0..16).collect()),
+        ("dgx1-v100", 100, vec![1, 4, 5, 8, 9, 10, 11, 12]),
+        ("dgx1-v100", 100, vec![0, 1, 8, 9, 10, 11, 12, 13]),
+        ("dgx1-v100", 40, vec![0, 8, 9]),
+    ] {
+        let machine = servers(name, 2, gigabits);
+        for collective in [
+            Collective::AllGather,
+            Collective::ReduceScatter,
+            Collective::Broadcast { root: 1 },
+            Collective::Reduce { root: 0 },
+        ] {
+            let plan = plan(&machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
+            holds(&plan);
+            let (rate, optimum) = (plan.rate.0 as f64, plan.optimum.unwrap().0 as f64);
+            assert!(rate > 0.99 * optimum, "{name} {gpus:?} {collective}: {rate} of {optimum}");
+        }
+        let packed = all_reduce(&machine, &gpus, Algorithm::Packing);
+        holds(&packed);
+        for other in [Algorithm::ThreePhase, Algorithm::Blink, Algorithm::Nccl(Baseline::Tree)] {
+            let other = all_reduce(&machine, &gpus, other);
+            println!("{name} {gpus:?} {} {} {}", packed.rate, other.algorithm.name(), other.rate);
+            assert!(packed.rate.0 as f64 > 0.99 * other.rate.0 as f64, "{name} {gpus:?}");
+        }
+    }
+}
+
+#[test]
+fn an_all_reduce_that_fills_every_server_s_interfaces_is_the_optimum() {
+    let machine = servers("dgx-a100", 4, 200);
+    let gpus: Vec<usize> = (0..32).collect();
+    let packed = all_reduce(&machine, &gpus, Algorithm::Packing);
+    // Every server takes in 3/4 of the data twice, over 200 GB/s.
+    let most = 200e9 / (2.0 * 3.0 / 4.0);
+    assert!((packed.optimum.unwrap().0 as f64 - most).abs() < 1.0, "{:?}", packed.optimum);
+    assert!(packed.rate.0 as f64 > 0.999 * most);
+    // Three and five GPUs leave interfaces of the larger part unused.
+    let uneven = servers("dgx1-v100", 2, 100);
+    let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
+    assert_eq!(all_reduce(&uneven, &gpus, Algorithm::Packing).optimum, None);
 }

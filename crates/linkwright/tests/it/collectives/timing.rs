@@ -1,7 +1,8 @@
 //! The timing of schedules: its limits, its determinism, and what turns on shared links do.
 
 use linkwright::collectives::Collective;
-use linkwright::collectives::plan::{Algorithm, Links, Plan, plan};
+use linkwright::collectives::baselines::Baseline;
+use linkwright::collectives::plan::{Algorithm, Links, Plan, plan, plan_for_size};
 use linkwright::collectives::schedule::Protocol;
 use linkwright::collectives::time::{Costs, TimeError, choose_chunk, time};
 use linkwright::topology::{Machine, presets};
@@ -25,6 +26,35 @@ fn turns_on_shared_links_bring_trees_near_their_rate() {
     let (equally, in_turns) = (reached(false), reached(true));
     assert!((115.0..117.0).contains(&equally), "{equally}");
     assert!((135.0..137.0).contains(&in_turns), "{in_turns}");
+}
+
+/// A single tree on one channel would wait at every GPU that passes its chunks on.
+#[test]
+fn a_packed_broadcast_is_as_fast_as_rings_of_the_same_rate() {
+    let machine = presets::preset("dgx1-v100").unwrap();
+    let (broadcast, size) = (Collective::Broadcast { root: 0 }, Bytes(64 << 20));
+    for gpus in [
+        &[0, 4, 7][..],
+        &[0, 1, 2, 6],
+        &[0, 1, 2, 3],
+        &[2, 4, 6, 7],
+        &[1, 4, 5, 6, 7],
+        &[2, 3, 4, 5, 6, 7],
+        &[0, 1, 2, 3, 5, 6, 7],
+        &[0, 1, 2, 3, 4, 5, 6, 7],
+    ] {
+        let timed = |algorithm| {
+            let links = Links::Fabric;
+            let plan = plan_for_size(&machine, gpus, broadcast, algorithm, links, size).unwrap();
+            let costs = Costs::of(Protocol::Simple);
+            (plan.rate, choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0.time)
+        };
+        let (rate, packed) = timed(Algorithm::Packing);
+        let (of_rings, rings) = timed(Algorithm::Nccl(Baseline::Ring));
+        println!("{gpus:?} {:.3}", packed.as_seconds() / rings.as_seconds());
+        assert_eq!(rate, of_rings, "{gpus:?}");
+        assert!(packed <= rings, "{gpus:?}: {packed} and {rings}");
+    }
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
             seed: 1,
         },
         routing: RoutingKind::Adaptive,
+        tables: None,
         nic: linkwright::network::packet::NicPolicy::Fcfs,
         arbitration: linkwright::network::packet::ArbitrationPolicy::RoundRobin,
         protocol: Protocol::default(),

@@ -133,6 +133,7 @@ fn read_algorithm(source: &Source) -> Result<Schedule, InputError> {
         in_place: algorithm.in_place,
         out_of_place: algorithm.out_of_place,
         channels: vec![Channel::default(); algorithm.channels],
+        routes: Vec::new(),
         programs: ranks
             .iter()
             .map(|rank| RankProgram { scratch_chunks: rank.scratch_chunks, blocks: Vec::new() })

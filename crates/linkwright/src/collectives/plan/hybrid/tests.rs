@@ -1,6 +1,7 @@
 use super::*;
 use crate::collectives::check;
 use crate::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
+use crate::collectives::plan::plan;
 use crate::collectives::time::{Costs, Timing, choose_chunk};
 use crate::topology::presets::preset;
 
@@ -20,19 +21,52 @@ fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink
         let alone = plan(&machine, &gpus, broadcast, algorithm, Links::Fabric).unwrap();
         let hybrid =
             |size| plan_hybrid(&machine, &gpus, broadcast, algorithm, size, MILLISECOND).unwrap();
+        let sized = |size| {
+            plan_for_size(&machine, &gpus, broadcast, algorithm, Links::Fabric, size).unwrap()
+        };
+        let over_both = |plan: &Plan| plan.has_host_beside_fabric(&machine).unwrap();
         let size = Bytes(512 << 20);
         let both = hybrid(size);
+        assert!(over_both(&both) && !over_both(&alone));
         let fast = reached_rate(&alone.schedule, &machine).unwrap().0 as f64;
         let host = plan(&machine, &gpus, broadcast, algorithm, Links::Host).unwrap();
         let slow = reached_rate(&host.schedule, &machine).unwrap().0 as f64;
         let total = size.0 as f64;
         let expected = (total + 1e-3 * slow) / (slow + fast) * fast / total;
         let found = timed(&machine, &both, size).time.as_seconds()
-            / timed(&machine, &alone, size).time.as_seconds();
+            / timed(&machine, &sized(size), size).time.as_seconds();
         assert!((expected - found).abs() < 0.02 && found < 1.0, "{expected} {found}");
         let short = hybrid(Bytes(1 << 20));
-        assert_eq!((&short.schedule, short.notes.len()), (&alone.schedule, 1));
+        assert_eq!((&short.schedule, short.notes.len()), (&sized(Bytes(1 << 20)).schedule, 1));
+        assert!(!over_both(&short));
     }
+}
+
+#[test]
+fn no_hybrid_is_slower_than_the_best_on_nvlink() {
+    let machine = preset("dgx1-v100").unwrap();
+    let mut faster = 0;
+    for gpus in [&[0, 1][..], &[1, 4, 5, 6], &[0, 1, 2, 3, 4, 5, 6, 7]] {
+        for name in ["broadcast", "all-reduce", "gather"] {
+            let collective = Collective::named(name, 1).unwrap();
+            for algorithm in [Algorithm::Packing, Algorithm::Blink] {
+                for size in [1, 64, 512].map(|mebibytes| Bytes(mebibytes << 20)) {
+                    let links = Links::Fabric;
+                    let best = plan_for_size(&machine, gpus, collective, algorithm, links, size);
+                    let best = timed(&machine, &best.unwrap(), size).time;
+                    let found =
+                        plan_hybrid(&machine, gpus, collective, algorithm, size, MILLISECOND)
+                            .unwrap();
+                    let is_hybrid = found.has_host_beside_fabric(&machine).unwrap();
+                    let time = timed(&machine, &found, size).time;
+                    let holds = if is_hybrid { time < best } else { time == best };
+                    assert!(holds, "{name} {gpus:?} {size}: {time} and {best}");
+                    faster += usize::from(is_hybrid);
+                }
+            }
+        }
+    }
+    assert!(faster >= 9, "PCIe helped in {faster} cases only");
 }
 
 #[test]
