@@ -40,6 +40,7 @@ from linkwright._core import (
     published_effective_bandwidth,
     read_cluster_scenario,
     read_jobs,
+    read_mapping,
     read_otf2,
     read_scenario,
     reduction_names,
@@ -70,6 +71,8 @@ from linkwright.errors import (
 )
 from linkwright.files import read_text
 from linkwright.machines import load_machine
+from linkwright.programs import load_program
+from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
 from linkwright.runs import ScenarioRun, run_scenario, write_run
 
 __all__ = [
@@ -93,6 +96,7 @@ __all__ = [
     "Match",
     "Pattern",
     "Program",
+    "Replay",
     "Scenario",
     "ScenarioRun",
     "Schedule",
@@ -117,6 +121,7 @@ __all__ = [
     "is_cluster_scenario",
     "load_cluster",
     "load_machine",
+    "load_program",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -125,11 +130,14 @@ __all__ = [
     "published_effective_bandwidth",
     "read_cluster_scenario",
     "read_jobs",
+    "read_mapping",
     "read_otf2",
     "read_scenario",
     "read_text",
     "read_trace_files",
     "reduction_names",
+    "replay_scenario",
+    "replay_trace",
     "run_cluster_scenario",
     "run_scenario",
     "simulate",
@@ -137,5 +145,6 @@ __all__ = [
     "workload_names",
     "workloads",
     "write_jobs",
+    "write_replay",
     "write_run",
 ]

@@ -45,6 +45,7 @@ __all__ = [
     "published_effective_bandwidth",
     "read_cluster_scenario",
     "read_jobs",
+    "read_mapping",
     "read_otf2",
     "read_scenario",
     "reduction_names",
@@ -1481,6 +1482,13 @@ class ClusterRun:
         Percentiles are exact to a 32nd. A row for each class that has messages.
         """
 
+    def latency_histogram(self) -> Table:
+        """How many messages took how long, by size: what `latencies` sums up.
+
+        Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
+        seconds; they differ by at most a 32nd), messages. A row where there are messages.
+        """
+
     def regions(self) -> Table:
         """One row for each stay of a rank in a region of its program, rank by rank.
 
@@ -1547,6 +1555,13 @@ class ClusterScenario:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
+def read_cluster_scenario(text: str, file: str = "<text>") -> ClusterScenario:
+    """Reads a cluster scenario's TOML text; reading the files it names is left to the caller.
+
+    Raises:
+        InputError: If the text is no such scenario, with line and column.
+    """
+
 def read_otf2(
     path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
 ) -> tuple[Program, list[str]]:
@@ -1568,12 +1583,24 @@ def applications() -> list[tuple[str, str, float]]:
     than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
     """
 
-def interconnect_names() -> list[str]:
-    """The name of every kind of network that `Cluster` makes."""
+def read_mapping(
+    text: str, ranks: Sequence[int], gpus: int, file: str = "<text>"
+) -> list[list[int]]:
+    """Reads a mapping file: the index of one GPU for each rank, a line each.
 
-def read_cluster_scenario(text: str, file: str = "<text>") -> ClusterScenario:
-    """Reads a cluster scenario's TOML text; reading the files it names is left to the caller.
+    Args:
+        text: The text; what follows a `#` is a comment.
+        ranks: How many ranks each job has, in the jobs' order.
+        gpus: How many GPUs there are.
+        file: Its name in errors.
+
+    Returns:
+        The GPU of each rank, a list for each job.
 
     Raises:
-        InputError: If the text is no such scenario, with line and column.
+        InputError: If a line names no GPU or one that another rank has, or if there are too few
+            lines or too many; with line and column.
     """
+
+def interconnect_names() -> list[str]:
+    """The name of every kind of network that `Cluster` makes."""

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
-__all__ = ["json_text"]
+__all__ = ["json_text", "write_json"]
 
 
 def json_text(value: object) -> str:
     """The value as JSON with a line's end; null for a number that JSON cannot hold."""
     text = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
     return text + "\n"
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes the value as JSON.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    path.write_text(json_text(value), encoding="utf-8", newline="\n")
 
 
 def _finite(value: object) -> object:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from linkwright.errors import FileError, InputError
+from linkwright.errors import FileError, InputError, printable
 
 __all__ = [
     "LARGEST_INPUT",
@@ -16,10 +18,13 @@ __all__ = [
     "decode",
     "portable_name",
     "read_bytes",
+    "read_named",
     "read_stream",
     "read_text",
     "replace_file",
     "replacing",
+    "sha256",
+    "staged",
 ]
 
 # In bytes: twenty times the largest real input, and small enough for any computer's memory.
@@ -54,11 +59,6 @@ def replacing(path: Path, content: bytes) -> Iterator[None]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def portable_name(path: str) -> str:
-    """The path as written, unless it says where on this computer the file lies."""
-    return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119
 
 
 def read_text(path: str | Path) -> str:
@@ -133,3 +133,53 @@ def cause_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[0].lower() + error.strerror[1:]
     return str(error)
+
+
+def read_named(scenario: Path, position: tuple[int, int], name: str) -> bytes:
+    """A file that a scenario names; where it cannot be read, the error is the scenario's.
+
+    Raises:
+        InputError: If it cannot be read, with the place where it is named.
+    """
+    try:
+        return read_bytes(scenario.parent / name)
+    except FileError as error:
+        problem, _, remedy = str(error).partition("; ")
+        remedy = remedy or "let it be read"
+        raise InputError(printable(str(scenario)), *position, problem, name, remedy) from error
+
+
+@contextmanager
+def staged(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder to write into; what it holds moves into the directory if all goes well.
+
+    The list holds the files when the block has ended.
+
+    Raises:
+        FileError: If the directory cannot be written to.
+    """
+    written: list[Path] = []
+    made = not directory.exists()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".part-") as name:
+            aside = Path(name)
+            yield aside, written
+            for file in sorted(aside.iterdir()):
+                written.append(file.replace(directory / file.name))
+    except BaseException as error:
+        if made and directory.is_dir() and not any(directory.iterdir()):
+            directory.rmdir()
+        if isinstance(error, OSError) and not isinstance(error, FileError):
+            raise FileError(f"cannot write into `{directory}`: {cause_of(error)}") from error
+        raise
+
+
+def sha256(content: bytes) -> str:
+    """The hash that a manifest gives for an input."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def portable_name(path: str) -> str:
+    """The path as written, unless it says where on this computer the file lies."""
+    return os.path.basename(path) if Path(path).is_absolute() else path  # noqa: PTH119

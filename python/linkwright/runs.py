@@ -6,11 +6,8 @@ clock and no folder, so that the same inputs give the same bytes anywhere.
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +25,9 @@ from linkwright import (
     read_scenario,
     simulate,
 )
-from linkwright.documents import json_text
-from linkwright.errors import FileError, InputError, printable
-from linkwright.files import cause_of, decode, portable_name, read_bytes
+from linkwright.documents import write_json
+from linkwright.errors import InputError, printable
+from linkwright.files import decode, portable_name, read_bytes, read_named, sha256, staged
 from linkwright.machines import import_machine_file
 
 if TYPE_CHECKING:
@@ -128,7 +125,7 @@ def run_scenario(
         report(len(jobs), len(jobs), 0.0)
     manifest: dict[str, object] = {
         "linkwright": __version__,
-        "scenario": {"file": path.name, "sha256": _sha256(content)},
+        "scenario": {"file": path.name, "sha256": sha256(content)},
         "machine": machine_facts,
         "jobs": job_facts,
         "unhealthy": scenario.unhealthy,
@@ -182,10 +179,10 @@ def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
 
     from linkwright.report import write_report
 
-    with _staged(Path(directory)) as (aside, written):
+    with staged(Path(directory)) as (aside, written):
         pq.write_table(_jobs_table(run), aside / "jobs.parquet")
-        _write_json(aside / "summary.json", run_summary(run))
-        _write_json(aside / "manifest.json", run.manifest)
+        write_json(aside / "summary.json", run_summary(run))
+        write_json(aside / "manifest.json", run.manifest)
         write_report(
             aside / "report.html",
             title=f"{run.path.stem} on {run.machine.name}",
@@ -196,16 +193,6 @@ def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
     return written
 
 
-def _read_named(scenario: Path, position: tuple[int, int], name: str) -> bytes:
-    """A file that a scenario names; where it cannot be read, the error is the scenario's."""
-    try:
-        return read_bytes(scenario.parent / name)
-    except FileError as error:
-        problem, _, remedy = str(error).partition("; ")
-        remedy = remedy or "let it be read"
-        raise InputError(printable(str(scenario)), *position, problem, name, remedy) from error
-
-
 def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, object]]:
     kind, name = scenario.machine
     facts: dict[str, object] = {}
@@ -213,10 +200,10 @@ def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, obje
         machine = Machine.preset(name)
         facts["preset"] = name
     else:
-        content = _read_named(path, scenario.machine_position, name)
-        facts |= {"file": portable_name(name), "sha256": _sha256(content)}
+        content = read_named(path, scenario.machine_position, name)
+        facts |= {"file": portable_name(name), "sha256": sha256(content)}
         machine = import_machine_file(path.parent / name)
-    facts |= {"name": machine.name, "toml_sha256": _sha256(machine.to_toml().encode())}
+    facts |= {"name": machine.name, "toml_sha256": sha256(machine.to_toml().encode())}
     return machine, facts
 
 
@@ -233,10 +220,10 @@ def _jobs_of(
 ) -> tuple[list[Job], dict[str, object]]:
     jobs = scenario.jobs
     if isinstance(jobs, str):
-        content = _read_named(path, scenario.jobs_position, jobs)
+        content = read_named(path, scenario.jobs_position, jobs)
         file = printable(str(path.parent / jobs))
         read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
-        return read, {"count": len(read), "file": portable_name(jobs), "sha256": _sha256(content)}
+        return read, {"count": len(read), "file": portable_name(jobs), "sha256": sha256(content)}
     large = next((job for job in jobs if job.gpus > healthy_gpus), None)
     if large is not None:
         problem = (
@@ -278,31 +265,3 @@ def _report_facts(run: ScenarioRun) -> dict[str, str]:
     if run.scenario.unhealthy:
         facts["Unhealthy GPUs"] = ", ".join(str(gpu) for gpu in run.scenario.unhealthy)
     return facts
-
-
-@contextmanager
-def _staged(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder to write into; what it holds moves into the directory if all goes well."""
-    written: list[Path] = []
-    made = not directory.exists()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory, prefix=".part-") as name:
-            aside = Path(name)
-            yield aside, written
-            for file in sorted(aside.iterdir()):
-                written.append(file.replace(directory / file.name))
-    except BaseException as error:
-        if made and directory.is_dir() and not any(directory.iterdir()):
-            directory.rmdir()
-        if isinstance(error, OSError) and not isinstance(error, FileError):
-            raise FileError(f"cannot write into `{directory}`: {cause_of(error)}") from error
-        raise
-
-
-def _write_json(path: Path, value: object) -> None:
-    path.write_text(json_text(value), encoding="utf-8", newline="\n")
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

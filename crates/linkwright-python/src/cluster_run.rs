@@ -124,6 +124,14 @@ impl ClusterRun {
         Table::new(self.watch.latencies.table())
     }
 
+    /// How many messages took how long, by size: what `latencies` sums up.
+    ///
+    /// Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
+    /// seconds; they differ by at most a 32nd), messages. A row where there are messages.
+    fn latency_histogram(&self) -> PyResult<Table> {
+        Table::new(self.watch.latencies.histogram())
+    }
+
     /// One row for each stay of a rank in a region of its program, rank by rank.
     ///
     /// Columns: job (its index), rank, region, depth (regions open around it), start, end (in

@@ -14,6 +14,7 @@ mod execution;
 mod expectation;
 mod job;
 mod machine;
+mod mapping;
 mod number;
 mod pattern;
 mod plan;
@@ -51,6 +52,8 @@ mod _core {
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
     #[pymodule_export]
     use crate::machine::{Machine, import_format_names, preset_names};
+    #[pymodule_export]
+    use crate::mapping::read_mapping;
     #[pymodule_export]
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]

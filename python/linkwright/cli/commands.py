@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import linkwright
-from linkwright.cli import allocate, collective, jobs, machine, run, state, study
+from linkwright.cli import allocate, collective, jobs, machine, replay, run, state, study
 from linkwright.cli.program import EPILOG, Program
 
 __all__ = ["app"]
@@ -51,6 +51,7 @@ app.add_typer(jobs.app, name="jobs")
 app.command("allocate")(allocate.allocate)
 app.add_typer(state.app, name="state")
 app.add_typer(collective.app, name="collective")
+app.command("replay")(replay.replay)
 app.command("run")(run.run)
 app.command("compare")(run.compare)
 app.add_typer(study.app, name="study")

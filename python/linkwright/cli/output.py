@@ -88,9 +88,9 @@ def print_table(made: Table, *, stderr: bool = False) -> None:
     console(stderr=stderr, at_least=wide.measure(made).minimum).print(made)
 
 
-def counted(count: int, what: str) -> str:
-    """The count with its noun: `1 GPU`, `2 GPUs`."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def counted(count: int, what: str, several: str | None = None) -> str:
+    """The count with its noun: `1 GPU`, `2 GPUs`; `several` is a plural of another form."""
+    return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
 def print_json(value: object) -> None:

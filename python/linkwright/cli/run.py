@@ -10,13 +10,14 @@ import typer
 
 from linkwright import (
     ScenarioRun,
+    is_cluster_scenario,
     policy_names,
     read_scenario,
     read_text,
     run_scenario,
     write_run,
 )
-from linkwright.cli import output
+from linkwright.cli import output, replay_output
 from linkwright.cli.options import Json, PolicyNames, among
 from linkwright.errors import printable
 
@@ -29,7 +30,7 @@ Directory = Annotated[
         "--output",
         "-o",
         metavar="DIRECTORY",
-        help="Write jobs.parquet, summary.json, manifest.json and report.html here.",
+        help="Write tables, summary.json, manifest.json and report.html here.",
     ),
 ]
 
@@ -37,7 +38,18 @@ Directory = Annotated[
 def run(
     scenario: ScenarioFile, policy: PolicyNames = None, to: Directory = None, json: Json = False
 ) -> None:
-    """Play a scenario's jobs under each policy and sum up what they felt."""
+    """Play a scenario's jobs and sum up what they felt.
+
+    A scenario with a [machine] plays jobs of GPUs on one server, under each policy; one with a
+    [network] plays ranks and their messages on a cluster, as replay does.
+    """
+    if is_cluster_scenario(read_text(scenario)):
+        if policy:
+            raise typer.BadParameter(
+                f"`{scenario}` has a network and no policies; leave out --policy."
+            )
+        replay_output.play_scenario(scenario, replay_output.Wanted(to=to, json=json))
+        return
     played = _play(scenario, policy or None, to)
     from linkwright.runs import run_summary
 

@@ -130,6 +130,42 @@ impl Latencies {
             .with("p99", "s", seconds(&|times| times.percentile(99)))
             .with("maximum", "s", seconds(&|times| times.most))
     }
+
+    /// One row for each bucket that has messages, by class as in [`Self::table`] and then by
+    /// time: the class, the bucket's shortest and longest time, and its messages.
+    #[must_use]
+    pub fn histogram(&self) -> Table {
+        let classes = (0..).zip(&self.classes);
+        let found: Vec<(usize, usize, u64)> = classes
+            .filter_map(|(class, histogram)| histogram.as_ref().map(|found| (class, found)))
+            .flat_map(|(class, times)| {
+                let counts = times.buckets.iter().enumerate();
+                counts.map(move |(bucket, count)| (class, bucket, *count))
+            })
+            .filter(|(_, _, count)| *count > 0)
+            .collect();
+        let seconds = |of: &dyn Fn(usize) -> u64| -> Vec<f64> {
+            found.iter().map(|(_, bucket, _)| Picoseconds(of(*bucket)).as_seconds()).collect()
+        };
+        let bound = |of: fn(usize) -> u64| -> Vec<u64> {
+            found.iter().map(|(class, _, _)| of(class / 2)).collect()
+        };
+        Table::new()
+            .with("smallest", "B", bound(smallest_of))
+            .with("largest", "B", bound(largest_of))
+            .with(
+                "within_node",
+                "",
+                found.iter().map(|(class, _, _)| class % 2 == 1).collect::<Vec<_>>(),
+            )
+            .with(
+                "shortest",
+                "s",
+                seconds(&|bucket| bucket.checked_sub(1).map_or(0, |before| last_of(before) + 1)),
+            )
+            .with("longest", "s", seconds(&last_of))
+            .with("messages", "", found.iter().map(|(_, _, count)| *count).collect::<Vec<_>>())
+    }
 }
 
 /// The largest size of a class.
@@ -183,6 +219,31 @@ mod tests {
         for (name, exact) in [("p50", 50e-6), ("p90", 90e-6), ("p99", 99e-6)] {
             let ratio = value(name) / exact;
             assert!((1.0..1.0 + 1.0 / 32.0).contains(&ratio), "{name}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn a_histogram_counts_each_message_once() {
+        let mut latencies = Latencies::default();
+        for time in [5, 5, 100, 1_000_000] {
+            latencies.add(Bytes(100), false, Picoseconds(time));
+        }
+        latencies.add(Bytes(0), true, Picoseconds(0));
+        let table = latencies.histogram();
+        let column = |name: &str| match &table.column(name).unwrap().values {
+            Column::UInt64(values) => values.clone(),
+            _ => panic!("whole numbers"),
+        };
+        assert_eq!(column("messages"), [1, 2, 1, 1]);
+        assert_eq!(column("largest"), [0, 128, 128, 128]);
+        let time = |name: &str| match &table.column(name).unwrap().values {
+            Column::Float64(values) => values.clone(),
+            _ => panic!("real numbers"),
+        };
+        for ((shortest, longest), latency) in
+            time("shortest").iter().zip(time("longest")).zip([0.0, 5e-12, 100e-12, 1e-6])
+        {
+            assert!(*shortest <= latency && latency <= longest, "{latency}");
         }
     }
 

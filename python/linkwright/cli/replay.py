@@ -1,0 +1,266 @@
+"""`linkwright replay`: one trace or application, played on a cluster."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from linkwright import (
+    InputError,
+    Program,
+    SimulationError,
+    applications,
+    interconnect_names,
+)
+from linkwright.cli import replay_output
+from linkwright.cli.options import Json, among
+
+SETTINGS = "<settings>"
+CHARTS = (".html", ".png", ".svg", ".json")
+ARBITRATIONS = ("round-robin", "age", "priority")
+
+Trace = Annotated[
+    str,
+    typer.Argument(
+        metavar="TRACE",
+        help="An OTF2 archive (traces.otf2 or its folder), a GOAL file, or an application: "
+        f"{', '.join(name for name, _, _ in applications())}.",
+    ),
+]
+MachineName = Annotated[
+    str,
+    typer.Option(
+        "--machine",
+        "-m",
+        metavar="NAME|FILE",
+        help=f"The network: {', '.join(interconnect_names())}, or a file (TOML, Graphviz).",
+        autocompletion=interconnect_names,
+    ),
+]
+
+
+def _pairs(texts: list[str] | None) -> dict[str, object]:
+    """The settings in texts such as `key=value`; `a.b=value` is a key in a table.
+
+    Raises:
+        typer.BadParameter: If a text has no key or no value.
+    """
+    found: dict[str, object] = {}
+    for text in texts or []:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            raise typer.BadParameter(f"`{text}` is no setting; write key=value.")
+        outer, dot, inner = key.partition(".")
+        if dot:
+            table = found.setdefault(outer, {})
+            if isinstance(table, dict):
+                table[inner] = _value(value)
+        else:
+            found[key] = _value(value)
+    return found
+
+
+def _value(text: str) -> object:
+    """A number, a list or a truth value where the text is one in TOML; else the text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _chart_file(path: Path | None) -> Path | None:
+    if path is not None and path.suffix.lower() not in CHARTS:
+        raise typer.BadParameter(f"`{path}` is no chart's file; end it in {', '.join(CHARTS)}.")
+    return path
+
+
+def replay(
+    trace: Trace,
+    machine: MachineName = "fat-tree",
+    gpus_per_node: Annotated[
+        int | None, typer.Option(metavar="N", help="GPUs that share a node's network interface.")
+    ] = None,
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACTOR|BANDWIDTH",
+            help="Of every link: times its own (2x, x/4), or so much (25 GB/s).",
+        ),
+    ] = None,
+    nic: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which message a node sends next: fcfs, rr, rr-4."),
+    ] = None,
+    routing: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which way packets go, such as adaptive or ugal-l."),
+    ] = None,
+    routing_table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Routing tables to follow, for a network's file."),
+    ] = None,
+    fidelity: Annotated[
+        Literal["packet", "flow"], typer.Option(help="Every packet, or messages as flows.")
+    ] = "packet",
+    ranks: Annotated[
+        int | None, typer.Option(metavar="N", help="How many ranks an application has.")
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help='An application\'s, as message="64 KiB"; repeatable.'
+        ),
+    ] = None,
+    iterations: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How often the main loop runs.")
+    ] = 1,
+    computation_scale: Annotated[
+        float,
+        typer.Option(metavar="FACTOR", min=0, help="What times of computation are multiplied by."),
+    ] = 1.0,
+    mapping: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="linear, random, or a file: the GPU of each rank, a line each.",
+        ),
+    ] = "linear",
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of all that is left to chance.")
+    ] = 0,
+    packet_size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="The largest packet, such as '4096 B'.")
+    ] = None,
+    buffer_packets: Annotated[
+        int | None, typer.Option(metavar="N", help="Packets that a buffer of a channel holds.")
+    ] = None,
+    arbitration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Which packet a switch takes first: {', '.join(ARBITRATIONS)}.",
+            callback=among("arbitration", ARBITRATIONS),
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Any other key of a scenario's [network], as pods=4, or protocol.eager_limit="
+            "'8 KiB'; repeatable.",
+        ),
+    ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what happened when, for ui.perfetto.dev."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw a heat map of the links: .html, .png, .svg or .json.",
+            callback=_chart_file,
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIRECTORY",
+            help="Write tables, summary.json, manifest.json, timeline.json and report.html here.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Play a recorded trace, or an application, on a cluster that need not exist.
+
+    Prints the job's time, what its ranks spent it on, how long messages took, and which links
+    were busiest. Times are of a model.
+    """
+    settings: dict[str, object] = {
+        "gpus_per_node": gpus_per_node,
+        "nic": nic,
+        "routing": routing,
+        "fidelity": fidelity,
+        "packet_size": packet_size,
+        "buffer_packets": buffer_packets,
+        "arbitration": arbitration,
+        **_bandwidth(bandwidth),
+    }
+    given = {key: value for key, value in settings.items() if value is not None}
+    for key, value in _pairs(setting).items():
+        if key in (*given, "seed"):
+            raise typer.BadParameter(f"`{key}` is set twice; leave out `--set {key}={value}`.")
+        given[key] = value
+    parameters = _pairs(parameter)
+    _check_program(trace, ranks, parameters)
+    wanted = replay_output.Wanted(to=to, timeline=timeline, plot=plot, json=json)
+    wanted.check()
+    from linkwright.replays import replay_trace
+
+    with replay_output.watched() as watch:
+        try:
+            played = replay_trace(
+                trace,
+                machine,
+                ranks=ranks,
+                parameters=parameters,
+                iterations=iterations,
+                computation_scale=computation_scale,
+                mapping=mapping,
+                routing_table=routing_table,
+                seed=seed,
+                timeline=wanted.spans,
+                progress=watch.progress,
+                **given,
+            )
+        except InputError as error:
+            raise _of_options(error) from error
+    replay_output.show(played, wanted, watch)
+
+
+def _check_program(trace: str, ranks: int | None, parameters: dict[str, object]) -> None:
+    """Refuses what an application cannot be, and what a trace does not need.
+
+    Raises:
+        typer.BadParameter: If it is so.
+    """
+    names = [name for name, _, _ in applications()]
+    if trace not in names:
+        # A name of no file is refused where it is looked for.
+        if Path(trace).exists() and (ranks is not None or parameters):
+            what = "--parameter" if ranks is None else "--ranks"
+            raise typer.BadParameter(
+                f"`{trace}` is a trace, which has its own; leave out {what}, which is for "
+                f"{', '.join(names)}."
+            )
+        return
+    if ranks is None:
+        raise typer.BadParameter(f"`{trace}` needs a number of ranks; give --ranks, such as 64.")
+    try:
+        Program.skeleton(trace, ranks, **parameters)
+    except SimulationError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _bandwidth(text: str | None) -> dict[str, object]:
+    """The setting that a factor or a bandwidth is."""
+    if text is None:
+        return {}
+    is_factor = not any(letter.isalpha() and letter != "x" for letter in text)
+    return {"bandwidth_scale" if is_factor else "bandwidth": text}
+
+
+def _of_options(error: InputError) -> Exception:
+    """The error without its place, where that is in no file but in what was typed."""
+    if error.file != SETTINGS:
+        return error
+    # Some problems quote the value themselves.
+    is_told = not error.value or error.value.strip('"') in error.problem
+    value = "" if is_told else f": `{error.value}`"
+    return typer.BadParameter(f"{error.problem}{value}; {error.remedy}")

@@ -1,0 +1,305 @@
+"""Charts of jobs on a cluster: their times, their messages, and the load of every link."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, SPARE_COLOURS, chart_title, inline_chart
+from linkwright.replay_summary import (
+    Replay,
+    busiest_links,
+    job_summaries,
+    level_summaries,
+    link_rows,
+    rows_of,
+)
+
+__all__ = ["job_times", "link_heat_map", "link_loads", "message_latencies"]
+
+# More switches than this are folded into bands below one another, to stay wide enough to see.
+BAND = 128
+WIDTH = 760
+GROUP = re.compile(r"group(\d+)-switch(\d+)")
+# From nearly white to dark, through several hues, so that neighbours part in print, too.
+SCHEME = alt.SchemeParams("yellowgreenblue", extent=[0.05, 1])
+
+
+def job_times(replay: Replay, *, title: str | None = None) -> alt.Chart:
+    """What each job's time went into, in the mean over its ranks, in milliseconds."""
+    rows: list[dict[str, Any]] = []
+    jobs = job_summaries(replay)
+    for job in jobs:
+        parts = {
+            "computing": job.computing,
+            "communicating": job.communicating,
+            "waiting for others to end": max(0.0, 1 - job.computing - job.communicating),
+        }
+        rows += [
+            {
+                "job": job.name,
+                "part": part,
+                "order": order,
+                "milliseconds": _rounded(share * job.time * 1e3),
+            }
+            for order, (part, share) in enumerate(parts.items())
+        ]
+    parts_in_order = list(dict.fromkeys(row["part"] for row in rows))
+    chart: alt.Chart = (
+        inline_chart(rows, title or "Time of each job", "Means over its ranks.")
+        .mark_bar()
+        .encode(
+            y=alt.Y("job:N", title=None, sort=[job.name for job in jobs]),
+            x=alt.X("milliseconds:Q", title="time (ms)"),
+            color=alt.Color(
+                "part:N",
+                title=None,
+                sort=parts_in_order,
+                legend=alt.Legend(orient="top"),
+                scale=alt.Scale(domain=parts_in_order, range=[BLUE, ORANGE, GREY]),
+            ),
+            order=alt.Order("order:Q"),
+            tooltip=["job:N", "part:N", "milliseconds:Q"],
+        )
+        .properties(width=620, height=alt.Step(22))
+    )
+    return chart
+
+
+def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
+    """Histogram of how long messages took, by their size, on a logarithmic axis."""
+    counts: dict[tuple[str, int], int] = {}
+    classes: dict[str, None] = {}
+    for row in rows_of(replay.run.latency_histogram()):
+        name = _size_class(row["largest"], row["within_node"])
+        classes[name] = None
+        # Eight bars to a decade; what takes no time at all stands with the shortest.
+        at = math.floor(math.log10(max(row["longest"], 1e-9)) * 8)
+        counts[name, at] = counts.get((name, at), 0) + row["messages"]
+    rows: list[dict[str, Any]] = []
+    tops: dict[int, int] = {}
+    # The classes of one bar stand on one another, in the order of their sizes.
+    for name, at in sorted(counts, key=lambda key: [*classes].index(key[0])):
+        below = tops.get(at, 0)
+        tops[at] = below + counts[name, at]
+        rows.append(
+            {
+                "size": name,
+                "from": _rounded(10 ** (at / 8) * 1e6),
+                "to": _rounded(10 ** ((at + 1) / 8) * 1e6),
+                "below": below,
+                "above": tops[at],
+                "messages": counts[name, at],
+            }
+        )
+    colours = [BLUE, ORANGE, SKY_BLUE, GREY, *SPARE_COLOURS]
+    total = sum(counts.values())
+    chart: alt.Chart = (
+        inline_chart(
+            rows,
+            title or "How long messages took",
+            f"{total:,} messages, from their sending to the arrival of their data.",
+        )
+        .mark_rect(stroke="white", strokeWidth=0.4)
+        .encode(
+            x=alt.X(
+                "from:Q",
+                title="latency (µs)",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(format="~g"),
+            ),
+            x2="to:Q",
+            y=alt.Y("below:Q", title="messages"),
+            y2="above:Q",
+            color=alt.Color(
+                "size:N",
+                title="size, at most",
+                sort=list(classes),
+                scale=alt.Scale(
+                    domain=list(classes),
+                    range=[colours[at % len(colours)] for at in range(len(classes))],
+                ),
+            ),
+            tooltip=["size:N", "from:Q", "to:Q", "messages:Q"],
+        )
+        .properties(width=560, height=240)
+    )
+    return chart
+
+
+def link_loads(replay: Replay, *, title: str | None = None) -> alt.Chart:
+    """How many links of each level were how busy: the share at or above each utilisation."""
+    rows: list[dict[str, Any]] = []
+    links = link_rows(replay)
+    levels = [level.level for level in level_summaries(links)]
+    for level in levels:
+        loads = sorted((row["utilisation"] for row in links if row["level"] == level), reverse=True)
+        # A hundred steps draw the same line as ten thousand links.
+        step = max(1, len(loads) // 100)
+        for at in [*range(0, len(loads), step), len(loads) - 1]:
+            rows.append(
+                {
+                    "level": level,
+                    "links": _rounded((at + 1) / len(loads)),
+                    "utilisation": _rounded(loads[at]),
+                }
+            )
+    colours = [BLUE, ORANGE, SKY_BLUE, GREY, *SPARE_COLOURS]
+    chart: alt.Chart = (
+        inline_chart(rows, title or "Load of the links, by level", "Each level's links, sorted.")
+        .mark_line(interpolate="step-before")
+        .encode(
+            x=alt.X("links:Q", title="share of the level's links", axis=alt.Axis(format="%")),
+            y=alt.Y("utilisation:Q", title="utilisation", axis=alt.Axis(format="%")),
+            color=alt.Color(
+                "level:N",
+                title="level",
+                sort=levels,
+                scale=alt.Scale(domain=levels, range=colours[: len(levels)]),
+            ),
+            tooltip=["level:N", "links:Q", "utilisation:Q"],
+        )
+        .properties(width=560, height=240)
+    )
+    return chart
+
+
+def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMixin:
+    """The utilisation of every link: a map for each level, a cell for each direction of a link.
+
+    A column of a map is a switch, and its cells are that switch's links of the level; links
+    between two tiers stand at the lower switch, so that the way up and the way down compare.
+    In a dragonfly a column is a link of a group, and a row is a switch in its group.
+    """
+    rows = link_rows(replay)
+    summaries = level_summaries(rows)
+    most = max((row["utilisation"] for row in rows), default=0.0)
+    # Where nothing was carried, all is as empty as it looks.
+    scale = alt.Scale(scheme=SCHEME, domain=[0, most or 1.0])
+    maps = []
+    for summary in summaries:
+        cells, across, down = _cells([row for row in rows if row["level"] == summary.level])
+        columns = max(cell["right"] for cell in cells)
+        lines = max(cell["bottom"] for cell in cells)
+        width = min(WIDTH, max(160, 20 * columns))
+        height = min(260, max(48, 10 * lines))
+        load = f"{summary.mean:.1%} busy in the mean, {summary.most:.1%} at most"
+        maps.append(
+            inline_chart(cells, summary.level, f"{summary.links:,} links, {load}")
+            .mark_rect()
+            .encode(
+                x=alt.X(
+                    "left:Q",
+                    title=across,
+                    axis=alt.Axis(tickMinStep=1, grid=False),
+                    scale=alt.Scale(domain=[0, columns], nice=False),
+                ),
+                x2="right:Q",
+                y=alt.Y(
+                    "top:Q",
+                    title=down,
+                    axis=alt.Axis(tickMinStep=1, grid=False, tickCount=5),
+                    scale=alt.Scale(domain=[lines, 0], nice=False),
+                ),
+                y2="bottom:Q",
+                color=alt.Color(
+                    "utilisation:Q",
+                    title="utilisation",
+                    scale=scale,
+                    legend=alt.Legend(format=".0%", orient="right"),
+                ),
+                tooltip=["link:N", alt.Tooltip("utilisation:Q", format=".2%"), "queue:Q"],
+            )
+            .properties(width=width, height=height)
+        )
+    found = busiest_links(rows, 1)
+    busiest = (
+        f"Busiest: {found[0].source} to {found[0].destination}, {found[0].utilisation:.1%} of "
+        f"the {replay.run.makespan * 1e3:.4g} ms."
+        if found
+        else "No message left its node."
+    )
+    default = f"How busy the links of {replay.machine} were: {replay.name}"
+    chart: alt.TopLevelMixin = alt.vconcat(*maps, spacing=14).properties(
+        title=chart_title(title or default, busiest)
+    )
+    return chart
+
+
+def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, str]:
+    """A rectangle for each link of a level, and what its columns and its rows are."""
+    owners = [_owner(row) for row in rows]
+    groups = [GROUP.fullmatch(owner) for owner in owners]
+    switches = {owner: at for at, owner in enumerate(sorted(set(owners), key=_natural))}
+    ports: list[int] = []
+    count: dict[str, int] = {}
+    for owner in owners:
+        ports.append(count.get(owner, 0))
+        count[owner] = ports[-1] + 1
+    most = max(count.values())
+    cells = []
+    for row, owner, group, port in zip(rows, owners, groups, ports, strict=True):
+        if group:
+            left, top = int(group[1]) + port / most, int(group[2])
+            right, bottom = int(group[1]) + (port + 1) / most, top + 1
+        else:
+            band, left = divmod(switches[owner], BAND)
+            right, top = left + 1, band * most + port
+            bottom = top + 1
+        cells.append(
+            {
+                "link": f"{row['from']} to {row['to']}",
+                "left": _rounded(left),
+                "right": _rounded(right),
+                "top": top,
+                "bottom": bottom,
+                "utilisation": _rounded(row["utilisation"]),
+                "queue": row["longest_queue"],
+            }
+        )
+    if all(groups):
+        return cells, "group", "switch"
+    folded = f", {BAND} to a band" if len(switches) > BAND else ""
+    tier = re.sub(r"\d+$", "", owners[0])
+    return (
+        cells,
+        f"{tier} switch{folded}" if tier in ("leaf", "aggregate", "core") else f"switch{folded}",
+        "link",
+    )
+
+
+def _owner(row: dict[str, Any]) -> str:
+    """The switch at which a link stands: the lower one, or where it starts."""
+    order = ["leaf", "aggregate", "core"]
+    ends = [row["from"], row["to"]]
+    if row["kind"] != "switch":
+        return str(ends[1] if row["kind"] == "injection" else ends[0])
+    tiers = [re.sub(r"\d+$", "", end) for end in ends]
+    if all(tier in order for tier in tiers):
+        return str(min(zip(tiers, ends, strict=True), key=lambda end: order.index(end[0]))[1])
+    return str(ends[0])
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key by which `leaf10` comes after `leaf9`."""
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
+    ]
+
+
+def _size_class(largest: int, within_node: bool) -> str:
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    number = float(largest)
+    while number >= 1024 and len(units) > 1:
+        number /= 1024
+        units.pop(0)
+    return f"{number:g} {units[0]}{' in the node' if within_node else ''}"
+
+
+def _rounded(value: float) -> float:
+    """Five digits: more than a screen shows, and a file of half the size."""
+    return float(f"{value:.5g}")

@@ -1,0 +1,178 @@
+"""Jobs played on a cluster: from their inputs to a run that can be repeated.
+
+The manifest names the version, the settings and the hash of every input, and holds no clock and
+no folder, so that the same inputs give the same bytes anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+# The package itself imports this module last, when all of these names exist.
+from linkwright import (
+    ClusterJob,
+    __version__,
+    interconnect_names,
+    read_mapping,
+)
+from linkwright.clusters import load_cluster, read_trace_files, run_cluster_scenario
+from linkwright.documents import write_json
+from linkwright.errors import printable
+from linkwright.files import (
+    portable_name,
+    read_bytes,
+    read_text,
+    sha256,
+    staged,
+)
+from linkwright.programs import load_program, trace_of
+from linkwright.replay_summary import Replay, replay_summary
+
+__all__ = [
+    "MAPPINGS",
+    "Replay",
+    "replay_scenario",
+    "replay_trace",
+    "write_replay",
+]
+
+MAPPINGS = ("linear", "random")
+
+Progress = Callable[[int, int, float], object]
+
+
+def replay_trace(
+    trace: str | Path,
+    machine: str | Path = "fat-tree",
+    *,
+    ranks: int | None = None,
+    parameters: Mapping[str, object] | None = None,
+    iterations: int = 1,
+    computation_scale: float = 1.0,
+    mapping: str | Path = "linear",
+    routing_table: str | Path | None = None,
+    seed: int = 0,
+    timeline: int = 0,
+    progress: Progress | None = None,
+    **settings: object,
+) -> Replay:
+    """Plays one recorded trace, or one application, on a cluster.
+
+    Args:
+        trace: An OTF2 archive (its folder or its anchor file), a file of GOAL text, or one of
+            `applications`.
+        machine: One of `interconnect_names`, or the file of a network.
+        ranks: How many ranks an application has.
+        parameters: An application's own.
+        iterations: How often the main loop runs.
+        computation_scale: What times of computation are multiplied by.
+        mapping: `linear`, `random`, or a file with the GPU of each rank.
+        routing_table: A file of routing tables, for the network of a file.
+        seed: Of routing by chance and of random mappings.
+        timeline: How many intervals of computation, and as many messages, the run keeps.
+        progress: Called about every 100 ms with operations done, operations in all, and
+            simulated seconds.
+        settings: Of the cluster, as for `Cluster`.
+
+    Raises:
+        FileError: If a file is not there or cannot be read.
+        InputError: If a file or a setting is not what it should be.
+        SimulationError: If the job does not fit or does not come to an end.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    cluster = load_cluster(machine, routing_table=routing_table, seed=seed, **settings)
+    program = load_program(trace, ranks=ranks, **(parameters or {}))
+    inputs = _trace_files(trace)
+    named = [] if machine in interconnect_names() else [machine]
+    for file in [*named, *([] if routing_table is None else [routing_table])]:
+        inputs[Path(file).name] = read_bytes(Path(file))
+    gpus: str | list[int] = str(mapping)
+    if gpus not in MAPPINGS:
+        text = read_text(mapping)
+        file = printable(str(mapping))
+        [gpus] = read_mapping(text, [program.ranks], cluster.gpus, file)
+        inputs[Path(mapping).name] = text.encode()
+    job = ClusterJob(
+        program, iterations=iterations, computation_scale=computation_scale, mapping=gpus
+    )
+    run = cluster.replay([job], timeline=timeline, progress=progress)
+    manifest: dict[str, object] = {
+        "linkwright": __version__,
+        "trace": portable_name(str(trace)),
+        "machine": portable_name(str(machine)),
+        "ranks": program.ranks,
+        "parameters": dict(parameters or {}),
+        "iterations": iterations,
+        "computation_scale": computation_scale,
+        "mapping": portable_name(str(mapping)),
+        "seed": seed,
+        "settings": dict(settings),
+        "files": [{"file": name, "sha256": sha256(content)} for name, content in inputs.items()],
+    }
+    return Replay(job.name, cluster, [job], run, manifest)
+
+
+def replay_scenario(
+    path: str | Path, *, timeline: int = 0, progress: Progress | None = None
+) -> Replay:
+    """Reads a scenario of a cluster and plays its jobs.
+
+    Args:
+        path: The scenario's TOML file; the files that it names are relative to it.
+        timeline: How many intervals of computation, and as many messages, the run keeps.
+        progress: Called about every 100 ms with operations done, operations in all, and
+            simulated seconds.
+
+    Raises:
+        FileError: If the scenario cannot be read.
+        InputError: If it or a file that it names is not what it should be, with its place.
+        SimulationError: If the jobs do not come to an end.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    played = run_cluster_scenario(path, timeline=timeline, progress=progress)
+    name = played.scenario.name or played.path.stem
+    return Replay(name, played.cluster, played.jobs, played.run, played.manifest)
+
+
+def _trace_files(trace: str | Path) -> dict[str, bytes]:
+    """What a trace's files hold, by their names; nothing for an application."""
+    first = trace_of(trace)
+    if first is None:
+        return {}
+    return read_trace_files(first) if first.suffix == ".otf2" else {first.name: read_bytes(first)}
+
+
+def write_replay(replay: Replay, directory: str | Path) -> list[Path]:
+    """Writes a replay's tables (Parquet), `summary.json`, `manifest.json` and `report.html`.
+
+    A replay that kept a timeline has a `timeline.json`, too. All are written aside and renamed
+    when they are whole.
+
+    Args:
+        replay: The replay.
+        directory: Where to; made if it is not there.
+
+    Returns:
+        The files.
+
+    Raises:
+        FileError: If the directory cannot be written to.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from linkwright.replay_report import write_replay_report
+    from linkwright.timeline import write_timeline
+
+    run = replay.run
+    tables = {"jobs": run.jobs, "ranks": run.ranks, "links": run.links, "latencies": run.latencies}
+    with staged(Path(directory)) as (aside, written):
+        for name, table in tables.items():
+            pq.write_table(pa.table(table()), aside / f"{name}.parquet")
+        write_json(aside / "summary.json", replay_summary(replay))
+        write_json(aside / "manifest.json", replay.manifest)
+        if run.computation().num_rows or run.messages().num_rows:
+            write_timeline(replay, aside / "timeline.json")
+        write_replay_report(aside / "report.html", replay)
+    return written

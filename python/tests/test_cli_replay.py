@@ -1,0 +1,292 @@
+"""`linkwright replay`, and `linkwright run` of a cluster's scenario."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from commands import fails, linkwright, parsed
+
+from linkwright.cli import output, replay_output
+
+ROOT = Path(__file__).resolve().parents[2]
+STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
+MIX = ROOT / "examples" / "cluster-mix.toml"
+SMALL = ["--set", "levels=2", "--set", "leaves=4", "--set", "radix=8"]
+FOUR = [*SMALL, "--gpus-per-node", "4"]
+PAIR = "num_ranks 2\nrank 0 {\nsend 100000b to 1 tag 3\n}\nrank 1 {\nrecv 100000b from 0 tag 3\n}\n"
+
+LINE = """[defaults]
+bandwidth = "1 GB/s"
+latency = "10 ns"
+[[switch]]
+nodes = 1
+names = ["a", "b"]
+[[link]]
+between = [["a", "b"]]
+"""
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    file = tmp_path / "pair.goal"
+    file.write_text(PAIR, encoding="utf-8")
+    return file
+
+
+def test_a_trace_is_replayed_from_its_folder_or_its_anchor() -> None:
+    first = parsed("replay", STENCIL, *FOUR)
+    second = parsed("replay", STENCIL / "traces.otf2", *FOUR)
+    assert first.pop("wall_clock")["packet_hops_per_second"] > 0
+    second.pop("wall_clock")
+    assert first == second
+    [job] = first["jobs"]
+    assert (job["name"], job["ranks"]) == ("stencil4d-32", 32)
+    assert 0 < job["computing"] + job["communicating"] <= 1.001
+    assert first["machine"]["gpus_per_node"] == 4
+    assert first["busiest_links"][0]["utilisation"] > 0
+
+
+def test_what_people_read() -> None:
+    result = linkwright("replay", "stencil4d", "--ranks", 16, *SMALL)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    for words in ("stencil4d on fat-tree", "computing", "p99", "busiest links", "packet hops a"):
+        assert words in result.stdout
+
+
+def test_settings_reach_the_cluster() -> None:
+    slow = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--bandwidth", "x/4")
+    fast = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--bandwidth", "2x")
+    assert slow["makespan"] > 2 * fast["makespan"]
+    fixed = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--bandwidth", "23.8 GB/s")
+    assert fixed["makespan"] == fast["makespan"]
+    for words in (
+        ["--nic", "rr-4"],
+        ["--routing", "adaptive"],
+        ["--fidelity", "flow"],
+        ["--packet-size", "1024 B"],
+        ["--buffer-packets", 2],
+        ["--arbitration", "age"],
+        ["--mapping", "random", "--seed", 3],
+        ["--set", "protocol.eager_limit='1 KiB'"],
+        ["--iterations", 2],
+        ["--computation-scale", 0.1],
+        ["--parameter", "message='64 KiB'"],
+    ):
+        assert parsed("replay", "stencil4d", "--ranks", 16, *SMALL, *words)["makespan"] > 0
+    flow = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--fidelity", "flow")
+    assert (flow["machine"]["fidelity"], flow["packet_hops"]) == ("flow", 0)
+
+
+def test_a_network_from_a_file(tmp_path: Path, pair: Path) -> None:
+    graph = tmp_path / "line.toml"
+    graph.write_text(LINE, encoding="utf-8")
+    result = linkwright("replay", pair, "--machine", graph)
+    assert result.exit_code == 0, result.output
+    assert "pair on line.toml\n" in result.stdout
+    assert "2 switches" in result.stdout
+    assert str(tmp_path) not in result.stdout
+    graph.write_text(LINE.replace("nodes", "nods"), encoding="utf-8")
+    assert "line.toml:5:" in fails(2, "replay", pair, "--machine", graph)
+
+
+def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None:
+    file = tmp_path / "gpus.txt"
+    file.write_text("0\n1\n", encoding="utf-8")
+    near = parsed("replay", pair, *FOUR, "--mapping", file)
+    assert [row["within_node"] for row in near["latencies"]] == [True]
+    file.write_text("0\n4  # another node\n", encoding="utf-8")
+    far = parsed("replay", pair, *FOUR, "--mapping", file)
+    assert [row["within_node"] for row in far["latencies"]] == [False]
+    file.write_text("0\n0\n", encoding="utf-8")
+    said = fails(2, "replay", pair, *FOUR, "--mapping", file)
+    assert "gpus.txt:2:1: rank 1 of job 0 gets a GPU that rank 0 of job 0 has from line 1" in said
+    file.write_text("0\n", encoding="utf-8")
+    assert "gpus.txt:2:1: the file ends before" in fails(2, "replay", pair, "--mapping", file)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["stencil5d"], "did you mean `stencil4d`?"),
+        (["stencil4d"], "`stencil4d` needs a number of ranks"),
+        (["stencil4d", "--ranks", 16, "--machine", "fat-tre"], "did you mean `fat-tree`?"),
+        (["stencil4d", "--ranks", 16, "--nic", "rrr"], "rrr"),
+        (["stencil4d", "--ranks", 16, "--routing", "adaptiv"], "did you mean `adaptive`?"),
+        (["stencil4d", "--ranks", 16, "--arbitration", "ag"], "did you mean `age`?"),
+        (["stencil4d", "--ranks", 16, "--bandwidth", "fast"], "fast"),
+        (["stencil4d", "--ranks", 16, "--set", "podz=4"], "did you mean `pods`?"),
+        (["stencil4d", "--ranks", 16, "--set", "pods"], "write key=value"),
+        (["stencil4d", "--ranks", 16, "--set", "fidelity=flow"], "is set twice"),
+        (["stencil4d", "--ranks", 16, "--parameter", "mesage=1"], "mesage"),
+        (["stencil4d", "--ranks", 16, "--mapping", "nowhere"], "there is no file `nowhere`"),
+        (["stencil4d", "--ranks", 16, "--plot", "links.pdf"], "is no chart's file"),
+        (["stencil4d", "--ranks", 16, "--timeline", "no/such/file.json"], "make it first"),
+        ([STENCIL, "--ranks", 16], "is a trace"),
+        ([STENCIL.parent], "is no OTF2 archive"),
+    ],
+)
+def test_mistakes_are_one_line(words: list[object], said: str) -> None:
+    line = fails(2, "replay", *words)
+    assert said in line
+    assert "<settings>" not in line
+
+
+def test_a_cut_archive_names_the_file(tmp_path: Path) -> None:
+    copy = tmp_path / "cut"
+    shutil.copytree(STENCIL, copy)
+    file = copy / "traces" / "7.evt"
+    file.write_bytes(file.read_bytes()[:100])
+    assert "7.evt" in fails(2, "replay", copy, *FOUR)
+    file.unlink()
+    assert "7.evt" in fails(2, "replay", copy, *FOUR)
+
+
+def test_a_send_without_a_receive_says_who_and_when(pair: Path) -> None:
+    text = pair.read_text(encoding="utf-8").replace("recv 100000b from 0 tag 3", "calc 5")
+    pair.write_text(text, encoding="utf-8")
+    said = fails(1, "replay", pair, *SMALL)
+    for word in ("rank 0", "tag 3", "1"):
+        assert word in said
+
+
+def test_more_ranks_than_gpus() -> None:
+    said = fails(1, "replay", STENCIL, *SMALL)
+    assert "32 ranks" in said
+    assert "16 GPUs" in said
+
+
+FILES = [
+    "jobs.parquet",
+    "latencies.parquet",
+    "links.parquet",
+    "manifest.json",
+    "ranks.parquet",
+    "report.html",
+    "summary.json",
+    "timeline.json",
+]
+
+
+def test_a_scenario_of_several_jobs_and_its_files(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        result = linkwright("run", MIX, "--output", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        assert sorted(path.name for path in (tmp_path / name).iterdir()) == FILES
+    for words in ("three jobs on", "stencil", "all-to-all", "sweep"):
+        assert words in result.stdout
+    for name in FILES:
+        first, second = (tmp_path / run / name for run in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes(), name
+        if name.endswith(".json"):
+            assert str(tmp_path) not in first.read_text(encoding="utf-8")
+    folder = tmp_path / "first"
+    assert pq.read_table(folder / "ranks.parquet").num_rows == 128
+    assert pq.read_table(folder / "jobs.parquet")["name"].to_pylist() == [
+        "stencil",
+        "all-to-all",
+        "sweep",
+    ]
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["seed"] == 7
+    names = [held["file"] for held in manifest["files"]]
+    assert "traces/stencil4d-32/traces/31.evt" in names
+    assert len({held["sha256"] for held in manifest["files"]}) > 60
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert len(summary["jobs"]) == 3
+    assert summary["makespan"] == max(job["start"] + job["time"] for job in summary["jobs"])
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for words in ("three jobs", "How long messages took", "Load of the links", "The busiest links"):
+        assert words in page
+
+
+def test_a_scenario_s_mistakes_are_placed(tmp_path: Path) -> None:
+    file = tmp_path / "mix.toml"
+    text = MIX.read_text(encoding="utf-8")
+    file.write_text(text.replace('"rr-4"', '"rrr"'), encoding="utf-8")
+    assert "mix.toml:15:7:" in fails(2, "run", file)
+    file.write_text(text, encoding="utf-8")
+    assert "mix.toml:19:9: there is no file" in fails(2, "run", file)
+    assert "leave out --policy" in fails(2, "run", MIX, "--policy", "greedy")
+
+
+def test_the_files_of_a_replay(tmp_path: Path) -> None:
+    files = [tmp_path / "out", tmp_path / "when.json", tmp_path / "links.svg"]
+    words = ["--output", files[0], "--timeline", files[1], "--plot", files[2]]
+    result = linkwright("replay", STENCIL, *FOUR, *words)
+    assert result.exit_code == 0, result.output
+    assert all(f"wrote {file}" in result.stderr for file in files)
+    assert (files[0] / "timeline.json").read_bytes() == files[1].read_bytes()
+    assert files[2].read_text(encoding="utf-8").startswith("<svg")
+    manifest = json.loads((files[0] / "manifest.json").read_text(encoding="utf-8"))
+    assert len(manifest["files"]) == 66
+    assert str(ROOT) not in json.dumps(manifest)
+
+
+def test_a_timeline_that_is_cut_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_output, "SPANS", 5)
+    result = linkwright("replay", STENCIL, *FOUR, "--timeline", tmp_path / "when.json")
+    assert "the timeline holds the first 5" in result.stderr
+
+
+def test_progress_shows_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with replay_output.watched() as watch:
+        watch.progress(10, 100, 0.002)
+        time.sleep(0.3)
+        watch.progress(40, 100, 0.004)
+    shown = capsys.readouterr().err
+    assert "4.000 ms simulated" in shown
+    assert "40 of 100 operations" in shown
+    assert watch.seconds >= 0.3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process")
+def test_ctrl_c_ends_a_long_replay_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    sign = tmp_path / "sign-of-life"
+    # The program as it is, but for a file that appears when the replay itself first reports.
+    code = f"""
+import pathlib
+from contextlib import contextmanager
+from linkwright.cli import replay_output
+def telling(*at):
+    pathlib.Path({str(sign)!r}).touch()
+before = replay_output.watched
+@contextmanager
+def watched():
+    with before() as watch:
+        watch.progress = telling
+        yield watch
+replay_output.watched = watched
+from linkwright.cli import main
+main()
+"""
+    words = ["replay", "subcomm3d", "--ranks", "64", "--iterations", "100000"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words, "--output", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not sign.exists() and process.poll() is None:
+        time.sleep(0.02)
+    assert process.poll() is None, "the replay was to be long"
+    process.send_signal(signal.SIGINT)
+    # The pledge is one second; a busy computer gets a great many, and a hang still fails.
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode().strip() == "error: interrupted"
+    assert [path.name for path in tmp_path.iterdir()] == ["sign-of-life"]

@@ -1,0 +1,217 @@
+"""Replays from Python: their timelines, charts and numbers."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkwright import Replay, replay_scenario, replay_trace, write_replay
+from linkwright.cluster_plot import job_times, link_heat_map, link_loads, message_latencies
+from linkwright.plot import chart_specification, save_chart
+from linkwright.replay_summary import (
+    busiest_links,
+    job_summaries,
+    level_of,
+    level_summaries,
+    link_rows,
+    rows_of,
+)
+from linkwright.timeline import timeline_text
+
+ROOT = Path(__file__).resolve().parents[2]
+STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
+SMALL: dict[str, Any] = {"levels": 2, "leaves": 4, "radix": 8, "gpus_per_node": 4}
+# One rank computes two things at once, which no slices of one thread can show.
+BESIDE = """num_ranks 2
+rank 0 {
+a: calc 1000 cpu 0
+b: calc 4000 cpu 1
+c: calc 2000 cpu 0
+c requires a
+d: send 64b to 1
+d requires b
+}
+rank 1 {
+recv 64b from 0
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def stencil() -> Replay:
+    return replay_trace(STENCIL, timeline=100_000, **SMALL)
+
+
+@pytest.fixture(scope="module")
+def mix() -> Replay:
+    return replay_scenario(ROOT / "examples" / "cluster-mix.toml", timeline=100_000)
+
+
+def events(replay: Replay) -> list[dict[str, Any]]:
+    document = json.loads(timeline_text(replay))
+    assert document["displayTimeUnit"] == "ns"
+    found: list[dict[str, Any]] = document["traceEvents"]
+    return found
+
+
+def check_events(found: list[dict[str, Any]]) -> None:
+    """That viewers can read them: fields by phase, slices that nest, arrows with two ends."""
+    threads = defaultdict(list)
+    arrows: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for event in found:
+        assert isinstance(event["pid"], int)
+        assert isinstance(event["tid"], int)
+        assert event["name"]
+        match event["ph"]:
+            case "M":
+                known = ("process_name", "process_sort_index", "thread_name", "thread_sort_index")
+                assert event["name"] in known
+            case "X":
+                assert event["ts"] >= 0
+                assert event["dur"] >= 0
+                threads[event["pid"], event["tid"]].append(event)
+            case "s" | "f" as phase:
+                assert phase not in arrows[event["id"]]
+                arrows[event["id"]][phase] = event
+            case phase:
+                pytest.fail(f"no event of phase {phase} was meant")
+    for slices in threads.values():
+        around: list[float] = []
+        for piece in sorted(slices, key=lambda it: (it["ts"], -it["dur"])):
+            end = piece["ts"] + piece["dur"]
+            while around and around[-1] <= piece["ts"] + 1e-7:
+                around.pop()
+            assert not around or end <= around[-1] + 1e-6, piece
+            around.append(end)
+    named = {(event["pid"], event["tid"]) for event in found if event["name"] == "thread_name"}
+    assert named == set(threads)
+    for ends in arrows.values():
+        assert ends["s"]["ts"] <= ends["f"]["ts"]
+        for end in ends.values():
+            # An arrow outside of every slice would not be shown.
+            slices = threads[end["pid"], end["tid"]]
+            assert any(
+                piece["ts"] - 1e-6 <= end["ts"] <= piece["ts"] + piece["dur"] + 1e-6
+                for piece in slices
+            )
+
+
+def test_a_timeline_of_a_recorded_run(stencil: Replay) -> None:
+    found = events(stencil)
+    check_events(found)
+    names = [event["name"] for event in found if event["ph"] == "X"]
+    assert "compute" in names
+    assert "communicate" in names
+    assert "TRACER_Loop" in names
+    arrows = sum(event["ph"] == "s" for event in found)
+    assert arrows == stencil.run.timeline_counts[1] > 0
+    ranks = {event["tid"] for event in found if event["ph"] == "X"}
+    assert len(ranks) == 32
+
+
+def test_a_timeline_of_several_jobs(mix: Replay) -> None:
+    found = events(mix)
+    check_events(found)
+    names = [event["args"]["name"] for event in found if event["name"] == "process_name"]
+    assert names == ["stencil", "all-to-all", "sweep"]
+
+
+def test_what_is_computed_at_once_is_shown_on_two_threads(tmp_path: Path) -> None:
+    file = tmp_path / "beside.goal"
+    file.write_text(BESIDE, encoding="utf-8")
+    check_events(events(replay_trace(file, timeline=100, **SMALL)))
+
+
+@pytest.mark.parametrize("kept", [1, 7, 100])
+def test_a_timeline_that_is_cut_is_still_one(kept: int) -> None:
+    replay = replay_trace(STENCIL, timeline=kept, **SMALL)
+    found = events(replay)
+    assert sum(event["ph"] == "s" for event in found) <= kept
+    assert sum(event["name"] == "compute" for event in found) == kept
+    about = json.loads(timeline_text(replay))["otherData"]
+    assert about["spans_kept"] == kept < about["spans"]
+
+
+def test_numbers_of_a_replay_add_up(stencil: Replay) -> None:
+    [job] = job_summaries(stencil)
+    assert job.time == stencil.run.makespan
+    assert 0 < job.computing < 1
+    assert 0 < job.communicating < 1
+    rows = link_rows(stencil)
+    assert sum(level.links for level in level_summaries(rows)) == len(rows)
+    assert [level.level for level in level_summaries(rows)] == [
+        "injection",
+        "leaf to aggregate",
+        "aggregate to leaf",
+        "ejection",
+    ]
+    loads = [link.utilisation for link in busiest_links(rows, 5)]
+    assert loads == sorted(loads, reverse=True)
+    histogram = rows_of(stencil.run.latency_histogram())
+    sums = rows_of(stencil.run.latencies())
+    assert sum(row["messages"] for row in histogram) == sum(row["messages"] for row in sums)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "destination", "level"),
+    [
+        ("injection", "node3", "leaf0", "injection"),
+        ("switch", "leaf0", "aggregate12", "leaf to aggregate"),
+        ("switch", "core1", "aggregate12", "core to aggregate"),
+        ("switch", "group0-switch1", "group0-switch2", "local"),
+        ("switch", "group0-switch1", "group10-switch1", "global"),
+        ("switch", "switch1", "switch2", "between switches"),
+        ("switch", "leaf0", "spine", "between switches"),
+    ],
+)
+def test_levels_follow_names(kind: str, source: str, destination: str, level: str) -> None:
+    assert level_of(kind, source, destination) == level
+
+
+def test_charts_hold_what_they_say(mix: Replay, tmp_path: Path) -> None:
+    for chart in (job_times(mix), message_latencies(mix), link_loads(mix), link_heat_map(mix)):
+        save_chart(chart, tmp_path / "chart.svg")
+        assert (tmp_path / "chart.svg").read_text(encoding="utf-8").startswith("<svg")
+    cells = cells_of(mix)
+    assert sum(map(len, cells)) == rows_count(mix)
+    for level in cells:
+        corners = {(cell["left"], cell["top"]) for cell in level}
+        assert len(corners) == len(level), "two links in one place"
+
+
+def cells_of(replay: Replay) -> list[list[dict[str, Any]]]:
+    drawn = chart_specification(link_heat_map(replay))
+    return [drawn["datasets"][each["data"]["name"]] for each in drawn["vconcat"]]
+
+
+def rows_count(replay: Replay) -> int:
+    return len(link_rows(replay))
+
+
+@pytest.mark.parametrize(
+    ("machine", "settings"),
+    [
+        ("dragonfly", {"groups": 5, "switches_per_group": 4, "nodes_per_switch": 2}),
+        ("torus", {"dimensions": [16, 16]}),
+        ("fat-tree", {"levels": 3, "radix": 8}),
+    ],
+)
+def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None:
+    replay = replay_trace("stencil4d", machine, ranks=16, fidelity="flow", **settings)
+    cells = cells_of(replay)
+    assert sum(map(len, cells)) == rows_count(replay)
+    for level in cells:
+        assert len({(cell["left"], cell["top"]) for cell in level}) == len(level)
+
+
+def test_a_replay_without_messages_has_a_report(tmp_path: Path) -> None:
+    file = tmp_path / "alone.goal"
+    file.write_text("num_ranks 1\nrank 0 {\ncalc 100\n}\n", encoding="utf-8")
+    replay = replay_trace(file, **SMALL)
+    names = [path.name for path in write_replay(replay, tmp_path / "out")]
+    assert "timeline.json" not in names
+    assert "How long messages took" not in (tmp_path / "out" / "report.html").read_text("utf-8")
