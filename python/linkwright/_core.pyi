@@ -41,6 +41,7 @@ __all__ = [
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
+    "random_mixes",
     "read_jobs",
     "read_scenario",
     "reduction_names",
@@ -1439,6 +1440,19 @@ def applications() -> list[tuple[str, str, float]]:
 
     The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
     than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
+    """
+
+def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
+    """Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
+
+    Args:
+        seed: What they are drawn from.
+
+    Returns:
+        Each of the 20 mixes: the application and the number of ranks of each of its jobs.
+
+    Raises:
+        SimulationError: If the seed is not 0 to 2^64 - 1.
     """
 
 def interconnect_names() -> list[str]:

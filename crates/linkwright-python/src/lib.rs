@@ -56,7 +56,7 @@ mod _core {
         packing_rate, plan,
     };
     #[pymodule_export]
-    use crate::program::{Program, applications};
+    use crate::program::{Program, applications, random_mixes};
     #[pymodule_export]
     use crate::scenario::{Scenario, read_scenario};
     #[pymodule_export]
