@@ -29,8 +29,8 @@ Mixes = Sequence[Sequence[MixJob]]
 
 # Of the quick study: how many mixes see other numbers of GPUs per node, and how many of these
 # see other bandwidths and policies, too.
-QUICK_MIXES = 3
-QUICK_MIXES_EVERYWHERE = 1
+QUICK_MIXES = 5
+QUICK_MIXES_EVERYWHERE = 3
 
 
 @dataclass(frozen=True)

@@ -66,9 +66,9 @@ def cluster(setting: Setting) -> Cluster:
         }
     else:
         own = {
-            "p": entry["dragonfly"]["nodes_per_switch"],
-            "a": entry["dragonfly"]["switches_per_group"],
-            "h": entry["dragonfly"]["global_links_per_switch"],
+            "nodes_per_switch": entry["dragonfly"]["nodes_per_switch"],
+            "switches_per_group": entry["dragonfly"]["switches_per_group"],
+            "global_links_per_switch": entry["dragonfly"]["global_links_per_switch"],
             "groups": entry["dragonfly"]["groups_by_gpus_per_node"][density],
             "routing": "progressive",
         }
