@@ -56,31 +56,28 @@ def speedup_by_ranks(rows: Rows, title: str, subtitle: str) -> alt.Chart:
         title: What was measured.
         subtitle: How.
     """
-    return _bars(rows, title, subtitle, ("ranks", "processes"), "which")
+    return _bars(rows, title, subtitle, "ranks", "processes", "which")
 
 
 def speedup_by_nic(rows: Rows, title: str, subtitle: str) -> alt.Chart:
     """Speed-ups by application and system, a bar for each policy.
 
     Args:
-        rows: The application, the system, the policy, and the speed-up.
+        rows: The application, the system (`64 on 8`), the policy, and the speed-up.
         title: What was measured.
         subtitle: How.
     """
-    return _bars(rows, title, subtitle, ("system", None), "policy")
+    return _bars(rows, title, subtitle, "system", "processes on GPUs per node", "policy")
 
 
-def _bars(
-    rows: Rows, title: str, subtitle: str, along: tuple[str, str | None], colour: str
-) -> alt.Chart:
-    field, axis = along
+def _bars(rows: Rows, title: str, subtitle: str, field: str, axis: str, colour: str) -> alt.Chart:
     kinds = _order(rows, colour)
     scale = alt.Scale(domain=kinds, range=list(FOUR))
     chart: alt.Chart = (
         inline_chart(_rounded(rows, "speedup"), title, subtitle)
         .mark_bar()
         .encode(
-            x=alt.X(f"{field}:O", title=axis, sort=sorted(_order(rows, field))),
+            x=alt.X(f"{field}:O", title=axis, sort=sorted(_order(rows, field), key=_numbers)),
             xOffset=alt.XOffset(f"{colour}:N", sort=kinds),
             y=alt.Y("speedup:Q", title="speed-up"),
             color=alt.Color(
@@ -127,6 +124,11 @@ def speedup_by_bandwidth(rows: Rows, title: str, subtitle: str) -> alt.Chart:
         .properties(width=460, height=260)
     )
     return chart
+
+
+def _numbers(name: int | str) -> list[int]:
+    """The numbers in a name, by which names sort."""
+    return [int(word) for word in str(name).split() if word.isdecimal()]
 
 
 def _order(rows: Rows, field: str) -> list[Any]:

@@ -41,7 +41,7 @@ def nic(measured: Measured) -> Section:
                 bars += [
                     {
                         "application": application,
-                        "system": f"{ranks} processes, {gpus} per node",
+                        "system": f"{ranks} on {gpus}",
                         "policy": name,
                         "speedup": speedup,
                     }

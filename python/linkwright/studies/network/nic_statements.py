@@ -28,9 +28,11 @@ SAME = 1e-9
 
 
 def _policies(measured: Measured, application: str, ranks: int, gpus: int) -> dict[str, float]:
-    return known(
+    """Over FCFS with one GPU per node; empty unless all were measured."""
+    found = known(
         {name: measured.speedup(on("dragonfly", gpus, name), application, ranks) for name in NICS}
     )
+    return found if len(found) == len(NICS) else {}
 
 
 def _gains(measured: Measured, application: str, ranks: int, gpus: int) -> dict[str, float]:
@@ -121,11 +123,15 @@ def _counted(found: Counter[str]) -> str:
 
 def _no_single_best(measured: Measured) -> Outcome:
     found = _best(measured)
+    if not found:
+        return NOTHING
     return Outcome(all(found[name] for name in NICS), f"best in cases {_counted(found)}")
 
 
 def _rr_most_often(measured: Measured) -> Outcome:
     found = _best(measured)
+    if not found:
+        return NOTHING
     most = max(found[name] for name in NICS if name != "rr")
     return Outcome(found["rr"] > most, f"best in cases {_counted(found)}")
 
@@ -150,8 +156,24 @@ def _best_is(name: str) -> Callable[[dict[str, float]], bool]:
     return lambda policies: policies[name] >= max(policies.values()) - SAME
 
 
+POSTED_AT_ONCE = (
+    "Our skeletons post all messages of a halo at once, so that even a process alone on its "
+    "interface has messages that compete; a code that sends side after side gives a policy "
+    "nothing to choose."
+)
+BY_LITTLE = (
+    "RR alone excepted, our policies differ by little, and which wins by a few percent depends on "
+    "the order in which an application posts its messages, which only its trace knows."
+)
+
 NIC_STATEMENTS = (
-    Statement("VI.C", "The nine numbers of Figs. 8 and 9, within a tenth.", _numbers),
+    Statement(
+        "VI.C",
+        "The nine numbers of Figs. 8 and 9, within a tenth.",
+        _numbers,
+        "What RR gains depends on how many messages a process has under way and where they go, "
+        "which the paper does not print. Ours of 64 on 8 keep more traffic in their nodes.",
+    ),
     Statement(
         "VI.C",
         "Stencil4d, 1 per node: the more messages are considered, the faster.",
@@ -161,6 +183,8 @@ NIC_STATEMENTS = (
         "VI.C",
         "Stencil4d, 8 per node: RR is faster than FCFS.",
         _of_sizes(8, "stencil4d", lambda gains: gains["rr"] >= 1 + noticeable()),
+        "Ours gains where it spreads over several switches; 64 on 8 are eight nodes at one or two "
+        "switches, whose interfaces stay full whatever the order.",
     ),
     Statement(
         "VI.C",
@@ -180,11 +204,14 @@ NIC_STATEMENTS = (
             "subcomm3d",
             lambda gains: gains["rr"] / min(gains["rr-2"], gains["rr-4"]) < 1 + noticeable(),
         ),
+        "RR-4 is near RR, as in the paper; of two messages, ours more often both wait for busy "
+        "receivers.",
     ),
     Statement(
         "VI.C",
         "Subcomm3d, 8 per node: all policies are alike.",
         _of_sizes(8, "subcomm3d", lambda gains: not _some(gains)),
+        "RR spreads an all-to-all over more receivers at a time, which helps ours at 8, too.",
     ),
     Statement("VI.C", "The policy has no impact on Kripke.", _kripke),
     Statement("VI.C", "Laghos, 1 per node: all policies are alike.", _of_sizes(1, "laghos", _none)),
@@ -192,28 +219,50 @@ NIC_STATEMENTS = (
         "VI.C",
         "Laghos of 64, 8 per node: all policies are alike.",
         _of_sizes(8, "laghos", _none, sizes=(64,)),
+        "RR gains slightly more than what counts as none.",
     ),
     Statement(
         "VI.C",
         "Laghos of 512, 8 per node: RR is significantly better.",
         _of_sizes(8, "laghos", lambda gains: gains["rr"] >= 1 + noticeable(), sizes=(512,)),
+        "Our messages of Laghos are 5 KiB, two packets each: there is little to take in turns.",
     ),
     Statement(
-        "VI.C", "SW4lite, 1 per node: all policies are alike.", _of_sizes(1, "sw4lite", _none)
+        "VI.C",
+        "SW4lite, 1 per node: all policies are alike.",
+        _of_sizes(1, "sw4lite", _none),
+        POSTED_AT_ONCE,
     ),
     Statement("VI.C", "SW4lite, 8 per node: the policy matters.", _of_sizes(8, "sw4lite", _some)),
-    Statement("VI.C", "AMG, 1 per node: all policies are alike.", _of_sizes(1, "amg", _none)),
-    Statement("VI.C", "AMG, 8 per node: the policy matters.", _of_sizes(8, "amg", _some)),
+    Statement(
+        "VI.C",
+        "AMG, 1 per node: all policies are alike.",
+        _of_sizes(1, "amg", _none),
+        POSTED_AT_ONCE,
+    ),
+    Statement(
+        "VI.C",
+        "AMG, 8 per node: the policy matters.",
+        _of_sizes(8, "amg", _some),
+        "At 8 the interfaces of ours are full most of the time, whatever comes first.",
+    ),
     Statement(
         "VI.C",
         "AMG of 64, 8 per node: FCFS is best.",
         _of_sizes(8, "amg", _best_is("fcfs"), sizes=(64,), gains=False),
+        BY_LITTLE,
     ),
     Statement(
         "VI.C",
         "SW4lite of 512, 8 per node: RR-4 is best.",
         _of_sizes(8, "sw4lite", _best_is("rr-4"), sizes=(512,), gains=False),
+        BY_LITTLE,
     ),
-    Statement("VI.C", "Each policy is best somewhere; none is everywhere.", _no_single_best),
+    Statement(
+        "VI.C",
+        "Each policy is best somewhere; none is everywhere.",
+        _no_single_best,
+        BY_LITTLE,
+    ),
     Statement("VI.C", "RR is the most effective in many cases.", _rr_most_often),
 )
