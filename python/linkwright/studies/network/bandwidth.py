@@ -92,7 +92,7 @@ def requirement(measured: Measured) -> Section:
                 title="Least bandwidth for 90 % of the default's performance, fat-tree",
                 columns=("application", *heads),
                 rows=tuple(rows),
-                note=f"{entry['remark']} The study's statements below say where ours part.",
+                note=f"{entry['remark']} The findings above say where ours part.",
             )
         ],
     )

@@ -93,7 +93,7 @@ def _less_at_eight(measured: Measured) -> Outcome:
         for ranks in (32, 64):
             four, eight = (measured.least_bandwidth(name, ranks, gpus) for gpus in (4, 8))
             if four is not None and eight is not None:
-                found |= {f"{name} {ranks} on 4": four, "on 8": eight}
+                found |= {f"{name} {ranks} on 4": four, f"{name} {ranks} on 8": eight}
                 fewer |= eight < four
     return _factors(found, fewer)
 
