@@ -43,6 +43,7 @@ __all__ = [
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
+    "random_mixes",
     "read_cluster_scenario",
     "read_jobs",
     "read_mapping",
@@ -1600,6 +1601,19 @@ def read_mapping(
     Raises:
         InputError: If a line names no GPU or one that another rank has, or if there are too few
             lines or too many; with line and column.
+    """
+
+def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
+    """Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
+
+    Args:
+        seed: What they are drawn from.
+
+    Returns:
+        Each of the 20 mixes: the application and the number of ranks of each of its jobs.
+
+    Raises:
+        SimulationError: If the seed is not 0 to 2^64 - 1.
     """
 
 def interconnect_names() -> list[str]:

@@ -62,7 +62,7 @@ mod _core {
         packing_rate, plan,
     };
     #[pymodule_export]
-    use crate::program::{Program, applications, read_otf2};
+    use crate::program::{Program, applications, random_mixes, read_otf2};
     #[pymodule_export]
     use crate::scenario::{Scenario, read_scenario};
     #[pymodule_export]

@@ -10,6 +10,7 @@ use linkwright::diagnostic::InputError;
 use linkwright::program::otf2::{Archive, ArchiveFiles};
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
 use linkwright::program::trace::{TraceError, TraceOptions, program_of};
+use linkwright::program::workload::{self, MixRules};
 use linkwright::program::{self, goal, tables};
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
@@ -227,4 +228,25 @@ impl ArchiveFiles for Folder {
 #[pyfunction]
 pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
     APPLICATIONS.iter().map(|it| (it.name, it.summary, it.gpu_speedup)).collect()
+}
+
+/// Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
+///
+/// Args:
+///     seed: What they are drawn from.
+///
+/// Returns:
+///     Each of the 20 mixes: the application and the number of ranks of each of its jobs.
+///
+/// Raises:
+///     SimulationError: If the seed is not 0 to 2^64 - 1.
+#[pyfunction]
+pub fn random_mixes(seed: i128) -> PyResult<Vec<Vec<(String, u32)>>> {
+    let seed = number::whole("seed", seed, u64::MAX)?;
+    let mixes = workload::random_mixes(&MixRules::default(), seed);
+    let jobs = |mix: Vec<workload::MixJob>| {
+        mix.into_iter().map(|job| (job.application, job.ranks)).collect()
+    };
+    let mixes = mixes.expect("the paper's rules can be obeyed");
+    Ok(mixes.into_iter().map(jobs).collect())
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,19 @@ Directory = Annotated[
         "-o",
         metavar="DIRECTORY",
         help="Write report.html, the figures and study.json here.",
+    ),
+]
+
+WorkerCount = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes here; one for each processor if not given."),
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Run on a Dask cluster; its scheduler's address, as tcp://node1:8786.",
     ),
 ]
 
@@ -47,6 +61,28 @@ def blink(quick: Quick = False, to: Directory = None, json: Json = False) -> Non
     from linkwright.studies.blink import run
 
     _show(run, quick, to, json)
+
+
+@app.command()
+def network(
+    quick: Quick = False,
+    to: Directory = None,
+    json: Json = False,
+    workers: WorkerCount = None,
+    dask: DaskAddress = None,
+) -> None:
+    """Repeat a study of networks (IPCCC'21): GPUs per node, bandwidth, NIC policies.
+
+    The full study takes about half an hour of processor time. With --output, finished runs
+    are kept there, and the same command goes on where it was stopped.
+    """
+    from linkwright.studies.network import run
+    from linkwright.sweeps import dask_cluster, local_processes
+
+    if dask is not None and workers is not None:
+        raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
+    where = local_processes(workers) if dask is None else dask_cluster(dask)
+    _show(partial(run, workers=where, directory=to), quick, to, json)
 
 
 def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:

@@ -14,7 +14,7 @@ from linkwright.page import embed, render
 from linkwright.plot import save_chart
 from linkwright.studies.tables import Section, StudyTable, section_markdown
 
-__all__ = ["Study"]
+__all__ = ["Study", "TimedStudy"]
 
 
 @dataclass(frozen=True)
@@ -110,3 +110,38 @@ class Study:
             introduction=self.introduction,
             sections=self.sections,
         )
+
+
+@dataclass(frozen=True)
+class TimedStudy(Study):
+    """A study of which a part differs from run to run, and stands apart.
+
+    Attributes:
+        timings: The section with what clocks said; all others are the same for the same seeds.
+    """
+
+    timings: Section
+
+    @property
+    def tables(self) -> list[StudyTable]:
+        """All tables, those with timings last."""
+        return [*super().tables, *self.timings.tables]
+
+    def contents(self) -> dict[str, bytes]:
+        """The files but for the figures, by name; `timings.md` shows the timings."""
+        return {**super().contents(), "timings.md": self.timings_to_markdown().encode()}
+
+    def fields(self) -> dict[str, Any]:
+        """What the JSON holds; what differs from run to run under "timings"."""
+        return {
+            **super().fields(),
+            "timings": [table.to_json() for table in self.timings.tables],
+        }
+
+    def figure_sections(self) -> Sequence[Section]:
+        """The sections whose charts are written."""
+        return [*self.sections, self.timings]
+
+    def timings_to_markdown(self, figures: str = "figures") -> str:
+        """The section on times by the clock, which differ from run to run."""
+        return section_markdown(self.timings, figures) + "\n"

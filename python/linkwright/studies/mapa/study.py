@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwright.studies.study import Study
-from linkwright.studies.tables import Section, StudyTable, section_markdown
+from linkwright.studies.study import TimedStudy
 
 __all__ = ["INTRODUCTION", "TITLE", "MapaStudy"]
 
@@ -25,38 +24,15 @@ INTRODUCTION = (
 
 
 @dataclass(frozen=True)
-class MapaStudy(Study):
-    """The outcome of MAPA's study; its sections are the same for the same seeds.
+class MapaStudy(TimedStudy):
+    """The outcome of MAPA's study; its timings are those of decisions.
 
     Attributes:
-        timings: The section whose wall-clock times differ from run to run.
         seeds: The seeds of the job mixes; the first stands for the paper's list.
     """
 
-    timings: Section
     seeds: Sequence[int]
 
-    @property
-    def tables(self) -> list[StudyTable]:
-        """All tables, those with timings last."""
-        return [*super().tables, *self.timings.tables]
-
-    def contents(self) -> dict[str, bytes]:
-        """The files but for the figures, by name; `timings.md` shows the timings."""
-        return {**super().contents(), "timings.md": self.timings_to_markdown().encode()}
-
     def fields(self) -> dict[str, Any]:
-        """What the JSON holds; what differs from run to run under "timings"."""
-        return {
-            **super().fields(),
-            "seeds": list(self.seeds),
-            "timings": [table.to_json() for table in self.timings.tables],
-        }
-
-    def figure_sections(self) -> Sequence[Section]:
-        """The sections whose charts are written."""
-        return [*self.sections, self.timings]
-
-    def timings_to_markdown(self, figures: str = "figures") -> str:
-        """The section on decision times, which differ from run to run."""
-        return section_markdown(self.timings, figures) + "\n"
+        """What the JSON holds, with the seeds."""
+        return {**super().fields(), "seeds": list(self.seeds)}

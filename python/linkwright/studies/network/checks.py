@@ -1,0 +1,70 @@
+"""What a statement is, and what the checks of all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from linkwright.studies.network.measured import Measured
+from linkwright.studies.network.published import published
+from linkwright.studies.network.settings import Setting
+
+__all__ = ["Outcome", "Statement", "indifferent", "judged", "known", "noticeable", "on", "spoken"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether a statement holds, None if nothing was measured, and the numbers that say so."""
+
+    holds: bool | None
+    measured: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence of the paper as a check.
+
+    Attributes:
+        source: Where it stands.
+        says: The sentence, restated so that it can be checked.
+        check: The check.
+        why: The likely reason where it does not hold.
+    """
+
+    source: str
+    says: str
+    check: Callable[[Measured], Outcome]
+    why: str = ""
+
+
+def noticeable() -> float:
+    """By how much a performance falls at least if it falls noticeably."""
+    return float(published()["readings"]["noticeable"])
+
+
+def indifferent() -> float:
+    """By how much a performance changes at most if it does not change."""
+    return float(published()["readings"]["indifferent"])
+
+
+def on(network: str, gpus_per_node: int, nic: str = "fcfs") -> Setting:
+    """A system with links of bandwidth x."""
+    return Setting(network, gpus_per_node, nic=nic)
+
+
+def known(found: Mapping[str, float | None]) -> dict[str, float]:
+    """Those that were measured."""
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def spoken(found: Mapping[str, float]) -> str:
+    """Speed-ups by their names, in a line."""
+    return ", ".join(f"{name}: {value:.2f}" for name, value in found.items())
+
+
+def judged(found: Mapping[str, float | None], holds: Callable[[Sequence[float]], bool]) -> Outcome:
+    """The outcome for those that were measured, if any were."""
+    values = known(found)
+    if not values:
+        return Outcome(None, "no such job in the mixes")
+    return Outcome(holds(list(values.values())), spoken(values))

@@ -1,0 +1,76 @@
+"""The jobs: random mixes, and how often each repeats its main loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwright import ClusterJob, Program, applications, random_mixes
+from linkwright.studies.network.published import published
+from linkwright.studies.network.settings import Setting, cluster
+
+__all__ = [
+    "APPLICATIONS",
+    "SEED",
+    "SPAN",
+    "MixJob",
+    "cluster_job",
+    "mixes",
+    "ranks_of_jobs",
+]
+
+# The paper's mixes are not published; these are of this seed.
+SEED = 1
+# Every job runs about so long, in seconds, if it is alone: long enough for one iteration of the
+# slowest application, so that nearly all of a job's life the others are there, too.
+SPAN = 1.2e-3
+
+APPLICATIONS = tuple(name for name, _, _ in applications())
+
+
+@dataclass(frozen=True)
+class MixJob:
+    """A job of a mix.
+
+    Attributes:
+        application: Its name.
+        ranks: How many processes it has.
+        iterations: How often its main loop runs, in every system alike.
+    """
+
+    application: str
+    ranks: int
+    iterations: int
+
+
+def ranks_of_jobs() -> list[int]:
+    """The sizes of jobs, from the least."""
+    return [int(size) for size in published()["workloads"]["sizes"]]
+
+
+def mixes() -> list[list[MixJob]]:
+    """The mixes, each job with as many iterations as take it through the span."""
+    repeats: dict[tuple[str, int], int] = {}
+    for application in APPLICATIONS:
+        for ranks in ranks_of_jobs():
+            once = cluster_job(MixJob(application, ranks, 1))
+            alone = cluster(Setting("fat-tree")).replay([once]).makespan
+            repeats[application, ranks] = max(round(SPAN / alone), 1)
+    return [
+        [MixJob(name, ranks, repeats[name, ranks]) for name, ranks in mix]
+        for mix in random_mixes(SEED)
+    ]
+
+
+def cluster_job(job: MixJob, *, scaled: bool = True) -> ClusterJob:
+    """The job as the simulation takes it.
+
+    Args:
+        job: It.
+        scaled: Whether its computation is that of the paper's GPUs, or of its CPUs.
+    """
+    speedups = {name: speedup for name, _, speedup in applications()}
+    return ClusterJob(
+        Program.skeleton(job.application, job.ranks),
+        iterations=job.iterations,
+        computation_scale=1 / speedups[job.application] if scaled else 1.0,
+    )

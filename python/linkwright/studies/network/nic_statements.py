@@ -1,0 +1,268 @@
+"""What the paper says of the policies of network interfaces (Section VI.C), as checks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from linkwright.studies.network.checks import (
+    Outcome,
+    Statement,
+    indifferent,
+    known,
+    noticeable,
+    on,
+    spoken,
+)
+from linkwright.studies.network.jobs import ranks_of_jobs
+from linkwright.studies.network.measured import Measured
+from linkwright.studies.network.nic import FIGURES, RANKS
+from linkwright.studies.network.published import published
+from linkwright.studies.network.settings import NIC_DENSITIES, NICS
+
+__all__ = ["NIC_STATEMENTS"]
+
+NOTHING = Outcome(None, "no such job in the mixes")
+# A policy is best where no other is better by more than this.
+SAME = 1e-9
+
+
+def _policies(measured: Measured, application: str, ranks: int, gpus: int) -> dict[str, float]:
+    """Over FCFS with one GPU per node; empty unless all were measured."""
+    found = known(
+        {name: measured.speedup(on("dragonfly", gpus, name), application, ranks) for name in NICS}
+    )
+    return found if len(found) == len(NICS) else {}
+
+
+def _gains(measured: Measured, application: str, ranks: int, gpus: int) -> dict[str, float]:
+    """Over FCFS with as many GPUs per node."""
+    found = _policies(measured, application, ranks, gpus)
+    return {name: value / found["fcfs"] for name, value in found.items() if name != "fcfs"}
+
+
+def _of_sizes(
+    gpus: int,
+    application: str,
+    holds: Callable[[dict[str, float]], bool],
+    *,
+    sizes: tuple[int, ...] = RANKS,
+    gains: bool = True,
+) -> Callable[[Measured], Outcome]:
+    """A check that must hold at each size for which there is a job."""
+
+    def check(measured: Measured) -> Outcome:
+        look = _gains if gains else _policies
+        found = {ranks: look(measured, application, ranks, gpus) for ranks in sizes}
+        there = {ranks: values for ranks, values in found.items() if values}
+        if not there:
+            return NOTHING
+        words = "; ".join(f"{ranks}: {spoken(values)}" for ranks, values in there.items())
+        return Outcome(all(map(holds, there.values())), words)
+
+    return check
+
+
+def _none(gains: dict[str, float]) -> bool:
+    return all(abs(value - 1) <= indifferent() for value in gains.values())
+
+
+def _some(gains: dict[str, float]) -> bool:
+    return any(abs(value - 1) >= noticeable() for value in gains.values())
+
+
+def _rising(policies: dict[str, float]) -> bool:
+    values = [policies[name] for name in NICS]
+    return values == sorted(values) and len(set(values)) == len(values)
+
+
+def _numbers(measured: Measured) -> Outcome:
+    tolerance = published()["readings"]["tolerance"]
+    words, near = [], []
+    for application in FIGURES:
+        for ranks in RANKS:
+            for gpus in NIC_DENSITIES:
+                for name, value in _policies(measured, application, ranks, gpus).items():
+                    key = f"{application}_{ranks}_{name}_on_{gpus}_per_node"
+                    if key in published()["nic_scheduling"]:
+                        said = published()["nic_scheduling"][key]
+                        near.append(abs(value / said - 1) <= tolerance)
+                        words.append(f"{said:.2f} is {value:.2f}")
+    return Outcome(all(near), ", ".join(words)) if near else NOTHING
+
+
+def _kripke(measured: Measured) -> Outcome:
+    found = [
+        value
+        for gpus in NIC_DENSITIES
+        for ranks in ranks_of_jobs()
+        for value in _gains(measured, "kripke", ranks, gpus).values()
+    ]
+    if not found:
+        return NOTHING
+    holds = max(abs(value - 1) for value in found) <= indifferent()
+    return Outcome(holds, f"{min(found):.2f} to {max(found):.2f}")
+
+
+def _best(measured: Measured) -> Counter[str]:
+    """How often each policy is best, of the applications that communicate."""
+    found: Counter[str] = Counter()
+    for application in FIGURES:
+        for ranks in RANKS:
+            for gpus in NIC_DENSITIES:
+                policies = _policies(measured, application, ranks, gpus)
+                if application != "kripke" and policies:
+                    most = max(policies.values())
+                    found.update(name for name in NICS if policies[name] >= most - SAME)
+    return found
+
+
+def _counted(found: Counter[str]) -> str:
+    return ", ".join(f"{name}: {found[name]}" for name in NICS)
+
+
+def _no_single_best(measured: Measured) -> Outcome:
+    found = _best(measured)
+    if not found:
+        return NOTHING
+    return Outcome(all(found[name] for name in NICS), f"best in cases {_counted(found)}")
+
+
+def _rr_most_often(measured: Measured) -> Outcome:
+    found = _best(measured)
+    if not found:
+        return NOTHING
+    most = max(found[name] for name in NICS if name != "rr")
+    return Outcome(found["rr"] > most, f"best in cases {_counted(found)}")
+
+
+def _most_where_many_compete(measured: Measured) -> Outcome:
+    """Whether no application gains more from RR at one GPU per node than Stencil4d."""
+    found = known(
+        {
+            f"{application} {ranks}": _gains(measured, application, ranks, 1).get("rr")
+            for application in FIGURES
+            for ranks in RANKS
+        }
+    )
+    ours = [value for name, value in found.items() if name.startswith("stencil4d")]
+    others = [value for name, value in found.items() if not name.startswith("stencil4d")]
+    if not ours or not others:
+        return NOTHING
+    return Outcome(max(ours) > max(others), spoken(found))
+
+
+def _best_is(name: str) -> Callable[[dict[str, float]], bool]:
+    return lambda policies: policies[name] >= max(policies.values()) - SAME
+
+
+POSTED_AT_ONCE = (
+    "Our skeletons post all messages of a halo at once, so that even a process alone on its "
+    "interface has messages that compete; a code that sends side after side gives a policy "
+    "nothing to choose."
+)
+BY_LITTLE = (
+    "RR alone excepted, our policies differ by little, and which wins by a few percent depends on "
+    "the order in which an application posts its messages, which only its trace knows."
+)
+
+NIC_STATEMENTS = (
+    Statement(
+        "VI.C",
+        "The nine numbers of Figs. 8 and 9, within a tenth.",
+        _numbers,
+        "What RR gains depends on how many messages a process has under way and where they go, "
+        "which the paper does not print. Ours of 64 on 8 keep more traffic in their nodes.",
+    ),
+    Statement(
+        "VI.C",
+        "Stencil4d, 1 per node: the more messages are considered, the faster.",
+        _of_sizes(1, "stencil4d", _rising, gains=False),
+    ),
+    Statement(
+        "VI.C",
+        "Stencil4d, 8 per node: RR is faster than FCFS.",
+        _of_sizes(8, "stencil4d", lambda gains: gains["rr"] >= 1 + noticeable()),
+        "Ours gains where it spreads over several switches; 64 on 8 are eight nodes at one or two "
+        "switches, whose interfaces stay full whatever the order.",
+    ),
+    Statement(
+        "VI.C",
+        "RR gains most where many messages compete: for Stencil4d at 1 per node.",
+        _most_where_many_compete,
+    ),
+    Statement(
+        "VI.C",
+        "Subcomm3d, 1 per node: RR is faster than FCFS.",
+        _of_sizes(1, "subcomm3d", lambda gains: gains["rr"] >= 1 + noticeable()),
+    ),
+    Statement(
+        "VI.C",
+        "Subcomm3d, 1 per node: RR is only slightly better than RR-2 and RR-4.",
+        _of_sizes(
+            1,
+            "subcomm3d",
+            lambda gains: gains["rr"] / min(gains["rr-2"], gains["rr-4"]) < 1 + noticeable(),
+        ),
+        "RR-4 is near RR, as in the paper; of two messages, ours more often both wait for busy "
+        "receivers.",
+    ),
+    Statement(
+        "VI.C",
+        "Subcomm3d, 8 per node: all policies are alike.",
+        _of_sizes(8, "subcomm3d", lambda gains: not _some(gains)),
+        "RR spreads an all-to-all over more receivers at a time, which helps ours at 8, too.",
+    ),
+    Statement("VI.C", "The policy has no impact on Kripke.", _kripke),
+    Statement("VI.C", "Laghos, 1 per node: all policies are alike.", _of_sizes(1, "laghos", _none)),
+    Statement(
+        "VI.C",
+        "Laghos of 64, 8 per node: all policies are alike.",
+        _of_sizes(8, "laghos", _none, sizes=(64,)),
+        "RR gains slightly more than what counts as none.",
+    ),
+    Statement(
+        "VI.C",
+        "Laghos of 512, 8 per node: RR is significantly better.",
+        _of_sizes(8, "laghos", lambda gains: gains["rr"] >= 1 + noticeable(), sizes=(512,)),
+        "Our messages of Laghos are 5 KiB, two packets each: there is little to take in turns.",
+    ),
+    Statement(
+        "VI.C",
+        "SW4lite, 1 per node: all policies are alike.",
+        _of_sizes(1, "sw4lite", _none),
+        POSTED_AT_ONCE,
+    ),
+    Statement("VI.C", "SW4lite, 8 per node: the policy matters.", _of_sizes(8, "sw4lite", _some)),
+    Statement(
+        "VI.C",
+        "AMG, 1 per node: all policies are alike.",
+        _of_sizes(1, "amg", _none),
+        POSTED_AT_ONCE,
+    ),
+    Statement(
+        "VI.C",
+        "AMG, 8 per node: the policy matters.",
+        _of_sizes(8, "amg", _some),
+        "At 8 the interfaces of ours are full most of the time, whatever comes first.",
+    ),
+    Statement(
+        "VI.C",
+        "AMG of 64, 8 per node: FCFS is best.",
+        _of_sizes(8, "amg", _best_is("fcfs"), sizes=(64,), gains=False),
+        BY_LITTLE,
+    ),
+    Statement(
+        "VI.C",
+        "SW4lite of 512, 8 per node: RR-4 is best.",
+        _of_sizes(8, "sw4lite", _best_is("rr-4"), sizes=(512,), gains=False),
+        BY_LITTLE,
+    ),
+    Statement(
+        "VI.C",
+        "Each policy is best somewhere; none is everywhere.",
+        _no_single_best,
+        BY_LITTLE,
+    ),
+    Statement("VI.C", "RR is the most effective in many cases.", _rr_most_often),
+)

@@ -1,0 +1,140 @@
+"""The runs of the study: every mix in every setting, as a sweep that can be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from linkwright.studies.network.jobs import SEED, MixJob, cluster_job
+from linkwright.studies.network.measured import JobTime
+from linkwright.studies.network.settings import (
+    NETWORKS,
+    NIC_DENSITIES,
+    REQUIREMENT_DENSITIES,
+    Setting,
+    bandwidth_settings,
+    cluster,
+    density_settings,
+    nic_settings,
+    requirement_settings,
+)
+from linkwright.sweeps import Sweep, Workers, run_sweep
+
+__all__ = ["Performed", "Progress", "Run", "perform", "plan", "replay_mix"]
+
+Progress = Callable[[str, int, int], object]
+Mixes = Sequence[Sequence[MixJob]]
+
+# Of the quick study: how many mixes see other numbers of GPUs per node, and how many of these
+# see other bandwidths and policies, too.
+QUICK_MIXES = 5
+QUICK_MIXES_EVERYWHERE = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """One mix, by its number, in one setting."""
+
+    mix: int
+    setting: Setting
+
+
+@dataclass(frozen=True)
+class Performed:
+    """What all runs gave.
+
+    Attributes:
+        times: The time of every job of every run.
+        runs: How many runs there were.
+        resumed: How many of them had been performed before.
+        cpu_seconds: The processor time of all runs.
+        notes: What was odd and has been mended.
+    """
+
+    times: Sequence[JobTime]
+    runs: int
+    resumed: int
+    cpu_seconds: float
+    notes: Sequence[str]
+
+
+def plan(mixes: Mixes, *, quick: bool = False) -> list[Run]:
+    """Which mixes run in which settings.
+
+    Args:
+        mixes: All mixes.
+        quick: Only those mixes that together show the most applications at the most sizes.
+    """
+    density = [setting for network in NETWORKS for setting in density_settings(network)]
+    others = [
+        *(setting for network in NETWORKS for setting in bandwidth_settings(network)),
+        *(setting for gpus in REQUIREMENT_DENSITIES for setting in requirement_settings(gpus)),
+        *(setting for gpus in NIC_DENSITIES for setting in nic_settings(gpus)),
+    ]
+    every = list(dict.fromkeys([*density, *others]))
+    if not quick:
+        return [Run(mix, setting) for mix in range(len(mixes)) for setting in every]
+    chosen = covering(mixes, QUICK_MIXES)
+    return [
+        Run(mix, setting)
+        for place, mix in enumerate(chosen)
+        for setting in (every if place < QUICK_MIXES_EVERYWHERE else density)
+    ]
+
+
+def covering(mixes: Mixes, count: int) -> list[int]:
+    """So many mixes, each the one that adds most applications at sizes not yet seen."""
+    kinds = [{(job.application, job.ranks) for job in mix} for mix in mixes]
+    seen: set[tuple[str, int]] = set()
+    chosen: list[int] = []
+    for _ in range(count):
+        left = [mix for mix in range(len(mixes)) if mix not in chosen]
+        chosen.append(max(left, key=lambda mix: len(kinds[mix] - seen)))
+        seen |= kinds[chosen[-1]]
+    return chosen
+
+
+def perform(
+    mixes: Mixes,
+    runs: Sequence[Run],
+    *,
+    workers: Workers | None = None,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+) -> Performed:
+    """Performs the runs that the checkpoint does not hold.
+
+    Args:
+        mixes: All mixes.
+        runs: What is to be performed.
+        workers: Where; processes on this computer where absent.
+        checkpoint: A file that keeps every finished run.
+        progress: Called with what is done, the runs done, and the runs in all.
+    """
+    parameters = [
+        {"setting": asdict(run.setting), "jobs": [asdict(job) for job in mixes[run.mix]]}
+        for run in runs
+    ]
+    sweep = Sweep(replay_mix, parameters, SEED)
+    done = run_sweep(
+        sweep, workers, checkpoint=checkpoint, progress=progress, what="mixes on networks"
+    )
+    times = [
+        JobTime(run.setting, run.mix, place, job.application, job.ranks, job.iterations, seconds)
+        for run, result in zip(runs, done.results, strict=True)
+        for place, (job, seconds) in enumerate(zip(mixes[run.mix], result, strict=True))
+    ]
+    return Performed(times, len(runs), done.resumed, done.cpu_seconds, done.notes)
+
+
+def replay_mix(setting: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]) -> list[float]:
+    """One run: how long each job of a mix takes in a setting, in seconds.
+
+    Args:
+        setting: The fields of a `Setting`.
+        jobs: The fields of each `MixJob`, in the order in which they take GPUs.
+    """
+    system = cluster(Setting(**setting))
+    return system.replay([cluster_job(MixJob(**job)) for job in jobs], mapping="linear").times

@@ -1,0 +1,51 @@
+"""The paper's findings as statements, each with what was measured."""
+
+from __future__ import annotations
+
+from linkwright.studies.network.bandwidth_statements import BANDWIDTH_STATEMENTS
+from linkwright.studies.network.checks import Statement
+from linkwright.studies.network.density_statements import DENSITY_STATEMENTS
+from linkwright.studies.network.measured import Measured
+from linkwright.studies.network.nic_statements import NIC_STATEMENTS
+from linkwright.studies.network.published import published
+from linkwright.studies.tables import Cell, Section, StudyTable
+
+__all__ = ["STATEMENTS", "statements"]
+
+STATEMENTS: tuple[Statement, ...] = (
+    *DENSITY_STATEMENTS,
+    *BANDWIDTH_STATEMENTS,
+    *NIC_STATEMENTS,
+)
+
+
+def statements(measured: Measured) -> Section:
+    """The section on the findings."""
+    readings = published()["readings"]
+    words = {True: "yes", False: "no", None: "not measured"}
+    rows: list[tuple[Cell, ...]] = []
+    reasons = []
+    for statement in STATEMENTS:
+        outcome = statement.check(measured)
+        rows.append((statement.source, statement.says, words[outcome.holds], outcome.measured))
+        if outcome.holds is False and statement.why:
+            reasons.append(f"- *{statement.says}* {statement.why}")
+    held = sum(row[2] == "yes" for row in rows)
+    parts = ["Where ours part, and the likely reasons:\n\n" + "\n".join(reasons)] if reasons else []
+    return Section(
+        title="The findings",
+        text=[
+            "The paper's sentences as checks. Noticeable is a change of "
+            f"{readings['noticeable']:.0%} or more, none is one of {readings['indifferent']:.0%} "
+            "or less. Of applications as wholes, the mean over the sizes counts.",
+            f"{held} of {len(rows)} hold.",
+            *parts,
+        ],
+        tables=[
+            StudyTable(
+                title="What the paper finds, checked on our numbers",
+                columns=("section", "finding", "holds", "measured"),
+                rows=tuple(rows),
+            )
+        ],
+    )

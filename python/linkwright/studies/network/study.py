@@ -1,0 +1,90 @@
+"""The study as a whole: its sections are made of measured times, wherever these come from."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
+
+from linkwright.studies.network.bandwidth import bandwidth, requirement
+from linkwright.studies.network.density import density
+from linkwright.studies.network.jobs import SEED, SPAN
+from linkwright.studies.network.measured import JobTime, Measured, times_table
+from linkwright.studies.network.nic import nic
+from linkwright.studies.network.settings import NETWORKS
+from linkwright.studies.network.shares import shares
+from linkwright.studies.network.statements import statements
+from linkwright.studies.study import TimedStudy
+from linkwright.studies.tables import Section
+
+__all__ = ["INTRODUCTION", "TITLE", "NetworkStudy", "coverage", "sections_of"]
+
+TITLE = "The network study reproduced"
+INTRODUCTION = (
+    'Bhowmik et al., "A Simulation Study of Hardware Parameters for Future GPU-based HPC '
+    'Platforms" (IPCCC 2021), ask what a cluster of 2048 GPUs loses when more of them share a '
+    "node and so a network interface, what bandwidth makes up for it, and in which order an "
+    "interface should send. This study plays mixes of jobs on Linkwright's packet model of the "
+    "same networks and puts what the paper says beside what comes out.",
+    "What can be compared is limited by what was published. The traces are not, nor the mixes, "
+    "nor message sizes; the figures are charts without tables. So the applications are "
+    "skeletons, whose parameters are chosen for the shares of Fig. 4; the sends of Stencil4d for "
+    "Fig. 8, too, and the messages of Kripke and Laghos for Table II "
+    "([Programs](../concepts/programs.md) names each). What these show of Fig. 4, Kripke and "
+    "Laghos is a fit, all else a result. The paper's sentences are checked as statements. "
+    "No published number enters a model.",
+    "The mixes are drawn by the paper's rule. Jobs take GPUs one after another, all start at "
+    f"once, and each repeats its main loop as often as takes it through about {SPAN * 1e3:g} ms "
+    "if it is alone on the fat-tree with one GPU per node, at least once. So at first all jobs "
+    "disturb each other; where a setting slows some jobs more than others, these have the "
+    "network to themselves at the end. The paper does not say how long its jobs run. Packets "
+    "are routed adaptively on the fat-tree and by progressive adaptive routing on the dragonfly.",
+)
+
+
+@dataclass(frozen=True)
+class NetworkStudy(TimedStudy):
+    """The outcome of the network study.
+
+    Attributes:
+        times: The time of every job of every run.
+    """
+
+    times: Sequence[JobTime]
+
+    def contents(self) -> dict[str, bytes]:
+        """The files but for the figures, by name; `times` holds every job of every run."""
+        table = times_table(self.times)
+        parquet, text = io.BytesIO(), io.BytesIO()
+        pyarrow.parquet.write_table(table, parquet, compression="zstd")
+        pyarrow.csv.write_csv(table, text)
+        files = {"times.parquet": parquet.getvalue(), "times.csv": text.getvalue()}
+        return {**super().contents(), **files}
+
+
+def sections_of(times: Sequence[JobTime]) -> list[Section]:
+    """The sections, of times that were measured now or before."""
+    measured = Measured(times)
+    return [
+        statements(measured),
+        shares(),
+        *(density(measured, network) for network in NETWORKS),
+        bandwidth(measured),
+        requirement(measured),
+        nic(measured),
+    ]
+
+
+def coverage(times: Sequence[JobTime]) -> str:
+    """A sentence on how much was run."""
+    mixes = sorted({each.mix for each in times})
+    settings = {each.setting for each in times}
+    runs = {(each.setting, each.mix) for each in times}
+    return (
+        f"Here: {len(mixes)} of the 20 mixes of seed {SEED} (numbers "
+        f"{', '.join(map(str, mixes))}), {len(settings)} systems, {len(runs)} runs."
+    )

@@ -1,0 +1,231 @@
+"""The network study: the paper's plan, checks that can fail, and a page that comes out again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from commands import fails
+
+from linkwright import random_mixes
+from linkwright.studies.network import CHECKPOINT
+from linkwright.studies.network.bandwidth import bandwidth
+from linkwright.studies.network.jobs import SPAN, MixJob, cluster_job, mixes
+from linkwright.studies.network.measured import JobTime, Measured, read_times, times_table
+from linkwright.studies.network.nic_statements import NIC_STATEMENTS
+from linkwright.studies.network.published import published
+from linkwright.studies.network.runs import Run, perform, plan, replay_mix
+from linkwright.studies.network.settings import (
+    DENSITIES,
+    NETWORKS,
+    Setting,
+    bandwidth_factors,
+    cluster,
+    factor_text,
+    requirement_settings,
+)
+from linkwright.studies.network.statements import STATEMENTS, statements
+from linkwright.studies.network.study import INTRODUCTION, coverage, sections_of
+from linkwright.studies.tables import Section, section_markdown
+from linkwright.sweeps import local_threads
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDIES = ROOT / "docs" / "studies"
+QUICK = STUDIES / "data" / "network-quick.parquet"
+
+
+@cache
+def all_mixes() -> list[list[MixJob]]:
+    return mixes()
+
+
+@cache
+def quick_times() -> list[JobTime]:
+    return read_times(QUICK)
+
+
+@cache
+def quick_sections() -> list[Section]:
+    return sections_of(quick_times())
+
+
+def invented(times: dict[Setting, dict[tuple[str, int], float]]) -> Measured:
+    """Times of one job each."""
+    return Measured(
+        [
+            JobTime(setting, 0, place, application, ranks, 1, seconds)
+            for setting, jobs in times.items()
+            for place, ((application, ranks), seconds) in enumerate(jobs.items())
+        ]
+    )
+
+
+def holds(measured: Measured, words: str) -> bool | None:
+    [statement] = [each for each in STATEMENTS if words in each.says]
+    return statement.check(measured).holds
+
+
+def test_the_mixes_are_the_papers_in_number_and_size() -> None:
+    entry = published()["workloads"]
+    drawn = random_mixes(7)
+    assert len(drawn) == entry["mixes"]
+    assert all(sum(ranks for _, ranks in mix) == entry["processes"] for mix in drawn)
+    assert random_mixes(7) == drawn != random_mixes(8)
+
+
+def test_every_setting_has_2048_gpus_on_as_many_nodes_as_the_table_says() -> None:
+    for setting in {run.setting for run in plan(all_mixes())}:
+        system = cluster(setting)
+        assert system.gpus == published()["machine"]["gpus"]
+        assert system.nodes == system.gpus // setting.gpus_per_node
+
+
+def test_the_full_plan_is_every_mix_in_every_setting_once() -> None:
+    runs = plan(all_mixes())
+    settings = {run.setting for run in runs}
+    # Densities, bandwidths on both networks, Table II's second column, and policies.
+    assert len(settings) == 2 * 4 + 2 * 8 + 8 + 2 * 3
+    assert len(runs) == len(set(runs)) == 20 * len(settings)
+
+
+def test_the_quick_plan_shows_every_application_at_every_size() -> None:
+    runs = plan(all_mixes(), quick=True)
+    kinds = {(job.application, job.ranks) for run in runs for job in all_mixes()[run.mix]}
+    assert len(kinds) == 30
+    assert set(runs) < set(plan(all_mixes()))
+    assert {run.setting for run in runs} == {run.setting for run in plan(all_mixes())}
+
+
+@pytest.mark.parametrize("application", ["stencil4d", "sw4lite"])
+def test_a_job_alone_lasts_about_the_span(application: str) -> None:
+    job = next(job for mix in all_mixes() for job in mix if job.application == application)
+    alone = cluster(Setting("fat-tree")).replay([cluster_job(job)]).makespan
+    assert SPAN / 1.5 < alone < SPAN * 1.5
+
+
+def test_factors_are_written_as_in_the_paper() -> None:
+    written = ["x/16", "x/8", "x/4", "x/2", "x", "2x", "4x", "8x", "16x"]
+    assert [factor_text(factor) for factor in bandwidth_factors()] == written
+
+
+def test_speedups_are_means_over_all_occurrences() -> None:
+    default, dense = Setting("fat-tree"), Setting("fat-tree", 4)
+    times = [
+        JobTime(setting, mix, 3, "amg", 64, 1, seconds)
+        for setting, pair in ((default, (2.0, 3.0)), (dense, (4.0, 4.0)))
+        for mix, seconds in enumerate(pair)
+    ]
+    measured = Measured(times)
+    assert measured.speedup(dense, "amg", 64) == pytest.approx((0.5 + 0.75) / 2)
+    assert measured.speedup(dense, "amg", 128) is None
+    assert measured.mean_over_sizes(dense, "amg", [64, 128]) == pytest.approx(0.625)
+
+
+@pytest.mark.parametrize(("enough", "least"), [(0, 0.0625), (5, 2.0), (9, float("inf"))])
+def test_the_least_bandwidth_is_the_first_that_is_enough(enough: int, least: float) -> None:
+    times = {Setting("fat-tree"): {("sw4lite", 32): 0.9}}
+    for place, setting in enumerate(requirement_settings(8)):
+        times[setting] = {("sw4lite", 32): 1.0 if place >= enough else 1.01}
+    assert invented(times).least_bandwidth("sw4lite", 32, 8) == least
+
+
+def test_a_finding_holds_or_not_by_what_was_measured() -> None:
+    for slow, expected in ((1.0, True), (1.2, False)):
+        times = {
+            Setting(network, gpus): {("kripke", 64): slow if gpus == 8 else 1.0}
+            for network in NETWORKS
+            for gpus in DENSITIES
+        }
+        assert holds(invented(times), "Kripke is indifferent") is expected
+    policies = {
+        Setting("dragonfly", nic=name): {("stencil4d", 64): seconds}
+        for name, seconds in (("fcfs", 1.0), ("rr-2", 0.9), ("rr-4", 0.8), ("rr", 0.7))
+    }
+    assert holds(invented(policies), "the more messages are considered") is True
+    policies[Setting("dragonfly", nic="rr-4")] = {("stencil4d", 64): 0.95}
+    assert holds(invented(policies), "the more messages are considered") is False
+
+
+def test_what_was_not_measured_holds_nowhere() -> None:
+    nothing = invented({Setting("fat-tree"): {("kripke", 64): 1.0}})
+    for statement in NIC_STATEMENTS:
+        assert statement.check(nothing).holds is None, statement.says
+
+
+def test_runs_that_are_finished_are_not_performed_again(tmp_path: Path) -> None:
+    jobs = [[MixJob("kripke", 32, 1), MixJob("stencil4d", 64, 2)]]
+    runs = [Run(0, Setting("dragonfly", 8)), Run(0, Setting("fat-tree", 8))]
+    file = tmp_path / "runs.jsonl"
+    first, second = (perform(jobs, runs, workers=local_threads(1), checkpoint=file) for _ in "ab")
+    assert (first.resumed, second.resumed) == (0, 2)
+    assert first.times == second.times
+    assert {each.application for each in first.times} == {"kripke", "stencil4d"}
+    table = times_table(first.times)
+    pyarrow.parquet.write_table(table, tmp_path / "times.parquet")
+    assert read_times(tmp_path / "times.parquet") == first.times
+
+
+def test_a_run_of_the_page_comes_out_again() -> None:
+    setting = Setting("dragonfly", 8)
+    times = [each for each in quick_times() if each.setting == setting]
+    mix = times[0].mix
+    jobs = [asdict(job) for job in all_mixes()[mix]]
+    assert replay_mix(asdict(setting), jobs) == [each.time for each in times if each.mix == mix]
+
+
+def test_the_page_s_runs_are_those_of_the_quick_plan() -> None:
+    runs = {Run(each.mix, each.setting) for each in quick_times()}
+    assert runs == set(plan(all_mixes(), quick=True))
+
+
+def test_the_documentation_shows_what_the_study_gives() -> None:
+    page = (STUDIES / "network.md").read_text(encoding="utf-8")
+    for paragraph in (*INTRODUCTION, coverage(quick_times())):
+        assert paragraph in page
+    for section in quick_sections():
+        assert section_markdown(section, "figures") in page, section.title
+        for name in section.figures:
+            assert (STUDIES / "figures" / f"{name}.svg").exists()
+
+
+def test_every_table_is_whole() -> None:
+    for section in quick_sections():
+        for table in section.tables:
+            assert table.rows, table.title
+            assert {len(row) for row in table.rows} == {len(table.columns)}, table.title
+            assert len(set(table.columns)) == len(table.columns), table.title
+            assert all(table.printed())
+
+
+def test_the_findings_that_the_model_shows_hold() -> None:
+    [table] = statements(Measured(quick_times())).tables
+    verdicts = {row[1]: row[2] for row in table.rows}
+    for words in (
+        "Kripke is indifferent to GPUs per node.",
+        "On the fat-tree Stencil4d and Subcomm3d are slower for most sizes at 4 and 8 per node.",
+        "Most applications are noticeably slower at four or more per node.",
+        "Stencil4d, 1 per node: the more messages are considered, the faster.",
+        "The policy has no impact on Kripke.",
+    ):
+        assert verdicts[words] == "yes", words
+
+
+def test_more_bandwidth_is_never_much_slower() -> None:
+    for table in bandwidth(Measured(quick_times())).tables:
+        for row in table.rows:
+            numbers = [cell for cell in row if isinstance(cell, float)]
+            steps = pairwise(numbers)
+            assert all(more > 0.95 * less for less, more in steps), row
+
+
+def test_a_place_for_runs_excludes_another() -> None:
+    fails(2, "study", "network", "--quick", "--workers", "2", "--dask", "tcp://127.0.0.1:1")
+
+
+def test_the_runs_of_another_study_are_refused(tmp_path: Path) -> None:
+    (tmp_path / CHECKPOINT).write_text('{"format":"linkwright sweep 1"}\n', encoding="utf-8")
+    fails(1, "study", "network", "--quick", "--output", str(tmp_path))
