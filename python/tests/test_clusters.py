@@ -19,6 +19,7 @@ SCENARIO = """\
 seed = 3
 [network]
 file = "line.toml"
+gpus_per_node = 5
 routing_table = "ways.toml"
 [[job]]
 goal = "pair.goal"
@@ -175,7 +176,7 @@ def scenario(folder: Path) -> Path:
         "num_ranks 2\nrank 0 {\nsend 4096b to 1\n}\nrank 1 {\nrecv 4096b from 0\n}\n"
     )
     (folder / "pair.map").write_text("0\n7\n")
-    recorded = EXAMPLES.parent / "validation" / "otf2" / "four-ranks"
+    recorded = EXAMPLES / "traces" / "stencil4d-32"
     anchor = next(recorded.glob("*.otf2"))
     for name, content in lw.read_trace_files(anchor).items():
         path = folder / "four" / name.replace(anchor.stem, "trace", 1)
@@ -193,7 +194,7 @@ def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
     done = lw.run_cluster_scenario(path)
     assert [job.name for job in done.jobs] == ["pair", "trace"]
     assert done.run.mapping[0] == [0, 7]
-    assert done.jobs[1].ranks == 4
+    assert done.jobs[1].ranks == 32
     again = lw.run_cluster_scenario(path)
     assert table(again.run.jobs()) == table(done.run.jobs())
     assert again.manifest == done.manifest
@@ -205,7 +206,7 @@ def test_a_file_that_is_not_there_is_the_scenarios_error(tmp_path: Path) -> None
     (tmp_path / "pair.map").unlink()
     with pytest.raises(lw.InputError) as caught:
         lw.run_cluster_scenario(path)
-    assert (caught.value.line, caught.value.column, caught.value.value) == (7, 11, "pair.map")
+    assert (caught.value.line, caught.value.column, caught.value.value) == (8, 11, "pair.map")
     with pytest.raises(lw.FileError, match="did you mean `fat-tree`"):
         lw.load_cluster("fattree")
     loaded = lw.load_cluster(tmp_path / "line.toml", gpus_per_node=2)
