@@ -27,6 +27,8 @@ pub(super) struct User {
     pub(super) slot: u32,
     /// Index among the flow's uses.
     index: u32,
+    /// The use's share.
+    pub(super) share: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -102,21 +104,18 @@ impl Incidence {
             let resource = &mut self.resources[*id];
             resource.share += share;
             uses.push(Use { resource: *id as u32, share, place: resource.users.len() as u32 });
-            resource.users.push(User { slot, index: index as u32 });
+            resource.users.push(User { slot, index: index as u32, share });
         }
     }
 
-    /// Forgets a flow and appends to `changed` the resources that it leaves to others.
-    pub(super) fn remove(&mut self, slot: u32, changed: &mut Vec<u32>) {
+    /// Forgets a flow.
+    pub(super) fn remove(&mut self, slot: u32) {
         while let Some(gone) = self.uses[slot as usize].pop() {
             let resource = &mut self.resources[gone.resource as usize];
             resource.share -= gone.share;
             resource.users.swap_remove(gone.place as usize);
             if let Some(moved) = resource.users.get(gone.place as usize) {
                 self.uses[moved.slot as usize][moved.index as usize].place = gone.place;
-            }
-            if !self.resources[gone.resource as usize].users.is_empty() {
-                changed.push(gone.resource);
             }
         }
     }

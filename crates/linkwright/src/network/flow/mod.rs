@@ -8,20 +8,20 @@
 //!
 //! Everything is whole numbers. Rates are multiples of 2^-10 bytes per second and shares
 //! multiples of a denominator that halves, thirds and sixths divide, so that sums do not
-//! depend on their order, equal flows end at the same picosecond, and the rates of one
-//! component do not depend on what happened in another. A flow never ends early, and late by
+//! depend on their order, equal flows end at the same picosecond, and rates depend only on the
+//! flows that are active, not on what came before. A flow never ends early, and late by
 //! less than one part in 10^12 and one picosecond above rates of 1 GB/s.
 
 mod completions;
-mod filling;
 mod incidence;
+mod levels;
 mod quotient;
 #[cfg(test)]
 mod tests;
 
 use self::completions::Completions;
-use self::filling::Filling;
 use self::incidence::Incidence;
+use self::levels::Levels;
 use self::quotient::quotient_up;
 use super::ResourceId;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -82,7 +82,7 @@ impl Flow {
 ///
 /// The caller starts flows and takes completions in the order of time. Rates are worked out
 /// when they are asked for, so that any number of starts and ends at one time cost one
-/// computation, and only over the flows that they reach through shared resources.
+/// computation, and only over the flows whose rates change and the resources of these.
 ///
 /// ```
 /// use linkwright::network::FlowNetwork;
@@ -105,10 +105,7 @@ pub struct FlowNetwork {
     free_slots: Vec<u32>,
     incidence: Incidence,
     completions: Completions,
-    filling: Filling,
-    /// The slots of flows that started and have no rate yet, and resources whose flows changed.
-    unrated: Vec<u32>,
-    changed: Vec<u32>,
+    levels: Levels,
 }
 
 impl FlowNetwork {
@@ -125,9 +122,7 @@ impl FlowNetwork {
             free_slots: Vec::new(),
             incidence: Incidence::new(capacities),
             completions: Completions::default(),
-            filling: Filling::new(capacities.len()),
-            unrated: Vec::new(),
-            changed: Vec::new(),
+            levels: Levels::new(capacities.len()),
         }
     }
 
@@ -170,7 +165,7 @@ impl FlowNetwork {
             None => self.flows.push(flow),
         }
         self.incidence.add(slot, route, rate_limit);
-        self.unrated.push(slot);
+        self.levels.add(&self.incidence, slot);
         FlowId { sequence, slot }
     }
 
@@ -245,22 +240,17 @@ impl FlowNetwork {
 
     fn end(&mut self, flow: FlowId) {
         self.flows[flow.slot()].active = false;
-        self.unrated.retain(|slot| *slot != flow.slot);
         self.completions.remove(flow.slot);
-        self.incidence.remove(flow.slot, &mut self.changed);
+        self.levels.remove(&self.incidence, flow.slot);
+        self.incidence.remove(flow.slot);
         self.free_slots.push(flow.slot);
     }
 
     fn update_rates(&mut self) {
-        if self.unrated.is_empty() && self.changed.is_empty() {
-            return;
-        }
-        self.filling.fill(&self.incidence, &self.unrated, &self.changed);
-        self.unrated.clear();
-        self.changed.clear();
-        for (slot, rate) in self.filling.rates() {
+        self.levels.settle(&self.incidence);
+        while let Some((slot, rate)) = self.levels.pop_changed() {
             let flow = &mut self.flows[slot as usize];
-            if flow.rate != rate {
+            if flow.active && flow.rate != rate {
                 flow.change_rate(rate, self.now);
                 let id = FlowId { sequence: flow.sequence, slot };
                 self.completions.set(id, flow.completion());
