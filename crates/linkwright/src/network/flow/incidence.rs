@@ -108,14 +108,17 @@ impl Incidence {
         }
     }
 
-    /// Forgets a flow.
-    pub(super) fn remove(&mut self, slot: u32) {
+    /// Forgets a flow and appends to `changed` the resources that it leaves to others.
+    pub(super) fn remove(&mut self, slot: u32, changed: &mut Vec<u32>) {
         while let Some(gone) = self.uses[slot as usize].pop() {
             let resource = &mut self.resources[gone.resource as usize];
             resource.share -= gone.share;
             resource.users.swap_remove(gone.place as usize);
             if let Some(moved) = resource.users.get(gone.place as usize) {
                 self.uses[moved.slot as usize][moved.index as usize].place = gone.place;
+            }
+            if !self.resources[gone.resource as usize].users.is_empty() {
+                changed.push(gone.resource);
             }
         }
     }

@@ -34,6 +34,8 @@ struct Resource {
     open: bool,
 }
 
+const IDLE: Resource = Resource { level: NONE, used: 0, turn: NONE, open: false };
+
 /// What a flow asks of a resource.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
@@ -62,8 +64,12 @@ pub(super) struct Levels {
 impl Levels {
     /// For that many resources without flows.
     pub(super) fn new(resources: usize) -> Self {
-        let idle = Resource { level: NONE, used: 0, turn: NONE, open: false };
-        Self { resources: vec![idle; resources], ..Self::default() }
+        Self { resources: vec![IDLE; resources], ..Self::default() }
+    }
+
+    /// Forgets all flows; not between a change and [`Self::settle`].
+    pub(super) fn clear(&mut self) {
+        self.resources.fill(IDLE);
     }
 
     /// Takes in a flow that the incidence has already.

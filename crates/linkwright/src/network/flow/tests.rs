@@ -150,9 +150,10 @@ fn assert_fair(network: &mut FlowNetwork, capacities: &[Bandwidth], running: &[R
     }
 }
 
-/// Plays a scenario with every check at every event; returns each transfer's completion.
-fn play(capacities: &[Bandwidth], transfers: &[Transfer]) -> Vec<Picoseconds> {
-    let mut network = FlowNetwork::new(capacities);
+/// Plays a scenario with every check at every event, and levels above `many` flows; returns
+/// each transfer's completion.
+fn play(capacities: &[Bandwidth], transfers: &[Transfer], many: usize) -> Vec<Picoseconds> {
+    let mut network = FlowNetwork { many, ..FlowNetwork::new(capacities) };
     let mut waiting: Vec<(usize, &Transfer)> = transfers.iter().enumerate().collect();
     waiting.sort_by_key(|(_, transfer)| std::cmp::Reverse(transfer.start));
     let mut running: Vec<Running> = Vec::new();
@@ -207,7 +208,10 @@ fn play(capacities: &[Bandwidth], transfers: &[Transfer]) -> Vec<Picoseconds> {
 proptest! {
     #[test]
     fn every_moment_is_fair_and_every_byte_arrives((capacities, transfers) in scenario()) {
-        play(&capacities, &transfers);
+        let filled = play(&capacities, &transfers, MANY_FLOWS);
+        for many in [0, 6] {
+            prop_assert_eq!(&play(&capacities, &transfers, many), &filled);
+        }
     }
 
     #[test]
@@ -215,11 +219,11 @@ proptest! {
         (capacities, transfers) in scenario(),
         keys in prop::collection::vec(any::<u64>(), 14),
     ) {
-        let ends = play(&capacities, &transfers);
+        let ends = play(&capacities, &transfers, MANY_FLOWS);
         let mut order: Vec<usize> = (0..transfers.len()).collect();
         order.sort_by_key(|index| keys[*index]);
         let shuffled: Vec<Transfer> = order.iter().map(|index| transfers[*index].clone()).collect();
-        for (end, index) in play(&capacities, &shuffled).into_iter().zip(order) {
+        for (end, index) in play(&capacities, &shuffled, 0).into_iter().zip(order) {
             prop_assert_eq!(end, ends[index]);
         }
     }
@@ -282,8 +286,11 @@ enum Change {
 
 proptest! {
     #[test]
-    fn rates_do_not_depend_on_what_went_before((capacities, changes) in close_scenario()) {
-        let mut network = FlowNetwork::new(&capacities);
+    fn rates_do_not_depend_on_what_went_before(
+        (capacities, changes) in close_scenario(),
+        many in prop::sample::select(vec![0, 8, 1_000]),
+    ) {
+        let mut network = FlowNetwork { many, ..FlowNetwork::new(&capacities) };
         let mut active = Vec::new();
         for change in changes {
             match change {
