@@ -100,15 +100,27 @@ impl Levels {
             while let Some(resource) = self.open.pop() {
                 self.find_turn(incidence, resource);
             }
-            let Some(Reverse((turn, resource))) = self.turns.pop() else { break };
-            let entry = &mut self.resources[resource as usize];
-            if entry.turn == turn {
-                entry.turn = NONE;
-                if turn < entry.level {
-                    self.lower(incidence, resource, turn);
-                } else {
-                    self.raise(incidence, resource);
-                }
+            let Some(Reverse((turn, _))) = self.turns.peek().copied() else { break };
+            // Turns at one height do not touch each other, so that those whose flows change
+            // with them need one look, not one after each.
+            while let Some(Reverse((next, resource))) = self.turns.peek().copied()
+                && next == turn
+            {
+                self.turns.pop();
+                self.take_turn(incidence, resource, turn);
+            }
+        }
+    }
+
+    /// Sets a resource's level, unless its turn has changed since it was queued.
+    fn take_turn(&mut self, incidence: &Incidence, resource: u32, turn: u64) {
+        let entry = &mut self.resources[resource as usize];
+        if entry.turn == turn {
+            entry.turn = NONE;
+            if turn < entry.level {
+                self.lower(incidence, resource, turn);
+            } else {
+                self.raise(incidence, resource);
             }
         }
     }
