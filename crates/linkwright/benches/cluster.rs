@@ -38,6 +38,7 @@ fn cluster(preset: &str, routing: RoutingKind, fidelity: Fidelity) -> Cluster {
             seed: 1,
         },
         routing,
+        tables: None,
         nic: NicPolicy::Fcfs,
         arbitration: ArbitrationPolicy::RoundRobin,
         protocol: Protocol::default(),
