@@ -2,7 +2,8 @@
 //!
 //! Packet model: four jobs of 512 ranks (two of stencil4d, two of subcomm3d) on the study's
 //! fat-tree and dragonfly of 2,048 GPUs. Flow model: one iteration of stencil4d on 512 and on
-//! 2,048 ranks. `cargo bench --bench cluster`; the throughput is hops of packets, or messages.
+//! 2,048 ranks, the latter also with all messages of a node at once. `cargo bench --bench
+//! cluster`; the throughput is hops of packets, or messages.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -37,6 +38,7 @@ fn cluster(preset: &str, routing: RoutingKind, fidelity: Fidelity) -> Cluster {
             seed: 1,
         },
         routing,
+        tables: None,
         nic: NicPolicy::Fcfs,
         arbitration: ArbitrationPolicy::RoundRobin,
         protocol: Protocol::default(),
@@ -84,11 +86,16 @@ fn benchmark(criterion: &mut Criterion) {
             bencher.iter(|| black_box(play(&cluster, &four, 1)));
         });
     }
-    for ranks in [512, 2048] {
+    for (ranks, nic, name) in [
+        (512, NicPolicy::Fcfs, "stencil4d of 512, flow"),
+        (2048, NicPolicy::Fcfs, "stencil4d of 2048, flow"),
+        (2048, NicPolicy::RoundRobin, "stencil4d of 2048, flow, rr"),
+    ] {
         let stencil = program("stencil4d", ranks);
-        let cluster = cluster("fat-tree", RoutingKind::Static, Fidelity::Flow);
+        let mut cluster = cluster("fat-tree", RoutingKind::Static, Fidelity::Flow);
+        cluster.nic = nic;
         group.throughput(Throughput::Elements(u64::from(ranks) * 8));
-        group.bench_function(format!("stencil4d of {ranks}, flow"), |bencher| {
+        group.bench_function(name, |bencher| {
             bencher.iter(|| black_box(play(&cluster, &[&stencil], 1)));
         });
     }

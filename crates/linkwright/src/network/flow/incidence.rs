@@ -27,6 +27,8 @@ pub(super) struct User {
     pub(super) slot: u32,
     /// Index among the flow's uses.
     index: u32,
+    /// The use's share.
+    pub(super) share: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -102,7 +104,7 @@ impl Incidence {
             let resource = &mut self.resources[*id];
             resource.share += share;
             uses.push(Use { resource: *id as u32, share, place: resource.users.len() as u32 });
-            resource.users.push(User { slot, index: index as u32 });
+            resource.users.push(User { slot, index: index as u32, share });
         }
     }
 

@@ -8,13 +8,14 @@
 //!
 //! Everything is whole numbers. Rates are multiples of 2^-10 bytes per second and shares
 //! multiples of a denominator that halves, thirds and sixths divide, so that sums do not
-//! depend on their order, equal flows end at the same picosecond, and the rates of one
-//! component do not depend on what happened in another. A flow never ends early, and late by
+//! depend on their order, equal flows end at the same picosecond, and rates depend only on the
+//! flows that are active, not on what came before. A flow never ends early, and late by
 //! less than one part in 10^12 and one picosecond above rates of 1 GB/s.
 
 mod completions;
 mod filling;
 mod incidence;
+mod levels;
 mod quotient;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ mod tests;
 use self::completions::Completions;
 use self::filling::Filling;
 use self::incidence::Incidence;
+use self::levels::Levels;
 use self::quotient::quotient_up;
 use super::ResourceId;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -31,6 +33,9 @@ const RATES_PER_BANDWIDTH: u64 = 1 << 10;
 
 /// Bytes times this are rates times picoseconds.
 const WORK_PER_BYTE: u128 = 1_000_000_000_000 * RATES_PER_BANDWIDTH as u128;
+
+/// Above this many flows it pays to keep levels; below, to fill a component anew is quicker.
+const MANY_FLOWS: usize = 256;
 
 /// One flow of a [`FlowNetwork`]; those that started earlier compare less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,7 +87,8 @@ impl Flow {
 ///
 /// The caller starts flows and takes completions in the order of time. Rates are worked out
 /// when they are asked for, so that any number of starts and ends at one time cost one
-/// computation, and only over the flows that they reach through shared resources.
+/// computation, and only over the flows that they reach through shared resources; where flows are many, only
+/// over those whose rates change and the resources of these.
 ///
 /// ```
 /// use linkwright::network::FlowNetwork;
@@ -109,6 +115,10 @@ pub struct FlowNetwork {
     /// The slots of flows that started and have no rate yet, and resources whose flows changed.
     unrated: Vec<u32>,
     changed: Vec<u32>,
+    /// In use from above `many` flows until there are fewer than half as many.
+    levels: Levels,
+    keeps_levels: bool,
+    many: usize,
 }
 
 impl FlowNetwork {
@@ -128,6 +138,9 @@ impl FlowNetwork {
             filling: Filling::new(capacities.len()),
             unrated: Vec::new(),
             changed: Vec::new(),
+            levels: Levels::new(capacities.len()),
+            keeps_levels: false,
+            many: MANY_FLOWS,
         }
     }
 
@@ -170,7 +183,11 @@ impl FlowNetwork {
             None => self.flows.push(flow),
         }
         self.incidence.add(slot, route, rate_limit);
-        self.unrated.push(slot);
+        if self.keeps_levels {
+            self.levels.add(&self.incidence, slot);
+        } else {
+            self.unrated.push(slot);
+        }
         FlowId { sequence, slot }
     }
 
@@ -245,26 +262,60 @@ impl FlowNetwork {
 
     fn end(&mut self, flow: FlowId) {
         self.flows[flow.slot()].active = false;
-        self.unrated.retain(|slot| *slot != flow.slot);
         self.completions.remove(flow.slot);
+        if self.keeps_levels {
+            self.levels.remove(&self.incidence, flow.slot);
+        } else {
+            self.unrated.retain(|slot| *slot != flow.slot);
+        }
         self.incidence.remove(flow.slot, &mut self.changed);
         self.free_slots.push(flow.slot);
     }
 
     fn update_rates(&mut self) {
-        if self.unrated.is_empty() && self.changed.is_empty() {
+        if self.keeps_levels {
+            self.update_levels();
+        } else if self.unrated.is_empty() && self.changed.is_empty() {
             return;
-        }
-        self.filling.fill(&self.incidence, &self.unrated, &self.changed);
-        self.unrated.clear();
-        self.changed.clear();
-        for (slot, rate) in self.filling.rates() {
-            let flow = &mut self.flows[slot as usize];
-            if flow.rate != rate {
-                flow.change_rate(rate, self.now);
-                let id = FlowId { sequence: flow.sequence, slot };
-                self.completions.set(id, flow.completion());
+        } else if self.active() > self.many {
+            self.levels.clear();
+            let flows = self.flows.iter().enumerate().filter(|(_, flow)| flow.active);
+            flows.for_each(|(slot, _)| self.levels.add(&self.incidence, slot as u32));
+            self.keeps_levels = true;
+            self.update_levels();
+        } else {
+            self.filling.fill(&self.incidence, &self.unrated, &self.changed);
+            for (slot, rate) in self.filling.rates() {
+                let flow = &mut self.flows[slot as usize];
+                set_rate(flow, slot, rate, self.now, &mut self.completions);
             }
         }
+        self.unrated.clear();
+        self.changed.clear();
+    }
+
+    fn update_levels(&mut self) {
+        self.levels.settle(&self.incidence);
+        while let Some((slot, rate)) = self.levels.pop_changed() {
+            let flow = &mut self.flows[slot as usize];
+            if flow.active {
+                set_rate(flow, slot, rate, self.now, &mut self.completions);
+            }
+        }
+        self.keeps_levels = self.active() >= self.many / 2;
+    }
+}
+
+fn set_rate(
+    flow: &mut Flow,
+    slot: u32,
+    rate: u64,
+    now: Picoseconds,
+    completions: &mut Completions,
+) {
+    if flow.rate != rate {
+        flow.change_rate(rate, now);
+        let id = FlowId { sequence: flow.sequence, slot };
+        completions.set(id, flow.completion());
     }
 }
