@@ -228,4 +228,4 @@ def test_a_place_for_runs_excludes_another() -> None:
 
 def test_the_runs_of_another_study_are_refused(tmp_path: Path) -> None:
     (tmp_path / CHECKPOINT).write_text('{"format":"linkwright sweep 1"}\n', encoding="utf-8")
-    fails(1, "study", "network", "--quick", "--output", str(tmp_path))
+    fails(2, "study", "network", "--quick", "--output", str(tmp_path))

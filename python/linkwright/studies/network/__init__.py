@@ -37,7 +37,7 @@ def run(
     """Runs the study.
 
     Args:
-        quick: Five mixes, of which three see every setting; the tables are the same ones.
+        quick: Five of the twenty mixes; the tables are the same ones.
         progress: Called with what is done and how fast, the runs done, and the runs in all.
         workers: Where the runs are performed; processes on this computer where absent.
         directory: Where finished runs are kept, and found by the next study into it.

@@ -126,9 +126,8 @@ BANDWIDTH_STATEMENTS = (
         "Table II",
         "The table's values.",
         _table_two,
-        "Most by one step, and Subcomm3d and Stencil4d of 32 by more: in the paper these hardly "
-        "lose at 4 and 8 per node, as if most of their traffic stayed in a node; see Subcomm3d "
-        "above.",
+        "Most by one step; Subcomm3d of 32 by more: in the paper it gains at 4 and 8 per node, as "
+        "if most of its traffic stayed in a node, of which more above.",
     ),
     Statement("Table II", "Kripke needs x/8 or less.", _kripke_little),
     Statement(

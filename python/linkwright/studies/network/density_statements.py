@@ -249,8 +249,7 @@ DENSITY_STATEMENTS = (
         "VI.A",
         "At 8 per node AMG and Laghos lose more beside Stencil4d or Subcomm3d.",
         _neighbours_matter,
-        "Groups of 8 GPUs share an interface but rarely a switch's links with another job, so "
-        "that what a job loses at 8 is mostly to itself. Job sizes differ between both groups, "
-        "too, which this mean does not part.",
+        "What a job loses at 8 is mostly to itself, at its own interfaces, as it is alone in its "
+        "nodes. Job sizes differ between both groups, too, which this mean does not part.",
     ),
 )

@@ -74,7 +74,7 @@ class Measured:
     """The times of all jobs, compared.
 
     Args:
-        times: The times; those of one setting may be of fewer mixes than those of another.
+        times: The times, of the same mixes in every setting.
     """
 
     def __init__(self, times: Sequence[JobTime]) -> None:

@@ -27,10 +27,8 @@ __all__ = ["Performed", "Progress", "Run", "perform", "plan", "replay_mix"]
 Progress = Callable[[str, int, int], object]
 Mixes = Sequence[Sequence[MixJob]]
 
-# Of the quick study: how many mixes see other numbers of GPUs per node, and how many of these
-# see other bandwidths and policies, too.
+# As few as show, of seed 1, each application at each size.
 QUICK_MIXES = 5
-QUICK_MIXES_EVERYWHERE = 3
 
 
 @dataclass(frozen=True)
@@ -61,27 +59,20 @@ class Performed:
 
 
 def plan(mixes: Mixes, *, quick: bool = False) -> list[Run]:
-    """Which mixes run in which settings.
+    """Every mix in every setting.
 
     Args:
         mixes: All mixes.
         quick: Only those mixes that together show the most applications at the most sizes.
     """
-    density = [setting for network in NETWORKS for setting in density_settings(network)]
-    others = [
+    settings = [
+        *(setting for network in NETWORKS for setting in density_settings(network)),
         *(setting for network in NETWORKS for setting in bandwidth_settings(network)),
         *(setting for gpus in REQUIREMENT_DENSITIES for setting in requirement_settings(gpus)),
         *(setting for gpus in NIC_DENSITIES for setting in nic_settings(gpus)),
     ]
-    every = list(dict.fromkeys([*density, *others]))
-    if not quick:
-        return [Run(mix, setting) for mix in range(len(mixes)) for setting in every]
-    chosen = covering(mixes, QUICK_MIXES)
-    return [
-        Run(mix, setting)
-        for place, mix in enumerate(chosen)
-        for setting in (every if place < QUICK_MIXES_EVERYWHERE else density)
-    ]
+    chosen = covering(mixes, QUICK_MIXES) if quick else range(len(mixes))
+    return [Run(mix, setting) for mix in chosen for setting in dict.fromkeys(settings)]
 
 
 def covering(mixes: Mixes, count: int) -> list[int]:
