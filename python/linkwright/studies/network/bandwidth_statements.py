@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import log2
 
 from linkwright.studies.network.bandwidth import RANKS, REQUIREMENT_COLUMNS
-from linkwright.studies.network.checks import Outcome, Statement, known, on, spoken
+from linkwright.studies.network.checks import HEAVY, NOTHING, Outcome, Statement, known, on, spoken
 from linkwright.studies.network.jobs import APPLICATIONS
 from linkwright.studies.network.measured import Measured
 from linkwright.studies.network.published import published
@@ -18,9 +18,6 @@ from linkwright.studies.network.settings import (
 )
 
 __all__ = ["BANDWIDTH_STATEMENTS"]
-
-HEAVY = ("stencil4d", "subcomm3d")
-NOTHING = Outcome(None, "no such job in the mixes")
 
 
 def _changes(measured: Measured, network: str, factor: float) -> dict[str, float]:

@@ -9,7 +9,22 @@ from linkwright.studies.network.measured import Measured
 from linkwright.studies.network.published import published
 from linkwright.studies.network.settings import Setting
 
-__all__ = ["Outcome", "Statement", "indifferent", "judged", "known", "noticeable", "on", "spoken"]
+__all__ = [
+    "HEAVY",
+    "NOTHING",
+    "Outcome",
+    "Statement",
+    "indifferent",
+    "judged",
+    "known",
+    "noticeable",
+    "on",
+    "spoken",
+]
+
+
+# What the paper calls communication-heavy.
+HEAVY = ("stencil4d", "subcomm3d")
 
 
 @dataclass(frozen=True)
@@ -18,6 +33,9 @@ class Outcome:
 
     holds: bool | None
     measured: str
+
+
+NOTHING = Outcome(None, "no such job in the mixes")
 
 
 @dataclass(frozen=True)
@@ -66,5 +84,5 @@ def judged(found: Mapping[str, float | None], holds: Callable[[Sequence[float]],
     """The outcome for those that were measured, if any were."""
     values = known(found)
     if not values:
-        return Outcome(None, "no such job in the mixes")
+        return NOTHING
     return Outcome(holds(list(values.values())), spoken(values))

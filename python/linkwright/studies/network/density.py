@@ -44,17 +44,16 @@ def density(measured: Measured, network: str) -> Section:
         f"occurrences in the mixes. Links have {published()['machine']['link_bandwidth']}, "
         "interfaces serve first come, first served."
     )
+    # The one published number of these figures is of the fat-tree.
+    last = ("2 per node, published",) if fat_tree else ()
+    columns = ("application", "processes", "occurrences", *heads, *last)
     table = StudyTable(
         title=f"Speed-up over 1 GPU per node on the {network}",
-        columns=("application", "processes", "occurrences", *heads, "2 per node, published"),
-        rows=tuple(rows if fat_tree else (row[:-1] for row in rows)),
-        formats=("", "", "", *(".2f",) * 4),
+        columns=columns,
+        rows=tuple(row[: len(columns)] for row in rows),
+        formats=("", "", "", *(".2f",) * len(columns[3:])),
         note=_NOTES[network],
     )
-    if not fat_tree:
-        table = StudyTable(
-            table.title, table.columns[:-1], table.rows, table.note, table.formats[:-1]
-        )
     title = f"Speed-up over 1 GPU per node on the {network}"
     return Section(
         title=f"Fig. {number}: GPUs per node on the {network}",

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from statistics import fmean
 
 from linkwright.studies.network.checks import (
+    HEAVY,
+    NOTHING,
     Outcome,
     Statement,
     indifferent,
@@ -22,7 +24,6 @@ from linkwright.studies.network.settings import DENSITIES, NETWORKS
 
 __all__ = ["DENSITY_STATEMENTS"]
 
-HEAVY = ("stencil4d", "subcomm3d")
 BALANCED = ("amg", "sw4lite")
 DENSE = (4, 8)
 
@@ -88,7 +89,7 @@ def _kripke(measured: Measured) -> Outcome:
         for name, value in known(_by_size(measured, network, "kripke", gpus)).items()
     }
     if not found:
-        return Outcome(None, "no such job in the mixes")
+        return NOTHING
     least, most = min(found.values()), max(found.values())
     return Outcome(
         1 - least <= indifferent() and most - 1 <= indifferent(), f"{least:.2f} to {most:.2f}"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from linkwright.studies.network.checks import (
+    NOTHING,
     Outcome,
     Statement,
     indifferent,
@@ -22,7 +23,6 @@ from linkwright.studies.network.settings import NIC_DENSITIES, NICS
 
 __all__ = ["NIC_STATEMENTS"]
 
-NOTHING = Outcome(None, "no such job in the mixes")
 # A policy is best where no other is better by more than this.
 SAME = 1e-9
 
