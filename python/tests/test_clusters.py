@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -35,6 +36,11 @@ def table(stream: lw.Table) -> pa.Table:
     return pa.table(stream)
 
 
+def column(of: pa.Table, name: str) -> list[Any]:
+    values: list[Any] = of[name].to_pylist()
+    return values
+
+
 def small_run(timeline: int = 0, **settings: object) -> lw.ClusterRun:
     cluster = lw.Cluster("fat-tree", **SMALL, **settings)
     stencil = lw.Program.skeleton("stencil4d", 16, message="16 KiB", compute="5 us")
@@ -48,23 +54,23 @@ def small_run(timeline: int = 0, **settings: object) -> lw.ClusterRun:
 def test_jobs_run_and_their_tables_agree() -> None:
     run = small_run(timeline=10**6)
     jobs = table(run.jobs())
-    assert jobs["name"].to_pylist() == ["a", "b"]
-    assert jobs["start"].to_pylist() == [0.0, 1e-3]
-    assert jobs["time"].to_pylist() == run.times
-    assert max(jobs["end"].to_pylist()) == run.makespan
-    assert jobs["computing"].to_pylist() == pytest.approx([10e-6, 0.5e-6])
-    messages = sum(jobs["messages"].to_pylist())
+    assert column(jobs, "name") == ["a", "b"]
+    assert column(jobs, "start") == [0.0, 1e-3]
+    assert column(jobs, "time") == run.times
+    assert max(column(jobs, "end")) == run.makespan
+    assert column(jobs, "computing") == pytest.approx([10e-6, 0.5e-6])
+    messages = sum(column(jobs, "messages"))
     assert run.timeline_counts[1] == messages
     assert table(run.messages()).num_rows == messages
-    assert sum(table(run.latencies())["messages"].to_pylist()) == messages
+    assert sum(column(table(run.latencies()), "messages")) == messages
     assert table(run.computation()).num_rows == run.timeline_counts[0] == 16 * 3
     ranks = table(run.ranks())
-    assert ranks["gpu"].to_pylist() == [gpu for gpus in run.mapping for gpu in gpus]
-    assert ranks["node"].to_pylist() == [gpu // 4 for gpu in ranks["gpu"].to_pylist()]
+    assert column(ranks, "gpu") == [gpu for gpus in run.mapping for gpu in gpus]
+    assert column(ranks, "node") == [gpu // 4 for gpu in column(ranks, "gpu")]
     links = table(run.links())
-    assert sum(links["packets"].to_pylist()) == run.packet_hops > 0
-    assert set(links["kind"].to_pylist()) == {"injection", "ejection", "switch"}
-    assert 0 < max(links["utilisation"].to_pylist()) <= 1
+    assert sum(column(links, "packets")) == run.packet_hops > 0
+    assert set(column(links, "kind")) == {"injection", "ejection", "switch"}
+    assert 0 < max(column(links, "utilisation")) <= 1
     assert links.schema.field("bandwidth").metadata == {b"unit": b"GB/s"}
     assert run.events > 0
     assert run.operations > 0
@@ -160,7 +166,7 @@ def test_a_recorded_run_replays() -> None:
     assert all(isinstance(note, str) for note in notes)
     run = lw.Cluster("fat-tree", **SMALL).replay([lw.ClusterJob(program)])
     assert run.makespan > 0
-    assert table(run.jobs())["messages"].to_pylist()[0] > 0
+    assert column(table(run.jobs()), "messages")[0] > 0
 
 
 def scenario(folder: Path) -> Path:
