@@ -43,7 +43,6 @@ fn cluster(preset: &str, routing: RoutingKind, fidelity: Fidelity) -> Cluster {
         arbitration: ArbitrationPolicy::RoundRobin,
         protocol: Protocol::default(),
         fidelity,
-        tables: None,
     }
 }
 
