@@ -57,7 +57,7 @@ fn play(interconnect: &Interconnect, routing: RoutingKind, messages: u64) -> u64
             left[source as usize] -= 1;
             let destination = random.below(u64::from(nodes).try_into().expect("nodes")) as u32;
             let (size, token) = (Bytes(65_536), u64::from(source));
-            network.send(Message { source, destination, size, token, priority: 0 });
+            network.send(Message { source, destination, size, token, priority: 0, control: false });
         }
     };
     for source in 0..nodes {

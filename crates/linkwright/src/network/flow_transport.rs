@@ -149,9 +149,12 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Queue(index) => {
-                let node = self.inside.node_of(self.message(index).source);
+                let message = self.message(index);
+                let node = self.inside.node_of(message.source);
                 let interface = &mut self.interfaces[node as usize];
-                if interface.active < self.turns {
+                if message.control {
+                    self.start(index, node);
+                } else if interface.active < self.turns {
                     interface.active += 1;
                     self.start(index, node);
                 } else {
@@ -234,6 +237,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         let arrival = self.now + transfer.behind;
         self.occurred.push_back(Occurrence::Sent { token: message.token });
         self.schedule(arrival, Event::Deliver(index));
+        if message.control {
+            return;
+        }
         let node = self.inside.node_of(message.source);
         let interface = &mut self.interfaces[node as usize];
         match interface.waiting.pop_front() {

@@ -20,6 +20,9 @@ pub struct Message {
     pub token: u64,
     /// The higher first, where the network heeds it.
     pub priority: u8,
+    /// Whether it only arranges for another: interfaces keep it apart from those with data and
+    /// send it before them, as on a queue of its own.
+    pub control: bool,
 }
 
 /// Something that happened.

@@ -48,6 +48,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         let source = &self.ranks[envelope.source as usize];
         let destination = self.ranks[envelope.destination as usize].gpu;
         let control = self.protocol.control_size;
+        let is_control = matches!(leg, Leg::Request | Leg::Leave);
         let (source_gpu, destination, size) = match leg {
             Leg::Eager | Leg::Data => (source.gpu, destination, Bytes(envelope.size)),
             Leg::Request => (source.gpu, destination, control),
@@ -55,7 +56,14 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         };
         let priority = self.jobs[source.id.job as usize].priority;
         let token = leg.token(index);
-        self.transport.send(Message { source: source_gpu, destination, size, token, priority });
+        self.transport.send(Message {
+            source: source_gpu,
+            destination,
+            size,
+            token,
+            priority,
+            control: is_control,
+        });
     }
 
     /// The last byte of a part of a message's way has left.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::arbitration::{Arbitration, ArbitrationPolicy, Memory};
 use super::credits::Credits;
-use super::nic::{AnyNicScheduler, MessageIndex, NicPolicy, NicScheduler};
+use super::nic::{MessageIndex, NetworkInterface, NicPolicy};
 use super::packets::{NO_PACKET, Packet, PacketIndex, Packets, TO_NODE};
 use super::queues::{Bank, Queues, Sendable};
 use super::settings::{PacketSettings, SettingsError, Switching, serialisation};
@@ -93,7 +93,7 @@ pub struct PacketNetwork<'a, R> {
     state: State,
     queues: Queues,
     packets: Packets,
-    interfaces: Vec<AnyNicScheduler>,
+    interfaces: Vec<NetworkInterface>,
     inside: NodeLinks,
     transfers: Vec<Transfer>,
     free_transfers: Vec<MessageIndex>,
@@ -145,7 +145,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues,
             packets: Packets::new(),
-            interfaces: vec![nic.scheduler(); interconnect.nodes() as usize],
+            interfaces: vec![NetworkInterface::new(nic); interconnect.nodes() as usize],
             inside: NodeLinks::new(settings.node, interconnect.nodes()),
             transfers: Vec::new(),
             free_transfers: Vec::new(),
@@ -186,8 +186,9 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
                 }
             }
             Event::Queue(message) => {
-                let node = self.inside.node_of(self.transfers[message as usize].message.source);
-                self.interfaces[node as usize].push(message);
+                let Message { source, control, .. } = self.transfers[message as usize].message;
+                let node = self.inside.node_of(source);
+                self.interfaces[node as usize].push(message, control);
                 self.send_when_free(Interconnect::injection(node));
             }
             Event::Leave(message) => {

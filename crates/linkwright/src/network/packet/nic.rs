@@ -103,6 +103,49 @@ impl NicScheduler for RoundRobinOf {
     }
 }
 
+/// A network interface: its messages with data in the order of a policy, behind those of control.
+///
+/// Section III.B is of messages with data. What arranges for them (requests to send and leaves)
+/// would wait behind whole messages under first come, first served; interfaces have queues enough
+/// to keep it apart.
+#[derive(Debug, Clone)]
+pub struct NetworkInterface {
+    control: VecDeque<MessageIndex>,
+    data: AnyNicScheduler,
+}
+
+impl NetworkInterface {
+    /// One without messages.
+    #[must_use]
+    pub fn new(policy: NicPolicy) -> Self {
+        Self { control: VecDeque::new(), data: policy.scheduler() }
+    }
+
+    /// A message arrives.
+    pub fn push(&mut self, message: MessageIndex, control: bool) {
+        if control {
+            self.control.push_back(message);
+        } else {
+            self.data.push(message);
+        }
+    }
+
+    /// As [`NicScheduler::next`].
+    #[must_use]
+    pub fn next(&self) -> Option<MessageIndex> {
+        self.control.front().copied().or_else(|| self.data.next())
+    }
+
+    /// As [`NicScheduler::packetised`].
+    pub fn packetised(&mut self, last: bool) {
+        if self.control.is_empty() {
+            self.data.packetised(last);
+        } else if last {
+            self.control.pop_front();
+        }
+    }
+}
+
 /// The policies of a network interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum NicPolicy {

@@ -56,7 +56,7 @@ fn network(
 }
 
 fn message(source: u32, destination: u32, size: u64, token: u64) -> Message {
-    Message { source, destination, size: Bytes(size), token, priority: 0 }
+    Message { source, destination, size: Bytes(size), token, priority: 0, control: false }
 }
 
 /// Plays until nothing is left, with the time of each occurrence.

@@ -41,6 +41,17 @@ pub fn swap(rank: &mut RankBuilder, neighbours: &[Neighbour]) {
     rank.wait(&requests);
 }
 
+/// Sends one way and receives from the other at once, where there is somebody, and waits for
+/// both: MPI's combined send and receive.
+pub fn shift(rank: &mut RankBuilder, to: Option<Rank>, from: Option<Rank>, size: Bytes) {
+    let receive = from.map(|from| rank.start(receive(from, 0, size)));
+    let send = to.map(|to| rank.start(send(to, 0, size)));
+    let requests: Vec<_> = receive.into_iter().chain(send).collect();
+    if !requests.is_empty() {
+        rank.wait(&requests);
+    }
+}
+
 /// Computes for so long.
 pub fn compute(rank: &mut RankBuilder, duration: Picoseconds) {
     rank.run(Operation::Compute { duration });

@@ -96,6 +96,13 @@ pub fn offsets(axes: usize) -> Vec<[i32; 3]> {
     all.filter(|offset| (1..=axes).contains(&away(offset))).collect()
 }
 
+/// The offsets in three dimensions of at most two steps in each: 124 of them, in the same order.
+#[must_use]
+pub fn offsets_within_two() -> Vec<[i32; 3]> {
+    let all = (0..125).map(|code| [code / 25 - 2, code / 5 % 5 - 2, code % 5 - 2]);
+    all.filter(|offset| *offset != [0; 3]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,8 +124,8 @@ mod tests {
 
     #[test]
     fn offsets_mirror_each_other() {
-        for (axes, count) in [(1, 6), (2, 18), (3, 26)] {
-            let offsets = offsets(axes);
+        let near = [(offsets(1), 6), (offsets(2), 18), (offsets(3), 26)];
+        for (offsets, count) in near.into_iter().chain([(offsets_within_two(), 124)]) {
             assert_eq!(offsets.len(), count);
             for (offset, opposite) in offsets.iter().zip(offsets.iter().rev()) {
                 assert_eq!(offset.map(|step| -step), *opposite);

@@ -123,6 +123,22 @@ fn blocking_sends_of_stencil4d_all_have_their_receives_posted() {
 }
 
 #[test]
+fn subcomm3d_exchanges_along_the_axes_that_have_a_message() {
+    let lines = |options: &str| {
+        let options = toml::from_str(options).expect("a table");
+        let program = skeleton("subcomm3d", 64, &options).expect("a grid");
+        program.communicators[1..].to_vec()
+    };
+    let along_x = lines("");
+    assert_eq!(along_x.len(), 8);
+    assert_eq!(along_x[1], [8, 9, 10, 11, 12, 13, 14, 15]);
+    let all = lines("sides = [4, 4, 4]\nmessage_y = \"1 KiB\"\nmessage_z = \"1 KiB\"");
+    assert_eq!(all.len(), 3 * 16);
+    assert_eq!((&all[16][..], &all[32][..]), (&[0, 4, 8, 12][..], &[0, 16, 32, 48][..]));
+    assert!(lines("message_x = \"0 B\"").is_empty());
+}
+
+#[test]
 fn weak_scaling_keeps_each_ranks_computing() {
     for application in &APPLICATIONS {
         let most = |ranks| {
@@ -150,6 +166,12 @@ fn what_cannot_be_made_is_refused() {
         "stencil4d cannot run on 31 ranks: each side of its 4D grid is at least 2; \
          take 16, 24, 32, 36 or the like"
     );
+    assert_eq!(
+        refused("subcomm3d", 32, "sides = [4, 4, 4]"),
+        "subcomm3d cannot run on 32 ranks: its `sides` do not multiply to that many; take \
+         others, or leave them out"
+    );
+    assert!(refused("subcomm3d", 31, "").contains("at least 2"));
     assert!(refused("amg", 0, "").contains("at least 1"));
     assert!(refused("amg", 65_537, "").contains("at most 65536"));
     assert_eq!(refused("amg", 32, "levels = 0"), "amg's `levels` is 0; take 1 to 16");

@@ -49,7 +49,7 @@ fn flood(
             let destination = traffic(source, number, &mut random);
             let token = u64::from(source) << 32 | number;
             let size = Bytes(1000);
-            network.send(Message { source, destination, size, token, priority: 0 });
+            network.send(Message { source, destination, size, token, priority: 0, control: false });
         }
     };
     for source in 0..interconnect.nodes() {
