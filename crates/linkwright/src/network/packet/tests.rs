@@ -127,6 +127,33 @@ fn gpus_of_one_node_have_links_of_their_own() {
 /// Single packets at random times on one link wait as the theory of queues says: in M/D/1
 /// for load over twice one minus load of a service (Pollaczek and Khinchine).
 #[test]
+fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
+    let interconnect = ring(1, 3);
+    for policy in [NicPolicy::Fcfs, NicPolicy::RoundRobinOf(2)] {
+        let mut network = network(&interconnect, settings(), policy);
+        let control = Message { control: true, ..message(0, 2, 16, 3) };
+        for sent in [message(0, 1, 40_960, 1), message(0, 1, 40_960, 2), control] {
+            network.send(sent);
+        }
+        let seen = play(&mut network);
+        let left: Vec<_> = seen
+            .iter()
+            .filter_map(|(_, occurrence)| match occurrence {
+                Occurrence::Sent { token } => Some(*token),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(left, [3, 1, 2]);
+        // One packet may be on its way already.
+        let (arrived, _) = seen
+            .iter()
+            .find(|(_, occurrence)| *occurrence == Occurrence::Delivered { token: 3 })
+            .unwrap();
+        assert!(*arrived < settings().nic_delay.0 + 2 * PACKET, "{arrived}");
+    }
+}
+
+#[test]
 fn packets_wait_for_one_link_as_theory_says() {
     const SOURCES: u32 = 256;
     let star = ring(1, SOURCES + 1);

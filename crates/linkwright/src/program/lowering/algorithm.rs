@@ -125,10 +125,11 @@ impl Algorithm {
     /// What a collective of this many ranks and this size takes where nothing else is asked.
     ///
     /// Broadcast, reduce and small all-reduce: binary trees, as TraceR. All-to-all: Bruck up
-    /// to 512 B a pair, else blocks of 32 messages, as TraceR. All-gather: Bruck up to
-    /// 163,840 B in all, else the ring, as TraceR. All-reduce above 2 KiB: recursive halving;
-    /// reduce-scatter: recursive halving below 512 KiB, else the ring; gather and scatter:
-    /// binomial trees; scan: recursive doubling, all as MPICH. Barrier: dissemination.
+    /// to 512 B a pair, as TraceR, else blocks of 32 messages, as TraceR does where the parts
+    /// differ. All-gather: Bruck up to 163,840 B in all, else the ring, as TraceR. All-reduce
+    /// above 2 KiB: recursive halving; reduce-scatter: recursive halving below 512 KiB, else the
+    /// ring; gather and scatter: binomial trees; scan: recursive doubling, all as MPICH. Barrier:
+    /// dissemination.
     #[must_use]
     pub fn default_for(kind: Collective, ranks: u32, size: Bytes) -> Self {
         match kind {
