@@ -1,10 +1,8 @@
 //! The network at work: what happens when a packet arrives or a channel falls free.
 
-use std::collections::VecDeque;
-
 use super::arbitration::{Arbitration, ArbitrationPolicy, Memory};
 use super::credits::Credits;
-use super::nic::{AnyNicScheduler, MessageIndex, NicPolicy, NicScheduler};
+use super::nic::{AnyNicScheduler, NicPolicy, NicScheduler};
 use super::packets::{NO_PACKET, Packet, PacketIndex, Packets, TO_NODE};
 use super::queues::{Bank, Queues, Sendable};
 use super::settings::{PacketSettings, SettingsError, Switching, serialisation};
@@ -12,8 +10,9 @@ use super::statistics::ChannelStatistics;
 use super::watchdog::{self, Blocked};
 use crate::engine::EventQueue;
 use crate::network::node_links::NodeLinks;
+use crate::network::outstanding::{AlarmIndex, Outstanding};
 use crate::network::routing::{Load, PacketRoute, Routing};
-use crate::network::transport::{Message, Occurrence, Stuck, Transport};
+use crate::network::transport::{Message, MessageIndex, Occurrence, Stuck, Transport};
 use crate::topology::interconnect::{ChannelId, End, Interconnect, NodeId, SwitchId};
 use crate::units::Picoseconds;
 
@@ -31,7 +30,7 @@ enum Event {
     /// A message has arrived.
     Deliver(MessageIndex),
     /// A time has come that the caller waits for.
-    Alarm(u32),
+    Alarm(AlarmIndex),
 }
 
 /// A channel at work; two cache lines, the first of which holds what every packet needs.
@@ -56,10 +55,9 @@ struct Line {
     carried: ChannelStatistics,
 }
 
-/// A message under way.
+/// How far a message is.
 #[derive(Debug, Clone, Copy)]
-struct Transfer {
-    message: Message,
+struct Progress {
     /// Bytes of which no packet has been made.
     unsent: u64,
     /// Bytes that have not arrived.
@@ -95,11 +93,7 @@ pub struct PacketNetwork<'a, R> {
     packets: Packets,
     interfaces: Vec<AnyNicScheduler>,
     inside: NodeLinks,
-    transfers: Vec<Transfer>,
-    free_transfers: Vec<MessageIndex>,
-    alarms: Vec<u64>,
-    free_alarms: Vec<u32>,
-    occurred: VecDeque<Occurrence>,
+    outstanding: Outstanding<Progress>,
     handled: u64,
 }
 
@@ -147,11 +141,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             packets: Packets::new(),
             interfaces: vec![nic.scheduler(); interconnect.nodes() as usize],
             inside: NodeLinks::new(settings.node, interconnect.nodes()),
-            transfers: Vec::new(),
-            free_transfers: Vec::new(),
-            alarms: Vec::new(),
-            free_alarms: Vec::new(),
-            occurred: VecDeque::new(),
+            outstanding: Outstanding::new(),
             handled: 0,
         })
     }
@@ -186,20 +176,13 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
                 }
             }
             Event::Queue(message) => {
-                let node = self.inside.node_of(self.transfers[message as usize].message.source);
+                let node = self.inside.node_of(self.outstanding[message].message.source);
                 self.interfaces[node as usize].push(message);
                 self.send_when_free(Interconnect::injection(node));
             }
-            Event::Leave(message) => {
-                let token = self.transfers[message as usize].message.token;
-                self.occurred.push_back(Occurrence::Sent { token });
-            }
-            Event::Deliver(message) => self.deliver(message),
-            Event::Alarm(alarm) => {
-                let token = self.alarms[alarm as usize];
-                self.free_alarms.push(alarm);
-                self.occurred.push_back(Occurrence::Woken { token });
-            }
+            Event::Leave(message) => self.outstanding.sent(message),
+            Event::Deliver(message) => self.outstanding.delivered(message),
+            Event::Alarm(alarm) => self.outstanding.woken(alarm),
         }
     }
 
@@ -209,10 +192,10 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         let Packet { message, size, to, port, mut route, .. } = *packet;
         if to == TO_NODE {
             self.packets.remove(index);
-            let transfer = &mut self.transfers[message as usize];
-            transfer.missing -= u64::from(size);
-            if transfer.missing == 0 {
-                self.deliver(message);
+            let progress = &mut self.outstanding[message].progress;
+            progress.missing -= u64::from(size);
+            if progress.missing == 0 {
+                self.outstanding.delivered(message);
             }
             return;
         }
@@ -264,11 +247,12 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             self.wait_for_credit(channel, 1);
             return;
         }
-        let transfer = &mut self.transfers[message as usize];
+        let transfer = &mut self.outstanding[message];
+        let progress = &mut transfer.progress;
         // A message of nothing is one packet of nothing but its header.
-        let size = transfer.unsent.min(self.settings.packet_size.0);
-        transfer.unsent -= size;
-        let (last, message_data) = (transfer.unsent == 0, transfer.message);
+        let size = progress.unsent.min(self.settings.packet_size.0);
+        progress.unsent -= size;
+        let (last, message_data) = (progress.unsent == 0, transfer.message);
         self.interfaces[node as usize].packetised(last);
         let destination = self.inside.node_of(message_data.destination);
         let index = self.packets.add(Packet {
@@ -403,12 +387,6 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         })
     }
 
-    fn deliver(&mut self, message: MessageIndex) {
-        let token = self.transfers[message as usize].message.token;
-        self.free_transfers.push(message);
-        self.occurred.push_back(Occurrence::Delivered { token });
-    }
-
     /// The error of a network in which nothing is left to happen but messages are under way.
     fn stuck(&self) -> Stuck {
         let mut blocked = Vec::new();
@@ -422,7 +400,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         }
         Stuck {
             time: Picoseconds(self.state.now),
-            messages: self.transfers.len() - self.free_transfers.len(),
+            messages: self.outstanding.messages(),
             cycle: watchdog::cycle(self.interconnect, &blocked, &self.state.credits),
         }
     }
@@ -471,17 +449,7 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
 
     fn send(&mut self, message: Message) {
         let size = message.size.0;
-        let transfer = Transfer { message, unsent: size, missing: size };
-        let index = match self.free_transfers.pop() {
-            Some(index) => {
-                self.transfers[index as usize] = transfer;
-                index
-            }
-            None => {
-                self.transfers.push(transfer);
-                self.transfers.len() as u32 - 1
-            }
-        };
+        let index = self.outstanding.begin(message, Progress { unsent: size, missing: size });
         let now = self.state.now;
         if self.inside.node_of(message.source) == self.inside.node_of(message.destination) {
             let (sent, arrived) = self.inside.send(message.source, message.destination, size, now);
@@ -493,35 +461,26 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
     }
 
     fn wake_at(&mut self, time: Picoseconds, token: u64) {
-        let alarm = match self.free_alarms.pop() {
-            Some(alarm) => {
-                self.alarms[alarm as usize] = token;
-                alarm
-            }
-            None => {
-                self.alarms.push(token);
-                self.alarms.len() as u32 - 1
-            }
-        };
+        let alarm = self.outstanding.set_alarm(token);
         self.schedule(time.0.max(self.state.now), Event::Alarm(alarm));
     }
 
     fn next(&mut self) -> Result<Option<Occurrence>, Stuck> {
         let report = self.handled + EVENTS_PER_REPORT;
-        while self.occurred.is_empty() {
+        while self.outstanding.all_told() {
             let Some((time, event)) = self.events.pop() else {
-                let under_way = self.transfers.len() > self.free_transfers.len();
-                return if under_way { Err(self.stuck()) } else { Ok(None) };
+                let under_way = self.outstanding.messages();
+                return if under_way > 0 { Err(self.stuck()) } else { Ok(None) };
             };
             self.state.now = time.0;
             self.handled += 1;
             self.handle(event);
             if self.handled == report {
                 debug_assert!(self.credits_match_packets());
-                self.occurred.push_back(Occurrence::Working);
+                self.outstanding.working();
             }
         }
-        Ok(self.occurred.pop_front())
+        Ok(self.outstanding.tell())
     }
 
     fn events(&self) -> u64 {
