@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 
 use crate::engine::Random;
 use crate::topology::interconnect::{
-    ChannelId, End, FatTree, Interconnect, NodeId, Shape, SwitchId,
+    ChannelId, End, FatTree, FatTreeLevel, Interconnect, NodeId, Shape, SwitchId,
 };
 
 use super::{Hop, Load, PacketRoute, Routing};
@@ -93,7 +93,9 @@ impl Levels {
 ///
 /// The leaf's upward channel is the destination modulo their number; the aggregate's is the
 /// destination divided by that number, modulo its own (Gomez et al., "Deterministic versus
-/// Adaptive Routing in Fat-Trees", IPDPS workshops 2007).
+/// Adaptive Routing in Fat-Trees", IPDPS workshops 2007). Of parallel links down it takes the
+/// one that mirrors the link up: those who come to a switch have their number's lowest digits
+/// in common, so that the number itself would choose one link for all of them.
 #[derive(Debug, Clone)]
 pub struct FatTreeStatic {
     levels: Levels,
@@ -121,11 +123,19 @@ impl Routing for FatTreeStatic {
         if let Some(hop) = self.levels.ejection(at, destination) {
             return hop;
         }
-        let below_leaf = self.levels.up[0].len().max(1);
+        let tree = &self.levels.tree;
+        let from_leaf = destination % tree.uplinks_per_leaf();
+        let from_aggregate = |up: u32| destination / tree.uplinks_per_leaf() % up;
         let channel = match self.levels.way(at, destination) {
-            Way::Up(up, Level::Leaf) => up[destination as usize % up.len()],
-            Way::Up(up, Level::Aggregate) => up[destination as usize / below_leaf % up.len()],
-            Way::Down(down) => down[destination as usize % down.len()],
+            Way::Up(up, Level::Leaf) => up[from_leaf as usize],
+            Way::Up(up, Level::Aggregate) => up[from_aggregate(up.len() as u32) as usize],
+            Way::Down(down) => {
+                let mirrored = match tree.level(at) {
+                    FatTreeLevel::Core => from_aggregate(tree.uplinks_per_aggregate()),
+                    FatTreeLevel::Leaf | FatTreeLevel::Aggregate => from_leaf,
+                };
+                down[mirrored as usize % down.len()]
+            }
         };
         Hop { channel, virtual_channel: 0 }
     }

@@ -25,6 +25,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod torus;
+mod ways;
 
 pub use choice::{AnyRouting, RoutingError, RoutingKind};
 pub use dragonfly::{

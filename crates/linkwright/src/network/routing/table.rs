@@ -1,12 +1,14 @@
 //! Routing by tables that somebody wrote.
 //!
-//! Where a table allows several channels, the destination's number chooses one of them, always
-//! the same. Order of the virtual channels: a packet enters the next one at every hop, as with
-//! [`super::ShortestPath`].
+//! Where a table allows several channels, one of them serves each destination, always the same:
+//! destinations are spread over them as evenly as [`Ways`] can. Order of the virtual channels: a packet enters the next one at every hop, so that
+//! none is entered twice and no cycle of buffers can close; a table needs as many as its longest
+//! way has links between switches.
 
 use crate::topology::interconnect::{Interconnect, RoutingTables, SwitchId};
 
 use super::shortest_path::TableError;
+use super::ways::Ways;
 use super::{Hop, Load, PacketRoute, Routing};
 
 /// The most virtual channels, and so the most links of a way.
@@ -17,7 +19,7 @@ const MOST_HOPS: u32 = 32;
 pub struct TableRouting {
     /// The switch of each node.
     switch_of: Vec<SwitchId>,
-    tables: RoutingTables,
+    ways: Ways,
     virtual_channels: u8,
 }
 
@@ -26,14 +28,15 @@ impl TableRouting {
     ///
     /// # Errors
     /// Ways of over 32 links.
-    pub fn new(interconnect: &Interconnect, tables: RoutingTables) -> Result<Self, TableError> {
+    pub fn new(interconnect: &Interconnect, tables: &RoutingTables) -> Result<Self, TableError> {
         let hops = tables.longest();
         if hops > MOST_HOPS {
             return Err(TableError::TooLong { hops });
         }
         let nodes = 0..interconnect.nodes();
         let switch_of = nodes.map(|node| interconnect.switch_of(node)).collect();
-        Ok(Self { switch_of, tables, virtual_channels: hops.max(1) as u8 })
+        let ways = Ways::spread(interconnect, tables);
+        Ok(Self { switch_of, ways, virtual_channels: hops.max(1) as u8 })
     }
 }
 
@@ -51,8 +54,7 @@ impl Routing for TableRouting {
             let channel = Interconnect::ejection(packet.destination);
             return Hop { channel, virtual_channel: 0 };
         }
-        let allowed = self.tables.next(at, packet.destination);
-        let channel = allowed[packet.destination as usize % allowed.len()];
+        let channel = self.ways.next(at, packet.destination);
         Hop { channel, virtual_channel: packet.hops }
     }
 }

@@ -419,7 +419,7 @@ impl NetworkSettings {
         let checked = match &tables {
             None => AnyRouting::new(routing, &interconnect, self.packets.seed).map(|_| ()),
             Some(tables) => {
-                let routing = TableRouting::new(&interconnect, tables.clone());
+                let routing = TableRouting::new(&interconnect, tables);
                 routing.map(|_| ()).map_err(RoutingError::from)
             }
         };
