@@ -1,4 +1,5 @@
-//! The two models of the network agree where nothing is in a message's way.
+//! The two models of the network agree where nothing is in a message's way, and part where the
+//! documentation says so.
 
 use linkwright::network::packet::{
     ArbitrationPolicy, NicPolicy, NodeSettings, PacketSettings, Switching,
@@ -31,15 +32,61 @@ fn row(rates: &[(u64, u64)]) -> Interconnect {
     Interconnect::new("row", Shape::Graph, switches, &nodes, &links).unwrap()
 }
 
-fn arrival(network: &mut impl Transport, size: u64) -> u64 {
-    let size = Bytes(size);
-    network.send(Message { source: 0, destination: 1, size, token: 0, priority: 0 });
+/// When a message from each of the sources has arrived.
+fn arrivals(
+    network: &mut impl Transport,
+    sources: &[u32],
+    destination: u32,
+    size: u64,
+) -> Vec<u64> {
+    for source in sources.iter().copied() {
+        let (size, token) = (Bytes(size), u64::from(source));
+        network.send(Message { source, destination, size, token, priority: 0 });
+    }
+    let mut times = vec![0; sources.len()];
     while let Some(occurrence) = network.next().unwrap() {
-        if occurrence == (Occurrence::Delivered { token: 0 }) {
-            return network.now().0;
+        if let Occurrence::Delivered { token } = occurrence {
+            let place = sources.iter().position(|source| u64::from(*source) == token).unwrap();
+            times[place] = network.now().0;
         }
     }
-    panic!("the message does not arrive");
+    times
+}
+
+fn settings(switching: Switching) -> PacketSettings {
+    PacketSettings {
+        packet_size: Bytes(PACKET),
+        buffer_packets: 64,
+        router_delay: Picoseconds(60_000),
+        nic_delay: Picoseconds(400_000),
+        switching,
+        node: NodeSettings {
+            gpus: 1,
+            bandwidth: Bandwidth::gigabytes_per_second(20),
+            latency: Picoseconds(5_000),
+        },
+        seed: 1,
+    }
+}
+
+/// When a message from each of the sources has arrived, in packets and as a fluid.
+fn in_both(
+    interconnect: &Interconnect,
+    settings: PacketSettings,
+    sources: &[u32],
+    destination: u32,
+    size: u64,
+) -> [Vec<u64>; 2] {
+    let routing = || AnyRouting::new(RoutingKind::ShortestPath, interconnect, 1).unwrap();
+    let nic = NicPolicy::Fcfs;
+    let arbitration = ArbitrationPolicy::RoundRobin;
+    let mut packets =
+        PacketNetwork::new(interconnect, settings, routing(), nic, arbitration).unwrap();
+    let mut flows = FlowTransport::new(interconnect, settings, routing(), nic).unwrap();
+    [
+        arrivals(&mut packets, sources, destination, size),
+        arrivals(&mut flows, sources, destination, size),
+    ]
 }
 
 proptest! {
@@ -50,28 +97,29 @@ proptest! {
         cut_through in any::<bool>(),
     ) {
         let interconnect = row(&rates);
-        let settings = PacketSettings {
-            packet_size: Bytes(PACKET),
-            buffer_packets: 64,
-            router_delay: Picoseconds(60_000),
-            nic_delay: Picoseconds(400_000),
-            switching: if cut_through { Switching::CutThrough } else { Switching::StoreAndForward },
-            node: NodeSettings {
-                gpus: 1,
-                bandwidth: Bandwidth::gigabytes_per_second(20),
-                latency: Picoseconds(5_000),
-            },
-            seed: 1,
-        };
-        let routing = || AnyRouting::new(RoutingKind::ShortestPath, &interconnect, 1).unwrap();
-        let nic = NicPolicy::Fcfs;
-        let arbitration = ArbitrationPolicy::RoundRobin;
-        let mut packets =
-            PacketNetwork::new(&interconnect, settings, routing(), nic, arbitration).unwrap();
-        let mut flows = FlowTransport::new(&interconnect, settings, routing(), nic).unwrap();
-        let (packets, flows) = (arrival(&mut packets, size), arrival(&mut flows, size));
+        let switching = if cut_through { Switching::CutThrough } else { Switching::StoreAndForward };
+        let [packets, flows] = in_both(&interconnect, settings(switching), &[0], 1, size);
         // Each packet's time on each channel is rounded up to a picosecond.
         let rounding = (size / PACKET + 2) * rates.len() as u64;
-        prop_assert!(packets.abs_diff(flows) <= rounding, "{packets} and {flows}");
+        prop_assert!(packets[0].abs_diff(flows[0]) <= rounding, "{packets:?} and {flows:?}");
+    }
+}
+
+#[test]
+fn packets_share_a_link_by_port_and_fluids_by_message() {
+    // Nodes 0 to 2 come to the destination, node 4, over one link, and node 3 is beside it.
+    let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(4), Picoseconds(30_000));
+    let nodes = [0, 0, 0, 1, 1].map(|switch| NodeLink { switch, bandwidth, latency });
+    let links = [SwitchLink { a: 0, b: 1, bandwidth, latency }];
+    let interconnect = Interconnect::new("pair", Shape::Graph, 2, &nodes, &links).unwrap();
+    let settings = settings(Switching::StoreAndForward);
+    let size = 1000 * PACKET;
+    let alone = size as f64 * 1e12 / bandwidth.0 as f64;
+    let [packets, flows] = in_both(&interconnect, settings, &[0, 1, 2, 3], 4, size);
+    for (times, expected) in [(packets, [4.0, 4.0, 4.0, 2.0]), (flows, [4.0, 4.0, 4.0, 4.0])] {
+        for (time, expected) in times.iter().zip(expected) {
+            let took = *time as f64 / alone;
+            assert!((took - expected).abs() < 0.02, "{times:?}: {took} for {expected}");
+        }
     }
 }

@@ -93,9 +93,9 @@ fn the_two_directions_of_a_torus_carry_as_much() {
         let interconnect = ring_of(sizes);
         // The links of all switches, apart by dimension: by the stride between their ends.
         let mut worst = 0.0_f64;
-        for (_, uneven) in unevenness(&interconnect, RoutingKind::DimensionOrder, |switch| {
-            switch / sizes[0]
-        }) {
+        for (_, uneven) in
+            unevenness(&interconnect, RoutingKind::DimensionOrder, |switch| switch / sizes[0])
+        {
             worst = worst.max(uneven);
         }
         assert!(worst <= most, "{sizes:?}: {worst}");
