@@ -1,9 +1,9 @@
 //! Routing by tables that somebody wrote.
 //!
 //! Where a table allows several channels, one of them serves each destination, always the same:
-//! destinations are spread over them as evenly as [`Ways`] can. Order of the virtual channels: a packet enters the next one at every hop, so that
-//! none is entered twice and no cycle of buffers can close; a table needs as many as its longest
-//! way has links between switches.
+//! destinations are spread over them as evenly as [`Ways`] can. Order of the virtual channels:
+//! a packet enters the next one at every hop, so that none is entered twice and no cycle of
+//! buffers can close; a table needs as many as its longest way has links between switches.
 
 use crate::topology::interconnect::{Interconnect, RoutingTables, SwitchId};
 

@@ -91,7 +91,7 @@ fn shortest_paths_use_all_links_of_quartz_alike() {
 fn the_two_directions_of_a_torus_carry_as_much() {
     for (sizes, most) in [(&[8][..], 1.0), (&[4, 4], 1.0), (&[4, 3], 1.0), (&[6], 1.15)] {
         let interconnect = ring_of(sizes);
-        // The links of all switches, apart by dimension: by the stride between their ends.
+        // Links of the first dimension are one kind for each row.
         let mut worst = 0.0_f64;
         for (_, uneven) in
             unevenness(&interconnect, RoutingKind::DimensionOrder, |switch| switch / sizes[0])
