@@ -4,8 +4,8 @@
 //! number of messages on each channel, and shares each channel's bandwidth max-min fairly with
 //! the others ([`FlowNetwork`]). A network interface starts as many messages at once as its
 //! policy takes turns among. Behind the last byte's departure come the latencies of the way,
-//! the delays of its routers, and, under store-and-forward, one packet's time on each further
-//! channel. What it leaves out: buffers and credits, and so the trees of full buffers behind a
+//! the delays of its routers, and, under store-and-forward, one packet's time on each channel
+//! but the slowest. What it leaves out: buffers and credits, and so the trees of full buffers behind a
 //! hot spot; adaptive routing of single packets.
 
 use std::collections::VecDeque;
@@ -176,12 +176,15 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
         let first_packet = message.size.0.min(self.settings.packet_size.0);
         let mut behind = self.settings.router_delay.0 * (self.way.len() as u64 - 1);
+        let mut slowest = 0;
         self.uses.clear();
-        for (place, channel) in self.way.iter().enumerate() {
+        for channel in &self.way {
             let data = self.interconnect.channels()[*channel as usize];
             behind += data.latency.0;
-            if place > 0 && self.settings.switching == Switching::StoreAndForward {
-                behind += serialisation(first_packet, data.bandwidth);
+            if self.settings.switching == Switching::StoreAndForward {
+                let packet = serialisation(first_packet, data.bandwidth);
+                slowest = slowest.max(packet);
+                behind += packet;
             }
             let on_channel = &mut self.messages.on_channel[*channel as usize];
             *on_channel += 1;
@@ -197,7 +200,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
         let carried = &mut self.of_flow[flow.slot()];
         carried.message = index;
-        carried.behind = behind;
+        // The fluid takes the slowest channel's time for all of the message.
+        carried.behind = behind - slowest;
         std::mem::swap(&mut carried.way, &mut self.way);
     }
 

@@ -82,7 +82,9 @@ impl Levels {
 ///
 /// The leaf's upward channel is the destination modulo their number; the aggregate's is the
 /// destination divided by that number, modulo its own (Gomez et al., "Deterministic versus
-/// Adaptive Routing in Fat-Trees", IPDPS workshops 2007).
+/// Adaptive Routing in Fat-Trees", IPDPS workshops 2007). Of parallel links down it takes the
+/// one that mirrors the link up: those who come to a switch have their number's lowest digits
+/// in common, so that the number itself would choose one link for all of them.
 #[derive(Debug, Clone)]
 pub struct FatTreeStatic {
     levels: Levels,
@@ -110,13 +112,19 @@ impl Routing for FatTreeStatic {
         if let Some(hop) = self.levels.ejection(at, destination) {
             return hop;
         }
+        let tree = &self.levels.tree;
+        let from_leaf = destination % tree.uplinks_per_leaf();
+        let from_aggregate = |uplinks: u32| destination / tree.uplinks_per_leaf() % uplinks;
         let channel = match self.levels.way(at, destination) {
-            Way::Up(up, FatTreeLevel::Leaf) => up.get(destination % up.count),
-            Way::Up(up, _) => {
-                let below_leaf = self.levels.tree.uplinks_per_leaf();
-                up.get(destination / below_leaf % up.count)
+            Way::Up(up, FatTreeLevel::Leaf) => up.get(from_leaf),
+            Way::Up(up, _) => up.get(from_aggregate(up.count)),
+            Way::Down(down) => {
+                let mirrored = match tree.level(at) {
+                    FatTreeLevel::Core => from_aggregate(tree.uplinks_per_aggregate()),
+                    FatTreeLevel::Leaf | FatTreeLevel::Aggregate => from_leaf,
+                };
+                down.get(mirrored % down.count)
             }
-            Way::Down(down) => down.get(destination % down.count),
         };
         Hop { channel, virtual_channel: 0 }
     }

@@ -21,6 +21,7 @@ mod dragonfly_links;
 mod fat_tree;
 mod table;
 mod torus;
+mod ways;
 
 pub use choice::{AnyRouting, RoutingError, RoutingKind};
 pub use dragonfly::{

@@ -9,7 +9,10 @@ use crate::topology::interconnect::{ChannelId, End, Interconnect, Shape, SwitchI
 
 use super::{Hop, Load, PacketRoute, Routing};
 
-/// Dimension by dimension, the shorter way round; ways of equal length go upward.
+/// Dimension by dimension, the shorter way round.
+///
+/// Of ways of equal length, those from even places go upward and those from odd ones downward,
+/// so that both directions carry as much; the choice is fixed, and packets stay in order.
 #[derive(Debug, Clone)]
 pub struct TorusDimensionOrder {
     dimensions: Vec<u32>,
@@ -68,7 +71,8 @@ impl Routing for TorusDimensionOrder {
             if from == onto {
                 continue;
             }
-            let upward = (onto + size - from) % size <= size / 2;
+            let (ahead, behind) = ((onto + size - from) % size, (from + size - onto) % size);
+            let upward = ahead < behind || ahead == behind && from % 2 == 0;
             let wraps = if upward { from + 1 == *size } else { from == 0 };
             // The phase holds the dimension, twice, and whether its wrap-around is behind.
             let entered = 2 * dimension as u8;

@@ -53,11 +53,13 @@ fn slowdown(name: &str, ranks: u32, bandwidth: Bandwidth) -> f64 {
 fn bandwidth_matters_to_those_to_whom_it_does_in_table_2() {
     let sixteenth = Bandwidth(LogGp::default().bandwidth.0 / 16);
     let half = Bandwidth(LogGp::default().bandwidth.0 / 2);
+    // The table asks for 90 % of the performance.
+    let enough = 1.0 / 0.9;
     for ranks in [32, 512] {
-        assert!(slowdown("kripke", ranks, sixteenth) < 1.11, "{ranks}");
-        assert!(slowdown("laghos", ranks, half) < 1.11, "{ranks}");
+        assert!(slowdown("kripke", ranks, sixteenth) < enough, "{ranks}");
+        assert!(slowdown("laghos", ranks, half) < enough, "{ranks}");
         for name in ["stencil4d", "subcomm3d", "amg", "sw4lite"] {
-            assert!(slowdown(name, ranks, half) > 1.2, "{name} on {ranks}");
+            assert!(slowdown(name, ranks, half) > enough, "{name} on {ranks}");
         }
     }
 }

@@ -118,9 +118,7 @@ impl Cluster {
     ) -> Result<ClusterOutcome, ClusterError> {
         let routing = match &self.tables {
             None => AnyRouting::new(self.routing, &self.interconnect, self.settings.seed)?,
-            Some(tables) => {
-                AnyRouting::Tables(TableRouting::new(&self.interconnect, tables.clone())?)
-            }
+            Some(tables) => AnyRouting::Tables(TableRouting::new(&self.interconnect, tables)?),
         };
         let interconnect = &self.interconnect;
         match self.fidelity {

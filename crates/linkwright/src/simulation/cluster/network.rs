@@ -418,7 +418,7 @@ impl NetworkSettings {
         };
         let checked = match &tables {
             None => AnyRouting::new(routing, &interconnect, self.packets.seed).map(|_| ()),
-            Some(tables) => TableRouting::new(&interconnect, tables.clone()).map(|_| ()),
+            Some(tables) => TableRouting::new(&interconnect, tables).map(|_| ()),
         };
         checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
         let mut settings = self.packets;

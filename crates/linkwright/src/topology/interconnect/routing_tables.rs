@@ -104,6 +104,21 @@ impl RoutingTables {
         &self.channels[self.start[entry] as usize..self.start[entry + 1] as usize]
     }
 
+    /// How many rows there are.
+    #[must_use]
+    pub const fn rows(&self) -> u32 {
+        ((self.start.len() - 1) / self.switches as usize) as u32
+    }
+
+    /// The row that serves a node: nodes of one row have the same channels at every switch.
+    ///
+    /// # Panics
+    /// For a node that is not there.
+    #[must_use]
+    pub fn row(&self, destination: NodeId) -> u32 {
+        self.row_of_node[destination as usize]
+    }
+
     /// Links between switches on the longest way: as many virtual channels, one for each link
     /// of a way in turn, exclude deadlock.
     #[must_use]

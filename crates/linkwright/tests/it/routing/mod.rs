@@ -3,6 +3,7 @@
 
 mod cycles;
 mod load;
+mod spread;
 mod systems;
 
 use linkwright::engine::Random;

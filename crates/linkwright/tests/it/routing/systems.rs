@@ -32,7 +32,7 @@ pub fn groups(p: u32, a: u32, h: u32, g: u32) -> Interconnect {
     dragonfly(&shape, &DragonflyRates { node: RATE, local: RATE, global: RATE }).unwrap()
 }
 
-fn ring_of(dimensions: &[u32]) -> Interconnect {
+pub fn ring_of(dimensions: &[u32]) -> Interconnect {
     let shape = Torus { dimensions: dimensions.to_vec(), nodes_per_switch: 2 };
     torus(&shape, &TorusRates { node: RATE, switch: RATE }).unwrap()
 }

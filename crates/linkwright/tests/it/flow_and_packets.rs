@@ -1,0 +1,125 @@
+//! The two models of the network agree where nothing is in a message's way, and part where the
+//! documentation says so.
+
+use linkwright::network::packet::{
+    ArbitrationPolicy, NicPolicy, NodeSettings, PacketSettings, Switching,
+};
+use linkwright::network::routing::{AnyRouting, RoutingKind};
+use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::network::{FlowTransport, PacketNetwork};
+use linkwright::topology::Interconnect;
+use linkwright::topology::interconnect::{NodeLink, Shape, SwitchLink};
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+use proptest::prelude::*;
+
+const PACKET: u64 = 4_096;
+
+/// Switches in a row with a node at either end.
+fn row(rates: &[(u64, u64)]) -> Interconnect {
+    let rate = |index: usize| (Bandwidth(rates[index].0), Picoseconds(rates[index].1));
+    let switches = rates.len() as u32 - 1;
+    let node = |switch, index| {
+        let (bandwidth, latency) = rate(index);
+        NodeLink { switch, bandwidth, latency }
+    };
+    let links: Vec<_> = (1..switches)
+        .map(|b| {
+            let (bandwidth, latency) = rate(b as usize + 1);
+            SwitchLink { a: b - 1, b, bandwidth, latency }
+        })
+        .collect();
+    let nodes = [node(0, 0), node(switches - 1, 1)];
+    Interconnect::new("row", Shape::Graph, switches, &nodes, &links).unwrap()
+}
+
+/// When a message from each of the sources has arrived.
+fn arrivals(
+    network: &mut impl Transport,
+    sources: &[u32],
+    destination: u32,
+    size: u64,
+) -> Vec<u64> {
+    for source in sources.iter().copied() {
+        let (size, token) = (Bytes(size), u64::from(source));
+        network.send(Message { source, destination, size, token, priority: 0, control: false });
+    }
+    let mut times = vec![0; sources.len()];
+    while let Some(occurrence) = network.next().unwrap() {
+        if let Occurrence::Delivered { token } = occurrence {
+            let place = sources.iter().position(|source| u64::from(*source) == token).unwrap();
+            times[place] = network.now().0;
+        }
+    }
+    times
+}
+
+fn settings(switching: Switching) -> PacketSettings {
+    PacketSettings {
+        packet_size: Bytes(PACKET),
+        buffer_packets: 64,
+        router_delay: Picoseconds(60_000),
+        nic_delay: Picoseconds(400_000),
+        switching,
+        node: NodeSettings {
+            gpus: 1,
+            bandwidth: Bandwidth::gigabytes_per_second(20),
+            latency: Picoseconds(5_000),
+        },
+        seed: 1,
+    }
+}
+
+/// When a message from each of the sources has arrived, in packets and as a fluid.
+fn in_both(
+    interconnect: &Interconnect,
+    settings: PacketSettings,
+    sources: &[u32],
+    destination: u32,
+    size: u64,
+) -> [Vec<u64>; 2] {
+    let routing = || AnyRouting::new(RoutingKind::ShortestPath, interconnect, 1).unwrap();
+    let nic = NicPolicy::Fcfs;
+    let arbitration = ArbitrationPolicy::RoundRobin;
+    let mut packets =
+        PacketNetwork::new(interconnect, settings, routing(), nic, arbitration).unwrap();
+    let mut flows = FlowTransport::new(interconnect, settings, routing(), nic).unwrap();
+    [
+        arrivals(&mut packets, sources, destination, size),
+        arrivals(&mut flows, sources, destination, size),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_lone_message_takes_as_long_in_both(
+        rates in prop::collection::vec((500_000_000_u64..20_000_000_000, 1_u64..2_000_000), 2..6),
+        size in prop_oneof![0_u64..PACKET, (1_u64..50).prop_map(|packets| packets * PACKET)],
+        cut_through in any::<bool>(),
+    ) {
+        let interconnect = row(&rates);
+        let switching = if cut_through { Switching::CutThrough } else { Switching::StoreAndForward };
+        let [packets, flows] = in_both(&interconnect, settings(switching), &[0], 1, size);
+        // Each packet's time on each channel is rounded up to a picosecond.
+        let rounding = (size / PACKET + 2) * rates.len() as u64;
+        prop_assert!(packets[0].abs_diff(flows[0]) <= rounding, "{packets:?} and {flows:?}");
+    }
+}
+
+#[test]
+fn packets_share_a_link_by_port_and_fluids_by_message() {
+    // Nodes 0 to 2 come to the destination, node 4, over one link, and node 3 is beside it.
+    let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(4), Picoseconds(30_000));
+    let nodes = [0, 0, 0, 1, 1].map(|switch| NodeLink { switch, bandwidth, latency });
+    let links = [SwitchLink { a: 0, b: 1, bandwidth, latency }];
+    let interconnect = Interconnect::new("pair", Shape::Graph, 2, &nodes, &links).unwrap();
+    let settings = settings(Switching::StoreAndForward);
+    let size = 1000 * PACKET;
+    let alone = size as f64 * 1e12 / bandwidth.0 as f64;
+    let [packets, flows] = in_both(&interconnect, settings, &[0, 1, 2, 3], 4, size);
+    for (times, expected) in [(packets, [4.0, 4.0, 4.0, 2.0]), (flows, [4.0, 4.0, 4.0, 4.0])] {
+        for (time, expected) in times.iter().zip(expected) {
+            let took = *time as f64 / alone;
+            assert!((took - expected).abs() < 0.02, "{times:?}: {took} for {expected}");
+        }
+    }
+}
