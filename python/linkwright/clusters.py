@@ -103,7 +103,7 @@ def is_cluster_scenario(text: str) -> bool:
         keys = tomllib.loads(text).keys()
     except tomllib.TOMLDecodeError:
         return False
-    return bool(keys & {"job", "network", "protocol"}) and not keys & {"machine", "jobs"}
+    return bool(keys & {"job", "network", "protocol", "collectives"}) and not keys & {"machine", "jobs"}
 
 
 def run_cluster_scenario(

@@ -16,7 +16,7 @@ use linkwright::network::{PacketSettings, RoutingKind};
 use linkwright::program::Program;
 use linkwright::program::skeletons::skeleton;
 use linkwright::replay::{Job, Protocol};
-use linkwright::simulation::cluster::{Cluster, ClusterOutcome, Fidelity};
+use linkwright::simulation::cluster::{Cluster, ClusterOutcome, CollectiveChoices, Fidelity};
 use linkwright::topology::interconnect::InterconnectSpecification;
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -42,6 +42,7 @@ fn cluster(preset: &str, routing: RoutingKind, fidelity: Fidelity) -> Cluster {
         nic: NicPolicy::Fcfs,
         arbitration: ArbitrationPolicy::RoundRobin,
         protocol: Protocol::default(),
+        collectives: CollectiveChoices::default(),
         fidelity,
     }
 }
