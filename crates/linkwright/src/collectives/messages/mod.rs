@@ -7,7 +7,8 @@
 //! connection has [`DEFAULT_SLOTS`] receives posted ahead, so that a schedule which
 //! [`check`](super::check()) finds free of deadlock stays so where a send ends only with its
 //! receive. What it leaves out: the time of reductions and of copies within a rank, as the
-//! [lowerings of programs](crate::program::lowering) do.
+//! [lowerings of programs](crate::program::lowering) do; and relays and chosen ways, since a
+//! replay's network finds the way of every message itself.
 
 #[cfg(test)]
 pub(crate) mod contract;

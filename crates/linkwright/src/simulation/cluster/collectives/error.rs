@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::collectives::plan::PlanError;
+use crate::diagnostic::shown;
 use crate::program::lowering::Algorithm;
 use crate::program::{Collective, CommunicatorId};
 use crate::topology::MachineError;
@@ -10,9 +11,9 @@ use crate::topology::MachineError;
 /// Why there is no plan for a collective of a job.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error(
-    "job `{job}`: {} among the {ranks} ranks of communicator {communicator} has no plan: \
+    "job `{}`: {} among the {ranks} ranks of communicator {communicator} has no plan: \
      {problem}; choose another algorithm for it, such as `{}`",
-    .kind.name(), Algorithm::of(*.kind)[0]
+    shown(.job), .kind.name(), Algorithm::of(*.kind)[0]
 )]
 pub struct PlanningError {
     /// The job's name.

@@ -34,12 +34,21 @@ fn cluster(gpus: u32, settings: &str) -> Cluster {
     network.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A cluster whose collectives all take one choice.
-fn all_by(gpus: u32, choice: Choice, fidelity: Fidelity) -> Cluster {
+/// A cluster whose collectives all go by plans.
+fn planned_on(gpus: u32, fidelity: Fidelity) -> Cluster {
     let mut cluster = cluster(gpus, "");
-    cluster.collectives.chosen = PLANNABLE.map(|kind| (kind, choice)).into();
+    cluster.collectives.chosen = PLANNABLE.map(|kind| (kind, Choice::Planned)).into();
     cluster.fidelity = fidelity;
     cluster
+}
+
+/// How long an all-reduce by that choice takes on the first GPUs of the nodes.
+fn all_reduce(choice: Choice, per_node: u32, ranks: u32, size: u64) -> Picoseconds {
+    let mut cluster = cluster(per_node, "");
+    cluster.collectives.chosen = [(Collective::AllReduce, choice)].into();
+    let program = program(ranks, &[], &[(Collective::AllReduce, 0, WORLD, size)]);
+    let outcome = replay(&cluster, &[Job::new(&program, (0..ranks).collect())]).unwrap();
+    outcome.jobs.jobs[0].end
 }
 
 type Calls<'a> = &'a [(Collective, Rank, CommunicatorId, u64)];
@@ -64,13 +73,6 @@ fn program(ranks: u32, more: &[Vec<Rank>], calls: Calls<'_>) -> Program {
 fn replay(cluster: &Cluster, jobs: &[Job<'_>]) -> Result<ClusterOutcome, String> {
     let outcome = cluster.replay(jobs, &mut (), &mut |_| ControlFlow::Continue(()));
     outcome.map_err(|error| error.to_string())
-}
-
-/// How long one call takes among GPUs.
-fn time(cluster: &Cluster, kind: Collective, gpus: &[u32], size: u64) -> Picoseconds {
-    let program = program(gpus.len() as u32, &[], &[(kind, 0, WORLD, size)]);
-    let outcome = replay(cluster, &[Job::new(&program, gpus.to_vec())]).unwrap();
-    outcome.jobs.jobs[0].end
 }
 
 proptest! {
@@ -110,7 +112,7 @@ proptest! {
         let program = program(ranks, &[some.clone()], &[calls, of_some].concat());
         let planned = if some.len() > 1 { 16 } else { 8 };
         for fidelity in [Fidelity::Packet, Fidelity::Flow] {
-            let cluster = all_by(per_node, Choice::Planned, fidelity);
+            let cluster = planned_on(per_node, fidelity);
             let outcome = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
             prop_assert_eq!(outcome.planned.len(), planned);
             let again = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
@@ -131,7 +133,7 @@ fn what_every_rank_receives_is_what_the_collective_brings() {
         (Collective::ReduceScatter, 7 * size),
     ] {
         let program = program(8, &[], &[(kind, 0, WORLD, size)]);
-        let cluster = all_by(2, Choice::Planned, Fidelity::Flow);
+        let cluster = planned_on(2, Fidelity::Flow);
         let outcome = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
         let data: u64 = outcome.jobs.jobs[0].ranks.iter().map(|rank| rank.bytes.0).sum();
         assert_eq!(data, in_all, "{kind:?}");
@@ -143,7 +145,7 @@ fn communicators_placed_alike_share_a_plan_and_each_is_told() {
     let groups: Vec<Vec<Rank>> = vec![vec![0, 1, 4, 5], vec![2, 3, 6, 7], vec![0, 4]];
     let calls = [1, 2, 3].map(|communicator| (Collective::AllReduce, 0, communicator, 100_000));
     let program = program(8, &groups, &calls);
-    let cluster = all_by(4, Choice::Planned, Fidelity::Packet);
+    let cluster = planned_on(4, Fidelity::Packet);
     let jobs = [Job::new(&program, (0..8).collect()), Job::new(&program, (8..16).collect())];
     let planned = Planned::new(&cluster, &jobs, &mut |_| ControlFlow::Continue(())).unwrap();
     let index =
@@ -162,7 +164,7 @@ fn communicators_placed_alike_share_a_plan_and_each_is_told() {
 #[test]
 fn a_single_rank_needs_no_plan() {
     let program = program(1, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
-    let cluster = all_by(4, Choice::Planned, Fidelity::Packet);
+    let cluster = planned_on(4, Fidelity::Packet);
     let outcome = replay(&cluster, &[Job::new(&program, vec![3])]).unwrap();
     assert_eq!((outcome.planned, outcome.jobs.jobs[0].end), (vec![], Picoseconds(0)));
 }
@@ -171,7 +173,7 @@ fn a_single_rank_needs_no_plan() {
 fn too_many_gpus_are_refused_before_anything_runs() {
     let ranks = MOST_PLANNED_GPUS as u32 + 1;
     let program = program(ranks, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
-    let cluster = all_by(16, Choice::Planned, Fidelity::Packet);
+    let cluster = planned_on(16, Fidelity::Packet);
     let error = replay(&cluster, &[Job::new(&program, (0..ranks).collect())]).unwrap_err();
     assert_eq!(
         error,
@@ -183,7 +185,7 @@ fn too_many_gpus_are_refused_before_anything_runs() {
 #[test]
 fn the_hook_ends_planning() {
     let program = program(4, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
-    let cluster = all_by(4, Choice::Planned, Fidelity::Packet);
+    let cluster = planned_on(4, Fidelity::Packet);
     let job = Job::new(&program, (0..4).collect());
     let error = cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Break(())).unwrap_err();
     assert_eq!(error.to_string(), "stopped at 0 ps after 0 of 0 operations");
@@ -207,16 +209,10 @@ fn more_than_are_packed_are_told_so() {
 
 #[test]
 fn a_planned_all_reduce_beats_trees_and_rings_across_nodes() {
-    let gpus: Vec<u32> = (0..16).collect();
-    let by = |choice| {
-        let mut cluster = all_by(4, choice, Fidelity::Packet);
-        cluster.collectives.chosen.retain(|kind, _| *kind == Collective::AllReduce);
-        time(&cluster, Collective::AllReduce, &gpus, 4 << 20)
-    };
-    let planned = by(Choice::Planned);
+    let time = |choice| all_reduce(choice, 4, 16, 4 << 20);
+    let planned = time(Choice::Planned);
     for algorithm in Algorithm::of(Collective::AllReduce) {
-        let other = by(Choice::Algorithm(*algorithm));
-        println!("{algorithm}: {other}, planned: {planned}");
+        let other = time(Choice::Algorithm(*algorithm));
         assert!(planned < other, "{algorithm}: {other}, planned: {planned}");
     }
 }
@@ -253,4 +249,19 @@ fn scenarios_choose_by_collective() {
     assert!(
         refused("[collectives]\nallreduce = \"ring\"\n").contains("did you mean `all_reduce`?")
     );
+}
+
+#[test]
+fn the_page_on_programs_shows_what_an_all_reduce_takes() {
+    let page =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/programs.md"));
+    let times = ["binary-tree", "recursive-halving", "ring", "planned"].map(|name| {
+        let choice = Choice::named(Collective::AllReduce, name).unwrap();
+        (name, all_reduce(choice, 8, 32, 64 << 20))
+    });
+    let rows =
+        times.map(|(name, time)| format!("| `{name}` | {:.3} ms |", time.as_seconds() * 1e3));
+    assert!(rows.iter().all(|row| page.contains(row)), "the page should have\n{}", rows.join("\n"));
+    let best = times.iter().map(|(_, time)| *time).min();
+    assert_eq!(best, Some(times[3].1));
 }
