@@ -1331,8 +1331,9 @@ class Cluster:
     def __new__(cls, kind: str = "fat-tree", **settings: object) -> Cluster:
         """A cluster of a kind of network; every setting has a default.
 
-        The settings are the keys of `[network]` in a scenario, and `protocol`, a dictionary of
-        the keys of its `[protocol]`. Quantities are texts with a unit, such as `"11.9 GB/s"`.
+        The settings are the keys of `[network]` in a scenario, and `protocol` and
+        `collectives`, dictionaries of the keys of its `[protocol]` and its `[collectives]`.
+        Quantities are texts with a unit, such as `"11.9 GB/s"`.
 
         Args:
             kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`.
@@ -1488,6 +1489,15 @@ class ClusterRun:
 
         Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
         seconds; they differ by at most a 32nd), messages. A row where there are messages.
+        """
+
+    def planned(self) -> Table:
+        """One row for each collective of a communicator that went by a plan, in the jobs' order.
+
+        Columns: job (its index), name (the job's), communicator (its index in the program),
+        collective, root (null where there is none), ranks, nodes, algorithm (the planner's),
+        rate (what the plan reaches in the limit of long data, alone on the network, in GB/s of
+        the longest buffer), notes (what a person should know, joined by `; `).
         """
 
     def regions(self) -> Table:

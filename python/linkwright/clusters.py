@@ -103,7 +103,8 @@ def is_cluster_scenario(text: str) -> bool:
         keys = tomllib.loads(text).keys()
     except tomllib.TOMLDecodeError:
         return False
-    return bool(keys & {"job", "network", "protocol"}) and not keys & {"machine", "jobs"}
+    of_cluster = {"job", "network", "protocol", "collectives"}
+    return bool(keys & of_cluster) and not keys & {"machine", "jobs"}
 
 
 def run_cluster_scenario(

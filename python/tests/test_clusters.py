@@ -244,3 +244,27 @@ def test_an_error_of_the_progress_ends_the_run() -> None:
         lw.Cluster("fat-tree", gpus_per_node=2).replay(
             [lw.ClusterJob(program, iterations=100_000)], progress=fail
         )
+
+
+def test_collectives_go_by_plans_where_they_are_asked_to() -> None:
+    program = lw.Program.skeleton("subcomm3d", 8)
+    job = lw.ClusterJob(program, mapping=[0, 1, 4, 5, 8, 9, 12, 13])
+    collectives = {"all_to_all": "planned", "all_reduce": "ring"}
+    run = lw.Cluster("fat-tree", **SMALL, collectives=collectives).replay([job])
+    planned = table(run.planned())
+    assert set(column(planned, "collective")) == {"all-to-all"}
+    assert set(column(planned, "ranks")) == {2}
+    assert set(column(planned, "nodes")) == {1, 2}
+    assert min(column(planned, "rate")) > 0
+    usual = lw.Cluster("fat-tree", **SMALL).replay([job])
+    assert table(usual.planned()).num_rows == 0
+    assert column(table(run.jobs()), "data") == column(table(usual.jobs()), "data")
+
+
+def test_what_no_plan_does_is_refused_with_what_does() -> None:
+    with pytest.raises(lw.InputError, match="it takes recursive-doubling, linear"):
+        lw.Cluster("fat-tree", **SMALL, collectives={"scan": "planned"})
+    cluster = lw.Cluster("fat-tree", gpus_per_node=16, collectives={"all_reduce": "planned"})
+    job = lw.ClusterJob(lw.Program.skeleton("laghos", 512))
+    with pytest.raises(lw.SimulationError, match="256 GPUs at most; choose another algorithm"):
+        cluster.replay([job])

@@ -32,8 +32,9 @@ fn from_settings(settings: &toml::Table, files: &Files) -> PyResult<Cluster> {
 impl Cluster {
     /// A cluster of a kind of network; every setting has a default.
     ///
-    /// The settings are the keys of `[network]` in a scenario, and `protocol`, a dictionary of
-    /// the keys of its `[protocol]`. Quantities are texts with a unit, such as `"11.9 GB/s"`.
+    /// The settings are the keys of `[network]` in a scenario, and `protocol` and
+    /// `collectives`, dictionaries of the keys of its `[protocol]` and its `[collectives]`.
+    /// Quantities are texts with a unit, such as `"11.9 GB/s"`.
     ///
     /// Args:
     ///     kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`.

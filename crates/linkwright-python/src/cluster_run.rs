@@ -132,6 +132,16 @@ impl ClusterRun {
         Table::new(self.watch.latencies.histogram())
     }
 
+    /// One row for each collective of a communicator that went by a plan, in the jobs' order.
+    ///
+    /// Columns: job (its index), name (the job's), communicator (its index in the program),
+    /// collective, root (null where there is none), ranks, nodes, algorithm (the planner's), rate
+    /// (what the plan reaches in the limit of long data, alone on the network, in GB/s of the
+    /// longest buffer), notes (what a person should know, joined by `; `).
+    fn planned(&self) -> PyResult<Table> {
+        Table::new(tables::planned(&self.played(), &self.outcome))
+    }
+
     /// One row for each stay of a rank in a region of its program, rank by rank.
     ///
     /// Columns: job (its index), rank, region, depth (regions open around it), start, end (in

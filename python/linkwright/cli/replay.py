@@ -151,7 +151,7 @@ def replay(
             "--set",
             metavar="KEY=VALUE",
             help="Any other key of a scenario's [network], as pods=4, or protocol.eager_limit="
-            "'8 KiB'; repeatable.",
+            "'8 KiB', or collectives.all_reduce=planned; repeatable.",
         ),
     ] = None,
     timeline: Annotated[

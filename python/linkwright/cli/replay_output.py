@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -224,6 +225,7 @@ def _print(played: Replay, watch: Watch) -> None:
             size(job.data),
         )
     output.print_table(made)
+    _print_planned(played)
     console.print()
     made = output.table(["messages up to", "path", "count", "p50", "p99", "longest"], left=["path"])
     for row in rows_of(run.latencies()):
@@ -252,3 +254,27 @@ def _print(played: Replay, watch: Watch) -> None:
     if run.packet_hops:
         speed += f", {run.packet_hops / seconds:,.0f} packet hops a second"
     console.print(speed, style="dim")
+
+
+def _print_planned(played: Replay) -> None:
+    """Which algorithms the planner chose, a line for communicators alike."""
+    from linkwright.replay_summary import rows_of
+
+    rows = rows_of(played.run.planned())
+    if not rows:
+        return
+    console = output.console()
+    console.print()
+    made = output.table(
+        ["planned", "ranks", "nodes", "communicators", "algorithm", "rate"],
+        left=["planned", "algorithm"],
+    )
+    keys = ("collective", "ranks", "nodes", "algorithm", "rate")
+    alike = Counter(tuple(row[key] for key in keys) for row in rows)
+    for (collective, ranks, nodes, algorithm, rate), count in alike.items():
+        made.add_row(
+            collective, str(ranks), str(nodes), f"{count:,}", algorithm, f"{rate:.2f} GB/s"
+        )
+    output.print_table(made)
+    notes = dict.fromkeys(note for row in rows if (note := row["notes"]))
+    output.notes("Plans", list(notes))

@@ -10,6 +10,7 @@
 //! - [`mod@plan`]: which trees, rings or ways the data takes
 //! - [`lowering`] and [`builder`]: how those become steps
 //! - [`schedule`]: the steps of every rank
+//! - [`messages`]: a schedule as the messages of a program
 //! - [`placement`]: where a rank's buffers lie
 //! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
 //! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
@@ -25,6 +26,7 @@ pub mod execute;
 pub mod export;
 pub mod link_graph;
 pub mod lowering;
+pub mod messages;
 pub mod placement;
 pub mod plan;
 pub mod schedule;

@@ -11,7 +11,7 @@ pub mod lowering;
 mod operation;
 pub mod otf2;
 #[cfg(test)]
-mod rendezvous;
+pub(crate) mod rendezvous;
 pub mod skeletons;
 pub mod tables;
 pub mod trace;

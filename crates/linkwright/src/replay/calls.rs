@@ -181,12 +181,14 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         let group = &mut self.communicators[communicator as usize];
         let name = &self.jobs[group.job as usize].name;
         let context = group.enter(entry, name, &mut self.next_context)?;
+        let root = entry.root.map_or(0, |root| group.index_of(root));
         let call = CollectiveCall {
             kind: entry.kind,
             ranks: group.members.len() as u32,
             index: group.index_of(entry.rank),
-            root: entry.root.map_or(0, |root| group.index_of(root)),
+            root,
             size,
+            variant: self.lowering.variant(group.job, group.id, entry.kind, root),
         };
         let plan = self.plans.lower(self.lowering, &call)?;
         self.propagate(at, STARTED);

@@ -1,6 +1,6 @@
 //! How a collective becomes messages.
 
-use crate::program::{Collective, RankProgram};
+use crate::program::{Collective, CommunicatorId, RankProgram};
 use crate::units::Bytes;
 
 /// One rank's part of a collective.
@@ -16,6 +16,8 @@ pub struct CollectiveCall {
     pub root: u32,
     /// What each rank contributes; for all-to-all what it sends to each other rank.
     pub size: Bytes,
+    /// What the lowering calls the way in which this communicator does it; zero for its usual one.
+    pub variant: u32,
 }
 
 /// Writes a collective as sends, receives and computation.
@@ -26,6 +28,14 @@ pub struct CollectiveCall {
 pub trait Lowering {
     /// What one rank does in a collective.
     fn lower(&self, call: &CollectiveCall) -> RankProgram;
+
+    /// The variant that one communicator of a job, by its index, takes for a collective with that
+    /// place of the root: what depends on where its ranks run. Calls of one variant that agree in
+    /// all else have one program.
+    fn variant(&self, job: u32, communicator: CommunicatorId, kind: Collective, root: u32) -> u32 {
+        let _ = (job, communicator, kind, root);
+        0
+    }
 }
 
 impl<F: Fn(&CollectiveCall) -> RankProgram> Lowering for F {

@@ -56,3 +56,4 @@ pub use observer::{MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome, RegionInterval};
 pub use protocol::Protocol;
 pub use runtime::Replay;
+pub use validate::validate;

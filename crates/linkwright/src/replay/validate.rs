@@ -6,11 +6,12 @@ use crate::program::{Collective, Operation, Program, Rank};
 use super::error::ReplayError;
 use super::job::Job;
 
-/// Checks that every job can start and that every operation names what there is.
+/// Checks that every job can start on that many GPUs and that every operation names what there is,
+/// as [`Replay::new`](super::Replay::new) does.
 ///
 /// # Errors
 /// The first fault.
-pub(super) fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), ReplayError> {
+pub fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), ReplayError> {
     let mut owner: Vec<Option<(usize, Rank)>> = vec![None; gpus as usize];
     for (index, job) in jobs.iter().enumerate() {
         let name = || job.name.clone();

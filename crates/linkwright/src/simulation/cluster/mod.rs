@@ -4,6 +4,7 @@
 //! model or the flow model, and returns what became of the jobs and of each channel. A
 //! scenario ([`read_scenario`]) describes both in TOML; [`tables`] makes columns of results.
 
+mod collectives;
 mod entry;
 mod fields;
 mod files;
@@ -19,17 +20,22 @@ mod watch;
 
 use thiserror::Error;
 
+use collectives::{ClusterLowering, Planned};
+
 use crate::engine::Hook;
 use crate::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy, SettingsError};
 use crate::network::routing::{RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
-use crate::program::lowering::{Algorithm, lower};
-use crate::replay::{CollectiveCall, Job, Observer, Outcome, Protocol, Replay, ReplayError};
+use crate::replay::{Job, Observer, Outcome, Protocol, Replay, ReplayError};
 use crate::topology::Interconnect;
 use crate::topology::interconnect::RoutingTables;
 
+pub use collectives::{
+    Choice, ChoiceError, CollectiveChoices, MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective,
+    PlanningError, PlanningProblem,
+};
 pub use entry::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
 pub use fields::FileName;
 pub use files::Files;
@@ -67,6 +73,8 @@ pub struct Cluster {
     pub arbitration: ArbitrationPolicy,
     /// What messages cost in software.
     pub protocol: Protocol,
+    /// How collectives become messages.
+    pub collectives: CollectiveChoices,
     /// How closely the network is simulated.
     pub fidelity: Fidelity,
 }
@@ -76,6 +84,8 @@ pub struct Cluster {
 pub struct ClusterOutcome {
     /// The jobs and their ranks.
     pub jobs: Outcome,
+    /// The collectives that went by plans, in the order of jobs and communicators.
+    pub planned: Vec<PlannedCollective>,
     /// What each channel of the interconnect carried, by its index.
     pub channels: Vec<ChannelStatistics>,
     /// How many events the network's model handled.
@@ -93,6 +103,9 @@ pub enum ClusterError {
     /// A routing that the interconnect cannot have.
     #[error(transparent)]
     Routing(#[from] RoutingError),
+    /// A collective that cannot be planned as asked.
+    #[error(transparent)]
+    Planning(#[from] PlanningError),
     /// Jobs that cannot run, or do not come to an end.
     #[error(transparent)]
     Replay(#[from] ReplayError),
@@ -108,8 +121,9 @@ impl Cluster {
     /// Plays jobs to their ends; the hook learns how far the run is and may end it.
     ///
     /// # Errors
-    /// Settings out of range, a routing for another network, jobs that do not fit or do not
-    /// come to an end, a network that is stuck, a run that the hook ended.
+    /// Settings out of range, a routing for another network, a collective that cannot be planned
+    /// as asked, jobs that do not fit or do not come to an end, a network that is stuck, a run
+    /// that the hook ended.
     pub fn replay(
         &self,
         jobs: &[Job<'_>],
@@ -120,6 +134,7 @@ impl Cluster {
             None => AnyRouting::new(self.routing, &self.interconnect, self.settings.seed)?,
             Some(tables) => AnyRouting::Tables(TableRouting::new(&self.interconnect, tables)?),
         };
+        let planned = Planned::new(self, jobs, hook)?;
         let interconnect = &self.interconnect;
         match self.fidelity {
             Fidelity::Packet => {
@@ -130,9 +145,10 @@ impl Cluster {
                     self.nic,
                     self.arbitration,
                 )?;
-                let outcome = self.play(&mut network, jobs, observer, hook)?;
+                let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     jobs: outcome,
+                    planned: planned.into_list(),
                     channels: network.statistics(),
                     events: network.events(),
                     packet_hops: network.packet_hops(),
@@ -141,9 +157,10 @@ impl Cluster {
             Fidelity::Flow => {
                 let mut network =
                     FlowTransport::new(interconnect, self.settings, routing, self.nic)?;
-                let outcome = self.play(&mut network, jobs, observer, hook)?;
+                let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     jobs: outcome,
+                    planned: planned.into_list(),
                     channels: network.statistics(),
                     events: network.events(),
                     packet_hops: 0,
@@ -156,14 +173,11 @@ impl Cluster {
         &self,
         network: &mut T,
         jobs: &[Job<'_>],
+        planned: &Planned,
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<Outcome, ReplayError> {
-        let lowering = |call: &CollectiveCall| {
-            let algorithm = Algorithm::default_for(call.kind, call.ranks, call.size);
-            lower(call.kind, algorithm, call.ranks, call.index, call.root, call.size)
-                .expect("the replay calls with places of the communicator")
-        };
+        let lowering = ClusterLowering { choices: &self.collectives, planned };
         Replay::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?
             .with_regions()
             .run(hook)

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::collectives::CollectiveChoices;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::{Cluster, Fidelity};
@@ -60,11 +61,12 @@ pub(super) const SETTINGS_KEYS: &[&str] = &[
     "global_latency",
     "seed",
     "protocol",
+    "collectives",
 ];
 
 /// The keys of the table: its own, then those of an interconnect's specification, which are
 /// spelt with underscores here.
-pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 2).0;
+pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 3).0;
 
 /// The keys of the table of the messaging library.
 pub(super) const PROTOCOL_KEYS: &[&str] = &[
@@ -117,6 +119,8 @@ pub struct NetworkSettings {
     pub gpu_bandwidth: GpuBandwidth,
     /// What messages cost in software.
     pub protocol: Protocol,
+    /// How collectives become messages.
+    pub collectives: CollectiveChoices,
     /// Where the table stands, and its routing if it names one.
     pub places: NetworkPlaces,
 }
@@ -313,10 +317,11 @@ fn key_of(error: &SettingsError) -> &'static str {
 }
 
 impl NetworkSettings {
-    /// The settings in a table, and in that of the messaging library.
+    /// The settings in a table, in that of the messaging library and in that of collectives.
     pub(super) fn read(
         fields: &Fields<'_>,
         protocol_fields: Option<&Fields<'_>>,
+        collective_fields: Option<&Fields<'_>>,
         seed: u64,
     ) -> Result<Self, InputError> {
         let default = Defaults::read();
@@ -372,6 +377,7 @@ impl NetworkSettings {
             packets,
             gpu_bandwidth,
             protocol: protocol(protocol_fields)?,
+            collectives: CollectiveChoices::read(collective_fields)?,
             places: NetworkPlaces {
                 table: fields.source.position(&fields.span),
                 routing: position("routing"),
@@ -434,6 +440,7 @@ impl NetworkSettings {
             nic: self.nic,
             arbitration: self.arbitration,
             protocol: self.protocol,
+            collectives: self.collectives.clone(),
             fidelity: self.fidelity,
         })
     }

@@ -17,6 +17,9 @@
 //! [protocol]
 //! eager_limit = "64 kB"
 //!
+//! [collectives]
+//! all_reduce = "planned"            # or an algorithm's name, such as "ring"
+//!
 //! [[job]]
 //! name = "a"
 //! program = "stencil4d"             # or goal = "file.goal", or trace = "traces.otf2"
@@ -44,6 +47,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::collectives;
 use super::entry::{self, JobEntry, ProgramSource, ScenarioMapping, mapping};
 use super::fields::{Fields, FileName, SpannedTable};
 use super::files::{Files, text_of};
@@ -58,16 +62,21 @@ use crate::simulation::source::{Source, Tables};
 /// The keys of a network's settings on their own.
 const SETTINGS: Tables = Tables {
     what: "the settings",
-    keys: &[("", network::SETTINGS_KEYS), ("protocol", network::PROTOCOL_KEYS)],
+    keys: &[
+        ("", network::SETTINGS_KEYS),
+        ("protocol", network::PROTOCOL_KEYS),
+        ("collectives", collectives::KEYS),
+    ],
 };
 
 /// The keys of a scenario.
 const TABLES: Tables = Tables {
     what: "a scenario",
     keys: &[
-        ("", &["name", "seed", "mapping", "network", "protocol", "job"]),
+        ("", &["name", "seed", "mapping", "network", "protocol", "collectives", "job"]),
         ("network", network::KEYS),
         ("protocol", network::PROTOCOL_KEYS),
+        ("collectives", collectives::KEYS),
         ("job", entry::KEYS),
     ],
 };
@@ -94,6 +103,7 @@ pub struct ClusterScenario {
 struct Parts {
     network: Option<Spanned<SpannedTable>>,
     protocol: Option<Spanned<SpannedTable>>,
+    collectives: Option<Spanned<SpannedTable>>,
     #[serde(default)]
     job: Vec<Spanned<SpannedTable>>,
 }
@@ -105,7 +115,7 @@ fn parts(source: Source<'_>, tables: Tables) -> Result<(Fields<'_>, Parts), Inpu
     source.check_keys(tables, document.get_ref())?;
     let parts: Parts = toml::from_str(text).map_err(from_toml)?;
     let mut top: SpannedTable = toml::from_str(text).map_err(from_toml)?;
-    for table in ["network", "protocol", "job"] {
+    for table in ["network", "protocol", "collectives", "job"] {
         top.remove(table);
     }
     Ok((Fields::new(source, START, top)?, parts))
@@ -131,8 +141,9 @@ pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputErro
     let source = Source { file, text };
     let (fields, parts) = parts(source, SETTINGS)?;
     let protocol = table(source, parts.protocol)?;
+    let collectives = table(source, parts.collectives)?;
     let seed = fields.or("seed", 0)?;
-    NetworkSettings::read(&fields, protocol.as_ref(), seed)
+    NetworkSettings::read(&fields, protocol.as_ref(), collectives.as_ref(), seed)
 }
 
 /// Reads a scenario from its TOML text; `file` names it in errors.
@@ -148,8 +159,9 @@ pub fn read_scenario(file: &str, text: &str) -> Result<ClusterScenario, InputErr
         None => Fields::new(source, START, SpannedTable::new())?,
     };
     let protocol = table(source, parts.protocol)?;
+    let collectives = table(source, parts.collectives)?;
     let seed = top.or("seed", 0)?;
-    let network = NetworkSettings::read(&network, protocol.as_ref(), seed)?;
+    let network = NetworkSettings::read(&network, protocol.as_ref(), collectives.as_ref(), seed)?;
     if parts.job.is_empty() {
         let remedy = "write a `[[job]]` with `program` and `ranks`";
         return Err(source.refuse(&(text.len()..text.len()), "a scenario without jobs", remedy));

@@ -123,6 +123,28 @@ pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
         )
 }
 
+/// One row for each collective of a communicator that went by a plan, in the order of the jobs.
+///
+/// `rate` is what the plan reaches of the links' peak alone on the network, in the limit of long
+/// data, counting the longest buffer; `root` is null where the collective has none.
+#[must_use]
+pub fn planned(jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
+    let all = || outcome.planned.iter();
+    let names = all().map(|it| jobs[it.job as usize].name.clone());
+    let roots = all().map(|it| it.root.map(u64::from));
+    Table::new()
+        .with("job", "", all().map(|it| u64::from(it.job)).collect::<Vec<_>>())
+        .with("name", "", names.collect::<Vec<_>>())
+        .with("communicator", "", all().map(|it| u64::from(it.communicator)).collect::<Vec<_>>())
+        .with("collective", "", all().map(|it| it.kind.name().to_owned()).collect::<Vec<_>>())
+        .with("root", "", roots.collect::<Vec<_>>())
+        .with("ranks", "", all().map(|it| it.ranks as u64).collect::<Vec<_>>())
+        .with("nodes", "", all().map(|it| it.nodes as u64).collect::<Vec<_>>())
+        .with("algorithm", "", all().map(|it| it.algorithm.to_owned()).collect::<Vec<_>>())
+        .with("rate", "GB/s", all().map(|it| it.rate.as_gigabytes_per_second()).collect::<Vec<_>>())
+        .with("notes", "", all().map(|it| it.notes.join("; ")).collect::<Vec<_>>())
+}
+
 /// One row for each stay of a rank in a region of its program, rank by rank.
 #[must_use]
 pub fn regions(jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {

@@ -9,7 +9,9 @@ use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
 use linkwright::program::{Collective, Operation, Program, goal};
 use linkwright::replay::{Job, Outcome, Protocol, ReplayError};
-use linkwright::simulation::cluster::{Cluster, ClusterError, ClusterOutcome, Fidelity};
+use linkwright::simulation::cluster::{
+    Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity,
+};
 use linkwright::topology::interconnect::{FatTree, FatTreeRates, LinkRate, fat_tree};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -48,6 +50,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
         nic: linkwright::network::packet::NicPolicy::Fcfs,
         arbitration: linkwright::network::packet::ArbitrationPolicy::RoundRobin,
         protocol: Protocol::default(),
+        collectives: CollectiveChoices::default(),
         fidelity,
     }
 }

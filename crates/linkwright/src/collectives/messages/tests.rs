@@ -1,0 +1,92 @@
+use super::contract::assert_contract;
+use super::*;
+use crate::collectives::plan::{Algorithm, Links, plan};
+use crate::collectives::schedule::Buffer;
+use crate::topology::presets::preset;
+
+/// The plan of a collective on some GPUs of a DGX-1V.
+fn planned(gpus: &[usize], collective: Collective, algorithm: Algorithm) -> MessageSchedule {
+    let machine = preset("dgx1-v100").unwrap();
+    let found = plan(&machine, gpus, collective, algorithm, Links::Auto).unwrap();
+    MessageSchedule::new(found.schedule).unwrap()
+}
+
+#[test]
+fn every_plan_keeps_the_contract_of_lowerings() {
+    let gpus = [0, 1, 2, 3, 6];
+    for name in Collective::NAMES {
+        for algorithm in Algorithm::ALL {
+            let root = 3;
+            let collective = Collective::named(name, root).unwrap();
+            let machine = preset("dgx1-v100").unwrap();
+            let Ok(found) = plan(&machine, &gpus, collective, algorithm, Links::Auto) else {
+                continue;
+            };
+            let messages = MessageSchedule::new(found.schedule).unwrap();
+            for size in [0, 1, 7, 1001, 100_003] {
+                assert_contract(&messages, Bytes(size), Bytes(4_099), size);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_broadcast_brings_every_rank_each_byte_once() {
+    let messages = planned(&[0, 1, 2, 3], Collective::Broadcast { root: 2 }, Algorithm::Packing);
+    for (size, longest) in [(1, 1), (1_000_003, 4_096), (1_000_003, 1 << 30)] {
+        for rank in 0..4 {
+            let program = messages.program(rank, Bytes(size), Bytes(longest));
+            let received = program.operations().iter().map(|operation| match operation {
+                Operation::Receive { size, .. } => {
+                    assert!(size.0 <= longest);
+                    size.0
+                }
+                _ => 0,
+            });
+            assert_eq!(received.sum::<u64>(), if rank == 2 { 0 } else { size });
+        }
+    }
+}
+
+#[test]
+fn pieces_are_not_so_many_that_operations_have_no_end() {
+    let messages = planned(&[0, 1, 2, 3], Collective::AllReduce, Algorithm::Packing);
+    let cut = messages.cut(Bytes(u64::MAX), Bytes(1));
+    let steps = messages.schedule().step_count() as u64;
+    assert!(cut.pieces * steps <= MOST_OPERATIONS && (cut.pieces + 1) * steps > MOST_OPERATIONS);
+    assert_eq!(messages.cut(Bytes(1 << 20), Bytes(1 << 30)).pieces, 1);
+}
+
+#[test]
+fn schedules_that_the_check_refuses_are_refused() {
+    let sound = planned(&[0, 1, 2], Collective::AllReduce, Algorithm::Packing).schedule;
+    let mut stuck = sound.clone();
+    let first = &mut stuck.programs[0].blocks[0].steps[0];
+    first.after.push(StepId { block: 0, step: 0 });
+    let error = MessageSchedule::new(stuck).unwrap_err();
+    assert!(matches!(error, TimeError::Stuck { .. }), "{error}");
+    let mut unpaired = sound;
+    let sends = |block: &&mut crate::collectives::ThreadBlock| block.send.is_some();
+    let blocks = &mut unpaired.programs[1].blocks;
+    let block = blocks.iter_mut().find(sends).unwrap();
+    let (source, destination) = (Some(crate::collectives::Slice::input(0)), None);
+    let operation = crate::collectives::Operation::Send;
+    block.steps.push(crate::collectives::Step {
+        operation,
+        source,
+        destination,
+        count: 1,
+        after: Vec::new(),
+    });
+    let error = MessageSchedule::new(unpaired).unwrap_err();
+    assert!(matches!(error, TimeError::Unpaired { rank: 1, .. }), "{error}");
+}
+
+#[test]
+fn scratch_and_output_have_rooms_of_their_own() {
+    // A reduction keeps partial sums in scratch, whose labels are those of what was sent.
+    let messages = planned(&[0, 1, 2, 3, 4], Collective::ReduceScatter, Algorithm::Packing);
+    let schedule = messages.schedule();
+    assert!((0..5).any(|rank| schedule.buffer_chunks(rank, Buffer::Scratch) > 0));
+    assert_contract(&messages, Bytes(1_000_003), Bytes(10_007), 5);
+}

@@ -1,0 +1,194 @@
+//! Which collective takes which algorithm, and the keys of a scenario that say so.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::collectives::Collective as Planning;
+use crate::diagnostic::{InputError, closest};
+use crate::program::Collective;
+use crate::program::lowering::Algorithm;
+use crate::simulation::cluster::fields::Fields;
+use crate::units::Bytes;
+
+/// The keys of a scenario's table: a collective each, then the message of planned ones.
+pub(in crate::simulation::cluster) const KEYS: &[&str] = &[
+    "barrier",
+    "broadcast",
+    "reduce",
+    "all_reduce",
+    "gather",
+    "scatter",
+    "all_gather",
+    "reduce_scatter",
+    "all_to_all",
+    "scan",
+    "planned_message_size",
+];
+
+/// The collectives, in the order of their keys.
+const KINDS: [Collective; 10] = [
+    Collective::Barrier,
+    Collective::Broadcast,
+    Collective::Reduce,
+    Collective::AllReduce,
+    Collective::Gather,
+    Collective::Scatter,
+    Collective::AllGather,
+    Collective::ReduceScatter,
+    Collective::AllToAll,
+    Collective::Scan,
+];
+
+/// What a scenario calls [`Choice::Planned`].
+const PLANNED: &str = "planned";
+
+/// How one kind of collective becomes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// By an algorithm that knows nothing of the machine.
+    Algorithm(Algorithm),
+    /// By the planner's schedule for the GPUs of the communicator.
+    Planned,
+}
+
+/// A name that no algorithm of a collective has.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "no algorithm of {} is called `{name}`; it takes {}{}", .kind.name(), names(*.kind).join(", "),
+    closest(.name, &names(*.kind)).map_or(String::new(), |it| format!("; did you mean `{it}`?"))
+)]
+pub struct ChoiceError {
+    /// The collective.
+    pub kind: Collective,
+    /// The name asked for.
+    pub name: String,
+}
+
+/// The names of what a collective takes.
+fn names(kind: Collective) -> Vec<&'static str> {
+    let planned = planning(kind, 0).map(|_| PLANNED);
+    Algorithm::of(kind).iter().map(|algorithm| algorithm.name()).chain(planned).collect()
+}
+
+/// What the planner calls a collective of a program; it knows none that moves no data, and none
+/// whose ranks get sums of different lengths.
+pub(super) fn planning(kind: Collective, root: usize) -> Option<Planning> {
+    Some(match kind {
+        Collective::Broadcast => Planning::Broadcast { root },
+        Collective::Reduce => Planning::Reduce { root },
+        Collective::AllReduce => Planning::AllReduce,
+        Collective::Gather => Planning::Gather { root },
+        Collective::Scatter => Planning::Scatter { root },
+        Collective::AllGather => Planning::AllGather,
+        Collective::ReduceScatter => Planning::ReduceScatter,
+        Collective::AllToAll => Planning::AllToAll,
+        Collective::Barrier | Collective::Scan => return None,
+    })
+}
+
+impl Choice {
+    /// The choice of that name: `planned`, or an algorithm of the collective.
+    ///
+    /// # Errors
+    /// A name that the collective does not take.
+    pub fn named(kind: Collective, name: &str) -> Result<Self, ChoiceError> {
+        if name == PLANNED && planning(kind, 0).is_some() {
+            return Ok(Self::Planned);
+        }
+        let refuse = |_| ChoiceError { kind, name: name.to_owned() };
+        Algorithm::named(kind, name).map(Self::Algorithm).map_err(refuse)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Algorithm(algorithm) => algorithm.name(),
+            Self::Planned => PLANNED,
+        }
+    }
+}
+
+/// How each kind of collective becomes messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectiveChoices {
+    /// What was chosen; any other collective takes [`Algorithm::default_for`] its size.
+    pub chosen: BTreeMap<Collective, Choice>,
+    /// What one message of a planned collective carries at most.
+    pub planned_message_size: Bytes,
+}
+
+/// The file of defaults.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Defaults {
+    planned_message_size: Bytes,
+}
+
+impl Default for CollectiveChoices {
+    fn default() -> Self {
+        let read: Defaults = toml::from_str(include_str!("defaults.toml"))
+            .expect("the defaults are valid, as the tests check");
+        let Defaults { planned_message_size } = read;
+        Self { chosen: BTreeMap::new(), planned_message_size }
+    }
+}
+
+impl CollectiveChoices {
+    /// The choices in a scenario's table.
+    pub(in crate::simulation::cluster) fn read(
+        fields: Option<&Fields<'_>>,
+    ) -> Result<Self, InputError> {
+        let mut read = Self::default();
+        let Some(fields) = fields else { return Ok(read) };
+        for (kind, key) in KINDS.into_iter().zip(KEYS) {
+            let choice = fields.named(key, |name| Choice::named(kind, name))?;
+            read.chosen.extend(choice.map(|choice| (kind, choice)));
+        }
+        let size = "planned_message_size";
+        read.planned_message_size = fields.or(size, read.planned_message_size)?;
+        if read.planned_message_size.0 == 0 {
+            let remedy = "write at least 1 B, such as \"1 MiB\"";
+            return Err(fields.refuse(size, "messages of no bytes", remedy));
+        }
+        Ok(read)
+    }
+
+    /// Whether a collective goes by plans.
+    #[must_use]
+    pub fn is_planned(&self, kind: Collective) -> bool {
+        self.chosen.get(&kind) == Some(&Choice::Planned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_collective_has_a_key_of_its_name() {
+        for (kind, key) in KINDS.into_iter().zip(KEYS) {
+            assert_eq!(kind.name().replace('-', "_"), *key);
+            for name in names(kind) {
+                assert_eq!(Choice::named(kind, name).unwrap().name(), name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_moves_no_data_is_not_planned() {
+        let refused = |kind| Choice::named(kind, PLANNED).unwrap_err().to_string();
+        assert_eq!(
+            refused(Collective::Barrier),
+            "no algorithm of barrier is called `planned`; it takes dissemination, binary-tree"
+        );
+        assert_eq!(
+            Choice::named(Collective::AllReduce, "plan").unwrap_err().to_string(),
+            "no algorithm of all-reduce is called `plan`; it takes binary-tree, binomial-tree, \
+             recursive-doubling, recursive-halving, ring, planned"
+        );
+        assert!(refused(Collective::Scan).contains("recursive-doubling, linear"));
+    }
+}

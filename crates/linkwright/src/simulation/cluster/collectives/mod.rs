@@ -1,0 +1,21 @@
+//! How the collectives of a cluster's jobs become messages.
+//!
+//! A scenario chooses for each kind of collective ([`CollectiveChoices`]): an algorithm of
+//! [`crate::program::lowering`], or the schedule that the planner of [`crate::collectives`] makes
+//! for the GPUs of the communicator. Plans are made before anything runs, one for each kind of
+//! place, collective and root that the jobs call, so that a limit is told before a long run.
+
+mod choices;
+mod error;
+mod lowering;
+mod placement;
+mod planner;
+#[cfg(test)]
+mod tests;
+
+pub(super) use choices::KEYS;
+pub use choices::{Choice, ChoiceError, CollectiveChoices};
+pub use error::{PlanningError, PlanningProblem};
+pub(super) use lowering::ClusterLowering;
+pub(super) use planner::Planned;
+pub use planner::{MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective};

@@ -1,0 +1,267 @@
+//! Plans for communicators anywhere on a cluster, and what replays make of them.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::collectives::check;
+use crate::collectives::messages::contract::assert_contract;
+use crate::program::lowering::Algorithm;
+use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};
+use crate::replay::Job;
+use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity, read_network};
+use crate::units::{Bytes, Picoseconds};
+
+const PLANNABLE: [Collective; 8] = [
+    Collective::Broadcast,
+    Collective::Reduce,
+    Collective::AllReduce,
+    Collective::Gather,
+    Collective::Scatter,
+    Collective::AllGather,
+    Collective::ReduceScatter,
+    Collective::AllToAll,
+];
+
+/// A fat-tree of 32 nodes of so many GPUs, with settings beside.
+fn cluster(gpus: u32, settings: &str) -> Cluster {
+    let text = format!(
+        "kind = \"fat-tree\"\nlevels = 2\nleaves = 8\nradix = 8\ngpus_per_node = {gpus}\n{settings}"
+    );
+    let network = read_network("settings", &text).and_then(|it| it.build("s", &BTreeMap::new()));
+    network.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A cluster whose collectives all go by plans.
+fn planned_on(gpus: u32, fidelity: Fidelity) -> Cluster {
+    let mut cluster = cluster(gpus, "");
+    cluster.collectives.chosen = PLANNABLE.map(|kind| (kind, Choice::Planned)).into();
+    cluster.fidelity = fidelity;
+    cluster
+}
+
+/// How long an all-reduce by that choice takes on the first GPUs of the nodes.
+fn all_reduce(choice: Choice, per_node: u32, ranks: u32, size: u64) -> Picoseconds {
+    let mut cluster = cluster(per_node, "");
+    cluster.collectives.chosen = [(Collective::AllReduce, choice)].into();
+    let program = program(ranks, &[], &[(Collective::AllReduce, 0, WORLD, size)]);
+    let outcome = replay(&cluster, &[Job::new(&program, (0..ranks).collect())]).unwrap();
+    outcome.jobs.jobs[0].end
+}
+
+type Calls<'a> = &'a [(Collective, Rank, CommunicatorId, u64)];
+
+/// Ranks that make calls one after another, each those of the communicators that hold it.
+fn program(ranks: u32, more: &[Vec<Rank>], calls: Calls<'_>) -> Program {
+    let communicators = [&[(0..ranks).collect()], more].concat();
+    let rank = |me: u32| {
+        let mut rank = RankBuilder::default();
+        for (kind, root, communicator, size) in calls {
+            if communicators[*communicator as usize].contains(&me) {
+                let (kind, root, communicator) = (*kind, *root, *communicator);
+                rank.run(Operation::Collective { kind, root, communicator, size: Bytes(*size) });
+            }
+        }
+        rank.finish()
+    };
+    let ranks = (0..ranks).map(rank).collect();
+    Program { name: "calls".to_owned(), communicators, regions: vec![], ranks }
+}
+
+fn replay(cluster: &Cluster, jobs: &[Job<'_>]) -> Result<ClusterOutcome, String> {
+    let outcome = cluster.replay(jobs, &mut (), &mut |_| ControlFlow::Continue(()));
+    outcome.map_err(|error| error.to_string())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn plans_for_any_place_are_sound_and_bring_what_is_promised(
+        gpus in proptest::sample::subsequence((0..32_u32).collect::<Vec<_>>(), 2..9).prop_shuffle(),
+        per_node in 1..9_u32,
+        kind in 0..PLANNABLE.len(),
+        root in 0..8_usize,
+        size in 0..200_000_u64,
+        longest in 20_000..100_000_u64,
+    ) {
+        let (kind, root) = (PLANNABLE[kind], root % gpus.len());
+        let root = if kind.has_root() { root } else { 0 };
+        let cluster = cluster(per_node, "");
+        let placement = placement::Placement::new(&cluster, &gpus);
+        let found = planner::best(&placement, kind, root, gpus.len()).unwrap();
+        check(found.messages.schedule()).unwrap();
+        assert_contract(&found.messages, Bytes(size), Bytes(longest), size);
+        assert_contract(&found.messages, Bytes(100_003), Bytes(longest), size);
+    }
+
+    #[test]
+    fn replays_of_plans_end_in_both_models(
+        gpus in proptest::sample::subsequence((0..32_u32).collect::<Vec<_>>(), 2..13).prop_shuffle(),
+        per_node in 1..7_u32,
+        size in 0..3_000_000_u64,
+    ) {
+        let ranks = gpus.len() as u32;
+        // All collectives of all ranks, and of every other one in turned order.
+        let some: Vec<Rank> = (0..ranks).rev().step_by(2).collect();
+        let root = some[0];
+        let calls = PLANNABLE.map(|kind| (kind, root, WORLD, size));
+        let of_some = PLANNABLE.map(|kind| (kind, root, 1, size / 3));
+        let program = program(ranks, &[some.clone()], &[calls, of_some].concat());
+        let planned = if some.len() > 1 { 16 } else { 8 };
+        for fidelity in [Fidelity::Packet, Fidelity::Flow] {
+            let cluster = planned_on(per_node, fidelity);
+            let outcome = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
+            prop_assert_eq!(outcome.planned.len(), planned);
+            let again = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
+            prop_assert_eq!(outcome, again);
+        }
+    }
+}
+
+#[test]
+fn what_every_rank_receives_is_what_the_collective_brings() {
+    let gpus: Vec<u32> = (0..8).collect();
+    let size = 1_000_003;
+    for (kind, in_all) in [
+        (Collective::Broadcast, 7 * size),
+        (Collective::AllGather, 7 * 8 * size),
+        (Collective::AllToAll, 7 * 8 * size),
+        (Collective::AllReduce, 2 * 7 * size),
+        (Collective::ReduceScatter, 7 * size),
+    ] {
+        let program = program(8, &[], &[(kind, 0, WORLD, size)]);
+        let cluster = planned_on(2, Fidelity::Flow);
+        let outcome = replay(&cluster, &[Job::new(&program, gpus.clone())]).unwrap();
+        let data: u64 = outcome.jobs.jobs[0].ranks.iter().map(|rank| rank.bytes.0).sum();
+        assert_eq!(data, in_all, "{kind:?}");
+    }
+}
+
+#[test]
+fn communicators_placed_alike_share_a_plan_and_each_is_told() {
+    let groups: Vec<Vec<Rank>> = vec![vec![0, 1, 4, 5], vec![2, 3, 6, 7], vec![0, 4]];
+    let calls = [1, 2, 3].map(|communicator| (Collective::AllReduce, 0, communicator, 100_000));
+    let program = program(8, &groups, &calls);
+    let cluster = planned_on(4, Fidelity::Packet);
+    let jobs = [Job::new(&program, (0..8).collect()), Job::new(&program, (8..16).collect())];
+    let planned = Planned::new(&cluster, &jobs, &mut |_| ControlFlow::Continue(())).unwrap();
+    let index =
+        |job, communicator| planned.index(job, communicator, Collective::AllReduce, 0).unwrap();
+    assert_eq!(index(0, 1), index(0, 2));
+    assert_eq!(index(0, 1), index(1, 2));
+    assert_ne!(index(0, 1), index(0, 3));
+    assert_eq!(planned.index(0, WORLD, Collective::AllReduce, 0), None);
+    let outcome = replay(&cluster, &jobs).unwrap();
+    let told: Vec<_> =
+        outcome.planned.iter().map(|it| (it.job, it.communicator, it.ranks, it.nodes)).collect();
+    let of_job = |job| [(job, 1, 4, 2), (job, 2, 4, 2), (job, 3, 2, 2)];
+    assert_eq!(told, [of_job(0), of_job(1)].concat());
+}
+
+#[test]
+fn a_single_rank_needs_no_plan() {
+    let program = program(1, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
+    let cluster = planned_on(4, Fidelity::Packet);
+    let outcome = replay(&cluster, &[Job::new(&program, vec![3])]).unwrap();
+    assert_eq!((outcome.planned, outcome.jobs.jobs[0].end), (vec![], Picoseconds(0)));
+}
+
+#[test]
+fn too_many_gpus_are_refused_before_anything_runs() {
+    let ranks = MOST_PLANNED_GPUS as u32 + 1;
+    let program = program(ranks, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
+    let cluster = planned_on(16, Fidelity::Packet);
+    let error = replay(&cluster, &[Job::new(&program, (0..ranks).collect())]).unwrap_err();
+    assert_eq!(
+        error,
+        "job `calls`: all-reduce among the 257 ranks of communicator 0 has no plan: plans are for \
+         256 GPUs at most; choose another algorithm for it, such as `binary-tree`"
+    );
+}
+
+#[test]
+fn the_hook_ends_planning() {
+    let program = program(4, &[], &[(Collective::AllReduce, 0, WORLD, 8)]);
+    let cluster = planned_on(4, Fidelity::Packet);
+    let job = Job::new(&program, (0..4).collect());
+    let error = cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Break(())).unwrap_err();
+    assert_eq!(error.to_string(), "stopped at 0 ps after 0 of 0 operations");
+}
+
+#[test]
+fn more_than_are_packed_are_told_so() {
+    let cluster = cluster(8, "");
+    let gpus: Vec<u32> = (0..24).collect();
+    let placement = placement::Placement::new(&cluster, &gpus);
+    let found = planner::best(&placement, Collective::AllGather, 0, 24).unwrap();
+    assert_eq!(
+        found.notes,
+        ["trees are packed exactly for 16 GPUs at most, and these are 24: nccl-ring was the \
+          fastest of what is known besides"]
+    );
+    let few = placement::Placement::new(&cluster, &gpus[4..20]);
+    let found = planner::best(&few, Collective::AllGather, 0, 16).unwrap();
+    assert_eq!((found.algorithm.name(), found.notes), ("packing", vec![]));
+}
+
+#[test]
+fn a_planned_all_reduce_beats_trees_and_rings_across_nodes() {
+    let time = |choice| all_reduce(choice, 4, 16, 4 << 20);
+    let planned = time(Choice::Planned);
+    for algorithm in Algorithm::of(Collective::AllReduce) {
+        let other = time(Choice::Algorithm(*algorithm));
+        assert!(planned < other, "{algorithm}: {other}, planned: {planned}");
+    }
+}
+
+#[test]
+fn scenarios_choose_by_collective() {
+    let cluster = cluster(
+        4,
+        "[collectives]\nall_reduce = \"planned\"\nbroadcast = \"binomial-tree\"\n\
+        planned-message-size = \"64 KiB\"\n",
+    );
+    let expected = [
+        (Collective::Broadcast, Choice::Algorithm(Algorithm::BinomialTree)),
+        (Collective::AllReduce, Choice::Planned),
+    ];
+    assert_eq!(cluster.collectives.chosen, expected.into());
+    assert_eq!(cluster.collectives.planned_message_size, Bytes(64 << 10));
+    let refused = |text: &str| read_network("s", text).unwrap_err().to_string();
+    assert_eq!(
+        refused("[collectives]\nscan = \"planned\"\n"),
+        "s:2:8: no algorithm of scan is called `planned`: `\"planned\"`; it takes \
+         recursive-doubling, linear"
+    );
+    assert_eq!(
+        refused("[collectives]\nall_reduce = \"planed\"\n"),
+        "s:2:14: no algorithm of all-reduce is called `planed`: `\"planed\"`; it takes \
+         binary-tree, binomial-tree, recursive-doubling, recursive-halving, ring, planned; did \
+         you mean `planned`?"
+    );
+    assert_eq!(
+        refused("[collectives]\nplanned_message_size = \"0 B\"\n"),
+        "s:2:24: messages of no bytes: `\"0 B\"`; write at least 1 B, such as \"1 MiB\""
+    );
+    assert!(
+        refused("[collectives]\nallreduce = \"ring\"\n").contains("did you mean `all_reduce`?")
+    );
+}
+
+#[test]
+fn the_page_on_programs_shows_what_an_all_reduce_takes() {
+    let page =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/programs.md"));
+    let times = ["binary-tree", "recursive-halving", "ring", "planned"].map(|name| {
+        let choice = Choice::named(Collective::AllReduce, name).unwrap();
+        (name, all_reduce(choice, 8, 32, 64 << 20))
+    });
+    let rows =
+        times.map(|(name, time)| format!("| `{name}` | {:.3} ms |", time.as_seconds() * 1e3));
+    assert!(rows.iter().all(|row| page.contains(row)), "the page should have\n{}", rows.join("\n"));
+    let best = times.iter().map(|(_, time)| *time).min();
+    assert_eq!(best, Some(times[3].1));
+}
