@@ -12,6 +12,7 @@ mod latencies;
 mod network;
 mod placement;
 mod scenario;
+mod stays;
 pub mod tables;
 #[cfg(test)]
 mod tests;
@@ -37,7 +38,8 @@ pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use network::{GpuBandwidth, InterconnectSource, NetworkPlaces, NetworkSettings};
 pub use placement::{Mapping, PlacementError, place};
-pub use scenario::{ClusterScenario, read_network, read_scenario};
+pub use scenario::{BuiltScenario, ClusterScenario, read_network, read_scenario};
+pub use stays::{RegionInterval, Stays};
 pub use watch::{ComputationInterval, MessageInterval, Watch};
 
 /// How closely the network is simulated.
@@ -167,8 +169,6 @@ impl Cluster {
             lower(call.kind, algorithm, call.ranks, call.index, call.root, call.size)
                 .expect("the replay calls with places of the communicator")
         };
-        Replay::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?
-            .with_regions()
-            .run(hook)
+        Replay::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?.run(hook)
     }
 }
