@@ -6,6 +6,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +237,35 @@ def test_ctrl_c_stops_a_run_within_a_second() -> None:
     counts = [events for *_, events in seen]
     assert counts[0] > 0
     assert counts == sorted(counts)
+
+
+def many_calculations() -> str:
+    return "num_ranks 1\nrank 0 {\n" + "calc 1\n" * 6_000_000 + "}\n"
+
+
+KRIPKES = '[network]\ngpus_per_node = 16\n[[job]]\nprogram = "kripke"\nranks = 32768\n'
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda: partial(lw.Program.skeleton, "kripke", 32_768),
+        lambda: partial(lw.Program.from_goal, many_calculations()),
+        lambda: partial(lw.read_cluster_scenario, KRIPKES),
+    ],
+    ids=["application", "goal", "scenario"],
+)
+def test_ctrl_c_is_heard_while_programs_are_made(
+    prepare: Callable[[], Callable[[], object]],
+) -> None:
+    make = prepare()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        make()
+    # A second is the pledge and 0.1 s is what it takes; on a busy computer more is right.
+    assert time.monotonic() - start < 0.2 + 2
 
 
 def test_an_error_of_the_progress_ends_the_run() -> None:

@@ -91,14 +91,21 @@ mod tests {
 
     const RANK: RankId = RankId { job: 0, rank: 0 };
 
-    /// What is kept of entries (`+`) and exits (`-`) of regions, one every ten picoseconds.
-    fn kept(most: usize, course: &str) -> (Vec<(u32, u32, u64, Option<u64>)>, u64) {
-        let program = Program {
+    /// Region, depth, start and end of a stay.
+    type Stay = (u32, u32, u64, Option<u64>);
+
+    fn program() -> Program {
+        Program {
             name: "test".to_owned(),
             communicators: vec![vec![0]],
             regions: Vec::new(),
             ranks: Vec::new(),
-        };
+        }
+    }
+
+    /// What is kept of entries (`+`) and exits (`-`) of regions, one every ten picoseconds.
+    fn kept(most: usize, course: &str) -> (Vec<Stay>, u64) {
+        let program = program();
         let mut stays = Stays::new(&[Job::new(&program, vec![0])], most);
         for (index, step) in (0..).zip(course.split(' ')) {
             let (sign, region) = step.split_at(1);
@@ -129,12 +136,7 @@ mod tests {
 
     #[test]
     fn where_nothing_is_kept_nothing_grows() {
-        let program = Program {
-            name: "test".to_owned(),
-            communicators: vec![vec![0]],
-            regions: Vec::new(),
-            ranks: Vec::new(),
-        };
+        let program = program();
         let mut stays = Stays::new(&[Job::new(&program, vec![0])], 0);
         (0..100).for_each(|now| stays.enter(RANK, 0, Picoseconds(now)));
         assert!(stays.kept().is_empty() && stays.open[0][0].is_empty());
