@@ -200,7 +200,7 @@ def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
     assert lw.is_cluster_scenario(path.read_text())
     assert not lw.is_cluster_scenario((EXAMPLES / "dgx1-v100-mix.toml").read_text())
     done = lw.run_cluster_scenario(path)
-    assert [job.name for job in done.jobs] == ["pair", "trace"]
+    assert [job.name for job in done.jobs] == ["pair", "four"]
     assert done.run.mapping[0] == [0, 7]
     assert done.jobs[1].ranks == 32
     again = lw.run_cluster_scenario(path)

@@ -37,7 +37,9 @@ fn from_settings(settings: &toml::Table, files: &Files) -> PyResult<Cluster> {
 /// Says which setting an error is of: nobody sees the text that its line and column are of.
 fn name_key(error: &mut InputError, text: &str) {
     let line = text.lines().nth(error.position.line.saturating_sub(1)).unwrap_or_default();
+    // An error of the key itself, in the first column, names it already.
     if let Some((key, _)) = line.split_once(" = ")
+        && error.position.column > 1
         && !error.problem.contains(key)
     {
         error.problem = format!("{key}: {}", error.problem);
