@@ -11,39 +11,19 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, NodeSettings, Switching};
-use linkwright::network::{PacketSettings, RoutingKind};
+use linkwright::network::packet::NicPolicy;
 use linkwright::program::Program;
 use linkwright::program::skeletons::skeleton;
-use linkwright::replay::{Job, Protocol};
-use linkwright::simulation::cluster::{Cluster, ClusterOutcome, Fidelity};
-use linkwright::topology::interconnect::InterconnectSpecification;
-use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+use linkwright::replay::Job;
+use linkwright::simulation::cluster::{Cluster, ClusterOutcome, Files, read_network};
 
-fn cluster(preset: &str, routing: RoutingKind, fidelity: Fidelity) -> Cluster {
-    let specification = InterconnectSpecification::preset(preset).expect("a preset");
-    Cluster {
-        interconnect: specification.build().expect("the preset is right"),
-        settings: PacketSettings {
-            packet_size: Bytes(4096),
-            buffer_packets: 8,
-            router_delay: Picoseconds(60_000),
-            nic_delay: Picoseconds(400_000),
-            switching: Switching::StoreAndForward,
-            node: NodeSettings {
-                gpus: 1,
-                bandwidth: Bandwidth(23_800_000_000),
-                latency: Picoseconds(10_000),
-            },
-            seed: 1,
-        },
-        routing,
-        tables: None,
-        nic: NicPolicy::Fcfs,
-        arbitration: ArbitrationPolicy::RoundRobin,
-        protocol: Protocol::default(),
-        fidelity,
-    }
+/// The study's cluster: a scenario's defaults with this interconnect and routing.
+fn cluster(preset: &str, routing: &str, fidelity: &str) -> Cluster {
+    let text = format!(
+        "preset = \"{preset}\"\nrouting = \"{routing}\"\nfidelity = \"{fidelity}\"\nseed = 1\n"
+    );
+    let network = read_network("<bench>", &text).expect("the settings are right");
+    network.build("<bench>", &Files::default()).expect("the preset is right")
 }
 
 fn program(name: &str, ranks: u32) -> Program {
@@ -74,11 +54,11 @@ fn benchmark(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("cluster");
     group.sample_size(10).measurement_time(Duration::from_secs(10));
     for (name, preset, routing) in [
-        ("four jobs, fat-tree static", "fat-tree", RoutingKind::Static),
-        ("four jobs, fat-tree adaptive", "fat-tree", RoutingKind::Adaptive),
-        ("four jobs, dragonfly progressive", "dragonfly", RoutingKind::Progressive),
+        ("four jobs, fat-tree static", "fat-tree", "static"),
+        ("four jobs, fat-tree adaptive", "fat-tree", "adaptive"),
+        ("four jobs, dragonfly progressive", "dragonfly", "progressive"),
     ] {
-        let cluster = cluster(preset, routing, Fidelity::Packet);
+        let cluster = cluster(preset, routing, "packet");
         let hops = play(&cluster, &four, 1).packet_hops;
         group.throughput(Throughput::Elements(hops));
         group.bench_function(name, |bencher| {
@@ -91,7 +71,7 @@ fn benchmark(criterion: &mut Criterion) {
         (2048, NicPolicy::RoundRobin, "stencil4d of 2048, flow, rr"),
     ] {
         let stencil = program("stencil4d", ranks);
-        let mut cluster = cluster("fat-tree", RoutingKind::Static, Fidelity::Flow);
+        let mut cluster = cluster("fat-tree", "static", "flow");
         cluster.nic = nic;
         group.throughput(Throughput::Elements(u64::from(ranks) * 8));
         group.bench_function(name, |bencher| {

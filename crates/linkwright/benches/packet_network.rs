@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::engine::Random;
-use linkwright::network::packet::{
-    ArbitrationPolicy, NicPolicy, NodeSettings, PacketNetwork, PacketSettings, Switching,
-};
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::simulation::cluster::read_network;
 use linkwright::topology::Interconnect;
 use linkwright::topology::interconnect::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, dragonfly, fat_tree,
@@ -22,28 +21,23 @@ use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 const RATE: LinkRate =
     LinkRate { bandwidth: Bandwidth(11_900_000_000), latency: Picoseconds(30_000) };
 
+/// A scenario's defaults.
 fn settings() -> PacketSettings {
-    PacketSettings {
-        packet_size: Bytes(4096),
-        buffer_packets: 8,
-        router_delay: Picoseconds(60_000),
-        nic_delay: Picoseconds(400_000),
-        switching: Switching::StoreAndForward,
-        node: NodeSettings {
-            gpus: 1,
-            bandwidth: Bandwidth(23_800_000_000),
-            latency: Picoseconds(1_000),
-        },
-        seed: 1,
-    }
+    let network = read_network("<bench>", "preset = \"fat-tree\"\nseed = 1\n");
+    network.expect("the settings are right").packets
 }
 
 /// Sends so many messages from every node, eight under way at a time; returns the hops.
-fn play(interconnect: &Interconnect, routing: RoutingKind, messages: u64) -> u64 {
+fn play(
+    interconnect: &Interconnect,
+    settings: PacketSettings,
+    routing: RoutingKind,
+    messages: u64,
+) -> u64 {
     let routing = AnyRouting::new(routing, interconnect, 1).expect("the shape is right");
     let mut network = PacketNetwork::new(
         interconnect,
-        settings(),
+        settings,
         routing,
         NicPolicy::RoundRobin,
         ArbitrationPolicy::RoundRobin,
@@ -85,6 +79,7 @@ fn benchmark(criterion: &mut Criterion) {
     };
     let rates = DragonflyRates { node: RATE, local: RATE, global: RATE };
     let groups = dragonfly(&groups, &rates).expect("the study's dragonfly");
+    let settings = settings();
     let mut group = criterion.benchmark_group("packet-network");
     group.sample_size(10).measurement_time(Duration::from_secs(5));
     for (name, interconnect, routing) in [
@@ -93,10 +88,10 @@ fn benchmark(criterion: &mut Criterion) {
         ("dragonfly minimal", &groups, RoutingKind::Minimal),
         ("dragonfly progressive", &groups, RoutingKind::Progressive),
     ] {
-        let hops = play(interconnect, routing, 16);
+        let hops = play(interconnect, settings, routing, 16);
         group.throughput(Throughput::Elements(hops));
         group.bench_function(name, |bencher| {
-            bencher.iter(|| black_box(play(interconnect, routing, 16)));
+            bencher.iter(|| black_box(play(interconnect, settings, routing, 16)));
         });
     }
     group.finish();

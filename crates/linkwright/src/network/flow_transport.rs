@@ -12,17 +12,15 @@ use std::collections::VecDeque;
 
 use super::flow::{FlowId, FlowNetwork};
 use super::node_links::NodeLinks;
+use super::outstanding::{AlarmIndex, Outstanding};
 use super::packet::{
     ChannelStatistics, NicPolicy, PacketSettings, SettingsError, Switching, serialisation,
 };
 use super::routing::{Load, PacketRoute, Routing};
-use super::transport::{Message, Occurrence, Stuck, Transport};
+use super::transport::{Message, MessageIndex, Occurrence, Stuck, Transport};
 use crate::engine::EventQueue;
 use crate::topology::interconnect::{ChannelId, End, Interconnect, NodeId};
 use crate::units::{Bandwidth, Picoseconds};
-
-/// The index of a message in the model.
-type MessageIndex = u32;
 
 /// What is to happen, besides the ends of flows.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +32,7 @@ enum Event {
     /// A message has arrived.
     Deliver(MessageIndex),
     /// A time has come that the caller waits for.
-    Alarm(u32),
+    Alarm(AlarmIndex),
 }
 
 /// How many messages are on each channel.
@@ -48,10 +46,10 @@ impl Load for Messages {
     }
 }
 
-/// A message under way.
+/// What a flow carries.
 #[derive(Debug, Clone, Default)]
-struct Transfer {
-    message: Option<Message>,
+struct Carried {
+    message: MessageIndex,
     /// The channels of its way.
     way: Vec<ChannelId>,
     /// From its last byte's departure to its arrival.
@@ -75,19 +73,16 @@ pub struct FlowTransport<'a, R> {
     now: u64,
     events: EventQueue<Event>,
     flows: FlowNetwork,
-    /// The message of each flow, by its slot.
-    of_flow: Vec<MessageIndex>,
+    /// What each flow carries, by its slot.
+    of_flow: Vec<Carried>,
     messages: Messages,
     interfaces: Vec<Interface>,
     inside: NodeLinks,
-    transfers: Vec<Transfer>,
-    free_transfers: Vec<MessageIndex>,
-    alarms: Vec<u64>,
-    free_alarms: Vec<u32>,
-    occurred: VecDeque<Occurrence>,
+    outstanding: Outstanding<()>,
     /// What each channel has carried; a message counts as one packet.
     carried: Vec<ChannelStatistics>,
-    /// The way of the message that starts, as the flow model wants it.
+    /// The way of the message that starts, as its channels and as the flow model wants it.
+    way: Vec<ChannelId>,
     uses: Vec<(usize, f64)>,
     handled: u64,
 }
@@ -123,12 +118,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             messages: Messages { on_channel: vec![0; capacities.len()] },
             interfaces: vec![Interface::default(); interconnect.nodes() as usize],
             inside: NodeLinks::new(settings.node, interconnect.nodes()),
-            transfers: Vec::new(),
-            free_transfers: Vec::new(),
-            alarms: Vec::new(),
-            free_alarms: Vec::new(),
-            occurred: VecDeque::new(),
+            outstanding: Outstanding::new(),
             carried: vec![ChannelStatistics::default(); capacities.len()],
+            way: Vec::new(),
             uses: Vec::new(),
             handled: 0,
         })
@@ -149,7 +141,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Queue(index) => {
-                let node = self.inside.node_of(self.message(index).source);
+                let node = self.inside.node_of(self.outstanding[index].message.source);
                 let interface = &mut self.interfaces[node as usize];
                 if interface.active < self.turns {
                     interface.active += 1;
@@ -158,48 +150,31 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
                     interface.waiting.push_back(index);
                 }
             }
-            Event::Leave(index) => {
-                let token = self.message(index).token;
-                self.occurred.push_back(Occurrence::Sent { token });
-            }
-            Event::Deliver(index) => {
-                let token = self.message(index).token;
-                self.transfers[index as usize].message = None;
-                self.free_transfers.push(index);
-                self.occurred.push_back(Occurrence::Delivered { token });
-            }
-            Event::Alarm(alarm) => {
-                let token = self.alarms[alarm as usize];
-                self.free_alarms.push(alarm);
-                self.occurred.push_back(Occurrence::Woken { token });
-            }
+            Event::Leave(index) => self.outstanding.sent(index),
+            Event::Deliver(index) => self.outstanding.delivered(index),
+            Event::Alarm(alarm) => self.outstanding.woken(alarm),
         }
-    }
-
-    fn message(&self, index: MessageIndex) -> Message {
-        self.transfers[index as usize].message.expect("the message is under way")
     }
 
     /// Starts the flow of a message at its network interface.
     fn start(&mut self, index: MessageIndex, node: NodeId) {
-        let message = self.message(index);
+        let message = self.outstanding[index].message;
         let destination = self.inside.node_of(message.destination);
-        let mut way = std::mem::take(&mut self.transfers[index as usize].way);
-        way.clear();
-        way.push(Interconnect::injection(node));
+        self.way.clear();
+        self.way.push(Interconnect::injection(node));
         let mut route = PacketRoute::new(node, destination);
-        let mut at = self.interconnect.channels()[way[0] as usize].to;
+        let mut at = self.interconnect.channels()[self.way[0] as usize].to;
         while let End::Switch(switch) = at {
             let hop = self.routing.route(switch, &mut route, &mut self.messages);
             route.hops += 1;
             route.virtual_channel = hop.virtual_channel;
-            way.push(hop.channel);
+            self.way.push(hop.channel);
             at = self.interconnect.channels()[hop.channel as usize].to;
         }
         let first_packet = message.size.0.min(self.settings.packet_size.0);
-        let mut behind = self.settings.router_delay.0 * (way.len() as u64 - 1);
+        let mut behind = self.settings.router_delay.0 * (self.way.len() as u64 - 1);
         self.uses.clear();
-        for (place, channel) in way.iter().enumerate() {
+        for (place, channel) in self.way.iter().enumerate() {
             let data = self.interconnect.channels()[*channel as usize];
             behind += data.latency.0;
             if place > 0 && self.settings.switching == Switching::StoreAndForward {
@@ -213,28 +188,25 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             carried.longest_queue = carried.longest_queue.max(*on_channel);
             self.uses.push((*channel as usize, 1.0));
         }
-        let transfer = &mut self.transfers[index as usize];
-        transfer.way = way;
-        transfer.behind = behind;
         let flow = self.flows.start(&self.uses, message.size, None, Picoseconds(self.now));
         if flow.slot() >= self.of_flow.len() {
-            self.of_flow.resize(flow.slot() + 1, MessageIndex::MAX);
+            self.of_flow.resize_with(flow.slot() + 1, Carried::default);
         }
-        self.of_flow[flow.slot()] = index;
+        let carried = &mut self.of_flow[flow.slot()];
+        carried.message = index;
+        carried.behind = behind;
+        std::mem::swap(&mut carried.way, &mut self.way);
     }
 
     /// A flow has ended: its message has left, and its interface may start the next one.
     fn finish(&mut self, flow: FlowId) {
-        let index = self.of_flow[flow.slot()];
-        let message = self.message(index);
-        let transfer = &self.transfers[index as usize];
-        for channel in &transfer.way {
+        let Carried { message: index, ref way, behind } = self.of_flow[flow.slot()];
+        for channel in way {
             self.messages.on_channel[*channel as usize] -= 1;
         }
-        let arrival = self.now + transfer.behind;
-        self.occurred.push_back(Occurrence::Sent { token: message.token });
-        self.schedule(arrival, Event::Deliver(index));
-        let node = self.inside.node_of(message.source);
+        self.outstanding.sent(index);
+        self.schedule(self.now + behind, Event::Deliver(index));
+        let node = self.inside.node_of(self.outstanding[index].message.source);
         let interface = &mut self.interfaces[node as usize];
         match interface.waiting.pop_front() {
             Some(next) => self.start(next, node),
@@ -249,14 +221,7 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
     }
 
     fn send(&mut self, message: Message) {
-        let index = match self.free_transfers.pop() {
-            Some(index) => index,
-            None => {
-                self.transfers.push(Transfer::default());
-                self.transfers.len() as u32 - 1
-            }
-        };
-        self.transfers[index as usize].message = Some(message);
+        let index = self.outstanding.begin(message, ());
         let Message { source, destination, size, .. } = message;
         if self.inside.node_of(source) == self.inside.node_of(destination) {
             let (sent, arrived) = self.inside.send(source, destination, size.0, self.now);
@@ -268,21 +233,12 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
     }
 
     fn wake_at(&mut self, time: Picoseconds, token: u64) {
-        let alarm = match self.free_alarms.pop() {
-            Some(alarm) => {
-                self.alarms[alarm as usize] = token;
-                alarm
-            }
-            None => {
-                self.alarms.push(token);
-                self.alarms.len() as u32 - 1
-            }
-        };
+        let alarm = self.outstanding.set_alarm(token);
         self.schedule(time.0.max(self.now), Event::Alarm(alarm));
     }
 
     fn next(&mut self) -> Result<Option<Occurrence>, Stuck> {
-        while self.occurred.is_empty() {
+        while self.outstanding.all_told() {
             let event = self.events.peek_time();
             // Rates are worked out once all that starts at a moment has started.
             let at_once = event.is_some_and(|time| time.0 == self.now);
@@ -303,7 +259,7 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
                 }
             }
         }
-        Ok(self.occurred.pop_front())
+        Ok(self.outstanding.tell())
     }
 
     fn events(&self) -> u64 {

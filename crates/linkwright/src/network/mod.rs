@@ -7,6 +7,7 @@
 pub mod flow;
 mod flow_transport;
 mod node_links;
+mod outstanding;
 pub mod packet;
 pub mod route;
 pub mod routing;

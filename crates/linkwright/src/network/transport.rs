@@ -7,6 +7,9 @@ use crate::units::{Bytes, Picoseconds};
 /// The index of a GPU: node times GPUs per node, plus its place in the node.
 pub type GpuIndex = u32;
 
+/// The index that a model of the network gives to a message under way.
+pub type MessageIndex = u32;
+
 /// A message from one GPU to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {

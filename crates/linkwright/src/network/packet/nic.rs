@@ -7,9 +7,7 @@ use std::collections::VecDeque;
 use thiserror::Error;
 
 use crate::diagnostic::{closest, shown};
-
-/// The index of a message in the network.
-pub type MessageIndex = u32;
+use crate::network::transport::MessageIndex;
 
 /// The messages of one network interface, and which of them is next.
 pub trait NicScheduler {

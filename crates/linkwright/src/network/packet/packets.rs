@@ -2,8 +2,8 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::nic::MessageIndex;
 use crate::network::routing::PacketRoute;
+use crate::network::transport::MessageIndex;
 use crate::topology::interconnect::{ChannelId, SwitchId};
 
 /// The place of a packet in the store.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::Random;
-use crate::network::routing::{Hop, Load, PacketRoute, Routing, ShortestPath};
+use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
 use crate::network::transport::{Message, Occurrence, Transport};
 use crate::topology::interconnect::{Interconnect, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -50,8 +50,8 @@ fn network(
     interconnect: &Interconnect,
     settings: PacketSettings,
     nic: NicPolicy,
-) -> PacketNetwork<'_, ShortestPath> {
-    let routing = ShortestPath::new(interconnect).unwrap();
+) -> PacketNetwork<'_, TableRouting> {
+    let routing = TableRouting::shortest(interconnect).unwrap();
     PacketNetwork::new(interconnect, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
 }
 
@@ -203,7 +203,7 @@ fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     for place in ["switch 0 to switch 1", "switch 3 to switch 0", "(8 packets)"] {
         assert!(stuck.cycle.contains(place), "{stuck}");
     }
-    let safe = ShortestPath::new(&square).unwrap();
+    let safe = TableRouting::shortest(&square).unwrap();
     let mut network = PacketNetwork::new(&square, settings(), safe, nic, arbitration).unwrap();
     for node in 0..4 {
         network.send(message(node, (node + 2) % 4, 1 << 20, u64::from(node)));
@@ -217,7 +217,7 @@ fn settings_out_of_range_are_refused() {
     let refused = |change: fn(&mut PacketSettings)| {
         let mut wrong = settings();
         change(&mut wrong);
-        let routing = ShortestPath::new(&star).unwrap();
+        let routing = TableRouting::shortest(&star).unwrap();
         PacketNetwork::new(&star, wrong, routing, NicPolicy::Fcfs, ArbitrationPolicy::Age).is_err()
     };
     assert!(refused(|wrong| wrong.packet_size = Bytes(0)));
@@ -258,7 +258,7 @@ proptest! {
         let settings = PacketSettings { buffer_packets, switching, node, ..settings() };
         let all = switches * nodes * gpus;
         let run = || {
-            let routing = ShortestPath::new(&interconnect).unwrap();
+            let routing = TableRouting::shortest(&interconnect).unwrap();
             let mut network =
                 PacketNetwork::new(&interconnect, settings, routing, nic, arbitration).unwrap();
             for (token, (.., time)) in traffic.iter().enumerate() {

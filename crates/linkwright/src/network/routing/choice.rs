@@ -4,13 +4,11 @@ use thiserror::Error;
 
 use crate::diagnostic::{instead_of, shown};
 use crate::engine::Random;
-use crate::topology::interconnect::{Interconnect, Shape, SwitchId};
+use crate::topology::interconnect::{Interconnect, InterconnectError, Shape, SwitchId};
 
-use super::shortest_path::TableError;
 use super::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, FatTreeAdaptive,
-    FatTreeStatic, Hop, Load, PacketRoute, Routing, ShortestPath, TableRouting,
-    TorusDimensionOrder,
+    FatTreeStatic, Hop, Load, PacketRoute, Routing, TableRouting, TorusDimensionOrder,
 };
 
 /// The routing algorithms.
@@ -30,7 +28,7 @@ pub enum RoutingKind {
     Progressive,
     /// [`TorusDimensionOrder`].
     DimensionOrder,
-    /// [`ShortestPath`].
+    /// [`TableRouting::shortest`].
     ShortestPath,
 }
 
@@ -59,7 +57,13 @@ pub enum RoutingError {
     },
     /// A graph on which no tables can be computed.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Table(#[from] InterconnectError),
+    /// Ways longer than there are virtual channels.
+    #[error("the longest route has {hops} links between switches; at most 32 are possible")]
+    TooLong {
+        /// How many links it has.
+        hops: u32,
+    },
 }
 
 impl RoutingKind {
@@ -141,9 +145,7 @@ pub enum AnyRouting {
     Progressive(DragonflyProgressive),
     /// Dimension order on a torus.
     DimensionOrder(TorusDimensionOrder),
-    /// Shortest paths on any graph.
-    ShortestPath(ShortestPath),
-    /// Tables that were given, on any graph.
+    /// Shortest paths, or tables that were given, on any graph.
     Tables(TableRouting),
 }
 
@@ -170,7 +172,7 @@ impl AnyRouting {
             RoutingKind::DimensionOrder => {
                 TorusDimensionOrder::new(interconnect).map(Self::DimensionOrder)
             }
-            RoutingKind::ShortestPath => Some(Self::ShortestPath(ShortestPath::new(interconnect)?)),
+            RoutingKind::ShortestPath => Some(Self::Tables(TableRouting::shortest(interconnect)?)),
         };
         made.ok_or_else(|| RoutingError::WrongShape {
             routing: kind.name(),
@@ -191,7 +193,6 @@ macro_rules! each {
             AnyRouting::Ugal($routing) => $value,
             AnyRouting::Progressive($routing) => $value,
             AnyRouting::DimensionOrder($routing) => $value,
-            AnyRouting::ShortestPath($routing) => $value,
             AnyRouting::Tables($routing) => $value,
         }
     };

@@ -56,13 +56,14 @@ impl Walker {
         let shape = self.links.shape;
         let (here, there) = (shape.group_of(at), shape.group_of(goal));
         if here == there {
-            let first = self.links.local(at, goal);
+            let first = shape.local_channel(at, goal);
             return Candidate { waypoint: NONE, detour: NONE, first, length: 1 };
         }
         let link = self.links.global(at, there, &mut self.random);
-        let first = if link.owner == at { link.channel } else { self.links.local(at, link.owner) };
+        let first =
+            if link.owner == at { link.channel } else { shape.local_channel(at, link.owner) };
         let length = 2 + u32::from(link.owner != at);
-        Candidate { waypoint: link.channel, detour: NONE, first, length }
+        Candidate { waypoint: link.link, detour: NONE, first, length }
     }
 
     /// A way over a third group or switch; where there is none, another minimal one.
@@ -72,7 +73,7 @@ impl Walker {
         if here == there {
             return match self.links.third_switch(at, goal, &mut self.random) {
                 Some(over) => {
-                    let first = self.links.local(at, over);
+                    let first = shape.local_channel(at, over);
                     Candidate { waypoint: NONE, detour: over, first, length: 2 }
                 }
                 None => self.minimal(at, goal),
@@ -82,9 +83,10 @@ impl Walker {
             return self.minimal(at, goal);
         };
         let link = self.links.global(at, over, &mut self.random);
-        let first = if link.owner == at { link.channel } else { self.links.local(at, link.owner) };
+        let first =
+            if link.owner == at { link.channel } else { shape.local_channel(at, link.owner) };
         let length = 4 + u32::from(link.owner != at);
-        Candidate { waypoint: link.channel, detour: over, first, length }
+        Candidate { waypoint: link.link, detour: over, first, length }
     }
 
     /// The minimal way, unless its queue times its length is longer than the detour's.
@@ -126,19 +128,18 @@ impl Walker {
             let over = packet.detour != NONE && globals == 0 && packet.phase & LOCAL == 0;
             return self.local(at, if over { packet.detour } else { goal }, packet);
         }
-        if packet.waypoint == NONE {
-            let towards = if globals == 0 && packet.detour != NONE { packet.detour } else { there };
-            let link = self.links.global(at, towards, &mut self.random);
-            packet.waypoint = link.channel;
+        let towards = if globals == 0 && packet.detour != NONE { packet.detour } else { there };
+        let link = match packet.waypoint {
+            NONE => self.links.global(at, towards, &mut self.random),
+            link => self.links.between(here, towards, link),
+        };
+        if link.owner != at {
+            packet.waypoint = link.link;
+            return self.local(at, link.owner, packet);
         }
-        let owner = self.links.owner(packet.waypoint);
-        if owner != at {
-            return self.local(at, owner, packet);
-        }
-        let channel = packet.waypoint;
         packet.waypoint = NONE;
         packet.phase = (packet.phase & !LOCAL) + 1;
-        Hop { channel, virtual_channel: globals }
+        Hop { channel: link.channel, virtual_channel: globals }
     }
 
     fn local(&self, at: SwitchId, to: SwitchId, packet: &mut PacketRoute) -> Hop {
@@ -146,7 +147,10 @@ impl Walker {
         let second = u8::from(globals == 0 && packet.phase & LOCAL != 0);
         let shifted = u8::from(self.progressive && globals > 0);
         packet.phase |= LOCAL;
-        Hop { channel: self.links.local(at, to), virtual_channel: globals + second + shifted }
+        Hop {
+            channel: self.links.shape.local_channel(at, to),
+            virtual_channel: globals + second + shifted,
+        }
     }
 }
 
@@ -269,8 +273,10 @@ impl Routing for DragonflyProgressive {
             let way = self.0.balanced(at, minimal, goal, load);
             Walker::take(packet, way);
         } else if packet.phase == LOCAL && shape.group_of(at) != shape.group_of(goal) {
-            let first = packet.waypoint;
-            let minimal = Candidate { waypoint: first, detour: NONE, first, length: 2 };
+            let waypoint = packet.waypoint;
+            let here = shape.group_of(at);
+            let first = self.0.links.between(here, shape.group_of(goal), waypoint).channel;
+            let minimal = Candidate { waypoint, detour: NONE, first, length: 2 };
             let way = self.0.balanced(at, minimal, goal, load);
             Walker::take(packet, way);
         }

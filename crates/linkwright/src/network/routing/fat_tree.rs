@@ -8,79 +8,68 @@ use std::num::NonZeroU64;
 
 use crate::engine::Random;
 use crate::topology::interconnect::{
-    ChannelId, End, FatTree, Interconnect, NodeId, Shape, SwitchId,
+    ChannelId, FatTree, FatTreeLevel, Interconnect, NodeId, Shape, SwitchId,
 };
 
 use super::{Hop, Load, PacketRoute, Routing};
+
+/// Channels of parallel links, or of all those up from a switch: every other number, because
+/// the other direction of each link lies between.
+#[derive(Clone, Copy)]
+struct Channels {
+    first: ChannelId,
+    count: u32,
+}
+
+/// A packet's way from one switch.
+enum Way {
+    /// Any of these leads up.
+    Up(Channels, FatTreeLevel),
+    /// Any of these leads down.
+    Down(Channels),
+}
 
 /// Which channels lead up and down from each switch.
 #[derive(Debug, Clone)]
 struct Levels {
     tree: FatTree,
-    /// Upward channels of every leaf and aggregate.
-    up: Vec<Vec<ChannelId>>,
-    /// Of an aggregate: the channels to each leaf of its pod. Of a core: those to each pod.
-    down: Vec<Vec<Vec<ChannelId>>>,
 }
 
-/// A packet's way from one switch.
-enum Way<'a> {
-    /// Any of these leads up.
-    Up(&'a [ChannelId], Level),
-    /// Any of these leads down.
-    Down(&'a [ChannelId]),
-}
-
-#[derive(Clone, Copy)]
-enum Level {
-    Leaf,
-    Aggregate,
+impl Channels {
+    const fn get(self, index: u32) -> ChannelId {
+        self.first + 2 * index
+    }
 }
 
 impl Levels {
     fn new(interconnect: &Interconnect) -> Option<Self> {
         let Shape::FatTree(tree) = *interconnect.shape() else { return None };
-        let (leaves, aggregates) = (tree.leaves(), tree.aggregates());
-        let switches = interconnect.switches();
-        let mut up = vec![Vec::new(); (leaves + aggregates) as usize];
-        let mut down = vec![Vec::new(); switches as usize];
-        for at in leaves..switches {
-            let parts = if at < leaves + aggregates { tree.leaves_per_pod } else { tree.pods };
-            down[at as usize] = vec![Vec::new(); parts as usize];
-        }
-        for at in 0..switches {
-            for channel in interconnect.outgoing(at) {
-                let End::Switch(to) = interconnect.channels()[*channel as usize].to else {
-                    continue;
-                };
-                if to > at {
-                    up[at as usize].push(*channel);
-                } else if at < leaves + aggregates {
-                    down[at as usize][(to % tree.leaves_per_pod) as usize].push(*channel);
-                } else {
-                    let pod = (to - leaves) / tree.aggregates_per_pod;
-                    down[at as usize][pod as usize].push(*channel);
-                }
-            }
-        }
-        Some(Self { tree, up, down })
+        Some(Self { tree })
     }
 
-    fn way(&self, at: SwitchId, destination: NodeId) -> Way<'_> {
+    fn way(&self, at: SwitchId, destination: NodeId) -> Way {
         let tree = &self.tree;
         let leaf = tree.leaf_of(destination);
         let pod = tree.pod_of_leaf(leaf);
-        if at < tree.leaves() {
-            return Way::Up(&self.up[at as usize], Level::Leaf);
+        let level = tree.level(at);
+        match level {
+            FatTreeLevel::Leaf => {
+                let (first, count) = (tree.leaf_up(at, 0, 0), tree.uplinks_per_leaf());
+                Way::Up(Channels { first, count }, level)
+            }
+            FatTreeLevel::Aggregate if tree.pod_of_aggregate(at) == pod => {
+                let (first, count) = (tree.aggregate_down(at, leaf, 0), tree.leaf_links);
+                Way::Down(Channels { first, count })
+            }
+            FatTreeLevel::Aggregate => {
+                let (first, count) = (tree.aggregate_up(at, 0, 0), tree.uplinks_per_aggregate());
+                Way::Up(Channels { first, count }, level)
+            }
+            FatTreeLevel::Core => {
+                let (first, count) = (tree.core_down(at, pod, 0), tree.core_links);
+                Way::Down(Channels { first, count })
+            }
         }
-        let aggregate = at - tree.leaves();
-        if aggregate >= tree.aggregates() {
-            return Way::Down(&self.down[at as usize][pod as usize]);
-        }
-        if aggregate / tree.aggregates_per_pod == pod {
-            return Way::Down(&self.down[at as usize][(leaf % tree.leaves_per_pod) as usize]);
-        }
-        Way::Up(&self.up[at as usize], Level::Aggregate)
     }
 
     fn ejection(&self, at: SwitchId, destination: NodeId) -> Option<Hop> {
@@ -121,11 +110,13 @@ impl Routing for FatTreeStatic {
         if let Some(hop) = self.levels.ejection(at, destination) {
             return hop;
         }
-        let below_leaf = self.levels.up[0].len().max(1);
         let channel = match self.levels.way(at, destination) {
-            Way::Up(up, Level::Leaf) => up[destination as usize % up.len()],
-            Way::Up(up, Level::Aggregate) => up[destination as usize / below_leaf % up.len()],
-            Way::Down(down) => down[destination as usize % down.len()],
+            Way::Up(up, FatTreeLevel::Leaf) => up.get(destination % up.count),
+            Way::Up(up, _) => {
+                let below_leaf = self.levels.tree.uplinks_per_leaf();
+                up.get(destination / below_leaf % up.count)
+            }
+            Way::Down(down) => down.get(destination % down.count),
         };
         Hop { channel, virtual_channel: 0 }
     }
@@ -168,19 +159,15 @@ impl Routing for FatTreeAdaptive {
 }
 
 /// The channel with the shortest queue; the search starts by chance, so that ties are fair.
-pub(super) fn least_loaded(
-    channels: &[ChannelId],
-    load: &mut impl Load,
-    random: &mut Random,
-) -> ChannelId {
-    let Some(count) = NonZeroU64::new(channels.len() as u64) else { return ChannelId::MAX };
-    let start = if channels.len() == 1 { 0 } else { random.below(count) as usize };
-    let (before, from) = channels.split_at(start);
-    let mut best = (u32::MAX, channels[0]);
-    for channel in from.iter().chain(before) {
-        let queued = load.queued(*channel);
+fn least_loaded(channels: Channels, load: &mut impl Load, random: &mut Random) -> ChannelId {
+    let Some(count) = NonZeroU64::new(u64::from(channels.count)) else { return ChannelId::MAX };
+    let start = if channels.count == 1 { 0 } else { random.below(count) as u32 };
+    let mut best = (u32::MAX, channels.first);
+    for index in (start..channels.count).chain(0..start) {
+        let channel = channels.get(index);
+        let queued = load.queued(channel);
         if queued < best.0 {
-            best = (queued, *channel);
+            best = (queued, channel);
         }
         if queued == 0 {
             break;

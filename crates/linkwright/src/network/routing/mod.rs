@@ -13,17 +13,13 @@
 //! | [`DragonflyUgal`] | dragonfly | 3 | no |
 //! | [`DragonflyProgressive`] | dragonfly | 4 | no |
 //! | [`TorusDimensionOrder`] | torus | 2 | yes |
-//! | [`ShortestPath`] | any graph | its longest path | yes |
 //! | [`TableRouting`] | any graph | its longest way | yes |
 
 mod choice;
 mod dragonfly;
 mod dragonfly_links;
 mod fat_tree;
-mod shortest_path;
 mod table;
-#[cfg(test)]
-mod tests;
 mod torus;
 
 pub use choice::{AnyRouting, RoutingError, RoutingKind};
@@ -31,7 +27,6 @@ pub use dragonfly::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, UGAL_BIAS,
 };
 pub use fat_tree::{FatTreeAdaptive, FatTreeStatic};
-pub use shortest_path::{ShortestPath, TableError};
 pub use table::TableRouting;
 pub use torus::TorusDimensionOrder;
 

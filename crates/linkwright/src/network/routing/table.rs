@@ -1,13 +1,14 @@
-//! Routing by tables that somebody wrote.
+//! Routing by tables: on shortest paths of any graph, or by tables that somebody wrote.
 //!
-//! Where a table allows several channels, the destination's number chooses one of them, always
-//! the same. Order of the virtual channels: a packet enters the next one at every hop, as with
-//! [`super::ShortestPath`].
+//! Where a table allows several channels, the destination chooses one of them, always the same:
+//! by its switch's number on shortest paths, so that the packets for one switch stay together,
+//! and by its own in tables that were given. Order of the virtual channels: a packet enters the
+//! next one at every hop, so that none is entered twice and no cycle of buffers can close; a
+//! table needs as many as its longest way has links between switches.
 
 use crate::topology::interconnect::{Interconnect, RoutingTables, SwitchId};
 
-use super::shortest_path::TableError;
-use super::{Hop, Load, PacketRoute, Routing};
+use super::{Hop, Load, PacketRoute, Routing, RoutingError};
 
 /// The most virtual channels, and so the most links of a way.
 const MOST_HOPS: u32 = 32;
@@ -15,9 +16,9 @@ const MOST_HOPS: u32 = 32;
 /// Ways that tables name.
 #[derive(Debug, Clone)]
 pub struct TableRouting {
-    /// The switch of each node.
-    switch_of: Vec<SwitchId>,
     tables: RoutingTables,
+    /// By which number each destination chooses among the channels that its table allows.
+    choice: Vec<u32>,
     virtual_channels: u8,
 }
 
@@ -26,14 +27,26 @@ impl TableRouting {
     ///
     /// # Errors
     /// Ways of over 32 links.
-    pub fn new(interconnect: &Interconnect, tables: RoutingTables) -> Result<Self, TableError> {
+    pub fn new(interconnect: &Interconnect, tables: RoutingTables) -> Result<Self, RoutingError> {
+        Self::choosing_by((0..interconnect.nodes()).collect(), tables)
+    }
+
+    /// Follows the ways of fewest links.
+    ///
+    /// # Errors
+    /// Nodes that no links join, tables too large, or ways of over 32 links.
+    pub fn shortest(interconnect: &Interconnect) -> Result<Self, RoutingError> {
+        let tables = RoutingTables::shortest(interconnect)?;
+        let nodes = 0..interconnect.nodes();
+        Self::choosing_by(nodes.map(|node| interconnect.switch_of(node)).collect(), tables)
+    }
+
+    fn choosing_by(choice: Vec<u32>, tables: RoutingTables) -> Result<Self, RoutingError> {
         let hops = tables.longest();
         if hops > MOST_HOPS {
-            return Err(TableError::TooLong { hops });
+            return Err(RoutingError::TooLong { hops });
         }
-        let nodes = 0..interconnect.nodes();
-        let switch_of = nodes.map(|node| interconnect.switch_of(node)).collect();
-        Ok(Self { switch_of, tables, virtual_channels: hops.max(1) as u8 })
+        Ok(Self { tables, choice, virtual_channels: hops.max(1) as u8 })
     }
 }
 
@@ -47,12 +60,12 @@ impl Routing for TableRouting {
     }
 
     fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
-        if at == self.switch_of[packet.destination as usize] {
+        let allowed = self.tables.next(at, packet.destination);
+        if allowed.is_empty() {
             let channel = Interconnect::ejection(packet.destination);
             return Hop { channel, virtual_channel: 0 };
         }
-        let allowed = self.tables.next(at, packet.destination);
-        let channel = allowed[packet.destination as usize % allowed.len()];
+        let channel = allowed[self.choice[packet.destination as usize] as usize % allowed.len()];
         Hop { channel, virtual_channel: packet.hops }
     }
 }

@@ -121,8 +121,7 @@ impl Cluster {
         let routing = match &self.tables {
             None => AnyRouting::new(self.routing, &self.interconnect, self.settings.seed)?,
             Some(tables) => {
-                let routing = TableRouting::new(&self.interconnect, tables.clone());
-                AnyRouting::Tables(routing.map_err(RoutingError::from)?)
+                AnyRouting::Tables(TableRouting::new(&self.interconnect, tables.clone())?)
             }
         };
         let interconnect = &self.interconnect;

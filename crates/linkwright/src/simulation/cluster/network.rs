@@ -10,7 +10,7 @@ use crate::diagnostic::{InputError, Position, instead_of};
 use crate::network::packet::{
     ArbitrationPolicy, NicPolicy, NodeSettings, SettingsError, Switching,
 };
-use crate::network::routing::{RoutingError, TableRouting};
+use crate::network::routing::TableRouting;
 use crate::network::{AnyRouting, PacketSettings, RoutingKind};
 use crate::replay::Protocol;
 use crate::topology::Interconnect;
@@ -422,10 +422,7 @@ impl NetworkSettings {
         };
         let checked = match &tables {
             None => AnyRouting::new(routing, &interconnect, self.packets.seed).map(|_| ()),
-            Some(tables) => {
-                let routing = TableRouting::new(&interconnect, tables.clone());
-                routing.map(|_| ()).map_err(RoutingError::from)
-            }
+            Some(tables) => TableRouting::new(&interconnect, tables.clone()).map(|_| ()),
         };
         checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
         let mut settings = self.packets;

@@ -16,6 +16,8 @@
 //! names the choice but not its algorithm, and the study does not say which of its schemes it
 //! took: this one is ours.
 
+use std::ops::Range;
+
 use super::links::{LinkRate, numberable, positive, product, refuse};
 use super::{ChannelId, Interconnect, InterconnectError, NodeId, Shape, SwitchId, SwitchLink};
 
@@ -170,6 +172,32 @@ impl Dragonfly {
             _ => link * (self.groups - 1) + self.ahead(from, to) - 1,
         };
         from * self.switches_per_group + port / self.global_links_per_switch
+    }
+
+    /// Which of the global links to another group are a switch's own.
+    #[must_use]
+    pub const fn global_links_of(&self, switch: SwitchId, to: u32) -> Range<u32> {
+        let from = self.group_of(switch);
+        if from == to {
+            return 0..0;
+        }
+        let first = switch % self.switches_per_group * self.global_links_per_switch;
+        let behind = first + self.global_links_per_switch;
+        self.links_below(from, to, first)..self.links_below(from, to, behind)
+    }
+
+    /// How many of the global links from one group to another are at ports below one: a link's
+    /// port is the higher, the higher its number.
+    const fn links_below(&self, from: u32, to: u32, port: u32) -> u32 {
+        let (rounds, step, first) = (self.full_rounds(), self.groups - 1, self.ahead(from, to) - 1);
+        let below = port.saturating_sub(first).div_ceil(step);
+        if below < rounds {
+            return below;
+        }
+        match self.extra(from, to) {
+            Some(extra) if rounds * step + extra.port < port => rounds + 1,
+            _ => rounds,
+        }
     }
 
     /// The channel of a global link from one group to another, for `link` below

@@ -28,6 +28,11 @@ fn check_arrangement(shape: &Dragonfly, built: &Interconnect) {
                 used[start as usize] += 1;
                 by_switch[(start % a) as usize] += 1;
             }
+            for (switch, count) in (from * a..).zip(&by_switch) {
+                let own = shape.global_links_of(switch, to);
+                assert_eq!(own.len() as u32, *count);
+                assert!(own.into_iter().all(|at| shape.global_switch(from, to, at) == switch));
+            }
             // No switch is favoured: a switch has its share of a group's links, rounded, of
             // which the last round's may come on top.
             let most = by_switch.iter().max().unwrap();

@@ -1,0 +1,195 @@
+//! A packet's way: from its interface, through the queues of switches, over channels.
+
+use super::super::arbitration::Arbitration;
+use super::super::nic::NicScheduler;
+use super::super::packets::{NO_PACKET, Packet, PacketIndex, TO_NODE};
+use super::super::queues::Sendable;
+use super::super::settings::{Switching, serialisation};
+use super::{Event, PacketNetwork};
+use crate::network::routing::{PacketRoute, Routing};
+use crate::topology::interconnect::{ChannelId, Interconnect, NodeId};
+
+impl<R: Routing> PacketNetwork<'_, R> {
+    /// A packet arrives: at its node, or at a switch where it waits for its next channel.
+    pub(super) fn arrive(&mut self, index: PacketIndex) {
+        let packet = &mut self.packets[index];
+        let Packet { message, size, to, port, mut route, .. } = *packet;
+        if to == TO_NODE {
+            self.packets.remove(index);
+            let progress = &mut self.outstanding[message].progress;
+            progress.missing -= u64::from(size);
+            if progress.missing == 0 {
+                self.outstanding.delivered(message);
+            }
+            return;
+        }
+        let hop = self.routing.route(to, &mut route, &mut self.state);
+        route.hops += 1;
+        packet.route = route;
+        let line = &mut self.state.lines[hop.channel as usize];
+        line.waiting += 1;
+        self.state.load[hop.channel as usize] += 1;
+        line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
+        let slot = line.bank.slot(hop.virtual_channel, port);
+        self.queues.push(&mut line.bank, slot, index, &mut self.packets);
+        self.send_when_free(hop.channel);
+    }
+
+    /// Sends at once, or once the channel is free.
+    pub(super) fn send_when_free(&mut self, channel: ChannelId) {
+        let busy = self.state.lines[channel as usize].busy;
+        if busy <= self.state.now {
+            self.send_next(channel);
+        } else {
+            self.wake_by(channel, busy);
+        }
+    }
+
+    fn wake_by(&mut self, channel: ChannelId, time: u64) {
+        let line = &mut self.state.lines[channel as usize];
+        if time < line.wake {
+            line.wake = time;
+            self.schedule(time, Event::Wake(channel));
+        }
+    }
+
+    /// Sends the next packet over a free channel, if one may go.
+    fn send_next(&mut self, channel: ChannelId) {
+        // The first channels are those from and to nodes, in turn.
+        let node = channel / 2;
+        if channel == Interconnect::injection(node) && node < self.interconnect.nodes() {
+            self.inject(node, channel);
+        } else {
+            self.forward(channel);
+        }
+    }
+
+    /// Makes the next packet of a node's messages.
+    fn inject(&mut self, node: NodeId, channel: ChannelId) {
+        let Some(message) = self.interfaces[node as usize].next() else { return };
+        if self.state.credits.available(channel, 0, self.state.now) == 0 {
+            self.wait_for_credit(channel, 1);
+            return;
+        }
+        let transfer = &mut self.outstanding[message];
+        let progress = &mut transfer.progress;
+        // A message of nothing is one packet of nothing but its header.
+        let size = progress.unsent.min(self.settings.packet_size.0);
+        progress.unsent -= size;
+        let (last, message_data) = (progress.unsent == 0, transfer.message);
+        self.interfaces[node as usize].packetised(last);
+        let destination = self.inside.node_of(message_data.destination);
+        let index = self.packets.add(Packet {
+            message,
+            next: NO_PACKET,
+            tail: NO_PACKET,
+            channel,
+            to: TO_NODE,
+            size: size as u32,
+            created: self.state.now,
+            complete: self.state.now,
+            route: PacketRoute::new(node, destination),
+            port: 0,
+            priority: message_data.priority,
+        });
+        self.state.load[channel as usize] += 1;
+        let sent = self.cross(index, channel, 0);
+        if last {
+            self.schedule(sent, Event::Leave(message));
+        }
+        if self.interfaces[node as usize].next().is_some() {
+            self.wake_by(channel, sent);
+        }
+    }
+
+    /// Passes on the next of the packets that wait at a switch.
+    fn forward(&mut self, channel: ChannelId) {
+        let now = self.state.now;
+        let line = &mut self.state.lines[channel as usize];
+        if line.waiting == 0 {
+            return;
+        }
+        let mut credited = u32::MAX;
+        if line.to != TO_NODE {
+            credited = 0;
+            for virtual_channel in 0..self.virtual_channels {
+                let available = self.state.credits.available(channel, virtual_channel, now);
+                credited |= u32::from(available > 0) << virtual_channel;
+            }
+        }
+        let sendable =
+            Sendable { queues: &self.queues, bank: &line.bank, packets: &self.packets, credited };
+        let Some(slot) = self.arbitration.choose(&mut line.memory, &sendable) else {
+            self.wait_for_credit(channel, !credited);
+            return;
+        };
+        let index = self.queues.pop(&mut line.bank, slot, &mut self.packets);
+        line.waiting -= 1;
+        let virtual_channel = line.bank.virtual_channel(slot);
+        let more = line.waiting > 0;
+        let Packet { channel: came_by, route, .. } = self.packets[index];
+        let sent = self.cross(index, channel, virtual_channel);
+        self.state.load[came_by as usize] -= 1;
+        let awaited = self.state.credits.give_back(came_by, route.virtual_channel, sent);
+        if let Some(time) = awaited {
+            self.wake_by(came_by, time);
+        }
+        if more {
+            self.wake_by(channel, sent);
+        }
+    }
+
+    /// Puts a packet on a channel; returns when its last byte has left.
+    fn cross(&mut self, index: PacketIndex, channel: ChannelId, virtual_channel: u8) -> u64 {
+        let now = self.state.now;
+        let packet = &mut self.packets[index];
+        let line = &mut self.state.lines[channel as usize];
+        let length = if u64::from(packet.size) == self.settings.packet_size.0 {
+            line.full
+        } else {
+            let bandwidth = self.interconnect.channels()[channel as usize].bandwidth;
+            serialisation(u64::from(packet.size), bandwidth)
+        };
+        debug_assert!(line.busy <= now, "a channel carries one packet at a time");
+        // Under cut-through, the last byte may still be on its way here.
+        let sent = (now + length).max(packet.complete);
+        line.busy = sent;
+        let router_delay = self.settings.router_delay.0;
+        let arrival = match self.settings.switching {
+            _ if line.to == TO_NODE => sent + line.latency,
+            Switching::StoreAndForward => sent + line.latency + router_delay,
+            Switching::CutThrough => {
+                packet.complete = sent + line.latency + router_delay;
+                now + line.latency + router_delay
+            }
+        };
+        packet.channel = channel;
+        packet.to = line.to;
+        packet.port = line.port;
+        packet.route.virtual_channel = virtual_channel;
+        line.carried.packets += 1;
+        line.carried.data.0 += u64::from(packet.size);
+        if line.to == TO_NODE {
+            self.state.load[channel as usize] -= 1;
+        } else {
+            self.state.credits.spend(channel, virtual_channel);
+        }
+        self.schedule(arrival, Event::Arrive(index));
+        sent
+    }
+
+    /// Notes which virtual channels want credits, and wakes with the first that comes.
+    fn wait_for_credit(&mut self, channel: ChannelId, wanted: u32) {
+        let mut first = u64::MAX;
+        for virtual_channel in 0..self.virtual_channels {
+            let awaited = wanted & (1 << virtual_channel) != 0;
+            let next = self.state.credits.wait(channel, virtual_channel, awaited);
+            if awaited {
+                first = first.min(next);
+            }
+        }
+        if first < u64::MAX {
+            self.wake_by(channel, first);
+        }
+    }
+}

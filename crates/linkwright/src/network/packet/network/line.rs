@@ -1,0 +1,67 @@
+//! A channel at work.
+
+use super::super::arbitration::Memory;
+use super::super::packets::TO_NODE;
+use super::super::queues::{Bank, Queues};
+use super::super::settings::{PacketSettings, serialisation};
+use super::super::statistics::ChannelStatistics;
+use crate::topology::interconnect::{ChannelId, End, Interconnect, SwitchId};
+
+/// A channel at work; two cache lines, the first of which holds what every packet needs.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(128))]
+pub(super) struct Line {
+    /// Until when it carries a packet.
+    pub(super) busy: u64,
+    /// The earliest [`Event::Wake`] that is scheduled; `u64::MAX` where none is.
+    pub(super) wake: u64,
+    /// How long a full packet takes.
+    pub(super) full: u64,
+    pub(super) latency: u64,
+    pub(super) bank: Bank,
+    /// How many packets wait.
+    pub(super) waiting: u32,
+    pub(super) memory: Memory,
+    /// The switch to which it leads; [`TO_NODE`] where it leads to a node.
+    pub(super) to: SwitchId,
+    /// The port of that switch.
+    pub(super) port: u16,
+    pub(super) carried: ChannelStatistics,
+}
+
+/// A channel at rest; where it leaves a switch, with a bank of queues for it.
+pub(super) fn line(
+    interconnect: &Interconnect,
+    channel: ChannelId,
+    settings: &PacketSettings,
+    virtual_channels: u8,
+    queues: &mut Queues,
+) -> Line {
+    let data = interconnect.channels()[channel as usize];
+    let bank = match data.from {
+        End::Switch(switch) => {
+            queues.add(interconnect.outgoing(switch).len() as u16, virtual_channels)
+        }
+        End::Node(_) => Bank::default(),
+    };
+    let (to, port) = match data.to {
+        End::Switch(switch) => {
+            let ports = interconnect.outgoing(switch);
+            let back = Interconnect::reverse(channel);
+            (switch, ports.partition_point(|port| *port < back) as u16)
+        }
+        End::Node(_) => (TO_NODE, 0),
+    };
+    Line {
+        busy: 0,
+        wake: u64::MAX,
+        full: serialisation(settings.packet_size.0, data.bandwidth),
+        latency: data.latency.0,
+        bank,
+        waiting: 0,
+        memory: Memory::default(),
+        to,
+        port,
+        carried: ChannelStatistics::default(),
+    }
+}
