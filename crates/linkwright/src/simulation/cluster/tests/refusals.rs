@@ -112,7 +112,7 @@ fn a_broken_archive_is_refused_with_its_files_name() {
     let text = "[[job]]\ntrace = \"runs/traces.otf2\"\n";
     let files = Files::from([("runs/traces.otf2".to_owned(), b"no anchor".to_vec())]);
     let message = refused(text, &files);
-    assert!(message.starts_with("traces.otf2:1:"), "{message}");
+    assert!(message.starts_with("runs/traces.otf2:1:"), "{message}");
     let message = refused(&format!("{text}goal = \"p.goal\"\n"), &files);
     assert!(message.starts_with("s.toml:3:8: `goal` beside a file that holds"), "{message}");
     let message = refused(&text.replace("trace = ", "main_loop = \"x\"\n#"), &files);
