@@ -1175,6 +1175,7 @@ class Program:
         Raises:
             SimulationError: If there is no such application, it has no such parameter, or it
                 cannot run on so many ranks.
+            KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     @staticmethod
@@ -1188,6 +1189,7 @@ class Program:
 
         Raises:
             InputError: If the text is no GOAL, with line and column.
+            KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     @staticmethod
@@ -1350,7 +1352,12 @@ class Cluster:
 
     @staticmethod
     def from_text(
-        text: str, file: str = "<text>", *, routing_table: str | None = None, **settings: object
+        text: str,
+        file: str = "<text>",
+        *,
+        routing_table: str | None = None,
+        routing_file: str = "<routing table>",
+        **settings: object,
     ) -> Cluster:
         """A cluster on a network that a text describes.
 
@@ -1358,6 +1365,7 @@ class Cluster:
             text: The network: TOML of a kind and its parameters, TOML of a graph, or DOT.
             file: Its name in errors.
             routing_table: The text of a file of routing tables, which packets then follow.
+            routing_file: Its name in errors.
             settings: As for the class, but for the parameters of a kind.
 
         Raises:
@@ -1403,7 +1411,7 @@ class Cluster:
         mapping: str = "linear",
         seed: int | None = None,
         timeline: int = 0,
-        progress: Callable[[int, int, float], object] | None = None,
+        progress: Callable[[int, int, float, int], object] | None = None,
     ) -> ClusterRun:
         """Plays jobs on the cluster, which is idle at time zero, to their ends.
 
@@ -1413,10 +1421,11 @@ class Cluster:
                 of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
                 random ones what is left by chance.
             seed: Of the random mapping; the cluster's where absent.
-            timeline: How many intervals of computation, and as many messages, the run keeps for
-                `ClusterRun.computation` and `ClusterRun.messages`: the first so many.
-            progress: Called about every 100 ms with operations done, operations in all, and
-                simulated seconds.
+            timeline: How many intervals of computation, as many messages and as many stays in
+                regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
+                `ClusterRun.regions`: the first so many.
+            progress: Called about every 100 ms with operations done, operations in all,
+                simulated seconds, and events that the model of the network has handled.
 
         Raises:
             SimulationError: If the jobs do not fit or do not come to an end; the message names
@@ -1501,10 +1510,11 @@ class ClusterRun:
         """
 
     def regions(self) -> Table:
-        """One row for each stay of a rank in a region of its program, rank by rank.
+        """One row for each stay of a rank in a region of its program that the run kept.
 
-        Columns: job (its index), rank, region, depth (regions open around it), start, end (in
-        seconds).
+        They come rank by rank and in the order of entry. Columns: job (its index), rank, region,
+        depth (regions open around it), start, end (in seconds). Empty unless the replay was given
+        a `timeline`.
         """
 
     def computation(self) -> Table:
@@ -1523,8 +1533,8 @@ class ClusterRun:
         """
 
     @property
-    def timeline_counts(self) -> tuple[int, int]:
-        """How many spans of computation and how many messages there were, kept or not."""
+    def timeline_counts(self) -> tuple[int, int, int]:
+        """How many spans of computation, messages and stays in regions there were, kept or not."""
 
 @final
 class ClusterScenario:
@@ -1552,8 +1562,11 @@ class ClusterScenario:
     def files(self) -> list[tuple[str, int, int]]:
         """The files that it names, each as written, with the line and column where it does."""
 
-    def build(self, files: dict[str, bytes] = ...) -> tuple[Cluster, list[ClusterJob]]:
-        """The cluster and its jobs, each with the GPU of each of its ranks.
+    def build(self, files: dict[str, bytes] = ...) -> tuple[Cluster, list[ClusterJob], list[str]]:
+        """The cluster, its jobs, each with the GPU of each of its ranks, and notes.
+
+        The notes are what was left out of traces or could not be told, each a sentence behind the
+        program's name.
 
         Args:
             files: The content of each file that it names, by the name as written.
@@ -1561,6 +1574,7 @@ class ClusterScenario:
         Raises:
             InputError: If a file is missing or is not what it should be, or the jobs do not
                 fit, with its place.
+            KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -1571,6 +1585,7 @@ def read_cluster_scenario(text: str, file: str = "<text>") -> ClusterScenario:
 
     Raises:
         InputError: If the text is no such scenario, with line and column.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def read_otf2(

@@ -46,6 +46,7 @@ class ClusterScenarioRun:
         jobs: The jobs, each with the GPU of each of its ranks.
         run: What became of them.
         manifest: What repeats the run: the version, and the hash of every input.
+        notes: What was left out of traces or could not be told, in sentences.
     """
 
     scenario: ClusterScenario
@@ -54,6 +55,7 @@ class ClusterScenarioRun:
     jobs: Sequence[ClusterJob]
     run: ClusterRun
     manifest: dict[str, object]
+    notes: Sequence[str]
 
 
 def load_cluster(
@@ -90,7 +92,11 @@ def load_cluster(
         )
     tables = None if routing_table is None else read_text(routing_table)
     return Cluster.from_text(
-        read_text(path), printable(str(path)), routing_table=tables, **settings
+        read_text(path),
+        printable(str(path)),
+        routing_table=tables,
+        routing_file=printable(str(routing_table)),
+        **settings,
     )
 
 
@@ -111,7 +117,7 @@ def run_cluster_scenario(
     path: str | Path,
     *,
     timeline: int = 0,
-    progress: Callable[[int, int, float], object] | None = None,
+    progress: Callable[[int, int, float, int], object] | None = None,
 ) -> ClusterScenarioRun:
     """Reads a scenario of a cluster and plays its jobs.
 
@@ -134,7 +140,7 @@ def run_cluster_scenario(
     for name, line, column in scenario.files:
         if name not in files:
             files |= _read_named(path, (line, column), name)
-    cluster, jobs = scenario.build(files)
+    cluster, jobs, notes = scenario.build(files)
     run = cluster.replay(jobs, timeline=timeline, progress=progress)
     manifest: dict[str, object] = {
         "linkwright": __version__,
@@ -147,7 +153,7 @@ def run_cluster_scenario(
         "network": cluster.name,
         "fidelity": cluster.fidelity,
     }
-    return ClusterScenarioRun(scenario, path, cluster, jobs, run, manifest)
+    return ClusterScenarioRun(scenario, path, cluster, jobs, run, manifest, notes)
 
 
 def read_trace_files(anchor: str | Path) -> dict[str, bytes]:

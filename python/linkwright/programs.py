@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 # The package itself imports this module when all of these names exist.
-from linkwright import Program, applications
+from linkwright import Program, applications, read_otf2
 from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import read_text
 
-__all__ = ["load_program", "trace_of"]
+__all__ = ["load_program", "read_program", "trace_of"]
 
 # How the first file of an OTF2 archive ends.
 ANCHOR = ".otf2"
@@ -33,12 +33,20 @@ def load_program(
         InputError: If the trace is cut or damaged, or the text is no GOAL.
         SimulationError: If the application cannot run on so many ranks, or the trace records
             nothing that can be played again.
+        KeyboardInterrupt: Within a second of Ctrl-C.
     """
+    return read_program(name_or_path, ranks=ranks, **parameters)[0]
+
+
+def read_program(
+    name_or_path: str | Path, *, ranks: int | None = None, **parameters: object
+) -> tuple[Program, list[str]]:
+    """The same, and notes: what was left out of a trace or could not be told, each a sentence."""
     names = [name for name, _, _ in applications()]
     if str(name_or_path) in names:
         if ranks is None:
             raise SimulationError(f"`{name_or_path}` needs a number of ranks; give it, such as 64")
-        return Program.skeleton(str(name_or_path), ranks, **parameters)
+        return Program.skeleton(str(name_or_path), ranks, **parameters), []
     trace = trace_of(name_or_path)
     if trace is None:
         raise FileError(_neither(name_or_path, names))
@@ -53,9 +61,15 @@ def load_program(
             f"{', '.join(names)}"
         )
     if trace.suffix == ANCHOR:
-        return Program.from_otf2(trace)
+        try:
+            return read_otf2(trace)
+        except InputError as error:
+            # The archive knows its files from its own folder on.
+            file = printable(str(trace.parent / error.file))
+            place = (file, error.line, error.column)
+            raise InputError(*place, error.problem, error.value, error.remedy) from error
     try:
-        return Program.from_goal(read_text(trace), printable(trace.stem))
+        return Program.from_goal(read_text(trace), printable(trace.stem)), []
     except InputError as error:
         # A program has its file's name, but a mistake is looked for by the file's path.
         place = (printable(str(trace)), error.line, error.column)

@@ -63,6 +63,7 @@ def write_replay_report(path: Path, replay: Replay) -> None:
         latencies=rows_of(replay.run.latencies()),
         levels=level_summaries(rows),
         busiest=busiest_links(rows, BUSIEST),
+        notes=replay.notes,
         left_out=left_out,
     )
     replace_file(path, content)

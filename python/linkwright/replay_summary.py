@@ -43,6 +43,7 @@ class Replay:
         jobs: The jobs.
         run: What became of them and of the network.
         manifest: What repeats the replay: the version, the settings, the hash of every input.
+        notes: What was left out of traces or could not be told, in sentences.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Replay:
     jobs: Sequence[ClusterJob]
     run: ClusterRun
     manifest: Mapping[str, object] = field(repr=False)
+    notes: Sequence[str] = ()
 
     @property
     def machine(self) -> str:
@@ -226,4 +228,5 @@ def replay_summary(replay: Replay, *, links: int = 10) -> dict[str, object]:
         "events": run.events,
         "packet_hops": run.packet_hops,
         "operations": run.operations,
+        "notes": list(replay.notes),
     }

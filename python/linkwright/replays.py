@@ -7,6 +7,7 @@ no folder, so that the same inputs give the same bytes anywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 # The package itself imports this module last, when all of these names exist.
@@ -18,7 +19,7 @@ from linkwright import (
 )
 from linkwright.clusters import load_cluster, read_trace_files, run_cluster_scenario
 from linkwright.documents import write_json
-from linkwright.errors import printable
+from linkwright.errors import FileError, printable
 from linkwright.files import (
     portable_name,
     read_bytes,
@@ -26,7 +27,7 @@ from linkwright.files import (
     sha256,
     staged,
 )
-from linkwright.programs import load_program, trace_of
+from linkwright.programs import read_program, trace_of
 from linkwright.replay_summary import Replay, replay_summary
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
 
 MAPPINGS = ("linear", "random")
 
-Progress = Callable[[int, int, float], object]
+Progress = Callable[[int, int, float, int], object]
 
 
 def replay_trace(
@@ -70,9 +71,10 @@ def replay_trace(
         mapping: `linear`, `random`, or a file with the GPU of each rank.
         routing_table: A file of routing tables, for the network of a file.
         seed: Of routing by chance and of random mappings.
-        timeline: How many intervals of computation, and as many messages, the run keeps.
-        progress: Called about every 100 ms with operations done, operations in all, and
-            simulated seconds.
+        timeline: How many intervals of computation, as many messages and as many stays in
+            regions the run keeps.
+        progress: Called about every 100 ms with operations done, operations in all, simulated
+            seconds, and events of the network.
         settings: Of the cluster, as for `Cluster`.
 
     Raises:
@@ -82,14 +84,14 @@ def replay_trace(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     cluster = load_cluster(machine, routing_table=routing_table, seed=seed, **settings)
-    program = load_program(trace, ranks=ranks, **(parameters or {}))
+    program, notes = read_program(trace, ranks=ranks, **(parameters or {}))
     inputs = _trace_files(trace)
     named = [] if machine in interconnect_names() else [machine]
     for file in [*named, *([] if routing_table is None else [routing_table])]:
         inputs[Path(file).name] = read_bytes(Path(file))
     gpus: str | list[int] = str(mapping)
     if gpus not in MAPPINGS:
-        text = read_text(mapping)
+        text = _mapping_text(mapping)
         file = printable(str(mapping))
         [gpus] = read_mapping(text, [program.ranks], cluster.gpus, file)
         inputs[Path(mapping).name] = text.encode()
@@ -110,7 +112,7 @@ def replay_trace(
         "settings": dict(settings),
         "files": [{"file": name, "sha256": sha256(content)} for name, content in inputs.items()],
     }
-    return Replay(job.name, cluster, [job], run, manifest)
+    return Replay(job.name, cluster, [job], run, manifest, notes)
 
 
 def replay_scenario(
@@ -120,9 +122,10 @@ def replay_scenario(
 
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
-        timeline: How many intervals of computation, and as many messages, the run keeps.
-        progress: Called about every 100 ms with operations done, operations in all, and
-            simulated seconds.
+        timeline: How many intervals of computation, as many messages and as many stays in
+            regions the run keeps.
+        progress: Called about every 100 ms with operations done, operations in all, simulated
+            seconds, and events of the network.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -132,7 +135,20 @@ def replay_scenario(
     """
     played = run_cluster_scenario(path, timeline=timeline, progress=progress)
     name = played.scenario.name or played.path.stem
-    return Replay(name, played.cluster, played.jobs, played.run, played.manifest)
+    return Replay(
+        name, played.cluster, played.jobs, played.run, played.manifest, tuple(played.notes)
+    )
+
+
+def _mapping_text(mapping: str | Path) -> str:
+    if not Path(mapping).exists():
+        close = get_close_matches(str(mapping), MAPPINGS, n=1, cutoff=0.5)
+        advice = f"did you mean `{close[0]}`? " if close else ""
+        raise FileError(
+            f"there is neither a mapping nor a file `{mapping}`; {advice}"
+            f"the mappings are {', '.join(MAPPINGS)}"
+        )
+    return read_text(mapping)
 
 
 def _trace_files(trace: str | Path) -> dict[str, bytes]:

@@ -3,7 +3,9 @@
 The format is Chrome's trace event format, in JSON: a process for each job and a thread for each
 rank, with slices for regions, computation and communication, and an arrow (a flow) for each
 message, from the slice in which it was sent to the slice in which its data had arrived. Times
-are simulated microseconds.
+are simulated microseconds with three decimals: the viewer counts whole nanoseconds, and drops a
+slice whose end it finds behind that of the slice around it. So both ends of everything are
+rounded down, to the same nanosecond wherever they are the same or lie within one.
 
 A rank communicates here whenever it does not compute between its job's start and its own end,
 so that a time lost to a partner that is late is seen where it is lost.
@@ -12,6 +14,7 @@ so that a time lost to a partner that is late is seen where it is lost.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +30,9 @@ Event = Mapping[str, object]
 
 @dataclass(frozen=True)
 class _Slice:
-    start: float
-    end: float
+    # In whole nanoseconds.
+    start: int
+    end: int
     name: str
     category: str
 
@@ -39,7 +43,7 @@ def timeline_events(replay: Replay) -> Iterator[Event]:
     regions = _by_rank(run.regions())
     computation = _by_rank(run.computation())
     is_whole = len(replay.jobs) > 0 and _kept(replay)[0] == run.timeline_counts[0]
-    starts = [row["start"] for row in rows_of(run.jobs())]
+    starts = [_whole(row["start"]) for row in rows_of(run.jobs())]
     for job, played in enumerate(replay.jobs):
         yield _metadata("process_name", job, 0, played.name)
         yield {**_metadata("process_sort_index", job, 0, ""), "args": {"sort_index": job}}
@@ -48,14 +52,14 @@ def timeline_events(replay: Replay) -> Iterator[Event]:
     for row in rows_of(run.ranks()):
         job, rank = row["job"], row["rank"]
         stays = [
-            _Slice(stay["start"], stay["end"], stay["region"], "region")
+            _Slice(_whole(stay["start"]), _whole(stay["end"]), stay["region"], "region")
             for stay in regions.get((job, rank), [])
         ]
         spans = [
-            _Slice(span["start"], span["end"], "compute", "compute")
+            _Slice(_whole(span["start"]), _whole(span["end"]), "compute", "compute")
             for span in computation.get((job, rank), [])
         ]
-        last = row["end"] if is_whole else max((span.end for span in spans), default=0.0)
+        last = _whole(row["end"]) if is_whole else max((span.end for span in spans), default=0)
         waits = _between(spans, stays, starts[job], last)
         for lane, slices in enumerate(_lanes([*stays, *spans, *waits])):
             # A rank has a second thread only where it computes several things at once.
@@ -74,7 +78,7 @@ def timeline_events(replay: Replay) -> Iterator[Event]:
                     "pid": job,
                     "tid": thread,
                     "ts": _microseconds(piece.start),
-                    "dur": _microseconds(piece.end) - _microseconds(piece.start),
+                    "dur": _microseconds(piece.end - piece.start),
                     "name": piece.name,
                     "cat": piece.category,
                 }
@@ -97,14 +101,14 @@ def _arrows(
         )
         if source is None or destination is None:
             continue
-        yield {"ph": "s", **common, "tid": source, "ts": _microseconds(message["sent"])}
+        yield {"ph": "s", **common, "tid": source, "ts": _microseconds(_whole(message["sent"]))}
         # It ends in the slice around its end, not in the next one.
         yield {
             "ph": "f",
             "bp": "e",
             **common,
             "tid": destination,
-            "ts": _microseconds(message["delivered"]),
+            "ts": _microseconds(_whole(message["delivered"])),
         }
 
 
@@ -117,8 +121,8 @@ def timeline_text(replay: Replay) -> str:
     about = {
         "replay": replay.name,
         "machine": replay.machine,
-        **dict(zip(("spans_kept", "messages_kept"), _kept(replay), strict=True)),
-        **dict(zip(("spans", "messages"), replay.run.timeline_counts, strict=True)),
+        **dict(zip(("spans_kept", "messages_kept", "regions_kept"), _kept(replay), strict=True)),
+        **dict(zip(("spans", "messages", "regions"), replay.run.timeline_counts, strict=True)),
     }
     head = json.dumps(about, ensure_ascii=False)
     return f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n{events}\n]}}\n'
@@ -133,8 +137,9 @@ def write_timeline(replay: Replay, path: Path) -> None:
     replace_file(path, timeline_text(replay).encode())
 
 
-def _kept(replay: Replay) -> tuple[int, int]:
-    return len(rows_of(replay.run.computation())), len(rows_of(replay.run.messages()))
+def _kept(replay: Replay) -> tuple[int, int, int]:
+    run = replay.run
+    return run.computation().num_rows, run.messages().num_rows, run.regions().num_rows
 
 
 def _metadata(what: str, process: int, thread: int, name: str) -> dict[str, object]:
@@ -148,13 +153,22 @@ def _by_rank(table: object) -> dict[tuple[int, int], list[dict[str, Any]]]:
     return found
 
 
-def _microseconds(seconds: float) -> float:
-    # To the picosecond, the simulation's own unit, so that equal times stay equal.
-    return round(seconds * 1e12) / 1e6
+def _whole(seconds: float) -> int:
+    """The whole nanoseconds of a time, which is a number of picoseconds but for its last bits."""
+    return round(seconds * 1e12) // 1000
+
+
+def _microseconds(nanoseconds: int) -> float:
+    """The microseconds from which every reader gets the same nanoseconds again.
+
+    Viewers multiply by 1000; newer ones round the product, older ones cut it off.
+    """
+    found = nanoseconds / 1000
+    return found if int(found * 1000) == nanoseconds else math.nextafter(found, math.inf)
 
 
 def _between(
-    spans: Sequence[_Slice], stays: Sequence[_Slice], start: float, end: float
+    spans: Sequence[_Slice], stays: Sequence[_Slice], start: int, end: int
 ) -> list[_Slice]:
     """The times without computation, cut where a region begins or ends."""
     cuts = sorted({cut for stay in stays for cut in (stay.start, stay.end)})
@@ -172,7 +186,7 @@ def _between(
 def _lanes(slices: Iterable[_Slice]) -> list[list[_Slice]]:
     """The slices by threads, on each of which one is within another or beside it."""
     lanes: list[list[_Slice]] = []
-    open_ends: list[list[float]] = []
+    open_ends: list[list[int]] = []
     order = {"region": 0, "compute": 1, "communicate": 1}
     for piece in sorted(slices, key=lambda it: (it.start, -it.end, order[it.category])):
         for ends in open_ends:

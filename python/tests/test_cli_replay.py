@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from commands import fails, linkwright, parsed
 
 from linkwright.cli import output, replay_output
+from linkwright.cli.replay import ROUTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
@@ -121,6 +123,14 @@ def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None
         (["stencil4d"], "`stencil4d` needs a number of ranks"),
         (["stencil4d", "--ranks", 16, "--machine", "fat-tre"], "did you mean `fat-tree`?"),
         (["stencil4d", "--ranks", 16, "--nic", "rrr"], "rrr"),
+        (["stencil4d", "--ranks", 16, "--nic", "rr4"], "did you mean `rr-4`?"),
+        (["stencil4d", "--ranks", 16, "--nic", "fifo"], "did you mean `fcfs`?"),
+        (["stencil4d", "--ranks", 16, "--routing", "ugal-l"], "did you mean `ugal`?"),
+        (["stencil4d", "--ranks", 16, "--fidelity", "packets"], "did you mean `packet`?"),
+        (["stencil4d", "--ranks", 16, "--mapping", "randon"], "did you mean `random`?"),
+        (["stencil4d", "--ranks", 16, "--set", "switching=cut-thru"], "did you mean `cut-thr"),
+        (["stencil4d", "--ranks", 16, "--packet-size", "0"], "packet_size: `0` is not a size"),
+        (["stencil4d", "--ranks", 16, "--set", "latency=10"], "latency: invalid type"),
         (["stencil4d", "--ranks", 16, "--routing", "adaptiv"], "did you mean `adaptive`?"),
         (["stencil4d", "--ranks", 16, "--arbitration", "ag"], "did you mean `age`?"),
         (["stencil4d", "--ranks", 16, "--bandwidth", "fast"], "fast"),
@@ -128,7 +138,10 @@ def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None
         (["stencil4d", "--ranks", 16, "--set", "pods"], "write key=value"),
         (["stencil4d", "--ranks", 16, "--set", "fidelity=flow"], "is set twice"),
         (["stencil4d", "--ranks", 16, "--parameter", "mesage=1"], "mesage"),
-        (["stencil4d", "--ranks", 16, "--mapping", "nowhere"], "there is no file `nowhere`"),
+        (
+            ["stencil4d", "--ranks", 16, "--mapping", "nowhere"],
+            "there is neither a mapping nor a file `nowhere`",
+        ),
         (["stencil4d", "--ranks", 16, "--plot", "links.pdf"], "is no chart's file"),
         (["stencil4d", "--ranks", 16, "--timeline", "no/such/file.json"], "make it first"),
         ([STENCIL, "--ranks", 16], "is a trace"),
@@ -146,7 +159,10 @@ def test_a_cut_archive_names_the_file(tmp_path: Path) -> None:
     shutil.copytree(STENCIL, copy)
     file = copy / "traces" / "7.evt"
     file.write_bytes(file.read_bytes()[:100])
-    assert "7.evt" in fails(2, "replay", copy, *FOUR)
+    assert f"{copy}/traces/7.evt:1:" in fails(2, "replay", copy, *FOUR)
+    scenario = tmp_path / "cut.toml"
+    scenario.write_text('[[job]]\ntrace = "cut/traces.otf2"\n', encoding="utf-8")
+    assert ": cut/traces/7.evt:1:" in fails(2, "run", scenario)
     file.unlink()
     assert "7.evt" in fails(2, "replay", copy, *FOUR)
 
@@ -246,17 +262,35 @@ def test_progress_shows_on_a_terminal(
     monkeypatch.setattr(output, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with replay_output.watched() as watch:
-        watch.progress(10, 100, 0.002)
+        watch.progress(10, 100, 0.002, 1_000_000)
         time.sleep(0.3)
-        watch.progress(40, 100, 0.004)
+        watch.progress(40, 100, 0.004, 4_000_000)
     shown = capsys.readouterr().err
     assert "4.000 ms simulated" in shown
-    assert "40 of 100 operations" in shown
+    assert "4.0 million events, " in shown
+    # Three million in 0.3 s or a little more; what came before the first report counts for nothing.
+    [rate] = re.findall(r"events, ([0-9.]+) million/s", shown)
+    assert 1 < float(rate) <= 10
+    assert re.search(r"\d:\d\d\x1b\[0m left", shown), shown
     assert watch.seconds >= 0.3
 
 
+LONG = """[network]
+gpus_per_node = 4
+fidelity = "{fidelity}"
+[[job]]
+program = "subcomm3d"
+ranks = 2048
+iterations = 100000
+"""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process")
-def test_ctrl_c_ends_a_long_replay_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fidelity", ["packet", "flow"])
+@pytest.mark.parametrize("command", ["replay", "run"])
+def test_ctrl_c_ends_a_long_replay_at_once_and_leaves_nothing(
+    command: str, fidelity: str, tmp_path: Path
+) -> None:
     sign = tmp_path / "sign-of-life"
     # The program as it is, but for a file that appears when the replay itself first reports.
     code = f"""
@@ -275,7 +309,12 @@ replay_output.watched = watched
 from linkwright.cli import main
 main()
 """
-    words = ["replay", "subcomm3d", "--ranks", "64", "--iterations", "100000"]
+    words = ["replay", "subcomm3d", "--ranks", "2048", "--iterations", "100000"]
+    words += ["--gpus-per-node", "4", "--fidelity", fidelity]
+    if command == "run":
+        scenario = tmp_path / "long.toml"
+        scenario.write_text(LONG.format(fidelity=fidelity), encoding="utf-8")
+        words = ["run", str(scenario)]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words, "--output", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
@@ -285,8 +324,49 @@ main()
         time.sleep(0.02)
     assert process.poll() is None, "the replay was to be long"
     process.send_signal(signal.SIGINT)
-    # The pledge is one second; a busy computer gets a great many, and a hang still fails.
+    begun = time.monotonic()
     out, err = process.communicate(timeout=60)
+    # The pledge is one second, of which an idle computer takes a fifth; three leave a busy one
+    # fifteen times as long, and are less than any step of the run that would not listen.
+    assert time.monotonic() - begun < 3
     assert (process.returncode, out) == (130, b"")
     assert err.decode().strip() == "error: interrupted"
-    assert [path.name for path in tmp_path.iterdir()] == ["sign-of-life"]
+    assert {path.name for path in tmp_path.iterdir()} <= {"sign-of-life", "long.toml"}
+
+
+# Each with a machine that has it; in none of them is what the help names unknown.
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    list(
+        zip(
+            ROUTINGS,
+            ["fat-tree", "fat-tree", *["dragonfly"] * 4, "torus", "quartz"],
+            strict=True,
+        )
+    ),
+)
+def test_every_routing_that_the_help_names_is_one(name: str, machine: str, pair: Path) -> None:
+    found = parsed("replay", pair, "--machine", machine, "--routing", name)
+    assert found["machine"]["routing"] == name
+
+
+def test_what_a_trace_does_not_say_is_told(tmp_path: Path) -> None:
+    shutil.copytree(STENCIL, tmp_path / "measured")
+    scenario = tmp_path / "two.toml"
+    scenario.write_text(
+        "[network]\nlevels = 2\nleaves = 4\nradix = 8\ngpus_per_node = 8\n"
+        '[[job]]\ntrace = "measured/traces.otf2"\n[[job]]\ntrace = "measured/traces.otf2"\n',
+        encoding="utf-8",
+    )
+    played = parsed("run", scenario)
+    jobs = [(job["name"], job["program"]) for job in played["jobs"]]
+    assert jobs == [("measured", "measured"), ("measured-2", "measured")]
+    # One archive is read once, whatever the number of its jobs.
+    [note] = played["notes"]
+    assert note.startswith("measured: calls that record no message are left out")
+    [alone] = parsed("replay", STENCIL, *FOUR)["notes"]
+    assert f"measured: {alone}" == note
+    result = linkwright("run", scenario, "--output", tmp_path / "out")
+    assert "Notes:\n- measured: calls that record no message" in result.stdout
+    assert "What the traces did not say" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "notes" not in linkwright("replay", "stencil4d", "--ranks", 16, *FOUR).stdout.lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from linkwright.replay_summary import (
     link_rows,
     rows_of,
 )
-from linkwright.timeline import timeline_text
+from linkwright.timeline import _microseconds, timeline_text
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
@@ -79,25 +80,47 @@ def check_events(found: list[dict[str, Any]]) -> None:
                 arrows[event["id"]][phase] = event
             case phase:
                 pytest.fail(f"no event of phase {phase} was meant")
-    for slices in threads.values():
-        around: list[float] = []
-        for piece in sorted(slices, key=lambda it: (it["ts"], -it["dur"])):
-            end = piece["ts"] + piece["dur"]
-            while around and around[-1] <= piece["ts"] + 1e-7:
-                around.pop()
-            assert not around or end <= around[-1] + 1e-6, piece
-            around.append(end)
+    # Perfetto's importer counts whole nanoseconds; older versions of it cut off what newer round.
+    for whole in (int, round):
+        for slices in threads.values():
+            check_nesting(slices, whole)
+        check_arrows(arrows.values(), threads, whole)
     named = {(event["pid"], event["tid"]) for event in found if event["name"] == "thread_name"}
     assert named == set(threads)
-    for ends in arrows.values():
-        assert ends["s"]["ts"] <= ends["f"]["ts"]
+
+
+def check_nesting(slices: list[dict[str, Any]], whole: Callable[[float], int]) -> None:
+    """That the importer drops none of them: one that ends behind its parent is dropped."""
+    around: list[tuple[int, int]] = []
+    for piece in sorted(slices, key=lambda it: whole(it["ts"] * 1000)):
+        start, length = whole(piece["ts"] * 1000), whole(piece["dur"] * 1000)
+        while around and (
+            around[-1][1] < start
+            or (around[-1][1] == start and (length or around[-1][0] < around[-1][1]))
+        ):
+            around.pop()
+        assert not around or start + length <= around[-1][1], piece
+        around.append((start, start + length))
+
+
+def check_arrows(
+    arrows: Iterable[dict[str, dict[str, Any]]],
+    threads: Mapping[tuple[int, int], list[dict[str, Any]]],
+    whole: Callable[[float], int],
+) -> None:
+    """That both ends of each are within a slice, outside of which they would not be shown."""
+    spans = {
+        thread: [
+            (start := whole(piece["ts"] * 1000), start + whole(piece["dur"] * 1000))
+            for piece in slices
+        ]
+        for thread, slices in threads.items()
+    }
+    for ends in arrows:
+        assert whole(ends["s"]["ts"] * 1000) <= whole(ends["f"]["ts"] * 1000)
         for end in ends.values():
-            # An arrow outside of every slice would not be shown.
-            slices = threads[end["pid"], end["tid"]]
-            assert any(
-                piece["ts"] - 1e-6 <= end["ts"] <= piece["ts"] + piece["dur"] + 1e-6
-                for piece in slices
-            )
+            at = whole(end["ts"] * 1000)
+            assert any(start <= at <= until for start, until in spans[end["pid"], end["tid"]]), end
 
 
 def test_a_timeline_of_a_recorded_run(stencil: Replay) -> None:
@@ -215,3 +238,11 @@ def test_a_replay_without_messages_has_a_report(tmp_path: Path) -> None:
     names = [path.name for path in write_replay(replay, tmp_path / "out")]
     assert "timeline.json" not in names
     assert "How long messages took" not in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("digits", range(19))
+def test_every_reader_of_a_timeline_gets_the_same_nanoseconds(digits: int) -> None:
+    for last in range(1000):
+        nanoseconds = (10**digits + 7 * last) % 2**50
+        microseconds = _microseconds(nanoseconds)
+        assert int(microseconds * 1000) == round(microseconds * 1000) == nanoseconds

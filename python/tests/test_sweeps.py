@@ -352,6 +352,8 @@ def test_a_cluster_that_is_not_there_is_said_to_be(monkeypatch: pytest.MonkeyPat
         ("seed", 3, "its seed is 3, not None"),
         ("runs", 11, "its number of runs is 11, not 10"),
         ("parameters_sha256", "0", "the parameters of its runs or their order are others"),
+        ("code_sha256", "0", "the code of its function or of Linkwright's core has changed"),
+        ("inputs_sha256", "0", "the files that its runs read have changed"),
         ("format", "linkwright sweep 0", "this is no checkpoint of a sweep"),
     ],
 )
@@ -368,6 +370,46 @@ def test_a_checkpoint_of_another_sweep_is_refused(
     assert (error.value.line, error.value.column) == (1, 1)
     assert "give another file" in error.value.remedy
     assert file.read_bytes() == changed
+
+
+def test_inputs_that_change_between_runs_are_never_mixed(tmp_path: Path) -> None:
+    checkpoint, folder = tmp_path / "sweep.jsonl", tmp_path / "inputs"
+    folder.mkdir()
+    (folder / "a.toml").write_text("one", encoding="utf-8")
+    (folder / "b.toml").write_text("two", encoding="utf-8")
+    file = tmp_path / "scenario.toml"
+    file.write_text("three", encoding="utf-8")
+    whole = Sweep(note, sweep(tmp_path).runs, inputs=[file, folder])
+    run_sweep(whole, local_threads(2), checkpoint=checkpoint)
+    assert run_sweep(whole, local_threads(2), checkpoint=checkpoint).resumed == 10
+
+    def refused() -> None:
+        with pytest.raises(InputError, match="the files that its runs read have changed"):
+            run_sweep(whole, local_threads(2), checkpoint=checkpoint)
+
+    file.write_text("four", encoding="utf-8")
+    refused()
+    file.write_text("three", encoding="utf-8")
+    (folder / "b.toml").rename(folder / "c.toml")
+    refused()
+    (folder / "c.toml").rename(folder / "b.toml")
+    assert run_sweep(whole, local_threads(2), checkpoint=checkpoint).resumed == 10
+    file.unlink()
+    with pytest.raises(FileError, match="there is no file"):
+        run_sweep(whole, local_threads(2), checkpoint=checkpoint)
+
+
+def test_a_function_that_changed_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint, module = tmp_path / "sweep.jsonl", tmp_path / "changing.py"
+    source = Path(sweep_runs.__file__).read_text(encoding="utf-8")
+    module.write_text(source, encoding="utf-8")
+    monkeypatch.setattr(sweep_runs, "__file__", str(module))
+    run_sweep(sweep(tmp_path), local_threads(2), checkpoint=checkpoint)
+    module.write_text(source + "\nDELAY = 2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="the code of its function"):
+        run_sweep(sweep(tmp_path), local_threads(2), checkpoint=checkpoint)
 
 
 def test_a_checkpoint_of_other_parameters_names_one(tmp_path: Path) -> None:

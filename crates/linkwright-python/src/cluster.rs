@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linkwright::diagnostic::InputError;
 use linkwright::simulation::cluster::{self, Files, Mapping, place, read_network};
 use linkwright::topology::interconnect::INTERCONNECTS;
 use pyo3::prelude::*;
@@ -25,7 +26,24 @@ pub struct Cluster(pub Arc<cluster::Cluster>);
 fn from_settings(settings: &toml::Table, files: &Files) -> PyResult<Cluster> {
     let text = settings.to_string();
     let built = read_network(SETTINGS, &text).and_then(|network| network.build(SETTINGS, files));
-    built.map(|built| Cluster(Arc::new(built))).map_err(errors::input)
+    built.map(|built| Cluster(Arc::new(built))).map_err(|mut error| {
+        if error.file == SETTINGS {
+            name_key(&mut error, &text);
+        }
+        errors::input(error)
+    })
+}
+
+/// Says which setting an error is of: nobody sees the text that its line and column are of.
+fn name_key(error: &mut InputError, text: &str) {
+    let line = text.lines().nth(error.position.line.saturating_sub(1)).unwrap_or_default();
+    // An error of the key itself, in the first column, names it already.
+    if let Some((key, _)) = line.split_once(" = ")
+        && error.position.column > 1
+        && !error.problem.contains(key)
+    {
+        error.problem = format!("{key}: {}", error.problem);
+    }
 }
 
 #[pymethods]
@@ -61,25 +79,28 @@ impl Cluster {
     ///     text: The network: TOML of a kind and its parameters, TOML of a graph, or DOT.
     ///     file: Its name in errors.
     ///     routing_table: The text of a file of routing tables, which packets then follow.
+    ///     routing_file: Its name in errors.
     ///     settings: As for the class, but for the parameters of a kind.
     ///
     /// Raises:
     ///     InputError: If a text or a setting is not what it should be, with its place.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>", *, routing_table = None, **settings))]
+    #[pyo3(signature = (
+        text, file = "<text>", *, routing_table = None, routing_file = "<routing table>", **settings
+    ))]
     fn from_text(
         text: &str,
         file: &str,
         routing_table: Option<&str>,
+        routing_file: &str,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let mut table = values::table(settings)?;
         let mut files = BTreeMap::from([(file.to_owned(), text.as_bytes().to_vec())]);
         table.insert("file".to_owned(), file.into());
         if let Some(tables) = routing_table {
-            let name = "<routing table>";
-            files.insert(name.to_owned(), tables.as_bytes().to_vec());
-            table.insert("routing_table".to_owned(), name.into());
+            files.insert(routing_file.to_owned(), tables.as_bytes().to_vec());
+            table.insert("routing_table".to_owned(), routing_file.into());
         }
         from_settings(&table, &files)
     }
@@ -140,10 +161,11 @@ impl Cluster {
     ///         of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
     ///         random ones what is left by chance.
     ///     seed: Of the random mapping; the cluster's where absent.
-    ///     timeline: How many intervals of computation, and as many messages, the run keeps for
-    ///         `ClusterRun.computation` and `ClusterRun.messages`: the first so many.
-    ///     progress: Called about every 100 ms with operations done, operations in all, and
-    ///         simulated seconds.
+    ///     timeline: How many intervals of computation, as many messages and as many stays in
+    ///         regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
+    ///         `ClusterRun.regions`: the first so many.
+    ///     progress: Called about every 100 ms with operations done, operations in all,
+    ///         simulated seconds, and events that the model of the network has handled.
     ///
     /// Raises:
     ///     SimulationError: If the jobs do not fit or do not come to an end; the message names

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use linkwright::engine::Progress;
 use linkwright::replay;
 use linkwright::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Watch, tables};
 use pyo3::prelude::*;
@@ -35,7 +36,13 @@ impl ClusterRun {
         most: usize,
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<Self> {
-        let (outcome, watch) = worker::watched(py, progress, |hook| {
+        let report = |py: Python<'_>, at: Progress| match progress {
+            Some(call) => {
+                call.call1(py, (at.done, at.total, at.time.as_seconds(), at.events)).map(|_| ())
+            }
+            None => Ok(()),
+        };
+        let (outcome, watch) = worker::watched(py, report, |hook| {
             let played = on(&jobs, &placed);
             let mut watch = Watch::new(&played, cluster.settings.node.gpus, most);
             let outcome = cluster.replay(&played, &mut watch, hook);
@@ -142,12 +149,13 @@ impl ClusterRun {
         Table::new(tables::planned(&self.played(), &self.outcome))
     }
 
-    /// One row for each stay of a rank in a region of its program, rank by rank.
+    /// One row for each stay of a rank in a region of its program that the run kept, rank by
+    /// rank and in the order of entry.
     ///
     /// Columns: job (its index), rank, region, depth (regions open around it), start, end (in
-    /// seconds).
+    /// seconds). Empty unless the replay was given a `timeline`.
     fn regions(&self) -> PyResult<Table> {
-        Table::new(tables::regions(&self.played(), &self.outcome))
+        Table::new(tables::regions(&self.played(), &self.outcome, &self.watch))
     }
 
     /// One row for each span of computation that the run kept, in the order of their ends.
@@ -167,10 +175,11 @@ impl ClusterRun {
         Table::new(tables::messages(&self.watch))
     }
 
-    /// How many spans of computation and how many messages there were, kept or not.
+    /// How many spans of computation, how many messages and how many stays in regions there
+    /// were, kept or not.
     #[getter]
-    fn timeline_counts(&self) -> (u64, u64) {
-        (self.watch.computation_count, self.watch.message_count)
+    fn timeline_counts(&self) -> (u64, u64, u64) {
+        (self.watch.computation_count, self.watch.message_count, self.watch.stays.count())
     }
 
     fn __repr__(&self) -> String {

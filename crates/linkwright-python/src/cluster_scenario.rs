@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use crate::cluster::Cluster;
 use crate::cluster_job::ClusterJob;
 use crate::errors;
+use crate::worker;
 
 /// A scenario of a cluster as written: its network and its jobs.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(PartialEq)]
-pub struct ClusterScenario(cluster::ClusterScenario);
+pub struct ClusterScenario(Arc<cluster::ClusterScenario>);
 
 #[pymethods]
 impl ClusterScenario {
@@ -53,7 +54,8 @@ impl ClusterScenario {
         files.map(|file| (file.name.as_str(), place(file).0, place(file).1)).collect()
     }
 
-    /// The cluster and its jobs, each with the GPU of each of its ranks.
+    /// The cluster, its jobs, each with the GPU of each of its ranks, and notes: what was left
+    /// out of traces or could not be told, each a sentence behind the program's name.
     ///
     /// Args:
     ///     files: The content of each file that it names, by the name as written.
@@ -61,10 +63,19 @@ impl ClusterScenario {
     /// Raises:
     ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit,
     ///         with its place.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (files = BTreeMap::new()))]
-    fn build(&self, files: BTreeMap<String, Vec<u8>>) -> PyResult<(Cluster, Vec<ClusterJob>)> {
-        let (built, jobs) = self.0.build(&files).map_err(errors::input)?;
-        Ok((Cluster(Arc::new(built)), jobs.into_iter().map(ClusterJob).collect()))
+    fn build(
+        &self,
+        py: Python<'_>,
+        files: BTreeMap<String, Vec<u8>>,
+    ) -> PyResult<(Cluster, Vec<ClusterJob>, Vec<String>)> {
+        let scenario = Arc::clone(&self.0);
+        let built = worker::interruptible(py, move || scenario.build(&files))?;
+        let built = built.map_err(errors::input)?;
+        let jobs = built.jobs.into_iter().map(ClusterJob).collect();
+        let notes = built.notes.iter().map(|(program, note)| format!("{program}: {note}"));
+        Ok((Cluster(Arc::new(built.cluster)), jobs, notes.collect()))
     }
 
     fn __repr__(&self) -> String {
@@ -76,8 +87,14 @@ impl ClusterScenario {
 ///
 /// Raises:
 ///     InputError: If the text is no such scenario, with line and column.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (text, file = "<text>"))]
-pub fn read_cluster_scenario(text: &str, file: &str) -> PyResult<ClusterScenario> {
-    cluster::read_scenario(file, text).map(ClusterScenario).map_err(errors::input)
+#[pyo3(signature = (text, file = "<text>".to_owned()), text_signature = "(text, file='<text>')")]
+pub fn read_cluster_scenario(
+    py: Python<'_>,
+    text: String,
+    file: String,
+) -> PyResult<ClusterScenario> {
+    let read = worker::interruptible(py, move || cluster::read_scenario(&file, &text))?;
+    read.map(|read| ClusterScenario(Arc::new(read))).map_err(errors::input)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use linkwright::diagnostic::InputError;
 use linkwright::program::otf2::{Archive, ArchiveFiles};
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
-use linkwright::program::trace::{TraceError, TraceOptions, program_of};
+use linkwright::program::trace::{TraceError, TraceOptions, archive_name, program_of};
 use linkwright::program::workload::{self, MixRules};
 use linkwright::program::{self, goal, tables};
 use linkwright::units::Picoseconds;
@@ -39,17 +39,19 @@ impl Program {
     /// Raises:
     ///     SimulationError: If there is no such application, it has no such parameter, or it
     ///         cannot run on so many ranks.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
     #[pyo3(signature = (application, ranks, **options))]
     fn skeleton(
-        application: &str,
+        py: Python<'_>,
+        application: String,
         ranks: i128,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let ranks = number::whole("ranks", ranks, u32::MAX)?;
         let options = values::table(options)?;
-        let made = skeleton(application, ranks, &options).map_err(errors::program)?;
-        Ok(Self(Arc::new(made)))
+        let made = worker::interruptible(py, move || skeleton(&application, ranks, &options))?;
+        Ok(Self(Arc::new(made.map_err(errors::program)?)))
     }
 
     /// Reads a program from GOAL text, LogGOPSim's.
@@ -61,12 +63,15 @@ impl Program {
     ///
     /// Raises:
     ///     InputError: If the text is no GOAL, with line and column.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
     #[pyo3(signature = (text, file = "<text>", *, time_unit = 1e-9))]
-    fn from_goal(text: &str, file: &str, time_unit: f64) -> PyResult<Self> {
+    fn from_goal(py: Python<'_>, text: String, file: &str, time_unit: f64) -> PyResult<Self> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
         let options = goal::Options { time_unit };
-        goal::read(file, text, &options).map(|made| Self(Arc::new(made))).map_err(errors::input)
+        let file = file.to_owned();
+        let made = worker::interruptible(py, move || goal::read(&file, &text, &options))?;
+        made.map(|made| Self(Arc::new(made))).map_err(errors::input)
     }
 
     /// Reads a program from the trace of an MPI program, an OTF2 archive.
@@ -183,7 +188,7 @@ pub fn read_otf2(
 ) -> PyResult<(Program, Vec<String>)> {
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let anchor = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let name = name.unwrap_or_else(|| archive_name(&path));
+    let name = name.unwrap_or_else(|| archive_name(&path.to_string_lossy()).to_owned());
     let options = TraceOptions { name, main_loop };
     let traced = worker::interruptible(py, move || {
         let archive = Archive::read(&anchor, &Folder(folder)).map_err(ReadError::Input)?;
@@ -201,13 +206,6 @@ pub fn read_otf2(
 enum ReadError {
     Input(InputError),
     Trace(TraceError),
-}
-
-/// The name of an archive: that of its folder, as the anchor is mostly called `traces.otf2`.
-fn archive_name(path: &Path) -> String {
-    let folder = path.parent().and_then(Path::file_name);
-    let name = folder.or_else(|| path.file_stem());
-    name.map_or_else(|| "trace".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The files of an archive in a folder.

@@ -1,6 +1,7 @@
 //! `linkwright.simulate` and its result.
 
 use linkwright::allocation::{BandwidthModel, GpuSet, PreparedMachine, policy};
+use linkwright::engine::Progress;
 use linkwright::simulation::{self, JobRecord, QueueDiscipline, simulate as play, tables};
 use linkwright::topology::BandwidthProfile;
 use linkwright::units::Picoseconds;
@@ -103,7 +104,11 @@ pub fn simulate(
         return Err(errors::allocation(error));
     }
     let unhealthy: GpuSet = unhealthy.into_iter().collect();
-    let records = worker::watched(py, progress.as_ref(), |hook| {
+    let report = |py: Python<'_>, at: Progress| match &progress {
+        Some(call) => call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ()),
+        None => Ok(()),
+    };
+    let records = worker::watched(py, report, |hook| {
         let prepared = PreparedMachine::new(&machine.0, profile, model)?;
         play(&prepared, &jobs, policy, discipline, unhealthy, hook)
     })?;

@@ -41,14 +41,13 @@ pub fn interruptible<T: Send + 'static>(
 
 /// What a run gives that asks a hook now and then, with the interpreter free meanwhile.
 ///
-/// About every 100 ms, `progress` is called with what is done, what there is to do, and the
-/// simulated seconds, and Python looks at its signals.
+/// About every 100 ms, `progress` learns how far the run is, and Python looks at its signals.
 ///
 /// # Errors
 /// What a signal's handler or `progress` raised; the run has ended by then.
 pub fn watched<T: Send>(
     py: Python<'_>,
-    progress: Option<&Py<PyAny>>,
+    progress: impl Fn(Python<'_>, Progress) -> PyResult<()> + Sync,
     run: impl FnOnce(Hook<'_>) -> T + Send,
 ) -> PyResult<T> {
     let stop = AtomicBool::new(false);
@@ -79,12 +78,7 @@ pub fn watched<T: Send>(
                 }
                 let outcome = Python::attach(|py| {
                     py.check_signals()?;
-                    match (received, progress) {
-                        (Ok(at), Some(call)) => {
-                            call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ())
-                        }
-                        _ => Ok(()),
-                    }
+                    received.map_or(Ok(()), |at| progress(py, at))
                 });
                 if let Err(error) = outcome {
                     stop.store(true, Ordering::Relaxed);

@@ -48,6 +48,9 @@ impl fmt::Display for Position {
 
 /// The most characters of a user's value that an error shows.
 const MOST_OF_VALUE: usize = 60;
+
+/// Of how many letters a beginning must be to mean the whole name.
+const LEAST_OF_PREFIX: usize = 4;
 /// The most characters of a problem or a remedy, either of which may name what it found.
 const MOST_OF_SENTENCE: usize = 400;
 
@@ -84,14 +87,31 @@ fn visible(text: &str, most: usize) -> String {
 }
 
 /// The known name that was probably meant: the nearest, if at most two fifths of it are wrong,
-/// as two swapped letters of five are.
+/// as two swapped letters of five are; else the only one that goes on where the name ends, or
+/// that the name goes on from, as `ugal-l` does from `ugal`.
 #[must_use]
 pub fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     // A name much longer than any known one is near none, and would take long to compare.
     let name: Vec<char> = name.chars().take(MOST_OF_VALUE).collect();
     let distances = known.iter().map(|candidate| (edit_distance(&name, candidate), *candidate));
     let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
-    (distance * 5 <= nearest.chars().count().max(3) * 2).then_some(nearest)
+    let letters = nearest.chars().count();
+    // Of a name of one letter another letter leaves nothing.
+    if distance < letters && distance * 5 <= letters.max(3) * 2 {
+        return Some(nearest);
+    }
+    let name: String = name.iter().collect();
+    let longer = |a: &str, b: &str| b.len() >= LEAST_OF_PREFIX && a.starts_with(b);
+    let mut alike = known.iter().filter(|it| longer(&name, it) || longer(it, &name));
+    alike.next().copied().filter(|_| alike.next().is_none())
+}
+
+/// What would work instead of a name that is none of the known ones: the one that was probably
+/// meant, and all of them.
+#[must_use]
+pub fn instead_of(name: &str, known: &[&str]) -> String {
+    let meant = closest(name, known).map_or(String::new(), |it| format!("did you mean `{it}`? "));
+    format!("{meant}there are {}", known.join(", "))
 }
 
 /// How many letters to insert, remove or replace (Levenshtein's distance).
@@ -201,10 +221,23 @@ mod tests {
         assert_eq!(closest("policy", &known), Some("policies"));
         assert_eq!(closest("conut", &["seed", "count"]), Some("count"));
         assert_eq!(closest("band", &known), None);
+        assert_eq!(closest("poli", &known), Some("policies"));
+        assert_eq!(closest("pol", &known), None);
+        assert_eq!(closest("ugal-l", &["static", "ugal"]), Some("ugal"));
         assert_eq!(closest("", &known), None);
+        assert_eq!(closest("d", &["a", "b"]), None);
+        assert_eq!(closest("sw2", &["sw1"]), Some("sw1"));
         assert_eq!(closest("x", &[]), None);
         let word: Vec<char> = "kitten".chars().collect();
         assert_eq!(edit_distance(&word, "sitting"), 3);
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_the_right_ones() {
+        let known = ["static", "adaptive"];
+        let meant = "did you mean `adaptive`? there are static, adaptive";
+        assert_eq!(instead_of("adaptve", &known), meant);
+        assert_eq!(instead_of("x", &known), "there are static, adaptive");
     }
 
     #[test]

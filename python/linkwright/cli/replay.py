@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -21,6 +21,17 @@ from linkwright.cli.options import Json, among
 SETTINGS = "<settings>"
 CHARTS = (".html", ".png", ".svg", ".json")
 ARBITRATIONS = ("round-robin", "age", "priority")
+FIDELITIES = ("packet", "flow")
+ROUTINGS = (
+    "static",
+    "adaptive",
+    "minimal",
+    "valiant",
+    "ugal",
+    "progressive",
+    "dimension-order",
+    "shortest-path",
+)
 
 Trace = Annotated[
     str,
@@ -96,14 +107,19 @@ def replay(
     ] = None,
     routing: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which way packets go, such as adaptive or ugal-l."),
+        typer.Option(metavar="NAME", help=f"Which way packets go: {', '.join(ROUTINGS)}."),
     ] = None,
     routing_table: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Routing tables to follow, for a network's file."),
     ] = None,
     fidelity: Annotated[
-        Literal["packet", "flow"], typer.Option(help="Every packet, or messages as flows.")
+        str,
+        typer.Option(
+            metavar="|".join(FIDELITIES),
+            help="Every packet, or messages as flows.",
+            callback=among("fidelity", FIDELITIES),
+        ),
     ] = "packet",
     ranks: Annotated[
         int | None, typer.Option(metavar="N", help="How many ranks an application has.")

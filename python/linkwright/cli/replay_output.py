@@ -66,7 +66,7 @@ class Wanted:
 class Watch:
     """The time that a replay takes, and where its progress goes."""
 
-    progress: Callable[[int, int, float], object]
+    progress: Callable[[int, int, float, int], object]
     seconds: float = 0.0
 
 
@@ -95,9 +95,16 @@ def watched() -> Iterator[Watch]:
     bar = Progress(*columns, console=output.console(stderr=True), transient=True)
     task = bar.add_task("", total=None, pace="")
 
-    def show(done: int, total: int, simulated: float) -> None:
-        spent = time.monotonic() - begun
-        pace = f"{done:,} of {total:,} operations, {done / max(spent, 1e-9):,.0f}/s"
+    # Inputs are read before the first report, which therefore is where the rate counts from.
+    first: tuple[float, int] | None = None
+
+    def show(done: int, total: int, simulated: float, events: int) -> None:
+        nonlocal first
+        now = time.monotonic()
+        first = first or (now, events)
+        pace = f"{count(events)} events"
+        if now > first[0] and events > first[1]:
+            pace += f", {count((events - first[1]) / (now - first[0]))}/s"
         bar.update(
             task,
             description=f"{duration(simulated)} simulated",
@@ -105,7 +112,7 @@ def watched() -> Iterator[Watch]:
             total=total or None,
             pace=pace,
         )
-        if spent > output.PATIENCE:
+        if now - begun > output.PATIENCE:
             bar.start()
 
     watch = Watch(show)
@@ -132,6 +139,14 @@ def duration(seconds: float) -> str:
         if seconds >= factor:
             return f"{seconds / factor:.3f} {unit}"
     return f"{seconds * 1e9:.0f} ns"
+
+
+def count(number: float) -> str:
+    """A large number by its millions or billions; a smaller one in full."""
+    for factor, word in ((1e9, " billion"), (1e6, " million")):
+        if number >= factor:
+            return f"{number / factor:.1f}{word}"
+    return f"{number:,.0f}"
 
 
 def size(number: float) -> str:
@@ -190,7 +205,8 @@ def _say_what_is_cut(played: Replay, wanted: Wanted) -> None:
     most = max(played.run.timeline_counts)
     if wanted.spans and most > wanted.spans:
         typer.echo(
-            f"the timeline holds the first {wanted.spans:,} of up to {most:,} spans and messages",
+            f"the timeline holds the first {wanted.spans:,} of each kind: of up to {most:,} spans, "
+            "messages and stays in regions",
             err=True,
         )
 
@@ -254,6 +270,7 @@ def _print(played: Replay, watch: Watch) -> None:
     if run.packet_hops:
         speed += f", {run.packet_hops / seconds:,.0f} packet hops a second"
     console.print(speed, style="dim")
+    output.notes("Notes", played.notes)
 
 
 def _print_planned(played: Replay) -> None:

@@ -33,6 +33,8 @@ class Manifest:
         seed: What its runs were drawn from.
         runs: How many different runs there are.
         parameters_sha256: The hash of all parameters in the order of the runs.
+        code_sha256: That of the function's module and of the core.
+        inputs_sha256: That of the files that the runs read.
     """
 
     linkwright: str
@@ -40,6 +42,8 @@ class Manifest:
     seed: int | None
     runs: int
     parameters_sha256: str
+    code_sha256: str
+    inputs_sha256: str
 
     def line(self) -> bytes:
         """The first line of a checkpoint."""
@@ -201,6 +205,11 @@ def _difference(
         for field, name in names.items()
         if found.get(field) != wanted[field]
     ]
+    hashes = {
+        "code_sha256": "the code of its function or of Linkwright's core has changed",
+        "inputs_sha256": "the files that its runs read have changed",
+    }
+    differences += [told for field, told in hashes.items() if found.get(field) != wanted[field]]
     if found.get("parameters_sha256") != manifest.parameters_sha256:
         ours = set(runs.values())
         theirs = (json.dumps(each, sort_keys=True) for each in parameters)

@@ -22,6 +22,7 @@ from typing import Any
 from linkwright import __version__
 from linkwright.errors import SweepError, SweepInterruptedError
 from linkwright.sweeps.checkpoint import Checkpoint, Finished, Manifest, open_checkpoint
+from linkwright.sweeps.fingerprint import code_sha256, inputs_sha256
 from linkwright.sweeps.pace import Pace
 from linkwright.sweeps.perform import Failure, Outcome, perform
 from linkwright.sweeps.workers import (
@@ -47,17 +48,18 @@ class Sweep:
 
     Attributes:
         function: What each run calls, by keyword. It must be pure: its result, which JSON must be
-            able to hold, follows from its parameters alone. What it reads from a file belongs
-            among them, by its hash.
+            able to hold, follows from its parameters and the inputs alone.
         runs: The parameters of each run, which JSON must be able to hold. Runs with the same
             parameters are performed once.
         seed: What the runs were drawn from, for the checkpoint. A run that draws by itself has
             its seed among its parameters.
+        inputs: The files and folders that the runs read: a checkpoint is of their contents.
     """
 
     function: Callable[..., Any]
     runs: Sequence[Mapping[str, object]]
     seed: int | None = None
+    inputs: Sequence[str | Path] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def run_sweep(
     Raises:
         SweepError: If a run raises or loses its worker too often, or the sweep cannot begin.
         InputError: If the checkpoint is of another sweep, or damaged.
-        FileError: If the checkpoint cannot be read or written.
+        FileError: If the checkpoint cannot be read or written, or an input not be read.
         SweepInterruptedError: On Ctrl-C; finished runs are kept.
     """
     name = _name_of(sweep.function)
@@ -117,10 +119,12 @@ def run_sweep(
         workers = given_executor(workers)
     workers.check(sweep.function)
     texts = [_parameters_text(at, run) for at, run in enumerate(sweep.runs, start=1)]
-    identity = json.dumps([__version__, name, sweep.seed])
+    made_of = code_sha256(sweep.function), inputs_sha256(sweep.inputs)
+    identity = json.dumps([__version__, name, sweep.seed, *made_of])
     keys = [_sha256(identity + text) for text in texts]
     runs = dict(zip(keys, texts, strict=True))
-    manifest = Manifest(__version__, name, sweep.seed, len(runs), _sha256("\n".join(runs.values())))
+    parameters = _sha256("\n".join(runs.values()))
+    manifest = Manifest(__version__, name, sweep.seed, len(runs), parameters, *made_of)
     file = None if checkpoint is None else Path(checkpoint)
     opened = nullcontext() if file is None else open_checkpoint(file, manifest, runs)
     with opened as kept:

@@ -16,6 +16,8 @@ pub struct Progress {
     pub total: u64,
     /// The simulated time.
     pub time: Picoseconds,
+    /// How many events were handled so far, for rates.
+    pub events: u64,
 }
 
 /// What a run asks now and then; [`ControlFlow::Break`] ends the run.
@@ -35,7 +37,8 @@ pub type Hook<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 /// let mut hook = |_: Progress| { calls += 1; ControlFlow::Continue(()) };
 /// let mut ticker = Ticker::new();
 /// for event in 0..200_000 {
-///     let progress = || Progress { done: event, total: 200_000, time: Picoseconds(event) };
+///     let time = Picoseconds(event);
+///     let progress = || Progress { done: event, total: 200_000, time, events: event };
 ///     if ticker.tick(&mut hook, progress).is_break() {
 ///         break;
 ///     }
@@ -94,7 +97,7 @@ mod tests {
         let mut asked = Vec::new();
         let mut ticker = Ticker::new();
         for events in [0, 65_535, 65_536, 65_537, 400_000, 400_001, 458_752] {
-            let progress = || Progress { done: events, total: 0, time: Picoseconds(0) };
+            let progress = || Progress { done: events, total: 0, time: Picoseconds(0), events };
             let mut hook = |progress: Progress| {
                 asked.push(progress.done);
                 ControlFlow::Continue(())
@@ -113,7 +116,8 @@ mod tests {
         };
         let mut ticker = Ticker::new();
         let stopped = (1..=1_000_000_u64).find(|done| {
-            let progress = || Progress { done: *done, total: 0, time: Picoseconds(0) };
+            let time = Picoseconds(0);
+            let progress = || Progress { done: *done, total: 0, time, events: *done };
             ticker.tick(&mut hook, progress).is_break()
         });
         assert_eq!(stopped, Some(2 * Ticker::INTERVAL));

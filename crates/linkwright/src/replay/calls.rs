@@ -29,19 +29,13 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             Operation::Join => self.complete(at, STARTED),
             Operation::Compute { duration } => self.compute(at, duration)?,
             Operation::Enter { region } => {
-                let (now, state) = (Picoseconds(self.now), &mut self.ranks[rank as usize]);
-                self.observer.entered(state.id, region, now);
-                if self.keep_regions {
-                    state.enter(region, now);
-                }
+                let id = self.ranks[rank as usize].id;
+                self.observer.entered(id, region, Picoseconds(self.now));
                 self.complete(at, STARTED);
             }
             Operation::Leave { region } => {
-                let (now, state) = (Picoseconds(self.now), &mut self.ranks[rank as usize]);
-                self.observer.left(state.id, region, now);
-                if self.keep_regions {
-                    state.leave(region, now);
-                }
+                let id = self.ranks[rank as usize].id;
+                self.observer.left(id, region, Picoseconds(self.now));
                 self.complete(at, STARTED);
             }
             Operation::Send { to, tag, communicator, size } => {

@@ -53,7 +53,7 @@ pub use error::{ReplayError, Stalled};
 pub use job::Job;
 pub use lowering::{CollectiveCall, Lowering};
 pub use observer::{MessageRecord, Observer};
-pub use outcome::{JobOutcome, Outcome, RankOutcome, RegionInterval};
+pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocol::Protocol;
 pub use runtime::Replay;
 pub use validate::validate;

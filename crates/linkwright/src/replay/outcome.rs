@@ -51,19 +51,4 @@ pub struct RankOutcome {
     pub messages: u64,
     /// Bytes sent in them.
     pub bytes: Bytes,
-    /// When it was in which region, in the order in which it left them.
-    pub regions: Vec<RegionInterval>,
-}
-
-/// A stay in a region of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RegionInterval {
-    /// The index of the region's name in the program.
-    pub region: u32,
-    /// How many regions were open around it.
-    pub depth: u32,
-    /// When the rank entered.
-    pub start: Picoseconds,
-    /// When it left; its end where it never did.
-    pub end: Picoseconds,
 }

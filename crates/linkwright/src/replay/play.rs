@@ -16,7 +16,7 @@ use super::works::Alarm;
 
 impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// Plays all jobs to their ends. The hook learns how many operations of the programs are
-    /// complete, of how many.
+    /// complete, of how many, and how many events the network's model has handled.
     ///
     /// # Errors
     /// A message larger than its receive, ranks that call different collectives, a lowering
@@ -49,8 +49,9 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
 
     fn tick(&self, ticker: &mut Ticker, hook: Hook<'_>) -> Result<(), ReplayError> {
         let (time, done, total) = (Picoseconds(self.now), self.done, self.total);
-        let events = self.transport.events() + self.played;
-        if ticker.reach(events, hook, || Progress { done, total, time }).is_break() {
+        let events = self.transport.events();
+        let progress = || Progress { done, total, time, events };
+        if ticker.reach(events + self.played, hook, progress).is_break() {
             return Err(ReplayError::Interrupted { time, done, total });
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::units::{Bytes, Picoseconds};
 use super::call::RankId;
 use super::lane::Lane;
 use super::matching::EXACT_ONLY;
-use super::outcome::{RankOutcome, RegionInterval};
+use super::outcome::RankOutcome;
 
 /// The lane of computation.
 pub(super) const PROCESSOR: usize = 0;
@@ -25,7 +25,6 @@ pub(super) struct RankState {
     /// How many communications of its program are under way, and since when any is.
     under_way: u32,
     since: u64,
-    open_regions: Vec<(u32, Picoseconds)>,
 }
 
 impl RankState {
@@ -38,7 +37,6 @@ impl RankState {
             outcome: RankOutcome::default(),
             under_way: 0,
             since: 0,
-            open_regions: Vec::new(),
         }
     }
 
@@ -64,30 +62,8 @@ impl RankState {
         self.outcome.bytes = Bytes(self.outcome.bytes.0.saturating_add(size));
     }
 
-    pub(super) fn enter(&mut self, region: u32, now: Picoseconds) {
-        self.open_regions.push((region, now));
-    }
-
-    /// Leaves a region, and those entered within it that were never left. Leaving a region
-    /// that was never entered means nothing: a trace may start within one.
-    pub(super) fn leave(&mut self, region: u32, now: Picoseconds) {
-        let Some(depth) = self.open_regions.iter().rposition(|(open, _)| *open == region) else {
-            return;
-        };
-        self.close_regions(depth, now);
-    }
-
-    fn close_regions(&mut self, depth: usize, end: Picoseconds) {
-        while self.open_regions.len() > depth {
-            let Some((region, start)) = self.open_regions.pop() else { return };
-            let depth = self.open_regions.len() as u32;
-            self.outcome.regions.push(RegionInterval { region, depth, start, end });
-        }
-    }
-
     /// Its last operation is complete.
     pub(super) fn finish(&mut self, job_start: Picoseconds, now: Picoseconds) {
-        self.close_regions(0, now);
         self.outcome.end = now;
         let computing = self.outcome.computing.0;
         self.outcome.exposed_communication = Picoseconds(now.0 - job_start.0 - computing);

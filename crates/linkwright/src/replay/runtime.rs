@@ -55,7 +55,6 @@ pub struct Replay<'a, T, L, O = ()> {
     pub(super) done: u64,
     pub(super) total: u64,
     pub(super) played: u64,
-    pub(super) keep_regions: bool,
 }
 
 impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
@@ -113,7 +112,6 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
             done: 0,
             total: 0,
             played: 0,
-            keep_regions: false,
         };
         // Jobs that run one program share its plans.
         let mut planned: Vec<(*const _, u32)> = Vec::new();
@@ -160,13 +158,6 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
             let (collective, iteration) = (None, 0);
             self.frames.push(Frame { rank, plan, collective, waits, iteration, iterations, left });
         }
-    }
-
-    /// Keeps when each rank was in which region, for [`RankOutcome`](super::RankOutcome).
-    #[must_use]
-    pub fn with_regions(mut self) -> Self {
-        self.keep_regions = true;
-        self
     }
 }
 

@@ -107,6 +107,8 @@ struct Server<'a> {
     /// Most aggregated bandwidth on the idle machine, by pattern name and size.
     ideal: BTreeMap<(&'static str, usize), Bandwidth>,
     finished: u64,
+    /// Arrivals and ends so far.
+    handled: u64,
 }
 
 impl<'a> Server<'a> {
@@ -140,7 +142,7 @@ impl<'a> Server<'a> {
             events.push(job.arrival, Event::Arrival(index))?;
         }
         let (waiting, records) = (VecDeque::new(), vec![None; jobs.len()]);
-        let (ideal, finished) = (BTreeMap::new(), 0);
+        let (ideal, finished, handled) = (BTreeMap::new(), 0, 0);
         Ok(Self {
             machine,
             jobs,
@@ -152,10 +154,12 @@ impl<'a> Server<'a> {
             records,
             ideal,
             finished,
+            handled,
         })
     }
 
     fn happen(&mut self, event: Event) -> Result<(), SimulationError> {
+        self.handled += 1;
         match event {
             Event::Arrival(job) => self.waiting.push_back(job),
             Event::Finish(job) => {
@@ -172,7 +176,8 @@ impl<'a> Server<'a> {
     }
 
     fn progress(&self, time: Picoseconds) -> Progress {
-        Progress { done: self.finished, total: self.jobs.len() as u64, time }
+        let total = self.jobs.len() as u64;
+        Progress { done: self.finished, total, time, events: self.handled }
     }
 
     fn interrupted(&self) -> SimulationError {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::shown;
+use crate::diagnostic::{instead_of, shown};
 
 /// A queue of packets that wait for a channel: one for each virtual channel and input port.
 pub type Slot = u32;
@@ -117,10 +117,13 @@ pub const DEFAULT_PATIENCE: u32 = 64;
 
 /// A name that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no arbitration `{}`; there are round-robin, age and priority", shown(.0))]
+#[error("there is no arbitration `{}`; {}", shown(.0), instead_of(.0, &ArbitrationPolicy::NAMES))]
 pub struct UnknownArbitration(pub String);
 
 impl ArbitrationPolicy {
+    /// All names.
+    pub const NAMES: [&str; 3] = ["round-robin", "age", "priority"];
+
     /// The policy of a name: `round-robin`, `age`, or `priority`.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use thiserror::Error;
 
-use crate::diagnostic::shown;
+use crate::diagnostic::{closest, shown};
 use crate::network::transport::MessageIndex;
 
 /// The messages of one network interface, and which of them is next.
@@ -158,8 +158,31 @@ pub enum NicPolicy {
 
 /// A name that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no NIC policy `{}`; there are fcfs, rr, and rr-N for N from 1 (rr-4)", shown(.0))]
+#[error(
+    "there is no NIC policy `{}`; {}there are fcfs, rr, and rr-N for N from 1 (rr-4)",
+    shown(.0), meant(.0)
+)]
 pub struct UnknownNicPolicy(pub String);
+
+/// A question for the policy that was probably meant, or nothing.
+fn meant(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    // The number is the user's, however its prefix is written: `RR4`, `rr_4`, `round-robin-4`.
+    let prefix = name.trim_end_matches(|last: char| last.is_ascii_digit());
+    let numbered = match (prefix, name[prefix.len()..].parse::<u16>()) {
+        ("rr" | "rr-" | "rr_" | "rr " | "round-robin-", Ok(most @ 1..)) => format!("rr-{most}"),
+        _ => String::new(),
+    };
+    let known = match name.as_str() {
+        "fifo" | "first-come-first-served" => Some("fcfs"),
+        "round-robin" => Some("rr"),
+        _ if !numbered.is_empty() => Some(numbered.as_str()),
+        // Of two letters, one is already half; only a name of more can be a slip.
+        _ if name.len() > 2 => closest(&name, &["fcfs"]),
+        _ => None,
+    };
+    known.map_or(String::new(), |known| format!("did you mean `{known}`? "))
+}
 
 impl NicPolicy {
     /// The policy of a name: `fcfs`, `rr`, or `rr-N`.
@@ -275,6 +298,27 @@ mod tests {
         }
         for name in ["rr-0", "rr-", "rr-+4", "rr-70000", "FCFS", "lifo"] {
             assert!(NicPolicy::from_name(name).unwrap_err().to_string().contains("rr-4"));
+        }
+    }
+
+    #[test]
+    fn a_slip_is_told_the_policy_that_was_meant() {
+        for (name, policy) in [
+            ("rr4", "rr-4"),
+            ("RR-16", "rr-16"),
+            ("rr_2", "rr-2"),
+            ("round-robin", "rr"),
+            ("round-robin-4", "rr-4"),
+            ("fifo", "fcfs"),
+            ("FCFS", "fcfs"),
+            ("fcf", "fcfs"),
+        ] {
+            let message = NicPolicy::from_name(name).unwrap_err().to_string();
+            assert!(message.contains(&format!("did you mean `{policy}`? ")), "{message}");
+        }
+        for name in ["rr-0", "rr70000", "lifo", "", "4"] {
+            let message = NicPolicy::from_name(name).unwrap_err().to_string();
+            assert!(!message.contains("did you mean"), "{message}");
         }
     }
 

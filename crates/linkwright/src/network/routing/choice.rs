@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::{closest, shown};
+use crate::diagnostic::{instead_of, shown};
 use crate::engine::Random;
 use crate::topology::interconnect::{Interconnect, InterconnectError, Shape, SwitchId};
 
@@ -101,10 +101,7 @@ impl RoutingKind {
     pub fn from_name(name: &str) -> Result<Self, RoutingError> {
         let names = Self::ALL.map(Self::name);
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            let advice = match closest(name, &names) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", names.join(", ")),
-            };
+            let advice = instead_of(name, &names);
             RoutingError::Unknown { name: name.to_owned(), advice }
         })
     }

@@ -87,6 +87,17 @@ pub struct TraceProgram {
     pub notes: Vec<TraceNote>,
 }
 
+/// What an archive is called: its folder, as the anchor is mostly called `traces.otf2`; the anchor
+/// without its ending where no folder is named.
+#[must_use]
+pub fn archive_name(anchor: &str) -> &str {
+    let mut parts = anchor.rsplit(['/', '\\']);
+    let file = parts.next().unwrap_or_default();
+    let folder = parts.find(|part| !part.is_empty() && *part != ".");
+    let name = folder.filter(|folder| *folder != "..").or_else(|| file.strip_suffix(".otf2"));
+    name.unwrap_or(file)
+}
+
 /// The program that an archive recorded.
 ///
 /// Sends without receives are not looked for: the replay finds them.

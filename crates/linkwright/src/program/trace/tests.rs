@@ -382,3 +382,19 @@ fn events_of_further_threads_are_counted() {
     let notes = read(&archive).notes;
     assert_eq!(notes, [TraceNote::OtherLocations { locations: 1, events: 1 }]);
 }
+
+#[test]
+fn an_archive_is_called_as_its_folder() {
+    for (anchor, name) in [
+        ("runs/stencil/traces.otf2", "stencil"),
+        ("runs\\stencil\\traces.otf2", "stencil"),
+        ("stencil/./traces.otf2", "stencil"),
+        ("/stencil//traces.otf2", "stencil"),
+        ("stencil.otf2", "stencil"),
+        ("./stencil.otf2", "stencil"),
+        ("../stencil.otf2", "stencil"),
+        ("", ""),
+    ] {
+        assert_eq!(archive_name(anchor), name, "{anchor}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What a replay reports, and what an observer sees.
 
-use crate::replay::{MessageRecord, Observer, RankId, RegionInterval};
+use crate::replay::{MessageRecord, Observer, RankId};
 
 use super::network::LATENCY;
 use super::*;
@@ -110,30 +110,4 @@ fn a_processor_computes_one_thing_at_a_time() {
     let outcome = play(&program(vec![alone]), FREE).unwrap();
     assert_eq!(ends(&outcome), [60]);
     assert_eq!(outcome.jobs[0].ranks[0].computing, Picoseconds(60));
-}
-
-#[test]
-fn regions_nest_and_close_with_what_is_around_them() {
-    let alone = rank(|rank| {
-        rank.run(Operation::Leave { region: 1 });
-        rank.run(Operation::Enter { region: 0 });
-        rank.run(compute(10));
-        rank.run(Operation::Enter { region: 1 });
-        rank.run(compute(5));
-        rank.run(Operation::Leave { region: 0 });
-        rank.run(Operation::Enter { region: 1 });
-        rank.run(compute(1));
-    });
-    let program = program(vec![alone]);
-    let jobs = [Job::new(&program, vec![0])];
-    let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, 1, &jobs, FREE, &no_collectives).unwrap();
-    let outcome = replay.with_regions().run(&mut |_| ControlFlow::Continue(())).unwrap();
-    let interval = |region, depth, start, end| {
-        let (start, end) = (Picoseconds(start), Picoseconds(end));
-        RegionInterval { region, depth, start, end }
-    };
-    let expected = [interval(1, 1, 10, 15), interval(0, 0, 0, 15), interval(1, 0, 15, 16)];
-    assert_eq!(outcome.jobs[0].ranks[0].regions, expected);
-    assert!(play(&program, FREE).unwrap().jobs[0].ranks[0].regions.is_empty());
 }

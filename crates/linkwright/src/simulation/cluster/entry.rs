@@ -11,7 +11,7 @@ use super::placement::Mapping;
 use crate::diagnostic::{InputError, Position};
 use crate::program::otf2::Archive;
 use crate::program::skeletons::{APPLICATIONS, Application, SkeletonError, application};
-use crate::program::trace::{TraceOptions, program_of};
+use crate::program::trace::{TraceNote, TraceOptions, archive_name, program_of};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
 use crate::simulation::source::Source;
@@ -293,12 +293,18 @@ impl JobEntry {
             (Some(name), _) => name,
             (None, ProgramSource::Skeleton { application, .. }) => application,
             (None, ProgramSource::Goal(file)) => file.stem(".goal"),
-            (None, ProgramSource::Trace { anchor, .. }) => anchor.stem(".otf2"),
+            (None, ProgramSource::Trace { anchor, .. }) => archive_name(&anchor.name),
         }
     }
 
-    /// Its program, with the files of the scenario; `scenario` names that in errors.
-    pub(super) fn build(&self, scenario: &str, files: &Files) -> Result<Arc<Program>, InputError> {
+    /// Its program, with the files of the scenario, and what reading its trace had to leave out;
+    /// `scenario` names that in errors.
+    pub(super) fn build(
+        &self,
+        scenario: &str,
+        files: &Files,
+    ) -> Result<(Arc<Program>, Vec<TraceNote>), InputError> {
+        let mut notes = Vec::new();
         let program = match &self.program {
             ProgramSource::Skeleton { application: name, ranks, parameters } => {
                 let made = application(name).and_then(|found| found.program(*ranks, parameters));
@@ -315,8 +321,12 @@ impl JobEntry {
             ProgramSource::Trace { anchor, main_loop } => {
                 bytes_of(scenario, anchor, files)?;
                 let (beside, name) = Beside::of(anchor, files);
-                let archive = Archive::read(name, &beside)?;
-                let name = anchor.stem(".otf2").to_owned();
+                let archive = Archive::read(name, &beside).map_err(|mut error| {
+                    // The archive knows its files from its own folder on.
+                    error.file.insert_str(0, beside.folder());
+                    error
+                })?;
+                let name = archive_name(&anchor.name).to_owned();
                 let options = TraceOptions { name, main_loop: main_loop.clone() };
                 let read = program_of(&archive, &options).map_err(|error| {
                     let message = error.to_string();
@@ -325,6 +335,7 @@ impl JobEntry {
                     let place = self.places.ranks;
                     InputError::at(scenario, place, problem, &anchor.name, remedy)
                 })?;
+                notes = read.notes;
                 read.program
             }
         };
@@ -335,6 +346,6 @@ impl JobEntry {
             let value = self.iterations.to_string();
             return Err(InputError::at(scenario, self.places.iterations, problem, &value, remedy));
         }
-        Ok(Arc::new(program))
+        Ok((Arc::new(program), notes))
     }
 }

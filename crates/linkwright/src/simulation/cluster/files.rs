@@ -51,6 +51,11 @@ impl<'a> Beside<'a> {
         let (folder, name) = anchor.name.split_at(start);
         (Self { files, folder }, name)
     }
+
+    /// The folder as the scenario names it, with the separator behind it.
+    pub const fn folder(&self) -> &str {
+        self.folder
+    }
 }
 
 impl ArchiveFiles for Beside<'_> {

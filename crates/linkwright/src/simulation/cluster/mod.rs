@@ -13,6 +13,7 @@ mod latencies;
 mod network;
 mod placement;
 mod scenario;
+mod stays;
 pub mod tables;
 #[cfg(test)]
 mod tests;
@@ -43,7 +44,8 @@ pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use network::{GpuBandwidth, InterconnectSource, NetworkPlaces, NetworkSettings};
 pub use placement::{Mapping, PlacementError, place};
-pub use scenario::{ClusterScenario, read_network, read_scenario};
+pub use scenario::{BuiltScenario, ClusterScenario, read_network, read_scenario};
+pub use stays::{RegionInterval, Stays};
 pub use watch::{ComputationInterval, MessageInterval, Watch};
 
 /// How closely the network is simulated.
@@ -178,8 +180,6 @@ impl Cluster {
         hook: Hook<'_>,
     ) -> Result<Outcome, ReplayError> {
         let lowering = ClusterLowering { choices: &self.collectives, planned };
-        Replay::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?
-            .with_regions()
-            .run(hook)
+        Replay::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?.run(hook)
     }
 }

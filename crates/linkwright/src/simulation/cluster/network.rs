@@ -7,7 +7,7 @@ use super::collectives::CollectiveChoices;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::{Cluster, Fidelity};
-use crate::diagnostic::{InputError, Position, closest};
+use crate::diagnostic::{InputError, Position, instead_of};
 use crate::network::packet::{
     ArbitrationPolicy, NicPolicy, NodeSettings, SettingsError, Switching,
 };
@@ -16,7 +16,7 @@ use crate::network::{AnyRouting, PacketSettings, RoutingKind};
 use crate::replay::Protocol;
 use crate::topology::Interconnect;
 use crate::topology::interconnect::{
-    InterconnectError, InterconnectSpecification, read_interconnect, read_routing,
+    INTERCONNECTS, InterconnectError, InterconnectSpecification, read_interconnect, read_routing,
 };
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -190,9 +190,7 @@ fn named<T: Copy>(known: &[(&'static str, T)], what: &str, name: &str) -> Result
     let found = known.iter().find(|(known, _)| *known == name);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-        let advice =
-            closest(name, &names).map_or(String::new(), |it| format!("did you mean `{it}`? "));
-        format!("unknown {what}; {advice}there are {}", names.join(", "))
+        format!("unknown {what}; {}", instead_of(name, &names))
     })
 }
 
@@ -243,6 +241,12 @@ fn specification(fields: &Fields<'_>) -> Result<InterconnectSpecification, Input
     let kind_key = if fields.has("preset") { "preset" } else { "kind" };
     let mut table = Table::new();
     let kind = fields.value(kind_key).cloned();
+    if let Some(Value::String(name)) = &kind
+        && !INTERCONNECTS.contains(&name.as_str())
+    {
+        let remedy = format!("{}, and `file`", instead_of(name, &INTERCONNECTS));
+        return Err(fields.refuse(kind_key, "unknown kind of network", remedy));
+    }
     table.insert("kind".to_owned(), kind.unwrap_or_else(|| Value::String("fat-tree".to_owned())));
     for key in InterconnectSpecification::KEYS.iter().skip(1) {
         let written = key.replace('-', "_");

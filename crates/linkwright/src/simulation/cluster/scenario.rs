@@ -56,6 +56,7 @@ use super::placement::{Mapping, PlacementError, place};
 use super::{Cluster, ClusterJob};
 use crate::diagnostic::{InputError, Position};
 use crate::program::Program;
+use crate::program::trace::TraceNote;
 use crate::program::workload::{Gpu, read_mapping};
 use crate::simulation::source::{Source, Tables};
 
@@ -97,6 +98,20 @@ pub struct ClusterScenario {
     /// The jobs, at least one.
     pub jobs: Vec<JobEntry>,
 }
+
+/// What a scenario describes, ready to be played.
+#[derive(Debug, Clone)]
+pub struct BuiltScenario {
+    /// The system.
+    pub cluster: Cluster,
+    /// The jobs, each with its GPUs.
+    pub jobs: Vec<ClusterJob>,
+    /// What was left out of programs from traces or could not be told, by the program's name.
+    pub notes: Vec<(String, TraceNote)>,
+}
+
+/// The program of each job, and the notes of what was read for them.
+type Programs = (Vec<Arc<Program>>, Vec<(String, TraceNote)>);
 
 /// The tables of a scenario within its text.
 #[derive(Deserialize)]
@@ -212,15 +227,16 @@ impl ClusterScenario {
         network.chain(mapping).chain(self.jobs.iter().flat_map(JobEntry::files)).collect()
     }
 
-    /// The cluster and its jobs, each with its GPUs, from the files that it names.
+    /// The cluster and its jobs, each with its GPUs, from the files that it names, and what the
+    /// reading of traces had to leave out.
     ///
     /// # Errors
     /// A file that is not given or that its reader refuses, iterations of a program without a
     /// loop, jobs that do not fit on the cluster: each with file, line and column.
-    pub fn build(&self, files: &Files) -> Result<(Cluster, Vec<ClusterJob>), InputError> {
+    pub fn build(&self, files: &Files) -> Result<BuiltScenario, InputError> {
         let cluster = self.network.build(&self.file, files)?;
         let names = self.names();
-        let programs = self.programs(files)?;
+        let (programs, notes) = self.programs(files)?;
         let mappings = self.mappings(&programs, cluster.gpus(), files)?;
         let wanted: Vec<(&str, u32, &Mapping)> = names
             .iter()
@@ -240,7 +256,7 @@ impl ClusterScenario {
             priority: entry.priority,
             mapping: Some(Mapping::Gpus(gpus)),
         });
-        Ok((cluster, jobs.collect()))
+        Ok(BuiltScenario { cluster, jobs: jobs.collect(), notes })
     }
 
     /// A name for each job: its own, or its program's with a number if that is taken.
@@ -263,18 +279,25 @@ impl ClusterScenario {
         names
     }
 
-    /// The program of each job; equal ones are made once and shared.
-    fn programs(&self, files: &Files) -> Result<Vec<Arc<Program>>, InputError> {
+    /// The program of each job; equal ones are made once and shared. Beside them the notes of
+    /// each trace that was read.
+    fn programs(&self, files: &Files) -> Result<Programs, InputError> {
         let mut made: Vec<(&ProgramSource, Arc<Program>)> = Vec::new();
+        let mut notes = Vec::new();
         for job in &self.jobs {
             let known = made.iter().find(|(source, _)| is_same(source, &job.program));
             let program = match known {
                 Some((_, program)) => Arc::clone(program),
-                None => job.build(&self.file, files)?,
+                None => {
+                    let (program, of_trace) = job.build(&self.file, files)?;
+                    let of_program = |note| (program.name.clone(), note);
+                    notes.extend(of_trace.into_iter().map(of_program));
+                    program
+                }
             };
             made.push((&job.program, program));
         }
-        Ok(made.into_iter().map(|(_, program)| program).collect())
+        Ok((made.into_iter().map(|(_, program)| program).collect(), notes))
     }
 
     fn mappings(

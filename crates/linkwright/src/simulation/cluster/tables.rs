@@ -2,6 +2,7 @@
 //!
 //! Times are in seconds and bandwidths in GB/s, as people plot them; data is in bytes.
 
+use super::stays::RegionInterval;
 use super::watch::{MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
 use crate::replay::{Job, JobOutcome, RankOutcome};
@@ -145,30 +146,31 @@ pub fn planned(jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
         .with("notes", "", all().map(|it| it.notes.join("; ")).collect::<Vec<_>>())
 }
 
-/// One row for each stay of a rank in a region of its program, rank by rank.
+/// One row for each stay of a rank in a region of its program that was kept, rank by rank.
+///
+/// A region that was never left lasts to its rank's end.
 #[must_use]
-pub fn regions(jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
-    let mut rows = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for ((index, job), played) in (0_u64..).zip(jobs).zip(&outcome.jobs.jobs) {
-        for (rank, stays) in (0_u64..).zip(&played.ranks) {
-            for stay in &stays.regions {
-                rows.0.push(index);
-                rows.1.push(rank);
-                rows.2.push(job.program.regions[stay.region as usize].clone());
-                rows.3.push(u64::from(stay.depth));
-                rows.4.push(stay.start.as_seconds());
-                rows.5.push(stay.end.as_seconds());
-            }
-        }
-    }
-    let (job, rank, region, depth, start, end) = rows;
+pub fn regions(jobs: &[Job<'_>], outcome: &ClusterOutcome, watch: &Watch) -> Table {
+    let mut stays = watch.stays.kept().to_vec();
+    // A stable order: each rank's stays remain in the order in which it entered.
+    stays.sort_by_key(|stay| (stay.rank.job, stay.rank.rank));
+    let end = |stay: &RegionInterval| {
+        let rank = &outcome.jobs.jobs[stay.rank.job as usize].ranks[stay.rank.rank as usize];
+        stay.end.unwrap_or(rank.end).as_seconds()
+    };
+    let name = |stay: &RegionInterval| {
+        jobs[stay.rank.job as usize].program.regions[stay.region as usize].clone()
+    };
+    let count = |of: fn(&RegionInterval) -> u32| -> Vec<u64> {
+        stays.iter().map(|stay| u64::from(of(stay))).collect()
+    };
     Table::new()
-        .with("job", "", job)
-        .with("rank", "", rank)
-        .with("region", "", region)
-        .with("depth", "", depth)
-        .with("start", "s", start)
-        .with("end", "s", end)
+        .with("job", "", count(|stay| stay.rank.job))
+        .with("rank", "", count(|stay| stay.rank.rank))
+        .with("region", "", stays.iter().map(name).collect::<Vec<_>>())
+        .with("depth", "", count(|stay| stay.depth))
+        .with("start", "s", stays.iter().map(|stay| stay.start.as_seconds()).collect::<Vec<_>>())
+        .with("end", "s", stays.iter().map(end).collect::<Vec<_>>())
 }
 
 /// One row for each span of computation that was kept, in the order of their ends.

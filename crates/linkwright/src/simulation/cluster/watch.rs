@@ -1,6 +1,7 @@
 //! What a run keeps of its messages and computation as they happen.
 
 use super::latencies::Latencies;
+use super::stays::Stays;
 use crate::replay::{Job, MessageRecord, Observer, RankId};
 use crate::units::Picoseconds;
 
@@ -24,8 +25,8 @@ pub struct ComputationInterval {
     pub end: Picoseconds,
 }
 
-/// An observer that counts how long messages took, and keeps the first intervals of both
-/// kinds up to a bound, so that no run can fill the memory with them.
+/// An observer that counts how long messages took, and keeps the first intervals of each
+/// kind up to a bound, so that no run can fill the memory with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
     /// The node of each rank of each job.
@@ -37,6 +38,8 @@ pub struct Watch {
     pub messages: Vec<MessageInterval>,
     /// The first spans of computation, in the order of their ends.
     pub computation: Vec<ComputationInterval>,
+    /// The first stays in regions.
+    pub stays: Stays,
     /// How many messages arrived in all.
     pub message_count: u64,
     /// How many spans of computation there were in all.
@@ -44,7 +47,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches jobs, and keeps at most so many messages and as many spans of computation.
+    /// Watches jobs, and keeps at most so many messages, as many spans of computation, and as
+    /// many stays in regions.
     #[must_use]
     pub fn new(jobs: &[Job<'_>], gpus_per_node: u32, most: usize) -> Self {
         let node = |gpu: &u32| gpu / gpus_per_node.max(1);
@@ -54,6 +58,7 @@ impl Watch {
             latencies: Latencies::default(),
             messages: Vec::new(),
             computation: Vec::new(),
+            stays: Stays::new(jobs, most),
             message_count: 0,
             computation_count: 0,
         }
@@ -79,5 +84,13 @@ impl Observer for Watch {
         if self.messages.len() < self.most {
             self.messages.push(MessageInterval { message: *message, delivered: time });
         }
+    }
+
+    fn entered(&mut self, rank: RankId, region: u32, time: Picoseconds) {
+        self.stays.enter(rank, region, time);
+    }
+
+    fn left(&mut self, rank: RankId, region: u32, time: Picoseconds) {
+        self.stays.leave(rank, region, time);
     }
 }

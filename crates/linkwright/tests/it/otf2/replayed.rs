@@ -10,7 +10,7 @@ use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgr
 use linkwright::program::{Collective, Operation, Program, goal};
 use linkwright::replay::{Job, Outcome, Protocol, ReplayError};
 use linkwright::simulation::cluster::{
-    Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity,
+    Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity, Watch,
 };
 use linkwright::topology::interconnect::{FatTree, FatTreeRates, LinkRate, fat_tree};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -166,11 +166,15 @@ fn the_main_loop_repeats() {
     let program = stencil().program;
     let mut twice = job(&program);
     twice.iterations = NonZeroU32::new(3).unwrap();
-    let outcome = replay(Fidelity::Flow, twice).unwrap();
+    let jobs = [twice];
+    let mut watch = Watch::new(&jobs, 1, 1_000);
+    let outcome = cluster(Fidelity::Flow)
+        .replay(&jobs, &mut watch, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
     let sent: u64 = outcome.jobs.jobs[0].ranks.iter().map(|rank| rank.bytes.0).sum();
     assert_eq!(sent, 3 * 32 * 16 * 131_072);
-    let regions = &outcome.jobs.jobs[0].ranks[5].regions;
-    assert_eq!(regions.iter().filter(|one| one.region == 0).count(), 3);
+    let stays = watch.stays.kept().iter();
+    assert_eq!(stays.filter(|one| one.rank.rank == 5 && one.region == 0).count(), 3);
 }
 
 #[test]

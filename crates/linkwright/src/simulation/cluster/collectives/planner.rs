@@ -111,7 +111,7 @@ impl Planned {
             let (index, algorithm, rate) = match known.get(&key) {
                 Some(found) => *found,
                 None => {
-                    let progress = Progress { done: 0, total: 0, time: Picoseconds(0) };
+                    let progress = Progress { done: 0, total: 0, events: 0, time: Picoseconds(0) };
                     if hook(progress).is_break() {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
                         return Err(ReplayError::Interrupted { time, done, total }.into());

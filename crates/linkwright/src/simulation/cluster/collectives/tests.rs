@@ -109,7 +109,7 @@ proptest! {
         let root = some[0];
         let calls = PLANNABLE.map(|kind| (kind, root, WORLD, size));
         let of_some = PLANNABLE.map(|kind| (kind, root, 1, size / 3));
-        let program = program(ranks, &[some.clone()], &[calls, of_some].concat());
+        let program = program(ranks, std::slice::from_ref(&some), &[calls, of_some].concat());
         let planned = if some.len() > 1 { 16 } else { 8 };
         for fidelity in [Fidelity::Packet, Fidelity::Flow] {
             let cluster = planned_on(per_node, fidelity);

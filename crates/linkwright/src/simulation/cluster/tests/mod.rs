@@ -28,7 +28,8 @@ fn refused(text: &str, files: &Files) -> String {
 
 /// What a scenario's run gives, and what was watched.
 fn run(text: &str, files: &Files, most: usize) -> (Cluster, ClusterOutcome, Watch) {
-    let (cluster, jobs) = read(text).and_then(|scenario| scenario.build(files)).unwrap();
+    let built = read(text).and_then(|scenario| scenario.build(files)).unwrap();
+    let BuiltScenario { cluster, jobs, .. } = built;
     let jobs: Vec<_> = jobs
         .iter()
         .map(|job| match &job.mapping {

@@ -7,7 +7,7 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 #[test]
 fn a_scenario_reads_with_the_studys_defaults() {
-    let (cluster, jobs) = read(SMALL).unwrap().build(&Files::new()).unwrap();
+    let BuiltScenario { cluster, jobs, .. } = read(SMALL).unwrap().build(&Files::new()).unwrap();
     assert_eq!(cluster.gpus(), 64);
     assert_eq!(cluster.settings.packet_size, Bytes(4096));
     assert_eq!(cluster.settings.buffer_packets, 8);
@@ -46,7 +46,7 @@ fn keys_may_be_written_with_hyphens() {
 fn jobs_without_a_name_get_one_each_and_share_their_program() {
     let job = "[[job]]\nprogram = \"laghos\"\nranks = 8\n";
     let text = format!("{job}{job}[[job]]\nname = \"laghos-2\"\nprogram = \"laghos\"\nranks = 8\n");
-    let (_, jobs) = read(&text).unwrap().build(&Files::new()).unwrap();
+    let jobs = read(&text).unwrap().build(&Files::new()).unwrap().jobs;
     let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["laghos", "laghos-3", "laghos-2"]);
     assert!(std::sync::Arc::ptr_eq(&jobs[0].program, &jobs[2].program));
@@ -143,7 +143,7 @@ fn one_message_takes_what_the_settings_say() {
 #[test]
 fn tables_agree_with_one_another() {
     let (cluster, outcome, watch) = run(SMALL, &Files::new(), usize::MAX);
-    let (_, jobs) = read(SMALL).unwrap().build(&Files::new()).unwrap();
+    let jobs = read(SMALL).unwrap().build(&Files::new()).unwrap().jobs;
     let jobs: Vec<_> = jobs
         .iter()
         .map(|job| {
@@ -190,7 +190,7 @@ fn runs_are_equal_to_the_last_bit_however_much_is_watched() {
 fn another_seed_is_another_random_mapping() {
     let gpus = |seed: u64| {
         let text = SMALL.replace("seed = 3", &format!("seed = {seed}"));
-        read(&text).unwrap().build(&Files::new()).unwrap().1[1].mapping.clone()
+        read(&text).unwrap().build(&Files::new()).unwrap().jobs[1].mapping.clone()
     };
     assert_eq!(gpus(3), gpus(3));
     assert_ne!(gpus(3), gpus(4));
