@@ -281,7 +281,7 @@ def test_an_error_of_the_progress_ends_the_run() -> None:
 
 
 def test_collectives_go_by_plans_where_they_are_asked_to() -> None:
-    program = lw.Program.skeleton("subcomm3d", 8)
+    program = lw.Program.skeleton("subcomm3d", 8, message_y="128 KiB", message_z="128 KiB")
     job = lw.ClusterJob(program, mapping=[0, 1, 4, 5, 8, 9, 12, 13])
     collectives = {"all_to_all": "planned", "all_reduce": "ring"}
     run = lw.Cluster("fat-tree", **SMALL, collectives=collectives).replay([job])
