@@ -122,7 +122,7 @@ def test_speedups_are_means_over_all_occurrences() -> None:
     measured = Measured(times)
     assert measured.speedup(dense, "amg", 64) == pytest.approx((0.5 + 0.75) / 2)
     assert measured.speedup(dense, "amg", 128) is None
-    assert measured.mean_over_sizes(dense, "amg", [64, 128]) == pytest.approx(0.625)
+    assert measured.median_over_sizes(dense, "amg", [64, 128]) == pytest.approx(0.625)
 
 
 @pytest.mark.parametrize(("enough", "least"), [(0, 0.0625), (5, 2.0), (9, float("inf"))])
@@ -154,6 +154,8 @@ def test_what_was_not_measured_holds_nowhere() -> None:
     nothing = invented({Setting("fat-tree"): {("kripke", 64): 1.0}})
     for statement in NIC_STATEMENTS:
         assert statement.check(nothing).holds is None, statement.says
+    for statement in STATEMENTS:
+        assert statement.check(Measured([])).holds is None, statement.says
 
 
 def test_runs_that_are_finished_are_not_performed_again(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 import pyarrow
 import pyarrow.parquet
@@ -101,13 +101,13 @@ class Measured:
         found = self.occurrences(setting, application, ranks)
         return fmean(found) if found else None
 
-    def mean_over_sizes(
+    def median_over_sizes(
         self, setting: Setting, application: str, sizes: Sequence[int]
     ) -> float | None:
-        """The mean of the speed-ups of those sizes that there are."""
+        """The median of the speed-ups of those sizes that there are."""
         found = [self.speedup(setting, application, ranks) for ranks in sizes]
         known = [each for each in found if each is not None]
-        return fmean(known) if known else None
+        return median(known) if known else None
 
     def least_bandwidth(self, application: str, ranks: int, gpus_per_node: int) -> float | None:
         """The least factor of bandwidth that keeps 90 % of the performance on the fat-tree.

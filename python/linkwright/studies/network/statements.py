@@ -37,7 +37,7 @@ def statements(measured: Measured) -> Section:
         text=[
             "The paper's sentences as checks. Noticeable is a change of "
             f"{readings['noticeable']:.0%} or more, none is one of {readings['indifferent']:.0%} "
-            "or less. Of applications as wholes, the mean over the sizes counts.",
+            "or less. Of applications as wholes, the median over the sizes counts.",
             f"{held} of {len(rows)} hold.",
             *parts,
         ],
