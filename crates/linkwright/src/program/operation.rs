@@ -91,6 +91,20 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Barrier,
+        Self::Broadcast,
+        Self::Reduce,
+        Self::AllReduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::AllGather,
+        Self::ReduceScatter,
+        Self::AllToAll,
+        Self::Scan,
+    ];
+
     /// Whether one rank has a part of its own.
     #[must_use]
     pub fn has_root(self) -> bool {

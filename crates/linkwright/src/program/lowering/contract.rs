@@ -9,22 +9,9 @@ use crate::program::rendezvous::play;
 use crate::program::{Collective, Operation, RankProgram};
 use crate::units::Bytes;
 
-const ALL: [Collective; 10] = [
-    Collective::Barrier,
-    Collective::Broadcast,
-    Collective::Reduce,
-    Collective::AllReduce,
-    Collective::Gather,
-    Collective::Scatter,
-    Collective::AllGather,
-    Collective::ReduceScatter,
-    Collective::AllToAll,
-    Collective::Scan,
-];
-
 /// Runs a check over every algorithm, many rank counts and every root.
 fn each_call(check: impl Fn(Collective, Algorithm, u32, u32)) {
-    for kind in ALL {
+    for kind in Collective::ALL {
         for algorithm in Algorithm::of(kind) {
             for ranks in (1..=17).chain([24, 31, 32, 33]) {
                 for root in 0..if kind.has_root() { ranks } else { 1 } {
@@ -287,7 +274,7 @@ fn vectors_that_do_not_divide_are_sent_whole() {
 
 #[test]
 fn the_defaults_fit_and_have_names() {
-    for kind in ALL {
+    for kind in Collective::ALL {
         for size in [0, 8, 512, 513, 4096, 1 << 20] {
             for ranks in [1, 2, 512] {
                 let algorithm = Algorithm::default_for(kind, ranks, Bytes(size));

@@ -12,7 +12,8 @@ use crate::program::lowering::Algorithm;
 use crate::simulation::cluster::fields::Fields;
 use crate::units::Bytes;
 
-/// The keys of a scenario's table: a collective each, then the message of planned ones.
+/// The keys of a scenario's table: one for each of [`Collective::ALL`], then the message of
+/// planned ones.
 pub(in crate::simulation::cluster) const KEYS: &[&str] = &[
     "barrier",
     "broadcast",
@@ -25,20 +26,6 @@ pub(in crate::simulation::cluster) const KEYS: &[&str] = &[
     "all_to_all",
     "scan",
     "planned_message_size",
-];
-
-/// The collectives, in the order of their keys.
-const KINDS: [Collective; 10] = [
-    Collective::Barrier,
-    Collective::Broadcast,
-    Collective::Reduce,
-    Collective::AllReduce,
-    Collective::Gather,
-    Collective::Scatter,
-    Collective::AllGather,
-    Collective::ReduceScatter,
-    Collective::AllToAll,
-    Collective::Scan,
 ];
 
 /// What a scenario calls [`Choice::Planned`].
@@ -143,7 +130,7 @@ impl CollectiveChoices {
     ) -> Result<Self, InputError> {
         let mut read = Self::default();
         let Some(fields) = fields else { return Ok(read) };
-        for (kind, key) in KINDS.into_iter().zip(KEYS) {
+        for (kind, key) in Collective::ALL.into_iter().zip(KEYS) {
             let choice = fields.named(key, |name| Choice::named(kind, name))?;
             read.chosen.extend(choice.map(|choice| (kind, choice)));
         }
@@ -169,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_collective_has_a_key_of_its_name() {
-        for (kind, key) in KINDS.into_iter().zip(KEYS) {
+        for (kind, key) in Collective::ALL.into_iter().zip(KEYS) {
             assert_eq!(kind.name().replace('-', "_"), *key);
             for name in names(kind) {
                 assert_eq!(Choice::named(kind, name).unwrap().name(), name);
