@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(
             Choice::named(Collective::AllReduce, "plan").unwrap_err().to_string(),
             "no algorithm of all-reduce is called `plan`; it takes binary-tree, binomial-tree, \
-             recursive-doubling, recursive-halving, ring, planned"
+             recursive-doubling, recursive-halving, ring, planned; did you mean `planned`?"
         );
         assert!(refused(Collective::Scan).contains("recursive-doubling, linear"));
     }
