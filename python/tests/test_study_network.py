@@ -36,6 +36,7 @@ from linkwright.sweeps import local_threads
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "docs" / "studies"
 QUICK = STUDIES / "data" / "network-quick.parquet"
+FULL = STUDIES / "data" / "network-full.parquet"
 
 
 @cache
@@ -179,19 +180,29 @@ def test_a_run_of_the_page_comes_out_again() -> None:
     assert replay_mix(asdict(setting), jobs) == [each.time for each in times if each.mix == mix]
 
 
-def test_the_page_s_runs_are_those_of_the_quick_plan() -> None:
-    runs = {Run(each.mix, each.setting) for each in quick_times()}
-    assert runs == set(plan(all_mixes(), quick=True))
+def test_the_pages_runs_are_those_of_the_quick_and_the_full_plan() -> None:
+    for file, quick in ((QUICK, True), (FULL, False)):
+        runs = {Run(each.mix, each.setting) for each in read_times(file)}
+        assert runs == set(plan(all_mixes(), quick=quick))
 
 
-def test_the_documentation_shows_what_the_study_gives() -> None:
-    page = (STUDIES / "network.md").read_text(encoding="utf-8")
-    for paragraph in (*INTRODUCTION, coverage(quick_times())):
+def test_the_quick_study_s_times_are_among_the_full_one_s() -> None:
+    assert set(quick_times()) <= set(read_times(FULL))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "figures"),
+    [("network", QUICK, "figures"), ("network-full", FULL, "figures/full")],
+)
+def test_the_documentation_shows_what_the_study_gives(name: str, file: Path, figures: str) -> None:
+    page = (STUDIES / f"{name}.md").read_text(encoding="utf-8")
+    times = read_times(file)
+    for paragraph in (*INTRODUCTION, coverage(times)):
         assert paragraph in page
-    for section in quick_sections():
-        assert section_markdown(section, "figures") in page, section.title
-        for name in section.figures:
-            assert (STUDIES / "figures" / f"{name}.svg").exists()
+    for section in sections_of(times):
+        assert section_markdown(section, figures) in page, section.title
+        for figure in section.figures:
+            assert (STUDIES / figures / f"{figure}.svg").exists()
 
 
 def test_every_table_is_whole() -> None:

@@ -235,8 +235,8 @@ DENSITY_STATEMENTS = (
         "VI.A",
         "AMG and SW4lite lose less at 8 than Stencil4d and Subcomm3d where these lose.",
         _less_than_heavy,
-        "Our AMG loses about as much as Stencil4d of small jobs, much of whose traffic stays in a "
-        "node. In the paper's Table II AMG needs as much bandwidth as Stencil4d, or more.",
+        "On the dragonfly other jobs slow Subcomm3d with one GPU per node already, so that eight "
+        "cost it less. In the paper's Table II AMG needs as much bandwidth as Stencil4d, or more.",
     ),
     Statement(
         "VI.A", "Most applications are noticeably slower at four or more per node.", _most_slower
