@@ -139,19 +139,18 @@ def _rr_most_often(measured: Measured) -> Outcome:
 
 def _most_where_many_compete(measured: Measured) -> Outcome:
     """Whether each heavy application gains more from RR at one GPU per node than any other."""
-    found = known(
-        {
-            f"{application} {ranks}": _gains(measured, application, ranks, 1).get("rr")
-            for application in FIGURES
-            for ranks in RANKS
-        }
-    )
-    most: dict[str, float] = {}
-    for name, value in found.items():
-        application = name.split()[0]
-        most[application] = max(value, most.get(application, value))
-    heavy = [value for name, value in most.items() if name in HEAVY]
-    others = [value for name, value in most.items() if name not in HEAVY]
+    found: dict[str, float] = {}
+    heavy, others = [], []
+    for application in FIGURES:
+        gains = known(
+            {
+                f"{application} {ranks}": _gains(measured, application, ranks, 1).get("rr")
+                for ranks in RANKS
+            }
+        )
+        if gains:
+            found |= gains
+            (heavy if application in HEAVY else others).append(max(gains.values()))
     if not heavy or not others:
         return NOTHING
     return Outcome(min(heavy) > max(others), spoken(found))

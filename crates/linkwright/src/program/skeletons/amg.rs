@@ -12,7 +12,7 @@
 use serde::Deserialize;
 
 use super::exchange::{Neighbour, collective, compute, receive, send, swap};
-use super::grid::{Grid, offsets, offsets_within_two};
+use super::grid::{Grid, offsets};
 use super::{Application, SkeletonError, check_count, check_ranks, parameters, program_of};
 use crate::program::{Collective, Program, Rank, RankBuilder, Tag};
 use crate::units::{Bytes, Picoseconds};
@@ -110,9 +110,9 @@ impl Amg {
         Level {
             stride: 1 << (level + 1).saturating_sub(FIRST_AGGLOMERATED).min(31),
             offsets: match level {
-                0 => offsets(1),
-                1 => offsets(3),
-                _ => offsets_within_two(),
+                0 => offsets(1, 1),
+                1 => offsets(1, 3),
+                _ => offsets(2, 3),
             },
             message: Bytes((self.message.0 >> (2 * level)).max(64).min(self.message.0.max(1))),
             compute: Picoseconds(self.compute.0 >> (3 * level)),

@@ -86,21 +86,19 @@ impl<const N: usize> Grid<N> {
     }
 }
 
-/// The offsets in three dimensions that lie at most so many axes away: 6 for one axis (faces),
-/// 18 for two (and edges), 26 for three (and corners). An offset's place from the front is
-/// its opposite's from the back.
+/// The offsets in three dimensions of at most so many steps along at most so many axes: of one
+/// step, 6 along one axis (faces), 18 along two (and edges), 26 along three (and corners); of two
+/// steps along three axes, 124. An offset's place from the front is its opposite's from the back.
 #[must_use]
-pub fn offsets(axes: usize) -> Vec<[i32; 3]> {
-    let all = (0..27).map(|code| [code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1]);
+pub fn offsets(steps: i32, axes: usize) -> Vec<[i32; 3]> {
+    let along = -steps..=steps;
+    let all = along.clone().flat_map(|x| {
+        let rest = along.clone().flat_map(|y| along.clone().map(move |z| [y, z]));
+        let rest: Vec<_> = rest.collect();
+        rest.into_iter().map(move |[y, z]| [x, y, z])
+    });
     let away = |offset: &[i32; 3]| offset.iter().filter(|step| **step != 0).count();
     all.filter(|offset| (1..=axes).contains(&away(offset))).collect()
-}
-
-/// The offsets in three dimensions of at most two steps in each: 124 of them, in the same order.
-#[must_use]
-pub fn offsets_within_two() -> Vec<[i32; 3]> {
-    let all = (0..125).map(|code| [code / 25 - 2, code / 5 % 5 - 2, code % 5 - 2]);
-    all.filter(|offset| *offset != [0; 3]).collect()
 }
 
 #[cfg(test)]
@@ -124,8 +122,8 @@ mod tests {
 
     #[test]
     fn offsets_mirror_each_other() {
-        let near = [(offsets(1), 6), (offsets(2), 18), (offsets(3), 26)];
-        for (offsets, count) in near.into_iter().chain([(offsets_within_two(), 124)]) {
+        for (steps, axes, count) in [(1, 1, 6), (1, 2, 18), (1, 3, 26), (2, 3, 124)] {
+            let offsets = offsets(steps, axes);
             assert_eq!(offsets.len(), count);
             for (offset, opposite) in offsets.iter().zip(offsets.iter().rev()) {
                 assert_eq!(offset.map(|step| -step), *opposite);

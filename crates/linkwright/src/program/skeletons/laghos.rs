@@ -73,7 +73,7 @@ impl Laghos {
         let (most, remedy) = (MOST_ITERATIONS, "1 to 1000");
         check_count(NAME, "solver_iterations", self.solver_iterations, most, remedy)?;
         let grid = Grid::<3>::balanced(ranks);
-        let faces = offsets(1);
+        let faces = offsets(1, 1);
         program_of(NAME, ranks, |me| {
             let neighbour = |(place, offset): (usize, &[i32; 3])| {
                 let (sent, received) = (place as u32, (faces.len() - 1 - place) as u32);
