@@ -182,6 +182,23 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_between_whole_numbers_is_rounded_half_up() {
+        for (text, whole) in
+            [("0.49 ps", 0), ("0.5 ps", 1), ("1.4999 ps", 1), ("1.9 ps", 2), ("0.0005 ns", 1)]
+        {
+            assert_eq!(text.parse(), Ok(Picoseconds(whole)), "{text}");
+        }
+        assert_eq!("0.0000000125 Gb/s".parse(), Ok(Bandwidth(2)));
+        for (seconds, whole) in
+            [(0.4e-12, 0), (0.6e-12, 1), (1.5e-12, 2), (2.9e-12, 3), (1e-9 + 0.7e-12, 1001)]
+        {
+            assert_eq!(Picoseconds::from_seconds(seconds), Picoseconds(whole), "{seconds}");
+        }
+        assert_eq!(Picoseconds::from_seconds(-1.0), Picoseconds(0));
+        assert_eq!(Picoseconds::from_seconds(f64::NAN), Picoseconds(0));
+    }
+
+    #[test]
     fn nonsense_is_refused_with_an_example() {
         for text in ["", "25", "GB/s", "-3 GB/s", "1.2.3 GB/s", "3. GB/s", "3 GB", "9e9 GB/s"] {
             let error = text.parse::<Bandwidth>().unwrap_err().to_string();

@@ -207,6 +207,47 @@ proptest! {
     }
 }
 
+/// The best ring through these GPUs by its value; among equals that whose last GPU is lowest,
+/// then the one before it, and so on back.
+fn first_of_the_best<V: PartialOrd>(gpus: GpuSet, value: impl Fn(&[usize]) -> V) -> Vec<usize> {
+    let (first, mut rest) = (gpus.iter().next().unwrap(), gpus.iter().skip(1).collect());
+    let mut best: Option<(V, Vec<usize>)> = None;
+    permute(&mut rest, 0, &mut |order| {
+        let ring: Vec<usize> = std::iter::once(first).chain(order.iter().copied()).collect();
+        let found = value(&ring);
+        let better = best.as_ref().is_none_or(|(most, known)| {
+            found > *most || found == *most && ring.iter().rev().lt(known.iter().rev())
+        });
+        if better {
+            best = Some((found, ring));
+        }
+    });
+    best.unwrap().1
+}
+
+#[test]
+fn of_equal_rings_the_one_with_the_lowest_ids_from_its_end_is_given() {
+    let direct: Vec<(u32, bool)> = (0..21_u32).map(|at| (at * at % 5, false)).collect();
+    let machines =
+        [preset("dgx1-v100").unwrap(), preset("dgx2").unwrap(), mixed(7, &direct, &[1; 7])];
+    for (machine, profile) in machines.iter().flat_map(|machine| {
+        [BandwidthProfile::Mapa, BandwidthProfile::DataSheet].map(|p| (machine, p))
+    }) {
+        let graph = GpuGraph::new(machine, profile).unwrap();
+        let pair = |a, b| graph.pair(a, b).unwrap();
+        let sound = PreparedMachine::new(machine, profile, BandwidthModel::Sound).unwrap();
+        for gpus in (1..128).map(GpuSet) {
+            let pattern = Pattern::new(Shape::Ring, gpus.len()).unwrap();
+            let heaviest = first_of_the_best(gpus, |ring| {
+                let edges = pattern.edges().iter();
+                edges.map(|(a, b)| pair(ring[*a], ring[*b]).bandwidth.0).sum::<u64>()
+            });
+            let placed = sound.place(&pattern, gpus, gpus, &mut Effort::new());
+            assert_eq!(placed.chosen.placement, heaviest, "{} {gpus}", machine.name());
+        }
+    }
+}
+
 #[test]
 fn rings_on_a_mixed_machine_of_eight() {
     let direct: Vec<(u32, bool)> =

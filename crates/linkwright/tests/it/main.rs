@@ -6,6 +6,7 @@ mod collectives;
 mod effort;
 mod flow_and_packets;
 mod interconnect;
+mod labels;
 mod layers;
 mod otf2;
 mod packet_reference;

@@ -1,7 +1,8 @@
 //! The contract that every allocation policy keeps.
 
 use linkwright::allocation::{
-    BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape, policy,
+    BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern, PreparedMachine, Request, Shape,
+    policy,
 };
 use linkwright::topology::BandwidthProfile;
 use linkwright::topology::presets::{NAMES, preset};
@@ -37,6 +38,27 @@ fn every_policy_fills_every_machine_to_the_last_gpu() {
             }
         }
     }
+}
+
+#[test]
+fn a_sensitive_job_of_one_gpu_preserves() {
+    let machine = prepared("dgx1-v100");
+    let (pattern, preserve) = (Pattern::new(Shape::Ring, 1).unwrap(), policy("preserve").unwrap());
+    let [sensitive, other] =
+        [true, false].map(|sensitive| Request { pattern: &pattern, sensitive });
+    let rule = preserve.rule(&sensitive);
+    assert_eq!(rule, preserve.rule(&other));
+    assert_eq!(preserve.objective(&sensitive), Some(Objective::Preserved));
+    let mut beyond_the_lowest = 0;
+    for free in (1..256).map(GpuSet) {
+        let choose = |request| {
+            let selection = preserve.choose(&machine, request, free, &mut Effort::new()).unwrap();
+            selection.chosen.placement
+        };
+        assert_eq!(choose(&sensitive), choose(&other), "{free}");
+        beyond_the_lowest += usize::from(choose(&sensitive)[0] != free.iter().next().unwrap());
+    }
+    assert!(beyond_the_lowest > 60, "else the lowest ids would do: {beyond_the_lowest}");
 }
 
 proptest! {

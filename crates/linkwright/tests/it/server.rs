@@ -70,6 +70,26 @@ fn backfilling_counts_all_that_ends_with_the_reservation() {
 }
 
 #[test]
+fn backfilling_uses_up_what_is_spare_and_no_more() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    // Seven of eight GPUs for `first` once `a` has ended: one is spare, for one of the two.
+    let jobs = [job("a", 6, 100), job("first", 7, 100), job("c", 1, 900), job("d", 1, 900)];
+    let records = play(&machine, &jobs, "baseline", QueueDiscipline::Backfill);
+    assert_eq!(starts(&records)[2], 0.0, "it takes exactly what is spare");
+    assert_eq!(records[1].start, records[0].finish, "nothing delays the first");
+    assert_eq!(records[3].start, records[1].finish, "nothing was spare any more");
+}
+
+#[test]
+fn backfilling_starts_what_ends_with_the_reservation() {
+    let machine = prepared("dgx1-v100", BandwidthModel::Sound);
+    let jobs = [job("a", 1, 100), job("first", 8, 100), job("as long", 1, 100)];
+    let records = play(&machine, &jobs, "baseline", QueueDiscipline::Backfill);
+    assert_eq!(records[2].finish, records[0].finish, "nothing is spare, and it ends in time");
+    assert_eq!(records[1].start, records[0].finish);
+}
+
+#[test]
 fn a_name_given_twice_and_a_run_without_an_end_are_refused() {
     let machine = prepared("dgx1-v100", BandwidthModel::Sound);
     let refusal = |jobs: &[Job]| {

@@ -108,6 +108,8 @@ mod tests {
         assert_eq!(taken(2, &[1, 2, 3, 4, 5, 6, 7]), [2, 3], "switch 0 is broken into");
         assert_eq!(taken(3, &[1, 3, 4, 5, 6, 7]), [4, 5, 6], "no three left in socket 0");
         assert_eq!(taken(1, &[1, 2, 3, 4, 5, 6, 7]), [1], "the fuller half first");
+        assert_eq!(taken(1, &[0, 1, 2, 3, 4]), [4], "also where that is the right one");
+        assert_eq!(taken(2, &[0, 1, 2, 3, 4, 5, 6]), [4, 5]);
     }
 
     #[test]

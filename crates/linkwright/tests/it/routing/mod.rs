@@ -5,6 +5,7 @@ mod cycles;
 mod load;
 mod spread;
 mod systems;
+mod weights;
 
 use linkwright::engine::Random;
 use linkwright::network::routing::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingKind};

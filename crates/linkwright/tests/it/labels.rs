@@ -1,0 +1,33 @@
+//! What joins two GPUs, where a fabric and the host both do.
+
+use linkwright::topology::{
+    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, MachineBuilder, PairLink,
+};
+use linkwright::units::Bandwidth;
+
+/// The label of two GPUs with so many links each to one NVSwitch, and to one host bridge.
+fn label(nvlinks: (LinkKind, u32), pcie: LinkKind) -> (PairLink, Bandwidth) {
+    let mut builder = MachineBuilder::new("two", "test");
+    let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+    let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
+    for name in ["GPU0", "GPU1"] {
+        let gpu = builder.device(name, DeviceKind::Gpu, None).unwrap();
+        builder.data_sheet_link(gpu, bridge, pcie, 1).unwrap();
+        builder.data_sheet_link(gpu, switch, nvlinks.0, nvlinks.1).unwrap();
+    }
+    let machine = builder.build().unwrap();
+    let graph = GpuGraph::new(&machine, BandwidthProfile::DataSheet).unwrap();
+    let pair = graph.pair(0, 1).unwrap();
+    (pair.link, pair.bandwidth)
+}
+
+#[test]
+fn of_nvswitches_and_the_host_the_wider_way_is_the_label() {
+    let (nvlink, pcie5) = (LinkKind::Nvlink1, LinkKind::Pcie5);
+    let host = pcie5.data_sheet().bandwidth;
+    let link = nvlink.data_sheet().bandwidth;
+    assert!(link < host && Bandwidth(4 * link.0) > host);
+    assert_eq!(label((nvlink, 1), pcie5), (PairLink::Host { pcie: Some(pcie5) }, host));
+    let wide = PairLink::Switched { kind: nvlink, count: 4 };
+    assert_eq!(label((nvlink, 4), pcie5), (wide, Bandwidth(4 * link.0)));
+}
