@@ -57,8 +57,9 @@ test-python: install
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/pytest
 
-bench: $(INSTALLED)
+bench: install
 	cargo bench --workspace --locked
+	$(BIN)/python python/benchmarks/start_up.py
 
 docs: install
 	$(BIN)/mkdocs build --strict

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from linkwright._core import (
     Allocator,
     CheckReport,
@@ -51,13 +54,6 @@ from linkwright._core import (
     workloads,
     write_jobs,
 )
-from linkwright.clusters import (
-    ClusterScenarioRun,
-    is_cluster_scenario,
-    load_cluster,
-    read_trace_files,
-    run_cluster_scenario,
-)
 from linkwright.errors import (
     AllocationError,
     CollectiveError,
@@ -70,11 +66,20 @@ from linkwright.errors import (
     SweepError,
     SweepInterruptedError,
 )
-from linkwright.files import read_text
-from linkwright.machines import load_machine
-from linkwright.programs import load_program
-from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
-from linkwright.runs import ScenarioRun, run_scenario, write_run
+
+if TYPE_CHECKING:
+    from linkwright.clusters import (
+        ClusterScenarioRun,
+        is_cluster_scenario,
+        load_cluster,
+        read_trace_files,
+        run_cluster_scenario,
+    )
+    from linkwright.files import read_text
+    from linkwright.machines import load_machine
+    from linkwright.programs import load_program
+    from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
+    from linkwright.runs import ScenarioRun, run_scenario, write_run
 
 __all__ = [
     "AllocationError",
@@ -150,3 +155,35 @@ __all__ = [
     "write_replay",
     "write_run",
 ]
+
+# A module is imported when something of it is asked for: a command that decides in microseconds
+# should not wait for what it does not use.
+_WHERE = {
+    "ClusterScenarioRun": "linkwright.clusters",
+    "is_cluster_scenario": "linkwright.clusters",
+    "load_cluster": "linkwright.clusters",
+    "read_trace_files": "linkwright.clusters",
+    "run_cluster_scenario": "linkwright.clusters",
+    "read_text": "linkwright.files",
+    "load_machine": "linkwright.machines",
+    "load_program": "linkwright.programs",
+    "Replay": "linkwright.replays",
+    "replay_scenario": "linkwright.replays",
+    "replay_trace": "linkwright.replays",
+    "write_replay": "linkwright.replays",
+    "ScenarioRun": "linkwright.runs",
+    "run_scenario": "linkwright.runs",
+    "write_run": "linkwright.runs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHERE})

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-# The package itself imports this module behind the extension, whose names exist by then.
 from linkwright import (
     Cluster,
     ClusterJob,

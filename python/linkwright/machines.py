@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-# The package itself imports this module when all of these names exist.
 from linkwright import Machine, import_format_names, preset_names
 from linkwright.errors import FileError, printable
 from linkwright.files import read_text
@@ -53,6 +51,9 @@ def load_machine(
         machine = Machine.preset(str(name_or_path))
         return machine if name is None else Machine.import_text(machine.to_toml(), name=name)
     if not path.exists():
+        # Imported where it is needed: it takes longer than reading a machine.
+        from difflib import get_close_matches
+
         close = get_close_matches(str(name_or_path), presets, n=2, cutoff=0.5)
         advice = f"did you mean {_either(close)}? " if close else ""
         raise FileError(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-# The package itself imports this module when all of these names exist.
 from linkwright import Program, applications, read_otf2
 from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import read_text

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-# The package itself imports this module when all of these names exist.
 from linkwright import Cluster, ClusterJob, ClusterRun
 from linkwright.files import portable_name
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-# The package itself imports this module last, when all of these names exist.
 from linkwright import (
     ClusterJob,
     __version__,

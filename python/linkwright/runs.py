@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-# The package itself imports this module last, when all of these names exist.
 from linkwright import (
     AllocationError,
     Job,

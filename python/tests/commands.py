@@ -51,7 +51,7 @@ def program(*words: object, **options: Any) -> subprocess.Popen[bytes]:
     """The program in a process of its own."""
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.Popen(
-        [sys.executable, "-m", "linkwright.cli", *map(str, words)],
+        [sys.executable, "-m", "linkwright", *map(str, words)],
         env=environment,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )

@@ -220,7 +220,7 @@ def test_bad_usage_is_one_line(words: tuple[str, ...]) -> None:
         (("check", TREE, "--servers", 2, "--network", "100Gb/s"), "give --machine"),
         (
             ("plan", "all-reduce", "-m", "dgx1-v100", "--protocol", "ll"),
-            "'--protocol': 'll' is not",
+            "'--protocol': `ll` is not",
         ),
         (
             ("time", "all-reduce", "-m", "dgx1-v100", "-b", "2M", "-e", "1M"),

@@ -33,8 +33,8 @@ def list_machines(json: Json = False) -> None:
     if json:
         output.print_json(rows)
         return
-    made = output.table(["name", "GPUs", "description"], left=["name", "description"])
-    made.columns[0].no_wrap = True
+    heads = ["name", "GPUs", "description"]
+    made = output.table(heads, left=["name", "description"], whole=["name"])
     for row in rows:
         made.add_row(*(str(value) for value in row.values()))
     output.print_table(made)

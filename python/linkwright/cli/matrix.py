@@ -28,7 +28,7 @@ MEANINGS = {
 
 def print_machine(machine: Machine, bandwidth_profile: str) -> None:
     """Prints the matrix, its legend, the devices, the sockets and the assumptions."""
-    console = output.console()
+    console = output.rich_console()
     console.print(Text(printable(machine.name), style="bold"))
     console.print(Text(printable(machine.source), style="dim"))
     console.print()
@@ -46,7 +46,7 @@ def print_machine(machine: Machine, bandwidth_profile: str) -> None:
 
 
 def _print_matrix(machine: Machine, bandwidth_profile: str) -> None:
-    console = output.console()
+    console = output.rich_console()
     links = machine.gpu_matrix(bandwidth_profile)
     levels = sorted({bandwidth for row in links for _, bandwidth in row if bandwidth > 0})
     proximity = machine.proximity()
@@ -92,7 +92,7 @@ def _print_legend(cells: set[tuple[str, float]], levels: list[float]) -> None:
             legend.add_row(
                 Text(label, style=_style(bandwidth, levels)), f"{bandwidth:g} GB/s", meaning
             )
-    output.console().print(legend)
+    output.rich_console().print(legend)
 
 
 def _style(bandwidth: float, levels: list[float]) -> str:

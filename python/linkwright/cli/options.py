@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -36,6 +35,8 @@ def among(what: str, names: Sequence[str]) -> Callable[[object], object]:
     def check(value: object) -> object:
         for name in value if isinstance(value, list) else [value]:
             if name is not None and name not in names:
+                from difflib import get_close_matches
+
                 close = get_close_matches(str(name), names, n=1, cutoff=0.5)
                 advice = f"did you mean `{close[0]}`? " if close else ""
                 known = ", ".join(names)

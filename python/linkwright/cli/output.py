@@ -8,18 +8,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from linkwright.cli.streams import is_quiet
+from linkwright.cli.tables import Table, plain_lines, rich_table
 from linkwright.documents import json_text
 from linkwright.errors import FileError, printable
 from linkwright.files import replacing
 
+if TYPE_CHECKING:
+    import rich.console
+
 __all__ = [
+    "Printer",
     "check_writable",
     "console",
     "counted",
@@ -27,6 +30,7 @@ __all__ = [
     "print_json",
     "print_table",
     "progress_bar",
+    "rich_console",
     "save",
     "saving",
     "table",
@@ -39,19 +43,43 @@ PIPE_WIDTH = 1000
 PATIENCE = 0.5
 
 
-def console(*, stderr: bool = False, at_least: int = 0) -> Console:
-    """Where to print: as wide as the terminal, and never folding lines in a pipe.
+class Printer(Protocol):
+    """Where texts are printed."""
+
+    def print(self, text: str = "", /, *, style: str | None = None) -> None:
+        """Prints a text and ends its line."""
+
+
+class _Pipe:
+    """A file or another program: it has no width, and no style."""
+
+    def __init__(self, stderr: bool) -> None:
+        self._stderr = stderr
+
+    def print(self, text: str = "", /, *, style: str | None = None) -> None:
+        """Prints a text and ends its line."""
+        del style
+        typer.echo("\n".join(map(printable, text.split("\n"))), err=self._stderr)
+
+
+def console(*, stderr: bool = False) -> Printer:
+    """Where to print texts: as wide as the terminal, and never folding lines in a pipe."""
+    return _Pipe(stderr) if _is_piped(stderr) else rich_console(stderr=stderr)
+
+
+def rich_console(*, stderr: bool = False, at_least: int = 0) -> rich.console.Console:
+    """The same for what only Rich prints.
 
     Args:
         stderr: Whether on standard error.
         at_least: A width below which what is printed cannot be read.
     """
-    stream = sys.stderr if stderr else sys.stdout
-    piped = not stream.isatty() and "COLUMNS" not in os.environ
+    from rich.console import Console
+
     # Names come from files, and a `[` in one is no markup.
     made = Console(
         stderr=stderr,
-        width=PIPE_WIDTH if piped else None,
+        width=PIPE_WIDTH if _is_piped(stderr) else None,
         highlight=False,
         markup=False,
         emoji=False,
@@ -61,31 +89,31 @@ def console(*, stderr: bool = False, at_least: int = 0) -> Console:
     return made
 
 
-def table(columns: Sequence[str], *, left: Sequence[str] = ()) -> Table:
+def _is_piped(stderr: bool) -> bool:
+    """Whether nobody's terminal, real or pretended, is at the other end."""
+    stream = sys.stderr if stderr else sys.stdout
+    return not (stream.isatty() or "COLUMNS" in os.environ or "FORCE_COLOR" in os.environ)
+
+
+def table(columns: Sequence[str], *, left: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
     """An empty table; the columns named in `left` hold words, the others numbers."""
-    made = Table(
-        header_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-    )
-    for name in columns:
-        if name in left:
-            made.add_column(name, justify="left", overflow="fold")
-        else:
-            # Half of a number is another number.
-            made.add_column(name, justify="right", no_wrap=True)
-    return made
+    return Table(columns, left, whole)
 
 
 def print_table(made: Table, *, stderr: bool = False) -> None:
     """Prints a table, whose numbers stay whole on a terminal however narrow."""
-    wide = console(stderr=stderr, at_least=PIPE_WIDTH)
-    for column in made.columns:
+    if stderr and is_quiet():
+        return
+    if _is_piped(stderr):
+        typer.echo("\n".join(plain_lines(made)), err=stderr)
+        return
+    wide = rich_console(stderr=stderr, at_least=PIPE_WIDTH)
+    drawn = rich_table(made)
+    for column in drawn.columns:
         if column.no_wrap:
             texts = [column.header, *column.cells]
             column.min_width = max(wide.measure(text).maximum for text in texts)
-    console(stderr=stderr, at_least=wide.measure(made).minimum).print(made)
+    rich_console(stderr=stderr, at_least=wide.measure(drawn).minimum).print(drawn)
 
 
 def counted(count: int, what: str, several: str | None = None) -> str:
@@ -102,7 +130,16 @@ def notes(title: str, lines: Sequence[str], *, stderr: bool = False) -> None:
     """Prints a list of remarks, each folded below its own start; nothing if there are none."""
     if not lines:
         return
-    where = console(stderr=stderr)
+    if stderr and is_quiet():
+        return
+    if _is_piped(stderr):
+        typer.echo(
+            "\n".join([f"{title}:", *(f"- {printable(line)}" for line in lines)]), err=stderr
+        )
+        return
+    from rich.text import Text
+
+    where = rich_console(stderr=stderr)
     where.print(f"{title}:", style="bold")
     for line in lines:
         mark = "- "
@@ -171,7 +208,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    bar = Progress(*columns, console=console(stderr=True), transient=True)
+    bar = Progress(*columns, console=rich_console(stderr=True), transient=True)
     task = bar.add_task("", total=None)
     begun = time.monotonic()
 

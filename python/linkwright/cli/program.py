@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from linkwright import FileError, InputError, LinkwrightError, SweepInterruptedError
-from linkwright.cli.streams import ReaderLeftError, guarded
+from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
 from linkwright.errors import printable
 
 __all__ = ["EPILOG", "EXIT_CODES", "NotNowError", "Program"]
@@ -98,12 +98,13 @@ def _misused(error: typer.TyperException) -> int:
         # A group without a command: its help is the message.
         typer.echo(error.format_message(), err=True)
         return MISUSED
-    # What checks values puts its own word for a mistake before what the mistake is.
-    return _fail(error.format_message().replace(": Value error, ", ": ", 1), error.exit_code)
+    return _fail(error.format_message(), error.exit_code)
 
 
 def _fail(message: str, code: int) -> int:
     # What people typed and what files hold may move a terminal's cursor.
     line = printable(" ".join(message.split("\n")))
+    # An error is no remark.
+    keep_quiet(False)
     typer.echo(f"error: {line}", err=True)
     return code

@@ -92,7 +92,7 @@ def watched() -> Iterator[Watch]:
         TimeRemainingColumn(compact=True),
         TextColumn("left"),
     )
-    bar = Progress(*columns, console=output.console(stderr=True), transient=True)
+    bar = Progress(*columns, console=output.rich_console(stderr=True), transient=True)
     task = bar.add_task("", total=None, pace="")
 
     # Inputs are read before the first report, which therefore is where the rate counts from.

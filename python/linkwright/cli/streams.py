@@ -19,7 +19,7 @@ from typing import Any, TextIO, cast
 from linkwright.errors import FileError, LinkwrightError
 from linkwright.files import cause_of
 
-__all__ = ["ReaderLeftError", "guarded"]
+__all__ = ["ReaderLeftError", "guarded", "is_quiet", "keep_quiet"]
 
 
 class ReaderLeftError(LinkwrightError):
@@ -80,9 +80,29 @@ class _Output(_Stream):
 
 
 class _Remarks(_Stream):
+    quiet = False
+
+    def write(self, text: str) -> int:
+        return len(text) if self.quiet else super().write(text)
+
+    def isatty(self) -> bool:
+        # Nobody watches what is not said: no bar is drawn.
+        return not self.quiet and self._stream.isatty()
+
     def _failed(self, error: OSError) -> None:
         del error
         self._discard()
+
+
+def keep_quiet(wanted: bool = True) -> None:
+    """Says nothing more on standard error, or goes on to, while it is guarded."""
+    if isinstance(sys.stderr, _Remarks):
+        sys.stderr.quiet = wanted
+
+
+def is_quiet() -> bool:
+    """Whether nothing is to be said on standard error."""
+    return isinstance(sys.stderr, _Remarks) and sys.stderr.quiet
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``python -m linkwright.cli``."""
+"""``python -m linkwright``."""
 
 from linkwright.cli import main
 

@@ -1,0 +1,166 @@
+"""How a command starts: with what it needs and no more, told plainly when it was typed wrongly."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+from commands import fails, linkwright, program
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from typer.core import TyperGroup
+
+import linkwright as package
+from linkwright.cli.commands import app
+from linkwright.cli.tables import Table, plain_lines, rich_table
+from linkwright.cli.values import SLOT
+
+DECIDE = ["allocate", "--machine", "dgx1-v100", "--gpus", "2"]
+
+# Each takes longer to import than the decision and its answer take.
+HEAVY = {"altair", "asyncio", "jinja2", "numpy", "pandas", "pyarrow", "pydantic", "rich"}
+UNUSED = {"clusters", "replays", "runs", "studies", "sweeps", "cli.collective", "cli.replay"}
+
+
+def commands() -> Iterator[tuple[list[str], Any]]:
+    """Every command and group with the words that name it."""
+    waiting: list[tuple[list[str], Any]] = [([], typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop(0)
+        if words:
+            yield words, command
+        if isinstance(command, TyperGroup):
+            waiting += [([*words, name], inner) for name, inner in command.commands.items()]
+
+
+def printed(code: str) -> str:
+    """What Python prints that runs this in a process of its own, into a pipe."""
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout
+
+
+COMMANDS = list(commands())
+NAMES = ["-".join(words) for words, _ in COMMANDS]
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--explain"], ["--quiet"]])
+def test_a_decision_imports_only_what_it_needs(more: list[str]) -> None:
+    code = (
+        "import sys\nfrom linkwright.cli import main\n"
+        f"sys.argv[1:] = {[*DECIDE, *more]!r}\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        "print('modules', *sys.modules)"
+    )
+    loaded = set(printed(code).splitlines()[-1].split())
+    assert "linkwright.cli.allocate" in loaded
+    assert loaded & HEAVY == set()
+    assert loaded & {f"linkwright.{name}" for name in UNUSED} == set()
+
+
+def test_every_name_of_the_package_is_there_and_no_other() -> None:
+    code = "from linkwright import *\nprint(*sorted(set(dir())))"
+    assert set(package.__all__) <= set(printed(code).split())
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = package.nothing
+
+
+@pytest.mark.parametrize(("words", "command"), COMMANDS, ids=NAMES)
+def test_every_value_is_read_without_pydantic(words: list[str], command: Any) -> None:
+    del words
+    assert [each.name for each in command.params if getattr(each, SLOT) is None] == []
+
+
+@pytest.mark.parametrize(("words", "command"), COMMANDS, ids=NAMES)
+def test_what_is_typed_wrongly_ends_with_code_two(words: list[str], command: Any) -> None:
+    assert "No such option: --nope" in fails(2, *words, "--nope")
+    for parameter in command.params:
+        option = parameter.opts[-1]
+        if not option.startswith("-"):
+            continue
+        if getattr(parameter, "is_flag", False):
+            assert "does not take a value" in fails(2, *words, f"{parameter.opts[0]}=1")
+        else:
+            assert "requires" in fails(2, *words, option)
+            kind = parameter.type_descriptor.annotation
+            if kind in (int, float):
+                assert "`x` is no" in fails(2, *words, option, "x")
+                assert "is no" in fails(2, *words, option, "9" * 5000)
+    if isinstance(command, TyperGroup):
+        assert "No such command 'nope'" in fails(2, *words, "nope")
+    elif any(parameter.required for parameter in command.params):
+        assert "Missing" in fails(2, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--gpus", "abc"], "`abc` is no whole number"),
+        (["--gpus", "2.0"], "`2.0` is no whole number"),
+        (["--gpus", "0"], "0 is not from 1 to 65,535"),
+        (["--gpus", "-1"], "-1 is not from 1 to 65,535"),
+        (["--bandwidth-model", "foo"], "`foo` is not one of sound, published"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_would_work(words: list[str], said: str) -> None:
+    assert said in fails(2, "allocate", "-m", "dgx1-v100", *words)
+
+
+def test_a_number_that_is_none_is_out_of_every_range() -> None:
+    line = fails(2, "replay", "laghos", "--computation-scale", "nan")
+    assert "nan is out of range; give 0 or more" in line
+
+
+def test_the_version_has_a_short_option() -> None:
+    assert linkwright("-V").stdout == linkwright("--version").stdout
+
+
+@pytest.mark.parametrize("words", [["--quiet", *DECIDE], [*DECIDE, "-q"]])
+def test_quiet_leaves_the_answer_alone(words: list[str]) -> None:
+    result = linkwright(*words)
+    assert (result.stdout, result.stderr) == ("CUDA_VISIBLE_DEVICES=0,3\n", "")
+    assert linkwright(*DECIDE).stderr != ""
+
+
+def test_quiet_still_says_what_went_wrong() -> None:
+    assert "there are 4 GPUs" not in fails(3, "-q", *DECIDE, "--busy", "0,1,2,3,4,5,6")
+
+
+def test_the_package_is_a_program() -> None:
+    out, said = program("--version").communicate(timeout=60)
+    assert (out.decode(), said) == (f"linkwright {package.__version__}\n", b"")
+
+
+# Letters of one place, of two, and one with a mark that takes none.
+LETTERS = ["a", "Z", " ", "9", "-", ".", "µ", "Ж", "e\u0301", "\u3042", "\u6f22", "\uff21"]
+TEXT = st.lists(st.sampled_from(LETTERS), max_size=8).map(lambda parts: "".join(parts).strip())
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_table_in_a_pipe_is_that_on_a_wide_terminal(data: st.DataObject) -> None:
+    heads = data.draw(
+        st.lists(
+            st.from_regex(r"[a-z]{1,5}(\n[a-z]{1,7})?", fullmatch=True),
+            min_size=1,
+            max_size=4,
+            unique=True,
+        )
+    )
+    left = [head for head in heads if data.draw(st.booleans())]
+    table = Table(heads, left, show_header=data.draw(st.booleans()))
+    for _ in range(data.draw(st.integers(1, 4))):
+        table.add_row(*(data.draw(TEXT) for _ in heads))
+    console = Console(width=200, color_system=None, highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        console.print(rich_table(table))
+    wide = [line.rstrip() for line in captured.get().splitlines()]
+    assert plain_lines(table) == wide
