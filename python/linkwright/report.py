@@ -26,6 +26,7 @@ from linkwright.plot import (
 from linkwright.summary import (
     PolicySummary,
     Quartiles,
+    Speedup,
     job_rows,
     speedups,
     summarise,
@@ -57,10 +58,9 @@ def write_report(
     machine: Machine,
     results: Sequence[SimulationResult],
     facts: Mapping[str, str],
+    compared_with: str | None = None,
 ) -> None:
     """Writes a report on runs of the same jobs under one or more policies.
-
-    Speed-ups are over the policy `baseline` where it was run, else over the first.
 
     Args:
         path: The HTML file; it appears whole or not at all.
@@ -68,16 +68,17 @@ def write_report(
         machine: The machine that the jobs ran on.
         results: One run per policy.
         facts: What the reader must know to repeat the runs, by name, in this order.
+        compared_with: One of the policies: then the page opens with what the others gain over
+            it; else it says what each came to and compares none.
 
     Raises:
-        SimulationError: If there is no result, or one without jobs.
+        SimulationError: If there is no result, one without jobs, or none of that policy.
         OSError: If the file cannot be written.
     """
     if not results:
         raise SimulationError("a report needs at least one run; give one result per policy")
     summaries = [summarise(result) for result in results]
-    policies = [summary.policy for summary in summaries]
-    baseline = "baseline" if "baseline" in policies else policies[0]
+    compared = [] if compared_with is None else speedups(summaries, compared_with)
     # Where the policies ranked by the sound model, its two columns would be one and the same.
     sound = all(summary.effective_bandwidth == summary.sound_bandwidth for summary in summaries)
     content = render(
@@ -90,8 +91,9 @@ def write_report(
         jobs=summaries[0].jobs,
         one_gpu_jobs=summaries[0].one_gpu_jobs,
         summaries=_summary_rows(summaries, sound),
-        baseline=baseline,
-        speedups=_speedup_rows(summaries, baseline),
+        baseline=compared_with,
+        answer=compared_with and _answer(compared, compared_with),
+        speedups=_speedup_rows(compared),
         quartiles=_quartile_rows(summaries),
         one_gpu=_one_gpu_rows(results),
         machine=_machine_view(machine),
@@ -164,8 +166,22 @@ def _summary_rows(summaries: Sequence[PolicySummary], sound: bool) -> list[dict[
     ]
 
 
-def _speedup_rows(summaries: Sequence[PolicySummary], baseline: str) -> list[dict[str, object]]:
-    compared = speedups(summaries, baseline)
+def _answer(compared: Sequence[Speedup], baseline: str) -> str:
+    """What a comparison found, in a sentence or two."""
+    if not compared:
+        return "No job is sensitive and has two or more GPUs: no policy gains anything."
+    others = [speedup for speedup in compared if speedup.policy != baseline]
+    if not others:
+        return f"Only {baseline} was played: there is nothing to compare it with."
+    best = max(others, key=lambda speedup: (speedup.throughput, speedup.median, speedup.maximum))
+    found = (
+        f"{best.policy} has {best.throughput:.3f} times the throughput of {baseline}; the median "
+        f"sensitive job runs {best.median:.3f} times as fast, the slowest {best.maximum:.3f} times."
+    )
+    return found if len(others) == 1 else f"The best by throughput: {found}"
+
+
+def _speedup_rows(compared: Sequence[Speedup]) -> list[dict[str, object]]:
     if len(compared) < 2:
         return []
     columns = list(zip(*(astuple(speedup)[1:] for speedup in compared), strict=True))

@@ -136,16 +136,22 @@ def run_scenario(
     return ScenarioRun(scenario, path, machine, jobs, results, manifest)
 
 
-def run_summary(run: ScenarioRun) -> dict[str, object]:
-    """What `summary.json` holds: each policy's summary and its speed-up over the first policy.
+def run_summary(run: ScenarioRun, *, compared_with: str | None = None) -> dict[str, object]:
+    """What `summary.json` holds: each policy's summary and its speed-up over another.
 
-    The speed-ups are over the policy `baseline` where it was played.
+    Args:
+        run: The run.
+        compared_with: The policy that the speed-ups are over; if not given, `baseline` where
+            it was played, else the first policy.
+
+    Raises:
+        SimulationError: If the run had no jobs, or that policy was not played.
     """
     from linkwright.summary import speedups, summarise
 
     summaries = [summarise(result) for result in run.results]
     names = [summary.policy for summary in summaries]
-    baseline = "baseline" if "baseline" in names else names[0]
+    baseline = compared_with or ("baseline" if "baseline" in names else names[0])
     document: dict[str, object] = {
         "scenario": run.path.name,
         "machine": run.machine.name,
@@ -157,7 +163,9 @@ def run_summary(run: ScenarioRun) -> dict[str, object]:
     return document
 
 
-def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
+def write_run(
+    run: ScenarioRun, directory: str | Path, *, compared_with: str | None = None
+) -> list[Path]:
     """Writes `jobs.parquet`, `summary.json`, `manifest.json` and `report.html`.
 
     They are written aside and renamed when all are whole, so that a run that is interrupted
@@ -166,13 +174,15 @@ def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
     Args:
         run: The run.
         directory: Where to; made if it is not there.
+        compared_with: One of the run's policies: then the report is of a comparison with it,
+            opens with what that found, and the summary's speed-ups are over it.
 
     Returns:
         The files.
 
     Raises:
         FileError: If the directory cannot be written to.
-        SimulationError: If the run had no jobs.
+        SimulationError: If the run had no jobs, or that policy was not played.
     """
     import pyarrow.parquet as pq
 
@@ -180,14 +190,16 @@ def write_run(run: ScenarioRun, directory: str | Path) -> list[Path]:
 
     with staged(Path(directory)) as (aside, written):
         pq.write_table(_jobs_table(run), aside / "jobs.parquet")
-        write_json(aside / "summary.json", run_summary(run))
+        write_json(aside / "summary.json", run_summary(run, compared_with=compared_with))
         write_json(aside / "manifest.json", run.manifest)
         write_report(
             aside / "report.html",
-            title=f"{run.path.stem} on {run.machine.name}",
+            title=f"{'Policies compared: ' if compared_with else ''}{run.path.stem} on "
+            f"{run.machine.name}",
             machine=run.machine,
             results=run.results,
             facts=_report_facts(run),
+            compared_with=compared_with,
         )
     return written
 

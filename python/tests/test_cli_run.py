@@ -50,6 +50,17 @@ def test_a_comparison_is_with_the_baseline_even_if_nobody_asked_for_it(tmp_path:
     assert "Speed-up over greedy" in linkwright("compare", scenario, "--baseline", "greedy").stdout
 
 
+def test_what_compare_writes_is_the_comparison_that_it_prints(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path)
+    compared = parsed("compare", scenario, "--baseline", "preserve", "-o", tmp_path / "compared")
+    summary = json.loads((tmp_path / "compared" / "summary.json").read_text())
+    assert summary["baseline"] == compared["baseline"] == "preserve"
+    assert summary["speedups"] == compared["speedups"]
+    assert "Speed-up over preserve" in (tmp_path / "compared" / "report.html").read_text()
+    linkwright("run", scenario, "-o", tmp_path / "run")
+    assert "Speed-up" not in (tmp_path / "run" / "report.html").read_text()
+
+
 def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     scenario = write_scenario(tmp_path)
     for name in ("first", "second"):

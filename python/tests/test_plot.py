@@ -67,6 +67,11 @@ def test_every_chart_has_a_title_and_units(name: str, results: list[SimulationRe
 
 
 @pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_keeps_to_the_schema(name: str, results: list[SimulationResult]) -> None:
+    assert CHARTS[name](results).to_dict(validate=True)
+
+
+@pytest.mark.parametrize("name", CHARTS)
 def test_a_chart_is_the_same_each_time(name: str, results: list[SimulationResult]) -> None:
     assert chart_specification(CHARTS[name](results)) == chart_specification(CHARTS[name](results))
 

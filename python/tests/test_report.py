@@ -28,8 +28,20 @@ def runs(policies: list[str], jobs: list[Job]) -> list[SimulationResult]:
     return [simulate(MACHINE, jobs, policy) for policy in policies]
 
 
-def written(path: Path, results: list[SimulationResult], title: str = "Forty jobs") -> str:
-    write_report(path, title=title, machine=MACHINE, results=results, facts=FACTS)
+def written(
+    path: Path,
+    results: list[SimulationResult],
+    title: str = "Forty jobs",
+    compared_with: str | None = None,
+) -> str:
+    write_report(
+        path,
+        title=title,
+        machine=MACHINE,
+        results=results,
+        facts=FACTS,
+        compared_with=compared_with,
+    )
     return path.read_text(encoding="utf-8")
 
 
@@ -57,7 +69,8 @@ class Sources(HTMLParser):
 
 
 def test_a_report_needs_no_network_and_shows_everything(tmp_path: Path) -> None:
-    page = written(tmp_path / "report.html", runs(policy_names(), generate_jobs(1, 40)))
+    results = runs(policy_names(), generate_jobs(1, 40))
+    page = written(tmp_path / "report.html", results, compared_with="baseline")
     seen = Sources(page)
     text = " ".join(seen.text)
     assert seen.fetched == []
@@ -97,14 +110,36 @@ def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
 
 def test_a_report_without_shared_links_says_so_little(tmp_path: Path) -> None:
     alone = [Job("alone", "gmm", 1)]
-    seen = Sources(written(tmp_path / "report.html", runs(["greedy"], alone)))
+    results = runs(["greedy"], alone)
+    seen = Sources(written(tmp_path / "report.html", results, compared_with="greedy"))
     assert seen.figures == 2
-    assert "Speed-up" not in " ".join(seen.text)
+    text = " ".join(seen.text)
+    assert "Speed-up" not in text
+    assert "no policy gains anything" in text
 
 
-def test_speed_ups_are_over_the_first_run_where_there_is_no_baseline(tmp_path: Path) -> None:
+def test_a_comparison_opens_with_its_answer_and_a_run_compares_nothing(tmp_path: Path) -> None:
     results = runs(["greedy", "preserve"], generate_jobs(1, 20))
-    assert "Speed-up over greedy" in written(tmp_path / "report.html", results)
+    compared = written(tmp_path / "compared.html", results, compared_with="greedy")
+    assert "preserve has " in compared
+    assert compared.index("times the throughput of greedy") < compared.index("What was run")
+    assert compared.index("Speed-up over greedy") < compared.index("What was run")
+    alone = written(tmp_path / "run.html", results)
+    assert "Speed-up" not in alone
+    assert "times the throughput" not in alone
+    lonely = written(tmp_path / "one.html", results[:1], compared_with="greedy")
+    assert "nothing to compare it with" in lonely
+    with pytest.raises(SimulationError, match="no run of policy `baseline`"):
+        written(tmp_path / "none.html", results, compared_with="baseline")
+
+
+def test_a_dark_screen_gets_a_dark_page_and_paper_a_white_one(tmp_path: Path) -> None:
+    page = written(tmp_path / "report.html", runs(["greedy"], generate_jobs(1, 5)))
+    style = page[: page.index("</style>")]
+    dark = style[style.index("@media screen and (prefers-color-scheme: dark)") :]
+    colours = set(re.findall(r"--\w+(?=:)", style[: style.index("@media")]))
+    assert colours == set(re.findall(r"--\w+(?=:)", dark))
+    assert "figure svg { filter: invert" in dark
 
 
 def test_nothing_to_report_is_refused(tmp_path: Path) -> None:
@@ -122,7 +157,8 @@ def test_the_style_prints(tmp_path: Path) -> None:
 
 def test_a_report_shows_no_mark_up_and_the_sound_model_once(tmp_path: Path) -> None:
     jobs = generate_jobs(1, 20)
-    page = written(tmp_path / "sound.html", runs(["baseline", "greedy"], jobs))
+    results = runs(["baseline", "greedy"], jobs)
+    page = written(tmp_path / "sound.html", results, compared_with="baseline")
     text = page[: page.index("<script>")]
     assert "`" not in text
     assert "under `" not in page

@@ -34,6 +34,7 @@ __all__ = [
     "save",
     "saving",
     "table",
+    "working",
 ]
 
 # Nobody reads a pipe by its columns: a line stays whole there, however long.
@@ -221,3 +222,13 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None] | None]:
         yield show
     finally:
         bar.stop()
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """While it lasts, a terminal shows that something is being done; nothing else does."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(what):
+        yield

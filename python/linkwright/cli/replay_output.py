@@ -187,7 +187,8 @@ def _write(played: Replay, wanted: Wanted) -> None:
     if wanted.to is not None:
         from linkwright.replays import write_replay
 
-        write_replay(played, wanted.to)
+        with output.working("drawing the report"):
+            write_replay(played, wanted.to)
     if wanted.timeline is not None:
         from linkwright.timeline import timeline_text
 

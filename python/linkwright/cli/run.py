@@ -50,7 +50,9 @@ def run(
             )
         replay_output.play_scenario(scenario, replay_output.Wanted(to=to, json=json))
         return
-    played = _play(scenario, policy or None, to)
+    _check(to)
+    played = _play(scenario, policy or None)
+    _write(played, to)
     from linkwright.runs import run_summary
 
     if json:
@@ -80,10 +82,12 @@ def compare(
     Speed-ups are ratios of the run times of the sensitive jobs of two or more GPUs: of the
     fastest, of each quartile, and of the slowest; above 1 is faster than the baseline.
     """
+    _check(to)
     chosen = policy or read_scenario(read_text(scenario), printable(str(scenario))).policies
     if baseline not in chosen:
         chosen = [baseline, *chosen]
-    played = _play(scenario, chosen, to)
+    played = _play(scenario, chosen)
+    _write(played, to, compared_with=baseline)
     from linkwright.summary import speedups, summarise
 
     found = speedups([summarise(result) for result in played.results], baseline)
@@ -111,14 +115,21 @@ def compare(
     _say_where(to)
 
 
-def _play(scenario: Path, policies: list[str] | None, to: Path | None) -> ScenarioRun:
+def _check(to: Path | None) -> None:
     if to is not None:
         output.check_writable(to)
+
+
+def _play(scenario: Path, policies: list[str] | None) -> ScenarioRun:
     with output.progress_bar() as progress:
-        played = run_scenario(scenario, policies=policies, progress=progress)
+        return run_scenario(scenario, policies=policies, progress=progress)
+
+
+def _write(played: ScenarioRun, to: Path | None, *, compared_with: str | None = None) -> None:
     if to is not None:
-        write_run(played, to)
-    return played
+        # Drawing takes longer than playing did.
+        with output.working("drawing the report"):
+            write_run(played, to, compared_with=compared_with)
 
 
 def _print_summary(played: ScenarioRun) -> None:

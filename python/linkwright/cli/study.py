@@ -91,7 +91,8 @@ def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -
     with output.progress_bar() as progress:
         found = run(quick=quick, progress=progress)
     if to is not None:
-        found.write(to)
+        with output.working("drawing the figures"):
+            found.write(to)
     if json:
         output.print_json(found.to_json())
         return
