@@ -1,12 +1,9 @@
-"""Reading a file with an error that helps; writing a file whole or not at all."""
+"""Reading a file with an error that helps."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,44 +18,11 @@ __all__ = [
     "read_named",
     "read_stream",
     "read_text",
-    "replace_file",
-    "replacing",
     "sha256",
-    "staged",
 ]
 
 # In bytes: twenty times the largest real input, and small enough for any computer's memory.
 LARGEST_INPUT = 64 * 2**20
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes the content beside the path and renames it, so that no reader sees half of it.
-
-    Raises:
-        OSError: If the folder does not exist or cannot be written to.
-    """
-    with replacing(path, content):
-        pass
-
-
-@contextmanager
-def replacing(path: Path, content: bytes) -> Iterator[None]:
-    """The same in two steps: written on entry, renamed when the block has ended well.
-
-    What must happen only together with the change, and may fail, stands in the block: then the
-    path stays as it was.
-
-    Raises:
-        OSError: If the folder does not exist or cannot be written to.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content)
-        yield
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def read_text(path: str | Path) -> str:
@@ -147,32 +111,6 @@ def read_named(scenario: Path, position: tuple[int, int], name: str) -> bytes:
         problem, _, remedy = str(error).partition("; ")
         remedy = remedy or "let it be read"
         raise InputError(printable(str(scenario)), *position, problem, name, remedy) from error
-
-
-@contextmanager
-def staged(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder to write into; what it holds moves into the directory if all goes well.
-
-    The list holds the files when the block has ended.
-
-    Raises:
-        FileError: If the directory cannot be written to.
-    """
-    written: list[Path] = []
-    made = not directory.exists()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory, prefix=".part-") as name:
-            aside = Path(name)
-            yield aside, written
-            for file in sorted(aside.iterdir()):
-                written.append(file.replace(directory / file.name))
-    except BaseException as error:
-        if made and directory.is_dir() and not any(directory.iterdir()):
-            directory.rmdir()
-        if isinstance(error, OSError) and not isinstance(error, FileError):
-            raise FileError(f"cannot write into `{directory}`: {cause_of(error)}") from error
-        raise
 
 
 def sha256(content: bytes) -> str:

@@ -18,8 +18,8 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from linkwright import SimulationResult, workload_names
-from linkwright.files import replace_file
 from linkwright.summary import job_rows
+from linkwright.writing import replace_file
 
 __all__ = [
     "DecisionTime",

@@ -11,7 +11,6 @@ from pathlib import Path
 import altair as alt
 
 from linkwright.cluster_plot import job_times, link_heat_map, link_loads, message_latencies
-from linkwright.files import replace_file
 from linkwright.page import embed, render
 from linkwright.replay_summary import (
     Replay,
@@ -21,6 +20,7 @@ from linkwright.replay_summary import (
     link_rows,
     rows_of,
 )
+from linkwright.writing import replace_file
 
 __all__ = ["write_replay_report"]
 

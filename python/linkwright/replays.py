@@ -19,15 +19,10 @@ from linkwright import (
 from linkwright.clusters import load_cluster, read_trace_files, run_cluster_scenario
 from linkwright.documents import write_json
 from linkwright.errors import FileError, printable
-from linkwright.files import (
-    portable_name,
-    read_bytes,
-    read_text,
-    sha256,
-    staged,
-)
+from linkwright.files import portable_name, read_bytes, read_text, sha256
 from linkwright.programs import read_program, trace_of
 from linkwright.replay_summary import Replay, replay_summary
+from linkwright.writing import staged
 
 __all__ = [
     "MAPPINGS",

@@ -15,7 +15,6 @@ import altair as alt
 from linkwright import Machine, SimulationResult
 from linkwright.drawing import machine_drawing
 from linkwright.errors import SimulationError
-from linkwright.files import replace_file
 from linkwright.page import embed, render
 from linkwright.plot import (
     allocation_quality,
@@ -31,6 +30,7 @@ from linkwright.summary import (
     speedups,
     summarise,
 )
+from linkwright.writing import replace_file
 
 __all__ = ["write_report"]
 

@@ -26,8 +26,9 @@ from linkwright import (
 )
 from linkwright.documents import write_json
 from linkwright.errors import InputError, printable
-from linkwright.files import decode, portable_name, read_bytes, read_named, sha256, staged
+from linkwright.files import decode, portable_name, read_bytes, read_named, sha256
 from linkwright.machines import import_machine_file
+from linkwright.writing import staged
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwright.files import replace_file
 from linkwright.replay_summary import Replay, rows_of
+from linkwright.writing import replace_file
 
 __all__ = ["timeline_events", "timeline_text", "write_timeline"]
 

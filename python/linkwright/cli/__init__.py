@@ -13,10 +13,13 @@ __all__ = ["main"]
 
 def main() -> None:
     """The program `linkwright`."""
+    from linkwright.cli import interruption
+
     # Ctrl-C may come while the commands are still being loaded, before any of them can catch it.
     try:
+        interruption.obey_termination()
         from linkwright.cli.commands import app
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
-        sys.exit(130)
+        sys.exit(interruption.code())
     app(prog_name="linkwright")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -121,13 +122,19 @@ def allocate(
         for gpu in gpu_ids(busy):
             allocator.mark_unhealthy(gpu)
         match, why = _decide(allocator, "job", wanted, sensitive, best)
-        _answer(server_machine, policy, job, match, why, json)
-        return
-    assert job is not None, "checked above"
-    with server.stored(state, server_machine, **choices) as stored:
-        match, why = _decide(stored.allocator, job, wanted, sensitive, best)
-        with stored.saved():
-            _answer(server_machine, policy, job, match, why, json)
+        _answer(server_machine, policy, job, match, why, json)()
+    else:
+        assert job is not None, "checked above"
+        with server.stored(state, server_machine, **choices) as stored:
+            match, why = _decide(stored.allocator, job, wanted, sensitive, best)
+            stored.commit()
+        # Others need not wait for the packing rate, nor for whoever reads the answer.
+        server.tell(
+            lambda: _answer(server_machine, policy, job, match, why, json),
+            lambda: stored.withdraw(job, server_machine),
+        )
+    if not json:
+        _print(match, why, server_machine)
 
 
 def _answer(
@@ -137,14 +144,13 @@ def _answer(
     match: Match,
     why: Explanation | None,
     json: bool,
-) -> None:
+) -> Callable[[], None]:
+    """What prints the answer."""
     if json:
         document = {"machine": machine.name, "policy": policy, "job": job}
         fields = _fields(match, machine) | _explained(why, machine)
-        output.print_json(document | fields)
-        return
-    typer.echo(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
-    _print(match, why, machine)
+        return lambda: output.print_json(document | fields)
+    return lambda: typer.echo(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
 
 
 def _pattern(

@@ -16,7 +16,7 @@ from linkwright.cli.streams import is_quiet
 from linkwright.cli.tables import Table, plain_lines, rich_table
 from linkwright.documents import json_text
 from linkwright.errors import FileError, printable
-from linkwright.files import replacing
+from linkwright.writing import replace_file
 
 if TYPE_CHECKING:
     import rich.console
@@ -32,7 +32,6 @@ __all__ = [
     "progress_bar",
     "rich_console",
     "save",
-    "saving",
     "table",
     "working",
 ]
@@ -157,24 +156,12 @@ def save(path: Path, text: str) -> None:
     Raises:
         FileError: If the folder does not exist or cannot be written to.
     """
-    with saving(path, text):
-        pass
-
-
-@contextmanager
-def saving(path: Path, text: str) -> Iterator[None]:
-    """The same, if the block that it is used with ends well; else the path stays as it was.
-
-    Raises:
-        FileError: If the folder does not exist or cannot be written to.
-    """
     if path.is_dir():
         raise FileError(f"`{path}` is a directory; name a file in it")
     if not path.parent.is_dir():
         raise FileError(f"there is no directory `{path.parent}`; make it first")
     try:
-        with replacing(path, text.encode()):
-            yield
+        replace_file(path, text.encode())
     except FileError:
         raise
     except OSError as error:

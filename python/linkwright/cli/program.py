@@ -10,13 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from linkwright import FileError, InputError, LinkwrightError, SweepInterruptedError
+from linkwright.cli.interruption import INTERRUPTED, TERMINATED
+from linkwright.cli.interruption import code as interruption_code
 from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
 from linkwright.errors import printable
 
 __all__ = ["EPILOG", "EXIT_CODES", "NotNowError", "Program"]
 
 # The numbers are an interface: scripts test them.
-FAILED, MISUSED, NOT_NOW, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141
+FAILED, MISUSED, NOT_NOW, UNREAD = 1, 2, 3, 141
 
 EXIT_CODES = {
     0: "done",
@@ -25,6 +27,7 @@ EXIT_CODES = {
     NOT_NOW: "it cannot be met now: too few GPUs are free",
     INTERRUPTED: "interrupted by Ctrl-C",
     UNREAD: "the reader of standard output left early, as head does",
+    TERMINATED: "ended by SIGTERM, as by a scheduler or kill",
 }
 
 # The mark keeps each code on a line of its own.
@@ -79,7 +82,7 @@ class Program(TyperGroup):
             except typer.TyperException as error:
                 code = _misused(error)
             except _StoppedError as error:
-                sys.exit(_fail(f"interrupted: {error}", INTERRUPTED))
+                sys.exit(_fail(f"interrupted: {error}", interruption_code()))
             except NotNowError as error:
                 code = _fail(str(error), NOT_NOW)
             except (InputError, FileError) as error:
@@ -89,7 +92,8 @@ class Program(TyperGroup):
             except OSError as error:
                 code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
             if code == INTERRUPTED:
-                _fail("interrupted", code)
+                # Typer gives this code for whatever interrupts it.
+                code = _fail("interrupted", interruption_code())
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,45 +1,113 @@
-"""A server's state in a file: read, changed and rewritten as one step."""
+"""A server's state in a file: read, changed and rewritten as one step, and told after that.
+
+A change is on the disk before anybody hears of it. A program that is killed in between leaves GPUs
+held of which nobody knows: `state show` lists them, and they can be released. The other way round
+two jobs would get the same GPUs, which nothing shows.
+"""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from linkwright import Allocator, FileError, Machine, read_text
+from linkwright import Allocator, FileError, Machine
 from linkwright.cli import output
 from linkwright.errors import printable
+from linkwright.files import cause_of, decode, read_bytes
+from linkwright.writing import resolved, turn
 
-__all__ = ["Stored", "describe", "open_state", "stored"]
+__all__ = ["Stored", "describe", "open_state", "stored", "tell"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stored:
     """A server's state while no other program may change it.
 
     Attributes:
         allocator: The state, to be changed.
-        file: Where it is kept.
+        name: Its file as the user gave it.
+        file: The file that it leads to.
     """
 
     allocator: Allocator
+    name: Path
     file: Path
+    _before: bytes | None
+    _after: bytes | None = field(default=None)
 
-    @contextmanager
-    def saved(self) -> Iterator[None]:
-        """Saves the state when the block has ended well.
-
-        In the block stands what tells the user of the change: a state must not say that a job
-        holds GPUs of which nobody was told.
+    def commit(self) -> None:
+        """Saves the state; it is on the disk when this returns.
 
         Raises:
-            FileError: If the file cannot be written.
+            FileError: If the file cannot be written; then it is as it was.
         """
-        with output.saving(self.file, self.allocator.save()):
-            yield
+        self._after = self.allocator.save().encode()
+        try:
+            output.save(self.file, self._after.decode())
+        except BaseException:
+            self.undo()
+            raise
+
+    def undo(self) -> None:
+        """Takes the change back, as long as it is the last one.
+
+        Raises:
+            FileError: If the file cannot be read or written.
+        """
+        if self._after is None or not self.file.exists() or read_bytes(self.file) != self._after:
+            return
+        if self._before is not None:
+            output.save(self.file, self._before.decode())
+            return
+        try:
+            self.file.unlink()
+        except OSError as error:
+            raise FileError(f"cannot remove `{self.name}`: {cause_of(error)}") from error
+
+    def withdraw(self, job: str, machine: Machine) -> None:
+        """Takes back what was given to the job, after others may have changed the state, too.
+
+        Raises:
+            FileError: If the file cannot be read or written.
+        """
+        with _locked(self.name) as (file, before):
+            if before is None:
+                return
+            if before == self._after:
+                self.undo()
+                return
+            now = _restored(self.name, before, machine)
+            if now.held.get(job) == self.allocator.held[job]:
+                now.release(job)
+                output.save(file, now.save())
+
+
+def tell(prepare: Callable[[], Callable[[], None]], undo: Callable[[], None]) -> None:
+    """Prints what a saved change answers, or takes the change back if nobody can have read it.
+
+    What is prepared prints the answer. An interruption meanwhile leaves the change: the reader
+    may have the answer already.
+
+    Raises:
+        FileError: If the answer cannot be printed.
+        ReaderLeftError: If nobody reads it.
+    """
+    try:
+        show = prepare()
+    except BaseException:
+        undo()
+        raise
+    try:
+        show()
+    except Exception as error:
+        try:
+            undo()
+        except FileError as another:
+            raise FileError(f"{error}, and the change stays: {another}") from error
+        raise
 
 
 @contextmanager
@@ -51,45 +119,42 @@ def stored(
     bandwidth_model: str = "sound",
     bandwidth_profile: str = "mapa",
 ) -> Iterator[Stored]:
-    """The allocator in the file's state, or idle if there is no file, to be saved in the block.
+    """The allocator in the file's state, or idle if there is no file, to be changed in the block.
 
     Two programs that do this at once take turns.
 
     Raises:
-        FileError: If the file cannot be read.
+        FileError: If the file cannot be read or locked.
         InputError: If it is not a saved state.
         AllocationError: If it is the state of another machine.
     """
-    if not file.parent.is_dir():
-        raise FileError(f"there is no directory `{file.parent}`; make it first")
-    with _turn(file.parent):
-        allocator = open_state(
-            file,
-            machine,
-            policy=policy,
-            bandwidth_model=bandwidth_model,
-            bandwidth_profile=bandwidth_profile,
-        )
-        yield Stored(allocator, file)
+    with _locked(file) as (target, before):
+        choices = {
+            "policy": policy,
+            "bandwidth_model": bandwidth_model,
+            "bandwidth_profile": bandwidth_profile,
+        }
+        yield Stored(_restored(file, before, machine, **choices), file, target, before)
 
 
-def open_state(
-    file: Path,
-    machine: Machine,
-    *,
-    policy: str = "preserve",
-    bandwidth_model: str = "sound",
-    bandwidth_profile: str = "mapa",
-) -> Allocator:
-    """The allocator in the file's state, or idle if there is no file."""
-    return Allocator(
-        machine,
-        policy,
-        bandwidth_model=bandwidth_model,
-        bandwidth_profile=bandwidth_profile,
-        state=read_text(file) if file.exists() else None,
-        state_file=printable(str(file)),
-    )
+def open_state(file: Path, machine: Machine) -> Allocator:
+    """The allocator in the file's state, to be looked at.
+
+    Raises:
+        FileError: If there is no such file, or it cannot be read.
+        InputError: If it is not a saved state.
+        AllocationError: If it is the state of another machine.
+    """
+    target = resolved(file)
+    content = _content(file, target)
+    if content is None:
+        raise FileError(f"there is no state `{file}`; `allocate --state` makes one")
+    return _restored(file, content, machine)
+
+
+def _restored(name: Path, content: bytes | None, machine: Machine, **choices: str) -> Allocator:
+    text = None if content is None else decode(str(name), content)
+    return Allocator(machine, state=text, state_file=printable(str(name)), **choices)
 
 
 def describe(allocator: Allocator) -> dict[str, object]:
@@ -102,17 +167,42 @@ def describe(allocator: Allocator) -> dict[str, object]:
 
 
 @contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """Keeps other programs from changing a state in this folder meanwhile."""
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
+def _locked(name: Path) -> Iterator[tuple[Path, bytes | None]]:
+    """The file that a name leads to, and what it holds, while no other program may change it.
 
-    # The folder itself is locked: the state's file is replaced, and a lock file would stay.
-    handle = os.open(folder, os.O_RDONLY)
+    Symbolic links are followed first, so that a state is one state by whatever name.
+    """
+    file = resolved(name)
+    if not file.parent.is_dir():
+        raise FileError(f"there is no directory `{name.parent}`; make it first")
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(turn(file.parent))
+        except OSError as error:
+            raise FileError(
+                f"cannot lock `{file.parent}`: {cause_of(error)}; "
+                "keep the state in a folder of this computer that you may read and write"
+            ) from error
+        if resolved(name) != file:
+            raise FileError(f"`{name}` was led elsewhere meanwhile; try again")
+        yield file, _content(name, file)
+
+
+def _content(name: Path, file: Path) -> bytes | None:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"cannot read `{name}`: {cause_of(error)}") from error
+    if stat.S_ISDIR(status.st_mode):
+        raise FileError(f"`{name}` is a directory; name a file in it")
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(f"`{name}` is no plain file; name one for the state")
+    if status.st_nlink > 1:
+        # Only one of the names would lead to what is written next.
+        raise FileError(
+            f"`{name}` has {status.st_nlink} names (hard links), which would become different "
+            "states; keep one of them, and make the others symbolic links"
+        )
+    return read_bytes(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ Gpus = Annotated[list[int], typer.Argument(metavar="GPU...", help="GPU ids.", mi
 @app.command()
 def show(machine: MachineName, state: StateFile, json: Json = False) -> None:
     """Show which GPUs are free, held and unhealthy."""
-    _print(server.open_state(_existing(state), load_machine(machine)), json)
+    _shown(server.open_state(state, load_machine(machine)), json)()
 
 
 @app.command()
@@ -35,12 +36,10 @@ def release(
     """Take a job's GPUs back."""
     with server.stored(_existing(state), load_machine(machine)) as stored:
         gpus = stored.allocator.release(job)
-        with stored.saved():
-            if json:
-                described = server.describe(stored.allocator)
-                output.print_json({"job": job, "released": gpus, **described})
-            else:
-                typer.echo(f"job {printable(job)} released {_ids(gpus)}")
+        stored.commit()
+        described = {"job": job, "released": gpus, **server.describe(stored.allocator)}
+        line = f"job {printable(job)} released {_ids(gpus)}"
+        server.tell(lambda: _answer(described, line, json), stored.undo)
 
 
 @app.command("mark-unhealthy")
@@ -49,8 +48,8 @@ def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Jso
     with server.stored(state, load_machine(machine)) as stored:
         for gpu in gpus:
             stored.allocator.mark_unhealthy(gpu)
-        with stored.saved():
-            _print(stored.allocator, json)
+        stored.commit()
+        server.tell(lambda: _shown(stored.allocator, json), stored.undo)
 
 
 @app.command("mark-healthy")
@@ -59,8 +58,8 @@ def mark_healthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json 
     with server.stored(_existing(state), load_machine(machine)) as stored:
         for gpu in gpus:
             stored.allocator.mark_healthy(gpu)
-        with stored.saved():
-            _print(stored.allocator, json)
+        stored.commit()
+        server.tell(lambda: _shown(stored.allocator, json), stored.undo)
 
 
 def _existing(state: Path) -> Path:
@@ -69,17 +68,25 @@ def _existing(state: Path) -> Path:
     return state
 
 
-def _print(allocator: Allocator, json: bool) -> None:
+def _answer(document: dict[str, object], line: str, json: bool) -> Callable[[], None]:
+    """What prints the document as JSON, or the line."""
     if json:
-        output.print_json(server.describe(allocator))
-        return
+        return lambda: output.print_json(document)
+    return lambda: typer.echo(line)
+
+
+def _shown(allocator: Allocator, json: bool) -> Callable[[], None]:
+    """What prints the state."""
+    if json:
+        described = server.describe(allocator)
+        return lambda: output.print_json(described)
     made = output.table(["", "GPUs"], left=["", "GPUs"])
     made.show_header = False
     made.add_row("free", _ids(allocator.free))
     made.add_row("unhealthy", _ids(allocator.unhealthy))
     for job, gpus in allocator.held.items():
         made.add_row(f"job {printable(job)}", _ids(gpus))
-    output.print_table(made)
+    return lambda: output.print_table(made)
 
 
 def _ids(gpus: list[int]) -> str:

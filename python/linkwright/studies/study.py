@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import linkwright
-from linkwright.files import replace_file
 from linkwright.page import embed, render
 from linkwright.plot import save_chart
 from linkwright.studies.tables import Section, StudyTable, section_markdown
+from linkwright.writing import replace_file
 
 __all__ = ["Study", "TimedStudy"]
 
