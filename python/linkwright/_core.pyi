@@ -131,6 +131,13 @@ class Machine:
         """Where its description comes from."""
 
     @property
+    def warnings(self) -> list[str]:
+        """What probably makes the description wrong, and what to do about it.
+
+        Every answer about the machine hangs on it, unlike on an assumption.
+        """
+
+    @property
     def assumptions(self) -> list[str]:
         """What an importer had to assume because the source does not say it."""
 

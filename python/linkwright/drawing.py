@@ -25,6 +25,7 @@ DEVICE_COLOURS = {
 }
 LINK_COLOURS = {
     "nvlink": "#5b8c00",
+    "nvlink-c2c": "#2f5d9b",
     "xgmi": "#c0392b",
     "pcie": "#8b96a3",
     "on-die": "#b9c6d6",

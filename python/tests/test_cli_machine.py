@@ -39,6 +39,14 @@ def test_a_machine_fits_the_terminal(
     assert max(map(len, lines)) <= width
 
 
+def test_a_matrix_wider_than_the_terminal_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = linkwright("machine", "show", "gb200-nvl72").stdout
+    assert "NV18  900 GB/s  2,556 pairs of GPUs" in shown
+    monkeypatch.setenv("COLUMNS", "400")
+    assert "GPU71 NV18 NV18" in linkwright("machine", "show", "gb200-nvl72").stdout
+
+
 def test_a_bandwidth_profile_labels_the_links() -> None:
     sheet = linkwright("machine", "show", "dgx1-v100", "--bandwidth-profile", "data-sheet").stdout
     assert sheet != linkwright("machine", "show", "dgx1-v100").stdout

@@ -262,7 +262,7 @@ def test_the_changelog_keeps_its_shape() -> None:
         else:
             assert (level, title in kinds) == ("###", True), title
     presets = len(preset_names())
-    words = {11: "eleven", 12: "twelve", 13: "thirteen"}
+    words = {14: "fourteen", 15: "fifteen", 16: "sixteen"}
     assert f"{words[presets]} presets" in text
 
 

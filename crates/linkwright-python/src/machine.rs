@@ -128,6 +128,14 @@ impl Machine {
         self.0.source()
     }
 
+    /// What probably makes the description wrong, and what to do about it.
+    ///
+    /// Every answer about the machine hangs on it, unlike on an assumption.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings().to_vec()
+    }
+
     /// What an importer had to assume because the source does not say it.
     #[getter]
     fn assumptions(&self) -> Vec<String> {

@@ -78,20 +78,27 @@ def _print_matrix(machine: Machine, bandwidth_profile: str) -> None:
         for label, bandwidth in row:
             line.append(f" {label:>{widest}}", style=_style(bandwidth, levels))
         lines.append(line)
-    for line in lines:
+    fits = len(lines[0]) <= console.width
+    for line in lines if fits else ():
         console.print(line, no_wrap=True, overflow="ignore", crop=False)
-    console.print()
-    _print_legend({cell for row in cells for cell in row}, levels)
+    if fits:
+        console.print()
+    pairs = Counter(cell for a, row in enumerate(cells) for cell in row[:a])
+    _print_legend(pairs, levels, counts=not fits)
 
 
-def _print_legend(cells: set[tuple[str, float]], levels: list[float]) -> None:
+def _print_legend(pairs: Counter[tuple[str, float]], levels: list[float], *, counts: bool) -> None:
+    """Prints each label's bandwidth and meaning, and of how many pairs where `counts`."""
     legend = Table.grid(padding=(0, 2))
-    for label, bandwidth in sorted(cells, key=lambda cell: (-cell[1], cell[0])):
+    for label, bandwidth in sorted(pairs, key=lambda cell: (-cell[1], cell[0])):
         if bandwidth > 0:
             meaning = f"over {MEANINGS[label]}" if label in MEANINGS else ""
-            legend.add_row(
-                Text(label, style=_style(bandwidth, levels)), f"{bandwidth:g} GB/s", meaning
-            )
+            shown = [Text(label, style=_style(bandwidth, levels)), f"{bandwidth:g} GB/s"]
+            if counts:
+                shown.append(
+                    output.counted(pairs[label, bandwidth], "pair of GPUs", "pairs of GPUs")
+                )
+            legend.add_row(*shown, meaning)
     output.rich_console().print(legend)
 
 

@@ -75,11 +75,15 @@ pub fn cluster_of(
     let sources: BTreeSet<&str> = servers.iter().map(|server| server.source()).collect();
     let source = sources.into_iter().collect::<Vec<_>>().join("; ");
     let mut builder = MachineBuilder::new(&names.join("+"), &source);
+    let mut warnings: BTreeSet<&str> = BTreeSet::new();
     let mut assumptions: Vec<String> = Vec::new();
     let mut interfaces: Vec<DeviceId> = Vec::new();
     for (index, server) in servers.iter().enumerate() {
         let own = add_server(&mut builder, server, &format!("node{index}"))?;
         interfaces.extend(own.interfaces);
+        for warning in server.warnings().iter().filter(|warning| warnings.insert(warning)) {
+            builder.warn(warning);
+        }
         let all = server.assumptions().iter().cloned().chain(own.assumption);
         for assumption in all {
             if !assumptions.contains(&assumption) {
@@ -132,9 +136,7 @@ fn add_server(
     let mut ids: Vec<DeviceId> = Vec::with_capacity(devices.len());
     for device in devices {
         let name = format!("{prefix}/{}", device.name);
-        let id = builder.device(&name, device.kind, device.model.as_deref())?;
-        builder.locate(id, device.locality.clone());
-        ids.push(id);
+        ids.push(builder.device(&name, device.kind, device.model.as_deref())?);
     }
     for link in server.links() {
         builder.link(Link { a: ids[link.a], b: ids[link.b], ..link.clone() })?;
@@ -254,6 +256,15 @@ mod tests {
         assert_eq!(whole.gpus().len(), 12);
         assert!(whole.device("node1/NIC0").is_some());
         assert!(whole.assumptions().iter().any(|text| text.contains("lists no network interface")));
+    }
+
+    #[test]
+    fn warnings_of_servers_are_said_once() {
+        let text = toml_format::write(&preset("pcie-tree-4").unwrap());
+        let doubtful =
+            toml_format::read("a", &format!("warnings = [\"no links\"]\n{text}")).unwrap();
+        let whole = cluster(&doubtful, 3, &network(100)).unwrap();
+        assert_eq!(whole.warnings(), ["no links"]);
     }
 
     #[test]

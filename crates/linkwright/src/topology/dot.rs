@@ -28,7 +28,10 @@ const fn link_style(kind: LinkKind) -> (&'static str, &'static str) {
         LinkKind::Nvlink3 => ("NVLink 3", "#5b8c00"),
         LinkKind::Nvlink4 => ("NVLink 4", "#5b8c00"),
         LinkKind::Nvlink5 => ("NVLink 5", "#5b8c00"),
-        LinkKind::Xgmi => ("xGMI", "#c0392b"),
+        LinkKind::NvlinkC2c => ("NVLink-C2C", "#2f5d9b"),
+        LinkKind::Xgmi | LinkKind::XgmiMi100 | LinkKind::XgmiMi300 | LinkKind::XgmiMi350 => {
+            ("xGMI", "#c0392b")
+        }
         LinkKind::Pcie1 => ("PCIe 1", "#8b96a3"),
         LinkKind::Pcie2 => ("PCIe 2", "#8b96a3"),
         LinkKind::Pcie3 => ("PCIe 3", "#8b96a3"),
@@ -49,7 +52,7 @@ const fn link_style(kind: LinkKind) -> (&'static str, &'static str) {
 fn bundle_label(link: &Link) -> String {
     match link.kind {
         LinkKind::OnDie => String::new(),
-        LinkKind::Xgmi => format!("XGMI{}", link.count),
+        kind if kind.is_xgmi() => format!("XGMI{}", link.count),
         kind if kind.is_pcie() => String::new(),
         kind if kind.is_gpu_fabric() => format!("NV{}", link.count),
         kind if link.count == 1 => link_style(kind).0.to_owned(),

@@ -11,6 +11,7 @@ use super::machine::{Device, Link, Machine};
 struct JsonMachine<'a> {
     name: &'a str,
     source: &'a str,
+    warnings: &'a [String],
     assumptions: &'a [String],
     devices: &'a [Device],
     links: Vec<JsonLink<'a>>,
@@ -44,6 +45,7 @@ pub fn to_json(machine: &Machine) -> String {
     let whole = JsonMachine {
         name: machine.name(),
         source: machine.source(),
+        warnings: machine.warnings(),
         assumptions: machine.assumptions(),
         devices: machine.devices(),
         links: machine.links().iter().map(link).collect(),

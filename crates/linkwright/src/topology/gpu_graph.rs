@@ -1,7 +1,7 @@
 //! The hardware graph of MAPA: what joins each pair of GPUs, and how fast.
 //!
 //! Every pair of GPUs has a label: the best of its direct NVLink (or xGMI) bundle, its way
-//! through NVSwitches, and its way through the host. The graph is complete wherever a host
+//! through NVSwitches, and its way through the host, which never hides a direct bundle. The graph is complete wherever a host
 //! path exists (MAPA, SC'21, Section 3.2). What it leaves out: that host paths share wires.
 
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl PairLink {
     #[must_use]
     pub fn label(self) -> String {
         match self {
-            Self::Direct { kind: LinkKind::Xgmi, count } => format!("XGMI{count}"),
+            Self::Direct { kind, count } if kind.is_xgmi() => format!("XGMI{count}"),
             Self::Direct { count, .. } | Self::Switched { count, .. } => format!("NV{count}"),
             Self::Host { .. } => "PCIe".to_owned(),
         }
@@ -123,8 +123,11 @@ impl GpuGraph {
                 // Of equally wide ones the first: a bundle of their own before NVSwitches.
                 let fabric = paths.iter().rev().max_by_key(|path| path.bandwidth);
                 let fabric_label = fabric.map(|path| (path.link, path.bandwidth, path.bandwidth));
+                // GPUs use links of their own, also where the host's way is nominally wider.
+                let is_direct = |path: &FabricPath| matches!(path.link, PairLink::Direct { .. });
+                let own = paths.iter().any(is_direct);
                 let best = match (fabric_label, host_label) {
-                    (Some(fabric), Some(host)) if fabric.1 >= host.1 => Some(fabric),
+                    (Some(fabric), Some(host)) if own || fabric.1 >= host.1 => Some(fabric),
                     (fabric, None) => fabric,
                     (_, host) => host,
                 };

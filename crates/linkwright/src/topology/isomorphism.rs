@@ -35,8 +35,8 @@ impl LabelledGraph {
 
     /// The GPUs of a machine, all alike, with a label for what joins each pair.
     ///
-    /// The label holds the count of direct links of each kind of GPU fabric (up to 255 of
-    /// each) and the count of NVSwitch planes that both GPUs reach (up to 65,535); zero
+    /// The label holds the count of direct links of each kind of GPU fabric (up to 63 of
+    /// each) and the count of NVSwitch planes that both GPUs reach (up to 1,023); zero
     /// where there is neither. A plane is a set of NVSwitches linked to one another.
     #[must_use]
     pub fn of_gpu_links(machine: &Machine) -> Self {
@@ -45,13 +45,13 @@ impl LabelledGraph {
         let mut direct: BTreeMap<(DeviceId, DeviceId), u64> = BTreeMap::new();
         for link in machine.links() {
             if let Some(position) = FABRICS.iter().position(|kind| *kind == link.kind) {
-                let count = u64::from(link.count.min(0xff)) << (16 + 8 * position);
+                let count = u64::from(link.count.min(0x3f)) << (10 + 6 * position);
                 *direct.entry((link.a.min(link.b), link.a.max(link.b))).or_default() |= count;
             }
         }
         Self::new(vec![0; gpus.len()], |i, j| {
             let pair = (gpus[i].min(gpus[j]), gpus[i].max(gpus[j]));
-            let shared = planes[i].intersection(&planes[j]).count().min(0xffff);
+            let shared = planes[i].intersection(&planes[j]).count().min(0x3ff);
             direct.get(&pair).copied().unwrap_or(0) | shared as u64
         })
     }
@@ -74,13 +74,16 @@ impl LabelledGraph {
 }
 
 /// The link kinds that a label counts, in the order of their places in it.
-const FABRICS: [LinkKind; 6] = [
+const FABRICS: [LinkKind; 9] = [
     LinkKind::Nvlink1,
     LinkKind::Nvlink2,
     LinkKind::Nvlink3,
     LinkKind::Nvlink4,
     LinkKind::Nvlink5,
     LinkKind::Xgmi,
+    LinkKind::XgmiMi100,
+    LinkKind::XgmiMi300,
+    LinkKind::XgmiMi350,
 ];
 
 /// For each GPU, the NVSwitch planes that it reaches, each named by its lowest switch.

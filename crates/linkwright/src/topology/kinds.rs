@@ -71,8 +71,16 @@ pub enum LinkKind {
     Nvlink4,
     /// NVLink of Blackwell.
     Nvlink5,
-    /// AMD Infinity Fabric between GPUs.
+    /// NVLink between the chips of a superchip: a Grace CPU and its GPUs.
+    NvlinkC2c,
+    /// AMD Infinity Fabric between GPUs of the MI200 series.
     Xgmi,
+    /// AMD Infinity Fabric between GPUs up to the MI100.
+    XgmiMi100,
+    /// AMD Infinity Fabric between GPUs of the MI300 series.
+    XgmiMi300,
+    /// AMD Infinity Fabric between GPUs of the MI350 series.
+    XgmiMi350,
     /// PCIe 1, 16 lanes.
     Pcie1,
     /// PCIe 2, 16 lanes.
@@ -130,13 +138,17 @@ const fn sheet(
 
 impl LinkKind {
     /// Every kind.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::Nvlink1,
         Self::Nvlink2,
         Self::Nvlink3,
         Self::Nvlink4,
         Self::Nvlink5,
+        Self::NvlinkC2c,
         Self::Xgmi,
+        Self::XgmiMi100,
+        Self::XgmiMi300,
+        Self::XgmiMi350,
         Self::Pcie1,
         Self::Pcie2,
         Self::Pcie3,
@@ -161,7 +173,11 @@ impl LinkKind {
             Self::Nvlink3 => sheet("nvlink3", 25_000, 500, "NVIDIA A100 whitepaper"),
             Self::Nvlink4 => sheet("nvlink4", 25_000, 500, "NVIDIA H100 whitepaper"),
             Self::Nvlink5 => sheet("nvlink5", 50_000, 500, "NVIDIA Blackwell architecture brief"),
+            Self::NvlinkC2c => sheet("nvlink-c2c", 450_000, 250, "NVIDIA Grace Hopper whitepaper"),
             Self::Xgmi => sheet("xgmi", 50_000, 500, "AMD CDNA 2 whitepaper"),
+            Self::XgmiMi100 => sheet("xgmi-mi100", 46_000, 500, "AMD Instinct MI100 data sheet"),
+            Self::XgmiMi300 => sheet("xgmi-mi300", 64_000, 500, "AMD Instinct MI300X data sheet"),
+            Self::XgmiMi350 => sheet("xgmi-mi350", 76_800, 500, "AMD Instinct MI355X data sheet"),
             Self::Pcie1 => sheet("pcie1", 4_000, 250, "2.5 GT/s, 8b/10b, 16 lanes"),
             Self::Pcie2 => sheet("pcie2", 8_000, 250, "5 GT/s, 8b/10b, 16 lanes"),
             Self::Pcie3 => sheet("pcie3", 15_754, 250, "8 GT/s, 128b/130b, 16 lanes"),
@@ -187,15 +203,22 @@ impl LinkKind {
     /// Whether GPUs speak to each other over it without a host: NVLink or xGMI.
     #[must_use]
     pub const fn is_gpu_fabric(self) -> bool {
+        self.is_nvlink() || self.is_xgmi()
+    }
+
+    /// Whether it is NVLink of any generation; that between chips leads to a host, and is not.
+    #[must_use]
+    pub const fn is_nvlink(self) -> bool {
         matches!(
             self,
-            Self::Nvlink1
-                | Self::Nvlink2
-                | Self::Nvlink3
-                | Self::Nvlink4
-                | Self::Nvlink5
-                | Self::Xgmi
+            Self::Nvlink1 | Self::Nvlink2 | Self::Nvlink3 | Self::Nvlink4 | Self::Nvlink5
         )
+    }
+
+    /// Whether it is AMD's Infinity Fabric between GPUs, of any generation.
+    #[must_use]
+    pub const fn is_xgmi(self) -> bool {
+        matches!(self, Self::Xgmi | Self::XgmiMi100 | Self::XgmiMi300 | Self::XgmiMi350)
     }
 
     /// Whether it is PCIe of any generation.

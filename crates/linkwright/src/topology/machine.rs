@@ -10,7 +10,6 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::kinds::{DeviceKind, LinkKind};
-use super::locality::Locality;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// The index of a device in [`Machine::devices`].
@@ -26,9 +25,6 @@ pub struct Device {
     /// The product, where known: `V100-SXM2-16GB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it sits.
-    #[serde(flatten)]
-    pub locality: Locality,
 }
 
 /// One bundle of equal links between two devices, full duplex.
@@ -106,6 +102,7 @@ pub enum MachineError {
 pub struct Machine {
     name: String,
     source: String,
+    warnings: Vec<String>,
     assumptions: Vec<String>,
     devices: Vec<Device>,
     links: Vec<Link>,
@@ -124,6 +121,13 @@ impl Machine {
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// What probably makes the description wrong, and what to do about it: what every answer
+    /// about this machine hangs on, unlike an assumption, which seldom matters.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What an importer had to assume because the source does not say it.
@@ -180,6 +184,7 @@ impl Machine {
 pub struct MachineBuilder {
     name: String,
     source: String,
+    warnings: Vec<String>,
     assumptions: Vec<String>,
     devices: Vec<Device>,
     links: Vec<Link>,
@@ -212,17 +217,8 @@ impl MachineBuilder {
             return Err(MachineError::DuplicateDevice(name.to_owned()));
         }
         self.bandwidth.push(0);
-        let (name, model) = (name.to_owned(), model.map(str::to_owned));
-        self.devices.push(Device { name, kind, model, locality: Locality::default() });
+        self.devices.push(Device { name: name.to_owned(), kind, model: model.map(str::to_owned) });
         Ok(id)
-    }
-
-    /// Says where a device sits.
-    ///
-    /// # Panics
-    /// If the device is not an id that this builder gave.
-    pub fn locate(&mut self, device: DeviceId, locality: Locality) {
-        self.devices[device].locality = locality;
     }
 
     /// The id of a device already added.
@@ -292,6 +288,11 @@ impl MachineBuilder {
         Ok(())
     }
 
+    /// Records what probably makes the description wrong, and what to do about it.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        self.warnings.push(warning.into());
+    }
+
     /// Records what the source does not say and the importer took to be so.
     pub fn assume(&mut self, assumption: impl Into<String>) {
         self.assumptions.push(assumption.into());
@@ -310,6 +311,7 @@ impl MachineBuilder {
         Ok(Machine {
             name: self.name,
             source: self.source,
+            warnings: self.warnings,
             assumptions: self.assumptions,
             devices: self.devices,
             links: self.links,

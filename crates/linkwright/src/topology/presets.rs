@@ -29,12 +29,16 @@ macro_rules! table {
 }
 
 /// Every preset, servers by age first, then shapes from papers and small PCIe machines.
-pub const PRESETS: [Preset; 11] = table! {
+pub const PRESETS: [Preset; 15] = table! {
     "dgx1-p100": "NVIDIA DGX-1 with 8 P100: hybrid cube mesh of single NVLinks",
     "dgx1-v100": "NVIDIA DGX-1 with 8 V100: hybrid cube mesh of single and double NVLinks",
     "dgx2": "NVIDIA DGX-2: 16 V100 on two baseboards of 6 NVSwitches",
     "dgx-a100": "NVIDIA DGX A100: 8 A100 on 6 NVSwitches",
     "hgx-h100": "NVIDIA HGX H100 in a DGX H100: 8 H100 on 4 NVSwitches",
+    "hgx-b200": "NVIDIA HGX B200 in a DGX B200: 8 B200 on 2 NVSwitches",
+    "gb200-nvl72": "NVIDIA GB200 NVL72: a rack of 72 GPUs on 18 NVSwitches",
+    "mi300x-8": "AMD Instinct MI300X Platform: 8 MI300X, each joined to each by xGMI",
+    "4x-l40s-pcie": "4 L40S in a PCIe server of two sockets",
     "summit-node": "IBM AC922 as in Summit: 6 V100 with NVLinks to 2 POWER9",
     "torus2d-16": "16 V100 in a two-dimensional torus, from the MAPA paper",
     "cubemesh-16": "16 V100 in an irregular cube mesh, from the MAPA paper",
@@ -95,7 +99,7 @@ mod tests {
 
     #[test]
     fn gpus_are_counted_and_numbered() {
-        let counts = [8, 8, 16, 8, 8, 6, 16, 16, 2, 2, 4];
+        let counts = [8, 8, 16, 8, 8, 8, 72, 8, 4, 6, 16, 16, 2, 2, 4];
         for (machine, count) in all().zip(counts) {
             assert_eq!(machine.gpus().len(), count, "{}", machine.name());
             for (index, gpu) in machine.gpus().iter().enumerate() {
@@ -113,6 +117,8 @@ mod tests {
                     LinkKind::Nvlink2 => (6, 18),
                     LinkKind::Nvlink3 => (12, 36),
                     LinkKind::Nvlink4 => (18, 64),
+                    LinkKind::Nvlink5 => (18, 72),
+                    LinkKind::XgmiMi300 => (7, 0),
                     other => panic!("{} in {}", other.name(), machine.name()),
                 };
                 for end in [link.a, link.b] {
@@ -131,7 +137,7 @@ mod tests {
 
     #[test]
     fn real_machines_use_every_nvlink_of_their_gpus() {
-        let used = [4, 6, 6, 12, 18, 6];
+        let used = [4, 6, 6, 12, 18, 18, 18, 7, 0, 6];
         for (machine, links) in all().zip(used) {
             for gpu in machine.gpus() {
                 assert_eq!(fabric_links(&machine, *gpu), links, "{}", machine.name());

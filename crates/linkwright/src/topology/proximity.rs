@@ -101,6 +101,7 @@ pub(super) fn is_host_link(machine: &Machine, link: &Link) -> bool {
     let kind = |id: DeviceId| machine.devices()[id].kind;
     match link.kind {
         LinkKind::OnDie
+        | LinkKind::NvlinkC2c
         | LinkKind::Qpi
         | LinkKind::Upi
         | LinkKind::Xbus

@@ -31,3 +31,23 @@ fn of_nvswitches_and_the_host_the_wider_way_is_the_label() {
     let wide = PairLink::Switched { kind: nvlink, count: 4 };
     assert_eq!(label((nvlink, 4), pcie5), (wide, Bandwidth(4 * link.0)));
 }
+
+#[test]
+fn links_of_their_own_are_the_label_whatever_the_host_is() {
+    let (xgmi, pcie5) = (LinkKind::Xgmi, LinkKind::Pcie5);
+    let mut builder = MachineBuilder::new("two", "test");
+    let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+    let gpus = ["GPU0", "GPU1"].map(|name| builder.device(name, DeviceKind::Gpu, None).unwrap());
+    builder.data_sheet_link(gpus[0], gpus[1], xgmi, 1).unwrap();
+    for gpu in gpus {
+        builder.data_sheet_link(gpu, bridge, pcie5, 1).unwrap();
+    }
+    let machine = builder.build().unwrap();
+    for profile in [BandwidthProfile::Mapa, BandwidthProfile::DataSheet] {
+        let graph = GpuGraph::new(&machine, profile).unwrap();
+        let pair = graph.pair(0, 1).unwrap();
+        assert!(pair.bandwidth < pair.host, "{pair:?}");
+        assert_eq!(pair.link, PairLink::Direct { kind: xgmi, count: 1 });
+        assert_eq!(pair.link.label(), "XGMI1");
+    }
+}

@@ -100,7 +100,7 @@ pub fn expect(
     sizes: &[Bytes],
 ) -> Result<Vec<Expectation>, ExpectError> {
     check_gpus(machine, gpus)?;
-    if machine.links().iter().any(|link| link.kind == LinkKind::Xgmi) {
+    if machine.links().iter().any(|link| link.kind.is_xgmi()) {
         return Err(ExpectError::NotNvidia(machine.name().to_owned()));
     }
     let links = Links::Auto;

@@ -15,7 +15,6 @@ use self::nvlink::Fabric;
 use super::error::TopologyError;
 use super::host_tree::{Contradiction, Endpoint, Host, HostTree};
 use super::kinds::{DeviceKind, LinkKind};
-use super::locality::Locality;
 use super::machine::{Machine, MachineBuilder};
 use crate::diagnostic::{InputError, Position};
 
@@ -64,14 +63,13 @@ pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Machin
 }
 
 fn check_options(file: &str, options: &NvidiaSmiOptions) -> Result<(), InputError> {
-    let is_nvlink = |kind: LinkKind| kind.is_gpu_fabric() && kind != LinkKind::Xgmi;
     let refuse = |option: &str, kind: LinkKind| {
         let problem = format!("the option `{option}` is no generation of {option}");
         let remedy = format!("choose such as {option}3, or leave the option out");
         InputError::at(file, Position { line: 1, column: 1 }, problem, kind.name(), remedy)
     };
     match (options.nvlink, options.pcie) {
-        (Some(kind), _) if !is_nvlink(kind) => Err(refuse("nvlink", kind)),
+        (Some(kind), _) if !kind.is_nvlink() => Err(refuse("nvlink", kind)),
         (_, Some(kind)) if !kind.is_pcie() => Err(refuse("pcie", kind)),
         _ => Ok(()),
     }
@@ -105,11 +103,6 @@ fn host(matrix: &Matrix) -> Host {
         name: device.name.text.clone(),
         kind: if device.is_gpu { DeviceKind::Gpu } else { DeviceKind::Nic },
         affinity: if any_numa { device.numa.clone() } else { device.cores.clone() },
-        locality: Locality {
-            cpu_affinity: device.cores.clone(),
-            numa_affinity: device.numa.clone(),
-            pci_address: None,
-        },
     };
     let relation =
         |cell: &Cell| if let Cell::Pcie(relation) = cell { Some(*relation) } else { None };

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::diagnostic::{InputError, Position};
-use crate::topology::locality::Affinity;
-use crate::topology::paste::{self, Line, Token};
+use crate::topology::paste::{self, Affinity, Line, Token};
 
 const WHOLE_PASTE: &str = "paste the whole output of `rocm-smi --showtopo`, to its last line";
 const END: &str = "End of ROCm SMI Log";

@@ -13,7 +13,6 @@ use self::blocks::{LinkType, Topology};
 use super::error::TopologyError;
 use super::host_tree::{Contradiction, Endpoint, Host, HostTree, Relation};
 use super::kinds::{DeviceKind, LinkKind};
-use super::locality::Locality;
 use super::machine::{Machine, MachineBuilder};
 use super::paste::Token;
 use crate::diagnostic::{InputError, Position};
@@ -140,7 +139,6 @@ fn host(file: &str, topology: &Topology) -> Result<Host, InputError> {
         name: name.clone(),
         kind: DeviceKind::Gpu,
         affinity: Option::clone(numa),
-        locality: Locality { numa_affinity: numa.clone(), ..Locality::default() },
     };
     let endpoints = topology.gpus.iter().zip(&topology.numa).map(endpoint).collect();
     Ok(Host { endpoints, relations })
