@@ -94,7 +94,7 @@ def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -
         with output.working("drawing the figures"):
             found.write(to)
     if json:
-        output.print_json(found.to_json())
+        output.print_json(found.fields())
         return
     console = output.console()
     for table in found.tables:

@@ -1,0 +1,92 @@
+"""What every command prints with `--json`: an object, or a list of objects, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from commands import linkwright, write_scenario
+from typer.core import TyperGroup
+
+from linkwright.cli import study as studies
+from linkwright.cli.commands import app
+from linkwright.studies.study import Study
+from linkwright.studies.tables import Section, StudyTable
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PAIR = ["all-reduce", "-m", "dgx1-v100", "--gpus", "0,3"]
+SMALL = [*PAIR, "--size", "64KiB"]
+STATE = ["-m", "dgx1-v100", "--state", "state.json"]
+TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
+
+# A command line of each command that prints JSON; a new command needs one here.
+CASES: dict[str, list[str]] = {
+    "machine list": [],
+    "machine show": ["dgx2"],
+    "machine import": [str(EXAMPLES / "pair.toml")],
+    "jobs generate": ["--count", "3"],
+    "jobs workloads": [],
+    "allocate": ["-m", "dgx1-v100", "-k", "2", "--explain"],
+    "state show": STATE,
+    "state release": ["a", *STATE],
+    "state mark-unhealthy": ["7", *STATE],
+    "state mark-healthy": ["7", *STATE],
+    "collective plan": SMALL,
+    "collective run": SMALL,
+    "collective check": [str(TREE)],
+    "collective time": [*PAIR, "-e", "1KiB"],
+    "collective compare": [*SMALL, "--algorithm", "packing"],
+    "collective expect": [*PAIR, "-e", "1KiB"],
+    "replay": ["laghos", "--ranks", "4"],
+    "run": ["scenario.toml"],
+    "compare": ["scenario.toml"],
+    "study mapa": ["--quick"],
+    "study blink": ["--quick"],
+    "study network": ["--quick"],
+}
+
+
+def leaves() -> Iterator[str]:
+    """The words of every command that is no group."""
+    waiting: list[tuple[list[str], Any]] = [([], typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop(0)
+        if isinstance(command, TyperGroup):
+            waiting += [([*words, name], inner) for name, inner in command.commands.items()]
+        else:
+            yield " ".join(words)
+
+
+def a_study(**_: object) -> Study:
+    """A small study: what the large ones hold is tested beside them."""
+    table = StudyTable("Speed", ("what", "times"), (("a", 1.5), ("b", None)))
+    return Study("small", "A small study", ["It is short."], [Section("One", ["Text."], [table])])
+
+
+@pytest.fixture
+def _workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with a scenario and a server's state."""
+    monkeypatch.chdir(tmp_path)
+    write_scenario(tmp_path)
+    assert linkwright("allocate", *STATE, "-k", 2, "--job", "a").exit_code == 0
+    show: Callable[..., None] = studies._show
+    monkeypatch.setattr(studies, "_show", lambda _run, *rest: show(a_study, *rest))
+
+
+def test_every_command_has_a_case() -> None:
+    assert sorted(CASES) == sorted(leaves())
+
+
+@pytest.mark.usefixtures("_workplace")
+@pytest.mark.parametrize("command", CASES)
+def test_json_is_an_object_or_a_list_of_objects(command: str) -> None:
+    result = linkwright(*command.split(), *CASES[command], "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    objects = found if isinstance(found, list) else [found]
+    assert objects
+    assert all(isinstance(each, dict) and each for each in objects)
