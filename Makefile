@@ -54,7 +54,7 @@ test-python: install
 	$(BIN)/mypy
 	$(BIN)/stubtest linkwright._core
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	$(BIN)/pytest
 
 bench: install

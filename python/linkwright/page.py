@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,9 @@ import linkwright
 from linkwright.plot import chart_specification
 
 __all__ = ["EmbeddedCharts", "embed", "render"]
+
+# The marks of Markdown that the texts of studies use; what is code holds no others.
+MARKS = re.compile(r"`([^`]*)`|\*\*(?!\s)((?:`[^`]*`|[^`*]|\*(?!\*))+)\*\*")
 
 # What the bundle of scripts ends with: it lets the page's own script draw charts.
 PUBLISH = "window.vegaEmbed = vegaEmbed;"
@@ -51,11 +55,16 @@ def _as_script(chart: alt.TopLevelMixin) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
 
-def _with_code(text: str) -> Markup:
-    """The text escaped, with what stands between backquotes as code."""
-    parts = str(escape(text)).split("`")
-    marked = [f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)]
-    return Markup("".join(marked))
+def _marked(text: str) -> Markup:
+    """The text escaped, with what stands between backquotes as code, between ** in bold."""
+    return Markup(MARKS.sub(_mark, str(escape(text))))
+
+
+def _mark(found: re.Match[str]) -> str:
+    code, bold = found.groups()
+    if bold is None:
+        return f"<code>{code}</code>"
+    return f"<strong>{MARKS.sub(_mark, bold)}</strong>"
 
 
 def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
@@ -67,6 +76,6 @@ def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["code"] = _with_code
+    environment.filters["marked"] = _marked
     page = environment.get_template(template)
     return page.render(charts=charts, version=linkwright.__version__, **values).encode()
