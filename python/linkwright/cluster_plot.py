@@ -171,6 +171,9 @@ def link_loads(replay: Replay, *, title: str | None = None) -> alt.Chart:
 def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMixin:
     """The utilisation of every link: a map for each level, a cell for each direction of a link.
 
+    A map holds the switches of which a link carried data, or a dragonfly's groups; a level that
+    carried none has no map.
+
     A column of a map is a switch, and its cells are that switch's links of the level; links
     between two tiers stand at the lower switch, so that the way up and the way down compare.
     In a dragonfly a column is a link of a group, and a row is a switch in its group.
@@ -182,12 +185,18 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
     scale = alt.Scale(scheme=SCHEME, domain=[0, most or 1.0])
     maps = []
     for summary in summaries:
-        cells, across, down = _cells([row for row in rows if row["level"] == summary.level])
+        level = [row for row in rows if row["level"] == summary.level]
+        shown = _carrying(level)
+        if not shown:
+            continue
+        cells, across, down = _cells(shown)
         columns = max(cell["right"] for cell in cells)
         lines = max(cell["bottom"] for cell in cells)
         width = min(WIDTH, max(160, 20 * columns))
         height = min(260, max(48, 10 * lines))
         load = f"{summary.mean:.1%} busy in the mean, {summary.most:.1%} at most"
+        if len(shown) < len(level):
+            load += f"; {len(level) - len(shown):,} at places that carried nothing are left out"
         maps.append(
             inline_chart(cells, summary.level, f"{summary.links:,} links, {load}")
             .mark_rect()
@@ -216,6 +225,9 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
             )
             .properties(width=width, height=height)
         )
+    if not maps:
+        empty = inline_chart([{"text": "No link carried data."}], "Links", "")
+        maps.append(empty.mark_text(align="left").encode(text="text:N").properties(width=WIDTH))
     found = busiest_links(rows, 1)
     busiest = (
         f"Busiest: {found[0].source} to {found[0].destination}, {found[0].utilisation:.1%} of "
@@ -230,11 +242,24 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
     return chart
 
 
+def _carrying(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The links at switches, or in groups, of which a link carried data."""
+
+    def place(row: dict[str, Any]) -> str:
+        group = GROUP.fullmatch(_owner(row))
+        return group[1] if group else _owner(row)
+
+    busy = {place(row) for row in rows if row["data"] > 0}
+    return [row for row in rows if place(row) in busy]
+
+
 def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, str]:
     """A rectangle for each link of a level, and what its columns and its rows are."""
     owners = [_owner(row) for row in rows]
     groups = [GROUP.fullmatch(owner) for owner in owners]
     switches = {owner: at for at, owner in enumerate(sorted(set(owners), key=_natural))}
+    # Where not all are shown, the others leave no gap.
+    numbers = {at: index for index, at in enumerate(sorted({int(g[1]) for g in groups if g}))}
     ports: list[int] = []
     count: dict[str, int] = {}
     for owner in owners:
@@ -244,8 +269,8 @@ def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, s
     cells = []
     for row, owner, group, port in zip(rows, owners, groups, ports, strict=True):
         if group:
-            left, top = int(group[1]) + port / most, int(group[2])
-            right, bottom = int(group[1]) + (port + 1) / most, top + 1
+            column, top = numbers[int(group[1])], int(group[2])
+            left, right, bottom = column + port / most, column + (port + 1) / most, top + 1
         else:
             band, left = divmod(switches[owner], BAND)
             right, top = left + 1, band * most + port

@@ -34,12 +34,29 @@ __all__ = [
 
 MAPPINGS = ("linear", "random")
 
+# Of how many ports the switches of a default network may be; where the largest is too small, the
+# network is that of the study, which `fat-tree` is by name.
+PORTS = (4, 8, 16)
+
+# The settings that say which fat-tree, or which network, it is.
+SHAPE = {"kind", "preset", "file", "levels", "radix", "pods", "leaves", "tapering"} | {
+    "leaves_per_pod",
+    "nodes_per_leaf",
+    "uplinks",
+    "cores",
+}
+
+SIZED = (
+    "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
+    "the one that is named `fat-tree` has 2,048"
+)
+
 Progress = Callable[[int, int, float, int], object]
 
 
 def replay_trace(
     trace: str | Path,
-    machine: str | Path = "fat-tree",
+    machine: str | Path | None = None,
     *,
     ranks: int | None = None,
     parameters: Mapping[str, object] | None = None,
@@ -57,7 +74,10 @@ def replay_trace(
     Args:
         trace: An OTF2 archive (its folder or its anchor file), a file of GOAL text, or one of
             `applications`.
-        machine: One of `interconnect_names`, or the file of a network.
+        machine: One of `interconnect_names`, or the file of a network; where absent, a
+            fat-tree of the job's size: the smallest of switches of 4, 8 or 16 ports that holds
+            it, or that of 2,048 nodes that `fat-tree` is by name. What says otherwise which
+            network it is, a file of mappings too, leaves that one.
         ranks: How many ranks an application has.
         parameters: An application's own.
         iterations: How often the main loop runs.
@@ -77,8 +97,18 @@ def replay_trace(
         SimulationError: If the job does not fit or does not come to an end.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+    # What an application cannot fit on is refused before it is made; a trace tells its ranks.
+    read = None if ranks else read_program(trace, ranks=ranks, **(parameters or {}))
+    fitted: dict[str, object] = {}
+    if machine is None:
+        machine = "fat-tree"
+        if routing_table is None and str(mapping) in MAPPINGS:
+            fitted = _fat_tree_for(ranks or (read[0].ranks if read else 1), settings)
+    settings = {**settings, **fitted}
     cluster = load_cluster(machine, routing_table=routing_table, seed=seed, **settings)
-    program, notes = read_program(trace, ranks=ranks, **(parameters or {}))
+    program, notes = read or read_program(trace, ranks=ranks, **(parameters or {}))
+    if fitted:
+        notes = [*notes, SIZED.format(nodes=cluster.nodes)]
     inputs = _trace_files(trace)
     named = [] if machine in interconnect_names() else [machine]
     for file in [*named, *([] if routing_table is None else [routing_table])]:
@@ -143,6 +173,20 @@ def _mapping_text(mapping: str | Path) -> str:
             f"the mappings are {', '.join(MAPPINGS)}"
         )
     return read_text(mapping)
+
+
+def _fat_tree_for(ranks: int, settings: Mapping[str, object]) -> dict[str, object]:
+    """The settings of the smallest full fat-tree of three levels that holds so many ranks.
+
+    Empty where the settings say a size themselves, or no such tree is large enough.
+    """
+    per_node = settings.get("gpus_per_node") or 1
+    if settings.keys() & SHAPE or not isinstance(per_node, int):
+        return {}
+    nodes = -(-ranks // max(per_node, 1))
+    # A pod of switches of p ports has (p/2)^2 nodes, and there are p pods.
+    fitting = next((ports for ports in PORTS if ports**3 // 4 >= nodes), None)
+    return {} if fitting is None else {"radix": fitting, "pods": fitting}
 
 
 def _trace_files(trace: str | Path) -> dict[str, bytes]:

@@ -197,7 +197,7 @@ def test_a_comparison_has_a_row_for_each_algorithm_that_can(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "words",
     [
-        ("plan", "allreduce", "-m", "dgx1-v100"),
+        ("plan", "all-to-one", "-m", "dgx1-v100"),
         ("plan", "all-reduce"),
         ("plan", "all-reduce", "-m", "dgx9"),
         ("plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "a"),

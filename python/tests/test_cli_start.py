@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from commands import fails, linkwright, program
+from commands import fails, linkwright, parsed, program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -107,6 +108,11 @@ def test_what_is_typed_wrongly_ends_with_code_two(words: list[str], command: Any
         (["--gpus", "2.0"], "`2.0` is no whole number"),
         (["--gpus", "0"], "0 is not from 1 to 65,535"),
         (["--gpus", "-1"], "-1 is not from 1 to 65,535"),
+        (["--gpus", "0-3"], "`0-3` are ids, and --gpus is here how many GPUs"),
+        (["--gpus", "0,3"], "collective takes ids, and --busy names those that are taken"),
+        (["--gpus", "2", "--busy", "3-0"], "`3-0` runs backwards; write 0-3"),
+        (["--gpus", "2", "--busy", "a-3"], "`a-3` is no GPU id; write ids like 0,3 or 0-3"),
+        (["--gpus", "2", "--busy", "0-99999999999"], "is no GPU id"),
         (["--bandwidth-model", "foo"], "`foo` is not one of sound, published"),
     ],
 )
@@ -117,6 +123,39 @@ def test_a_wrong_value_is_named_with_what_would_work(words: list[str], said: str
 def test_a_number_that_is_none_is_out_of_every_range() -> None:
     line = fails(2, "replay", "laghos", "--computation-scale", "nan")
     assert "nan is out of range; give 0 or more" in line
+
+
+def test_ranges_of_ids_are_taken() -> None:
+    plan = ["collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus"]
+    assert parsed(*plan, "0-2,5")["gpus"] == [0, 1, 2, 5]
+    assert parsed(*DECIDE, "--busy", "0-3,4")["gpus"] == [5, 6]
+    said = fails(2, *plan, "4")
+    assert "`4` is the id of one GPU" in said
+    assert "for 4 GPUs write ids, such as 0-3; only allocate takes how many" in said
+
+
+@pytest.mark.parametrize("name", ["all_reduce", "allreduce", "AllReduce", "All-Reduce"])
+def test_the_words_of_a_collective_may_be_joined_in_any_way(name: str) -> None:
+    planned = parsed("collective", "plan", name, "-m", "dgx1-v100", "--gpus", "0,3")
+    assert planned["collective"] == "all-reduce"
+    assert (
+        package.plan(package.Machine.preset("dgx1-v100"), [0, 3], name).collective == "all-reduce"
+    )
+
+
+def test_a_machine_may_come_from_standard_input(tmp_path: Path) -> None:
+    text = linkwright("machine", "show", "dgx1-v100", "--as", "toml").stdout
+    at = ["-m", "-", "--state", tmp_path / "state.json"]
+    assert parsed("machine", "show", "-", stdin=text)["name"] == "dgx1-v100"
+    assert parsed("allocate", *at, "-k", 2, "--job", "a", stdin=text)["gpus"] == [0, 3]
+    assert parsed("state", "show", *at, stdin=text)["held"] == {"a": [0, 3]}
+    assert parsed("state", "mark-unhealthy", 7, *at, stdin=text)["unhealthy"] == [7]
+    assert parsed("state", "mark-healthy", 7, *at, stdin=text)["unhealthy"] == []
+    assert parsed("state", "release", "a", *at, stdin=text)["released"] == [0, 3]
+    pair = ["all-reduce", "-m", "-", "--gpus", "0,3"]
+    for words in (["plan"], ["run", "--size", "1KiB"], ["time", "-e", "1KiB"], ["expect"]):
+        assert parsed("collective", words[0], *pair, *words[1:], stdin=text)["gpus"] == [0, 3]
+    assert "<stdin>:1:1" in fails(2, *DECIDE[:2], "-", "--gpus", 2, stdin="nothing")
 
 
 def test_the_version_has_a_short_option() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from linkwright import Replay, replay_scenario, replay_trace, write_replay
+from linkwright import Replay, load_cluster, replay_scenario, replay_trace, write_replay
 from linkwright.cluster_plot import job_times, link_heat_map, link_loads, message_latencies
 from linkwright.plot import chart_specification, save_chart
 from linkwright.replay_summary import (
@@ -21,6 +22,7 @@ from linkwright.replay_summary import (
     link_rows,
     rows_of,
 )
+from linkwright.replays import _fat_tree_for
 from linkwright.timeline import _microseconds, timeline_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,9 +228,59 @@ def rows_count(replay: Replay) -> int:
 def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None:
     replay = replay_trace("stencil4d", machine, ranks=16, fidelity="flow", **settings)
     cells = cells_of(replay)
-    assert sum(map(len, cells)) == rows_count(replay)
+    shown = {cell["link"] for level in cells for cell in level}
+    carried = {f"{row['from']} to {row['to']}" for row in link_rows(replay) if row["data"] > 0}
+    assert carried <= shown
+    assert sum(map(len, cells)) <= rows_count(replay)
     for level in cells:
         assert len({(cell["left"], cell["top"]) for cell in level}) == len(level)
+        # What is left out leaves no gap.
+        columns = {math.floor(cell["left"]) for cell in level}
+        assert columns == set(range(len(columns)))
+
+
+def test_a_map_shows_what_carried_data() -> None:
+    replay = replay_trace("stencil4d", "fat-tree", ranks=32, gpus_per_node=4)
+    levels = cells_of(replay)
+    assert sum(map(len, levels)) < rows_count(replay) / 10
+    assert all(any(cell["utilisation"] > 0 for cell in level) for level in levels)
+    alone = replay_trace("laghos", "fat-tree", ranks=4, gpus_per_node=4)
+    drawn = str(chart_specification(link_heat_map(alone)))
+    assert "No link carried data." in drawn
+    assert "injection" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("ranks", "settings", "nodes"),
+    [
+        (1, {}, 16),
+        (16, {}, 16),
+        (17, {}, 128),
+        (32, {"gpus_per_node": 4}, 16),
+        (512, {"gpus_per_node": 4}, 128),
+        (1024, {}, 1024),
+        (1025, {}, 2048),
+        (16, {"radix": 8, "pods": 2}, 32),
+    ],
+)
+def test_a_network_that_nobody_names_has_the_job_s_size(
+    ranks: int, settings: dict[str, Any], nodes: int
+) -> None:
+    fitted: dict[str, Any] = settings | _fat_tree_for(ranks, settings)
+    cluster = load_cluster("fat-tree", **fitted)
+    assert cluster.nodes == nodes
+
+
+def test_the_network_of_a_replay_is_said_where_nobody_named_it(tmp_path: Path) -> None:
+    fitted = replay_trace("laghos", ranks=32)
+    assert (fitted.machine, fitted.cluster.nodes) == ("fat-tree-128", 128)
+    assert "of 128 nodes" in fitted.notes[-1]
+    assert fitted.manifest["settings"] == {"radix": 8, "pods": 8}
+    named = replay_trace("laghos", "fat-tree", ranks=32)
+    assert (named.cluster.nodes, [*named.notes]) == (2048, [])
+    mapping = tmp_path / "mapping"
+    mapping.write_text("".join(f"{2000 + rank}\n" for rank in range(8)), encoding="utf-8")
+    assert replay_trace("laghos", ranks=8, mapping=mapping).cluster.nodes == 2048
 
 
 def test_a_replay_without_messages_has_a_report(tmp_path: Path) -> None:

@@ -15,24 +15,25 @@ from linkwright import (
     Machine,
     Match,
     Pattern,
-    load_machine,
     packing_rate,
     pattern_names,
     read_text,
 )
 from linkwright.cli import output, server
 from linkwright.cli.options import (
-    MOST_GPUS,
     BandwidthModel,
     BandwidthProfile,
     Json,
     MachineName,
     PolicyName,
     among,
+    gpu_count,
     gpu_ids,
     named,
 )
 from linkwright.cli.program import NotNowError
+from linkwright.cli.standard_input import given_machine
+from linkwright.cli.streams import is_quiet
 from linkwright.errors import printable
 
 
@@ -43,8 +44,8 @@ def allocate(
         typer.Option(
             "--gpus",
             "-k",
-            min=1,
-            max=MOST_GPUS,
+            metavar="COUNT",
+            parser=gpu_count,
             help="How many GPUs the job asks for; --edges and --counters say it too.",
         ),
     ] = None,
@@ -82,7 +83,7 @@ def allocate(
         int, typer.Option(min=1, max=1000, help="How many candidates to explain.")
     ] = 5,
     busy: Annotated[
-        str | None, typer.Option(metavar="IDS", help="GPUs that are taken, such as 0,3.")
+        str | None, typer.Option(metavar="IDS", help="GPUs that are taken, such as 0,3 or 0-3.")
     ] = None,
     state: Annotated[
         Path | None,
@@ -108,7 +109,7 @@ def allocate(
         raise typer.BadParameter("--job needs --state, the file that remembers it.")
     if state is not None and busy:
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
-    server_machine = load_machine(machine)
+    server_machine = given_machine(machine)
     wanted = _pattern(pattern, gpus, edges, counters, server_machine)
     choices = {
         "policy": policy,
@@ -133,7 +134,7 @@ def allocate(
             lambda: _answer(server_machine, policy, job, match, why, json),
             lambda: stored.withdraw(job, server_machine),
         )
-    if not json:
+    if not json and not is_quiet():
         _print(match, why, server_machine)
 
 

@@ -18,7 +18,7 @@ from linkwright import (
 )
 from linkwright.cli import matrix, output
 from linkwright.cli.options import BandwidthProfile, Json, among, named
-from linkwright.cli.standard_input import standard_input
+from linkwright.cli.standard_input import given_machine, standard_input
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
@@ -59,10 +59,7 @@ def show(
     """Show a machine: the link of every pair of GPUs, the devices, and what was assumed."""
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
-    if machine == "-":
-        loaded = Machine.import_text(standard_input(), "<stdin>")
-    else:
-        loaded = load_machine(machine)
+    loaded = given_machine(machine)
     if json or form != "table":
         typer.echo(_text(loaded, "json" if json else form), nl=False)
     else:

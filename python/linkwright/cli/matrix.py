@@ -93,7 +93,10 @@ def _print_legend(pairs: Counter[tuple[str, float]], levels: list[float], *, cou
     for label, bandwidth in sorted(pairs, key=lambda cell: (-cell[1], cell[0])):
         if bandwidth > 0:
             meaning = f"over {MEANINGS[label]}" if label in MEANINGS else ""
-            shown = [Text(label, style=_style(bandwidth, levels)), f"{bandwidth:g} GB/s"]
+            shown: list[Text | str] = [
+                Text(label, style=_style(bandwidth, levels)),
+                f"{bandwidth:g} GB/s",
+            ]
             if counts:
                 shown.append(
                     output.counted(pairs[label, bandwidth], "pair of GPUs", "pairs of GPUs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,6 +21,7 @@ __all__ = [
     "PolicyNames",
     "StateFile",
     "among",
+    "gpu_count",
     "gpu_ids",
     "named",
 ]
@@ -63,18 +65,42 @@ def named(name: str | None) -> str | None:
 
 
 def gpu_ids(text: str | None) -> list[int]:
-    """The ids in a list such as `0,3`; none where the text is absent or empty.
+    """The ids in a list such as `0,3` or `0-3,6`; none where the text is absent or empty.
 
     Raises:
-        typer.BadParameter: If a part is no whole number.
+        typer.BadParameter: If a part is neither an id nor a range of them.
     """
-    ids = []
+    ids: list[int] = []
     for part in (text or "").split(","):
-        if part.strip().isdecimal() and int(part) <= MOST_GPUS:
-            ids.append(int(part))
+        first, dash, last = (end.strip() for end in part.partition("-"))
+        ends = [first, last if dash else first]
+        if all(end.isdecimal() and len(end) < 6 and int(end) <= MOST_GPUS for end in ends):
+            low, high = map(int, ends)
+            if low > high:
+                raise typer.BadParameter(f"`{part}` runs backwards; write {high}-{low}.")
+            ids += range(low, high + 1)
         elif text:
-            raise typer.BadParameter(f"`{part}` is no GPU id; write ids like 0,3.")
+            raise typer.BadParameter(f"`{part}` is no GPU id; write ids like 0,3 or 0-3.")
     return ids
+
+
+def gpu_count(text: str) -> int:
+    """How many GPUs a job asks for.
+
+    Raises:
+        typer.BadParameter: If the text is no such number; ids are named as what they are.
+    """
+    if re.fullmatch(r"[+-]?\d{1,9}", text.strip()):
+        count = int(text)
+        if 1 <= count <= MOST_GPUS:
+            return count
+        raise typer.BadParameter(f"{count} is not from 1 to {MOST_GPUS:,}.")
+    if re.fullmatch(r"[\d\s,]*\d\s*[,-]\s*[\d\s,-]*", text):
+        raise typer.BadParameter(
+            f"`{text}` are ids, and --gpus is here how many GPUs the job asks for, such as 4; "
+            "collective takes ids, and --busy names those that are taken."
+        )
+    raise typer.BadParameter(f"`{text}` is no whole number.")
 
 
 def _machines() -> list[str]:
@@ -86,8 +112,8 @@ MachineName = Annotated[
     typer.Option(
         "--machine",
         "-m",
-        metavar="NAME|FILE",
-        help="A preset's name or a machine's file.",
+        metavar="NAME|FILE|-",
+        help="A preset's name or a machine's file; - is the input.",
         autocompletion=_machines,
     ),
 ]

@@ -217,5 +217,5 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with console(stderr=True).status(what):
+    with rich_console(stderr=True).status(what):
         yield

@@ -42,12 +42,13 @@ Trace = Annotated[
     ),
 ]
 MachineName = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--machine",
         "-m",
         metavar="NAME|FILE",
-        help=f"The network: {', '.join(interconnect_names())}, or a file (TOML, Graphviz).",
+        help=f"The network: {', '.join(interconnect_names())}, or a file (TOML, "
+        "Graphviz); a fat-tree of the job's size if absent.",
         autocompletion=interconnect_names,
     ),
 ]
@@ -90,7 +91,7 @@ def _chart_file(path: Path | None) -> Path | None:
 
 def replay(
     trace: Trace,
-    machine: MachineName = "fat-tree",
+    machine: MachineName = None,
     gpus_per_node: Annotated[
         int | None, typer.Option(metavar="N", help="GPUs that share a node's network interface.")
     ] = None,

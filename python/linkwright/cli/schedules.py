@@ -17,12 +17,12 @@ from linkwright import (
     Tree,
     algorithm_names,
     collective_names,
-    load_machine,
     plan,
 )
 from linkwright.cli import output
 from linkwright.cli.options import MOST_GPUS, among, gpu_ids
 from linkwright.cli.sizes import parse_size, size_text
+from linkwright.cli.standard_input import given_machine
 
 if TYPE_CHECKING:
     import altair as alt
@@ -58,12 +58,23 @@ __all__ = [
 # As many GPUs as people still read by their ids.
 MOST_NAMED = 16
 
+
+def _collective(name: str) -> object:
+    """The collective, however its words are joined: `all_reduce` and `allreduce`, too."""
+    known = {_joined(each): each for each in collective_names()}
+    return among("collective", collective_names())(known.get(_joined(name), name))
+
+
+def _joined(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
 CollectiveName = Annotated[
     str,
     typer.Argument(
         metavar="COLLECTIVE",
         help=f"One of {', '.join(collective_names())}.",
-        callback=among("collective", collective_names()),
+        callback=_collective,
         autocompletion=collective_names,
     ),
 ]
@@ -72,11 +83,19 @@ CollectiveName = Annotated[
 def some_gpus(text: str | None) -> str | None:
     """Refuses an empty list, which a script's unset variable gives, and which is not all GPUs.
 
+    A single id is most often meant as a count.
+
     Raises:
-        typer.BadParameter: If the text is there and empty.
+        typer.BadParameter: If the text is there and empty, or names one GPU.
     """
     if text is not None and not text.strip():
         raise typer.BadParameter("it is empty; write ids like 0,3, or leave the option out.")
+    if text is not None and len(ids := gpu_ids(text)) == 1:
+        many = f"; for {ids[0]} GPUs write ids, such as 0-{ids[0] - 1}" if ids[0] > 1 else ""
+        raise typer.BadParameter(
+            f"`{text.strip()}` is the id of one GPU, and a collective needs two or more{many}; "
+            "only allocate takes how many."
+        )
     return text
 
 
@@ -84,7 +103,7 @@ Gpus = Annotated[
     str | None,
     typer.Option(
         metavar="IDS",
-        help="The job's GPUs, such as 1,4,5,6; all of them if absent.",
+        help="The job's GPUs, such as 0-3 or 1,4,5,6; all of them if absent.",
         callback=some_gpus,
     ),
 ]
@@ -171,7 +190,7 @@ def machine_of(name: str, servers: int, network: str | None) -> Machine:
     """
     if (servers > 1) != (network is not None):
         raise typer.BadParameter("--servers and --network belong together; give both.")
-    machine = load_machine(name)
+    machine = given_machine(name)
     return machine.cluster(servers, network) if network is not None else machine
 
 

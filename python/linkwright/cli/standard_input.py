@@ -6,10 +6,13 @@ import sys
 
 import typer
 
-from linkwright import FileError
+from linkwright import FileError, Machine, load_machine
 from linkwright.files import cause_of, decode, read_stream
 
-__all__ = ["standard_input"]
+__all__ = ["given_machine", "standard_input"]
+
+# What stands for standard input where a file is named.
+DASH = "-"
 
 
 def standard_input() -> str:
@@ -31,3 +34,15 @@ def standard_input() -> str:
     except OSError as error:
         raise FileError(f"cannot read standard input: {cause_of(error)}") from error
     return decode("<stdin>", content)
+
+
+def given_machine(name: str) -> Machine:
+    """The machine of a preset, a file, or standard input, which is written `-`.
+
+    Raises:
+        FileError: If there is no such preset or file, or standard input cannot be read.
+        InputError: If the text describes no machine, with line and column.
+    """
+    if name == DASH:
+        return Machine.import_text(standard_input(), "<stdin>")
+    return load_machine(name)

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from linkwright import Allocator, FileError, load_machine
+from linkwright import Allocator, FileError
 from linkwright.cli import output, server
 from linkwright.cli.options import MOST_GPUS, Json, MachineName, StateFile
+from linkwright.cli.standard_input import given_machine
 from linkwright.errors import printable
 
 app = typer.Typer(
@@ -23,7 +24,7 @@ Gpus = Annotated[list[int], typer.Argument(metavar="GPU...", help="GPU ids.", mi
 @app.command()
 def show(machine: MachineName, state: StateFile, json: Json = False) -> None:
     """Show which GPUs are free, held and unhealthy."""
-    _shown(server.open_state(state, load_machine(machine)), json)()
+    _shown(server.open_state(state, given_machine(machine)), json)()
 
 
 @app.command()
@@ -34,7 +35,7 @@ def release(
     json: Json = False,
 ) -> None:
     """Take a job's GPUs back."""
-    with server.stored(_existing(state), load_machine(machine)) as stored:
+    with server.stored(_existing(state), given_machine(machine)) as stored:
         gpus = stored.allocator.release(job)
         stored.commit()
         described = {"job": job, "released": gpus, **server.describe(stored.allocator)}
@@ -45,7 +46,7 @@ def release(
 @app.command("mark-unhealthy")
 def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
     """Keep GPUs from new jobs; a job that holds one goes on."""
-    with server.stored(state, load_machine(machine)) as stored:
+    with server.stored(state, given_machine(machine)) as stored:
         for gpu in gpus:
             stored.allocator.mark_unhealthy(gpu)
         stored.commit()
@@ -55,7 +56,7 @@ def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Jso
 @app.command("mark-healthy")
 def mark_healthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
     """Let GPUs be given out again."""
-    with server.stored(_existing(state), load_machine(machine)) as stored:
+    with server.stored(_existing(state), given_machine(machine)) as stored:
         for gpu in gpus:
             stored.allocator.mark_healthy(gpu)
         stored.commit()

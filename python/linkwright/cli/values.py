@@ -52,6 +52,9 @@ def read_values(command: Any) -> None:
 
 def _reader(annotation: Any, parameter: Any) -> Callable[[Any], object] | None:
     """What makes the annotated type of a text; None for a type that is left to Typer."""
+    own: Callable[[Any], object] | None = parameter.type_descriptor.parameter_info.parser
+    if own is not None:
+        return own
     kind, inner = get_origin(annotation), get_args(annotation)
     if kind is list:
         read = _reader(inner[0], parameter)

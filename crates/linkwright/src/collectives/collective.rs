@@ -72,18 +72,20 @@ impl Collective {
         "all-to-all",
     ];
 
-    /// The collective of that name; those with a root get this one.
+    /// The collective of that name, however its words are joined (`all_reduce` and `allreduce`
+    /// are all-reduce, too); those with a root get this one.
     #[must_use]
     pub fn named(name: &str, root: usize) -> Option<Self> {
-        Some(match name {
+        let joined = name.to_lowercase().replace(['-', '_'], "");
+        Some(match joined.as_str() {
             "broadcast" => Self::Broadcast { root },
             "reduce" => Self::Reduce { root },
             "gather" => Self::Gather { root },
             "scatter" => Self::Scatter { root },
-            "all-reduce" => Self::AllReduce,
-            "all-gather" => Self::AllGather,
-            "reduce-scatter" => Self::ReduceScatter,
-            "all-to-all" => Self::AllToAll,
+            "allreduce" => Self::AllReduce,
+            "allgather" => Self::AllGather,
+            "reducescatter" => Self::ReduceScatter,
+            "alltoall" => Self::AllToAll,
             _ => return None,
         })
     }
