@@ -26,6 +26,9 @@ def test_a_table_reads_as_a_pyarrow_table(machine: Machine) -> None:
         "is_gpu": [True, True, False],
         "links": [[0, 1], [0, 2], [1, 2]],
         "gpu_fabric_bandwidth": [50.0, 50.0, None],
+        "cpu_affinity": ["", "", ""],
+        "numa_affinity": ["", "", ""],
+        "pci_address": ["", "", ""],
     }
 
 

@@ -136,7 +136,9 @@ fn add_server(
     let mut ids: Vec<DeviceId> = Vec::with_capacity(devices.len());
     for device in devices {
         let name = format!("{prefix}/{}", device.name);
-        ids.push(builder.device(&name, device.kind, device.model.as_deref())?);
+        let id = builder.device(&name, device.kind, device.model.as_deref())?;
+        builder.locate(id, device.locality.clone());
+        ids.push(id);
     }
     for link in server.links() {
         builder.link(Link { a: ids[link.a], b: ids[link.b], ..link.clone() })?;

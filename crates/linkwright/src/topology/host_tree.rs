@@ -6,8 +6,8 @@
 //! hides it) is put as far apart as the other pairs allow.
 
 use super::kinds::{DeviceKind, LinkKind};
+use super::locality::{Affinity, Locality};
 use super::machine::{DeviceId, MachineBuilder, MachineError};
-use super::paste::Affinity;
 use super::sockets::{self, Sockets};
 
 /// What two devices have to cross to reach each other over PCIe, nearest first.
@@ -32,8 +32,10 @@ pub(super) struct Endpoint {
     pub(super) name: String,
     /// A GPU or a NIC.
     pub(super) kind: DeviceKind,
-    /// What the input says of the NUMA nodes or CPU cores near it.
+    /// What tells its socket: the NUMA nodes near it, or the CPU cores.
     pub(super) affinity: Option<Affinity>,
+    /// All that the input says of its place.
+    pub(super) locality: Locality,
 }
 
 /// The devices of a host and what is known of each pair; the relations are symmetric.
@@ -257,6 +259,7 @@ impl HostTree {
             for (endpoint, id) in self.endpoints.iter().zip(ids) {
                 if endpoint.kind == kind {
                     *id = builder.device(&endpoint.name, kind, None)?;
+                    builder.locate(*id, endpoint.locality.clone());
                 }
             }
             Ok(())

@@ -10,6 +10,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::kinds::{DeviceKind, LinkKind};
+use super::locality::Locality;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// The index of a device in [`Machine::devices`].
@@ -25,6 +26,9 @@ pub struct Device {
     /// The product, where known: `V100-SXM2-16GB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Where it sits.
+    #[serde(flatten)]
+    pub locality: Locality,
 }
 
 /// One bundle of equal links between two devices, full duplex.
@@ -217,8 +221,17 @@ impl MachineBuilder {
             return Err(MachineError::DuplicateDevice(name.to_owned()));
         }
         self.bandwidth.push(0);
-        self.devices.push(Device { name: name.to_owned(), kind, model: model.map(str::to_owned) });
+        let (name, model) = (name.to_owned(), model.map(str::to_owned));
+        self.devices.push(Device { name, kind, model, locality: Locality::default() });
         Ok(id)
+    }
+
+    /// Says where a device sits.
+    ///
+    /// # Panics
+    /// If the device is not an id that this builder gave.
+    pub fn locate(&mut self, device: DeviceId, locality: Locality) {
+        self.devices[device].locality = locality;
     }
 
     /// The id of a device already added.

@@ -115,31 +115,6 @@ pub(super) fn number(word: &str) -> Option<u32> {
     (plain && digits).then(|| word.parse().ok()).flatten()
 }
 
-/// The NUMA nodes or CPU cores near a device: ascending ranges, ends included.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Affinity(Vec<(u32, u32)>);
-
-impl Affinity {
-    /// One number.
-    pub(super) fn one(number: u32) -> Self {
-        Self(vec![(number, number)])
-    }
-
-    /// Reads `0-11,24-35`, or `None` where the word is not such a list in ascending order.
-    pub(super) fn parse(word: &str) -> Option<Self> {
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        for part in word.split(',') {
-            let (low, high) = part.split_once('-').unwrap_or((part, part));
-            let (low, high) = (number(low)?, number(high)?);
-            if low > high || ranges.last().is_some_and(|last| last.1 >= low) {
-                return None;
-            }
-            ranges.push((low, high));
-        }
-        Some(Self(ranges))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,13 +136,5 @@ mod tests {
         assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 3 });
         assert_eq!(lines[1].joined(), "GPU1 > X");
         assert_eq!(lines[2].first(), "");
-    }
-
-    #[test]
-    fn affinities_are_ascending_lists() {
-        assert_eq!(Affinity::parse("0,2-3"), Some(Affinity(vec![(0, 0), (2, 3)])));
-        for bad in ["", "0-", "-1", "3-2", "0,0", "0-4,3", "0;1", "+1", "0,", "01", "99999999999"] {
-            assert_eq!(Affinity::parse(bad), None, "{bad}");
-        }
     }
 }

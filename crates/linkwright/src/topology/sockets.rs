@@ -2,8 +2,8 @@
 
 use super::host_tree::{Host, Relation};
 use super::kinds::LinkKind;
+use super::locality::Affinity;
 use super::machine::{DeviceId, MachineBuilder, MachineError};
-use super::paste::Affinity;
 
 /// The devices of each socket, and what had to be assumed to tell.
 #[derive(Debug)]

@@ -1,14 +1,16 @@
 //! A machine as tables: one row per device, one per bundle of links.
 
 use super::kinds::DeviceKind;
+use super::locality::{Affinity, Locality};
 use super::machine::{DeviceId, Machine};
 use crate::table::Table;
 
 /// One row per device, in the machine's order.
 ///
 /// Columns: `name`, `kind`, `model` (empty where unknown), `is_gpu`, `links` (rows of
-/// [`links`]) and `gpu_fabric_bandwidth` (the sum over a GPU's NVLink or xGMI links, in one
-/// direction; none for what is no GPU).
+/// [`links`]), `gpu_fabric_bandwidth` (the sum over a GPU's NVLink or xGMI links, in one
+/// direction; none for what is no GPU), and `cpu_affinity`, `numa_affinity` and `pci_address`
+/// (empty where unknown).
 #[must_use]
 pub fn devices(machine: &Machine) -> Table {
     let devices = machine.devices();
@@ -27,6 +29,9 @@ pub fn devices(machine: &Machine) -> Table {
     let models: Vec<String> = devices.iter().map(|d| d.model.clone().unwrap_or_default()).collect();
     let links: Vec<Vec<u32>> =
         adjacency.iter().map(|links| links.iter().map(|link| *link as u32).collect()).collect();
+    let place = |of: fn(&Locality) -> Option<String>| -> Vec<String> {
+        devices.iter().map(|device| of(&device.locality).unwrap_or_default()).collect()
+    };
     Table::new()
         .with("name", "", names)
         .with("kind", "", kinds)
@@ -34,6 +39,9 @@ pub fn devices(machine: &Machine) -> Table {
         .with("is_gpu", "", is_gpu)
         .with("links", "", links)
         .with("gpu_fabric_bandwidth", "GB/s", fabric_bandwidths)
+        .with("cpu_affinity", "", place(|at| at.cpu_affinity.as_ref().map(Affinity::to_string)))
+        .with("numa_affinity", "", place(|at| at.numa_affinity.as_ref().map(Affinity::to_string)))
+        .with("pci_address", "", place(|at| at.pci_address.clone()))
 }
 
 /// One row per bundle of links, in the machine's order.

@@ -8,6 +8,9 @@
 //! kind = "gpu"
 //! model = "V100-SXM2-16GB"
 //! names = ["GPU0", "GPU1"]
+//! cpu_affinity = "0-11,24-35"        # cores near each of them, where known
+//! numa_affinity = "0"                # likewise
+//! pci_addresses = ["0000:07:00.0", "0000:0a:00.0"]   # one for each name
 //!
 //! [[link]]
 //! kind = "nvlink2"
@@ -28,7 +31,8 @@ use toml::Spanned;
 
 use super::error::TopologyError;
 use super::kinds::{DeviceKind, LinkKind};
-use super::machine::{DeviceId, Link, Machine, MachineBuilder, MachineError};
+use super::locality::{Affinity, Locality, is_pci_address};
+use super::machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};
 use crate::diagnostic::{InputError, Position};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -54,6 +58,9 @@ struct DeviceGroup {
     kind: DeviceKind,
     model: Option<String>,
     names: Vec<Spanned<String>>,
+    cpu_affinity: Option<Affinity>,
+    numa_affinity: Option<Affinity>,
+    pci_addresses: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 #[derive(Deserialize)]
@@ -94,10 +101,15 @@ pub fn read(file: &str, text: &str) -> Result<Machine, TopologyError> {
         builder.assume(assumption);
     }
     for group in &parsed.device {
-        for name in &group.names {
-            builder
+        let addresses = addresses(file, text, group)?;
+        for (index, name) in group.names.iter().enumerate() {
+            let id = builder
                 .device(name.get_ref(), group.kind, group.model.as_deref())
                 .map_err(|error| refuse(name.span(), error))?;
+            let (cpu_affinity, numa_affinity) =
+                (group.cpu_affinity.clone(), group.numa_affinity.clone());
+            let pci_address = addresses.get(index).cloned();
+            builder.locate(id, Locality { cpu_affinity, numa_affinity, pci_address });
         }
     }
     for group in &parsed.link {
@@ -120,6 +132,24 @@ pub fn read(file: &str, text: &str) -> Result<Machine, TopologyError> {
     Ok(builder.build().map_err(|error| refuse(0..0, error))?)
 }
 
+/// The PCI addresses of a group: one for each of its devices, or none.
+fn addresses(file: &str, text: &str, group: &DeviceGroup) -> Result<Vec<String>, InputError> {
+    let Some(listed) = &group.pci_addresses else { return Ok(Vec::new()) };
+    let refuse = |span: Range<usize>, problem: &str, remedy: &str| {
+        let value = text.get(span.clone()).unwrap_or_default();
+        InputError::at(file, Position::of_offset(text, span.start), problem, value, remedy)
+    };
+    let bad = listed.get_ref().iter().find(|address| !is_pci_address(address.get_ref()));
+    if let Some(bad) = bad {
+        return Err(refuse(bad.span(), "this is no PCI address", "write such as 0000:07:00.0"));
+    }
+    if listed.get_ref().len() != group.names.len() {
+        let problem = "the group has another number of names";
+        return Err(refuse(listed.span(), problem, "give one address for each name, or none"));
+    }
+    Ok(listed.get_ref().iter().map(|address| address.get_ref().clone()).collect())
+}
+
 /// Writes a machine in the format that [`read`] reads; reading it back gives an equal machine.
 #[must_use]
 pub fn write(machine: &Machine) -> String {
@@ -135,7 +165,11 @@ pub fn write(machine: &Machine) -> String {
     }
     let alike = |a: &DeviceId, b: &DeviceId| {
         let (a, b) = (&machine.devices()[*a], &machine.devices()[*b]);
-        a.kind == b.kind && a.model == b.model
+        let place = |device: &Device| {
+            let Locality { cpu_affinity, numa_affinity, pci_address } = device.locality.clone();
+            (cpu_affinity, numa_affinity, pci_address.is_some())
+        };
+        a.kind == b.kind && a.model == b.model && place(a) == place(b)
     };
     let ids: Vec<DeviceId> = (0..machine.devices().len()).collect();
     for group in ids.chunk_by(alike) {
@@ -146,6 +180,18 @@ pub fn write(machine: &Machine) -> String {
         }
         let names: Vec<String> = group.iter().map(|id| name(*id)).collect();
         let _ = writeln!(text, "names = [{}]", names.join(", "));
+        let place = &first.locality;
+        if let Some(cores) = &place.cpu_affinity {
+            let _ = writeln!(text, "cpu_affinity = \"{cores}\"");
+        }
+        if let Some(nodes) = &place.numa_affinity {
+            let _ = writeln!(text, "numa_affinity = \"{nodes}\"");
+        }
+        let of = |id: &DeviceId| machine.devices()[*id].locality.pci_address.as_deref().map(quote);
+        let addresses: Vec<String> = group.iter().filter_map(of).collect();
+        if !addresses.is_empty() {
+            let _ = writeln!(text, "pci_addresses = [{}]", addresses.join(", "));
+        }
     }
     let values = |link: &Link| (link.kind, link.count, link.bandwidth, link.latency);
     for group in machine.links().chunk_by(|a, b| values(a) == values(b)) {
@@ -175,9 +221,32 @@ mod tests {
         assert_eq!(read("again", &write(&machine)).unwrap(), machine);
     }
 
+    const PLACES: &str = "names = [\"A\", \"B\"]\ncpu_affinity = \"0-11,24\"\nnuma_affinity = \"1\"\n\
+        pci_addresses = [\"0000:07:00.0\", \"0000:0a:00.0\"]\n[[link";
+
+    fn placed() -> String {
+        PAIR.replace("names = [\"A\", \"B\"]\n[[link", PLACES)
+    }
+
+    #[test]
+    fn places_survive_writing() {
+        let machine = read("pair.toml", &placed()).unwrap();
+        let place = |gpu: usize| &machine.devices()[gpu].locality;
+        assert_eq!(place(1).pci_address.as_deref(), Some("0000:0a:00.0"));
+        assert_eq!(place(0).cpu_affinity, Affinity::parse("0-11,24"));
+        assert_eq!(place(0).numa_affinity, Affinity::parse("1"));
+        let written = write(&machine);
+        assert!(written.contains(PLACES.trim_end_matches("[[link")), "{written}");
+        assert_eq!(read("again", &written).unwrap(), machine);
+    }
+
     #[test]
     fn errors_name_line_and_column() {
+        let place = placed();
         let cases = [
+            (place.replace("0-11,24", "11-0"), "5:16"),
+            (place.replace("0000:0a:00.0", "slot 4"), "7:34"),
+            (place.replace(", \"0000:0a:00.0\"", ""), "7:17"),
             (PAIR.replace("count", "cuont"), "7:1"),
             (PAIR.replace("[\"A\", \"B\"]]", "[\"A\", \"C\"]]"), "8:12"),
             (PAIR.replace("[\"A\", \"B\"]\n[[link", "[\"A\", \"A\"]\n[[link"), "4:15"),

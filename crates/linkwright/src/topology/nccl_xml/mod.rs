@@ -109,6 +109,7 @@ fn add_devices(
                 let problem = format!("another device is named {name}, too");
                 source.refuse(device.node, problem, "give each interface a name of its own")
             })?;
+            builder.locate(ids[index], tree.locality(index));
         }
         if kind == DeviceKind::NvSwitch {
             for number in 0..switch_count {

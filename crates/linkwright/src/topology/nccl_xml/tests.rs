@@ -210,3 +210,20 @@ proptest! {
         assert_nothing_vanishes(text, &damaged, plain);
     }
 }
+
+#[test]
+fn places_come_from_the_address_and_the_cpu_above() {
+    let machine = read("wires.xml", WIRES, &NcclXmlOptions::default()).unwrap();
+    let place = |name: &str| {
+        let id = machine.device(name).unwrap();
+        serde_json::to_string(&machine.devices()[id].locality).unwrap()
+    };
+    let shown = |cores, node, address: &str| {
+        format!("{{\"cpu_affinity\":\"{cores}\",\"numa_affinity\":\"{node}\"{address}}}")
+    };
+    let at = |address: &str| format!(",\"pci_address\":\"{address}\"");
+    assert_eq!(place("GPU1"), shown("0-3", 0, &at("0000:07:00.0")), "below a switch");
+    assert_eq!(place("GPU2"), shown("4-7", 1, &at("0000:85:00.0")));
+    assert_eq!(place("mlx5_0"), shown("0-3", 0, &at("0000:0c:00.0")));
+    assert_eq!(place("eth0"), shown("4-7", 1, ""), "it has no address");
+}

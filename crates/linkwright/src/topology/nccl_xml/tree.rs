@@ -7,6 +7,7 @@ use roxmltree::Node;
 use super::attributes::{PcieLink, Source};
 use crate::diagnostic::InputError;
 use crate::topology::kinds::DeviceKind;
+use crate::topology::locality::{Affinity, Locality};
 
 const DUMP_AGAIN: &str = "dump the topology again with NCCL_TOPO_DUMP_FILE, or mend the element";
 
@@ -49,6 +50,24 @@ pub(super) struct Tree<'a> {
     pub(super) devices: Vec<Found<'a>>,
     /// One sentence each.
     pub(super) assumptions: Vec<String>,
+}
+
+impl Tree<'_> {
+    /// Where a device sits: its own address, the NUMA node and the cores of the CPU above it.
+    pub(super) fn locality(&self, device: usize) -> Locality {
+        let mut top = device;
+        while let Some(parent) = self.devices[top].parent {
+            top = parent;
+        }
+        let cpu = Some(&self.devices[top]).filter(|found| found.kind == DeviceKind::Cpu);
+        // NCCL writes -1 where it does not know the node, and a mask without bits likewise.
+        let node = cpu.and_then(|cpu| u32::try_from(cpu.order).ok());
+        Locality {
+            cpu_affinity: cpu.and_then(|cpu| Affinity::parse_mask(cpu.node.attribute("affinity")?)),
+            numa_affinity: node.map(Affinity::one),
+            pci_address: self.devices[device].address.clone(),
+        }
+    }
 }
 
 struct Walk<'s, 'a> {

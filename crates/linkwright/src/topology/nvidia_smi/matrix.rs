@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::{InputError, Position};
 use crate::topology::host_tree::Relation;
-use crate::topology::paste::{self, Affinity, Line, Token};
+use crate::topology::locality::Affinity;
+use crate::topology::paste::{self, Line, Token};
 
 /// The most NVLinks that a cell may bond: two generations beyond today's 18.
 const MOST_NVLINKS: u32 = 36;

@@ -15,6 +15,7 @@ use self::nvlink::Fabric;
 use super::error::TopologyError;
 use super::host_tree::{Contradiction, Endpoint, Host, HostTree};
 use super::kinds::{DeviceKind, LinkKind};
+use super::locality::Locality;
 use super::machine::{Machine, MachineBuilder};
 use crate::diagnostic::{InputError, Position};
 
@@ -103,6 +104,11 @@ fn host(matrix: &Matrix) -> Host {
         name: device.name.text.clone(),
         kind: if device.is_gpu { DeviceKind::Gpu } else { DeviceKind::Nic },
         affinity: if any_numa { device.numa.clone() } else { device.cores.clone() },
+        locality: Locality {
+            cpu_affinity: device.cores.clone(),
+            numa_affinity: device.numa.clone(),
+            pci_address: None,
+        },
     };
     let relation =
         |cell: &Cell| if let Cell::Pcie(relation) = cell { Some(*relation) } else { None };

@@ -308,3 +308,28 @@ proptest! {
         assert_nothing_vanishes(text, &damaged, plain);
     }
 }
+
+#[test]
+fn affinities_stay_with_their_devices() {
+    let machine = plain(HGX_H100).unwrap();
+    let places: Vec<String> = machine
+        .gpus()
+        .iter()
+        .map(|id| serde_json::to_string(&machine.devices()[*id].locality).unwrap())
+        .collect();
+    let shown = |cores: &str, node: u32| {
+        format!("{{\"cpu_affinity\":\"{cores}\",\"numa_affinity\":\"{node}\"}}")
+    };
+    let expected: Vec<String> = matrix::read("paste", HGX_H100)
+        .unwrap()
+        .devices
+        .iter()
+        .filter(|device| device.is_gpu)
+        .map(|gpu| {
+            let (cores, node) = (gpu.cores.clone().unwrap(), gpu.numa.clone().unwrap());
+            shown(&cores.to_string(), node.to_string().parse().unwrap())
+        })
+        .collect();
+    assert_eq!(places, expected);
+    assert_ne!(places[0], places[7], "the two sockets differ");
+}

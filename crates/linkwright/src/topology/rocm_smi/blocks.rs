@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::diagnostic::{InputError, Position};
-use crate::topology::paste::{self, Affinity, Line, Token};
+use crate::topology::locality::Affinity;
+use crate::topology::paste::{self, Line, Token};
 
 const WHOLE_PASTE: &str = "paste the whole output of `rocm-smi --showtopo`, to its last line";
 const END: &str = "End of ROCm SMI Log";

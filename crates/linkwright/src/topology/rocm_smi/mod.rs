@@ -13,6 +13,7 @@ use self::blocks::{LinkType, Topology};
 use super::error::TopologyError;
 use super::host_tree::{Contradiction, Endpoint, Host, HostTree, Relation};
 use super::kinds::{DeviceKind, LinkKind};
+use super::locality::Locality;
 use super::machine::{Machine, MachineBuilder};
 use super::paste::Token;
 use crate::diagnostic::{InputError, Position};
@@ -139,6 +140,7 @@ fn host(file: &str, topology: &Topology) -> Result<Host, InputError> {
         name: name.clone(),
         kind: DeviceKind::Gpu,
         affinity: Option::clone(numa),
+        locality: Locality { numa_affinity: numa.clone(), ..Locality::default() },
     };
     let endpoints = topology.gpus.iter().zip(&topology.numa).map(endpoint).collect();
     Ok(Host { endpoints, relations })
