@@ -34,6 +34,15 @@ impl LinkClass {
     }
 }
 
+/// What people call the links between the GPUs of a machine, if there are any beside PCIe:
+/// `NVLink` or `xGMI`.
+#[must_use]
+pub fn fabric_name(machine: &Machine) -> Option<&'static str> {
+    let mut fabric = machine.links().iter().filter(|link| LinkClass::Fabric.admits(machine, link));
+    let is_xgmi = |link: &Link| link.kind.name().starts_with("xgmi");
+    fabric.next().map(|link| if is_xgmi(link) { "xGMI" } else { "NVLink" })
+}
+
 /// GPUs, the switches between them, and the capacity of each link in each direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkGraph {
@@ -105,6 +114,13 @@ impl LinkGraph {
         class: LinkClass,
     ) -> Result<Self, LinkGraphError> {
         check_gpus(machine, gpus)?;
+        let graph = Self::unjoined(machine, gpus, class);
+        graph.joined(machine, gpus, class)?;
+        Ok(graph)
+    }
+
+    /// As [`Self::new`] of GPUs that have been checked, whether the links join them or not.
+    pub(super) fn unjoined(machine: &Machine, gpus: &[usize], class: LinkClass) -> Self {
         let devices = machine.devices();
         let own: Vec<DeviceId> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
         let forwards = |id: &DeviceId| devices[*id].kind != DeviceKind::Gpu;
@@ -120,9 +136,7 @@ impl LinkGraph {
             let known = capacity.entry((a.min(b), a.max(b))).or_default();
             *known = known.saturating_add(link.total_bandwidth().0);
         }
-        let graph = Self::without_dead_ends(vertices, own.len(), &capacity);
-        graph.joined(gpus, class)?;
-        Ok(graph)
+        Self::without_dead_ends(vertices, own.len(), &capacity)
     }
 
     /// Whether anything but GPUs is part of it.
@@ -175,7 +189,12 @@ impl LinkGraph {
         Self { devices: devices.map(|(device, _)| device).collect(), gpus, links }
     }
 
-    fn joined(&self, gpus: &[usize], class: LinkClass) -> Result<(), LinkGraphError> {
+    fn joined(
+        &self,
+        machine: &Machine,
+        gpus: &[usize],
+        class: LinkClass,
+    ) -> Result<(), LinkGraphError> {
         let mut reached = vec![false; self.devices.len()];
         let mut open = vec![0];
         reached[0] = true;
@@ -195,7 +214,7 @@ impl LinkGraph {
             return Ok(());
         }
         let links = match class {
-            LinkClass::Fabric => "NVLink",
+            LinkClass::Fabric => fabric_name(machine).unwrap_or("NVLink"),
             LinkClass::Host => "PCIe",
             LinkClass::Network => "the network",
         };

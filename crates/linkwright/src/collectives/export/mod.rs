@@ -2,6 +2,7 @@
 //!
 //! - [`normal`]: what every format shares: a schedule without `nop` steps and without
 //!   dependencies that say nothing, checked for the rules that the formats rely on
+//! - [`pieces`]: a schedule cut into pieces, for executors that run it only once
 //! - [`msccl_xml`]: what MSCCL's executors load
 //! - [`msccl_xml_import`]: the reader of the same
 //! - [`mscclpp_json`]: what the MSCCL++ executor loads
@@ -11,9 +12,12 @@
 //! limit and a remedy.
 
 pub mod dot;
+mod fold;
 pub mod msccl_xml;
 pub mod msccl_xml_import;
 pub mod mscclpp_json;
+mod peers;
+pub mod pieces;
 
 pub mod normal;
 #[cfg(test)]
@@ -27,6 +31,7 @@ pub use dot::{to_dot, trees_to_dot};
 pub use msccl_xml::{MscclOptions, to_msccl_xml};
 pub use msccl_xml_import::read_msccl_xml;
 pub use mscclpp_json::{MscclppOptions, to_mscclpp_json};
+pub use pieces::in_pieces;
 
 pub use normal::normalise;
 

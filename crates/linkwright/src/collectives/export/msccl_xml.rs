@@ -23,6 +23,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::normal::{Connections, connections, normalise};
+use super::peers::spread_peers;
 use super::{Export, ExportError, placement_notes};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{Buffer, Operation, Schedule, Slice, Step};
@@ -129,10 +130,18 @@ fn limit(
 pub fn to_msccl_xml(schedule: &Schedule, options: &MscclOptions) -> Result<Export, ExportError> {
     check_options(options)?;
     let mut schedule = normalise(schedule)?;
-    let ends = connections(&schedule)?;
+    connections(&schedule)?;
     check_name(&schedule.name)?;
     let mut notes = placement_notes(&schedule, "MSCCL");
     merge_chunks(&mut schedule, &mut notes);
+    let moved = spread_peers(&mut schedule, MOST_PEERS as usize, MOST_CHANNELS as usize);
+    if moved > 0 {
+        notes.push(format!(
+            "{moved} connections are on other channels than planned, since an executor takes \
+             {MOST_PEERS} peers on each."
+        ));
+    }
+    let ends = connections(&schedule)?;
     check_shape(&schedule)?;
     let ranks = schedule.ranks();
     let chunks = shards_of_a_call(schedule.collective, ranks) * schedule.chunks as usize;
@@ -206,7 +215,12 @@ fn check_shape(schedule: &Schedule) -> Result<(), ExportError> {
             let receives = of_channel.filter(|block| block.receive.is_some()).count();
             let peers = sends.max(receives) as u64;
             let place = format!("rank {rank}, channel {channel}");
-            limit("peers", place, (peers, MOST_PEERS), "spread them over more channels")?;
+            limit(
+                "peers",
+                place,
+                (peers, MOST_PEERS),
+                "plan for fewer GPUs, or along trees with fewer branches",
+            )?;
         }
         let slices = program.blocks.iter().flat_map(|block| &block.steps).flat_map(|step| {
             let last = step.count.saturating_sub(1);

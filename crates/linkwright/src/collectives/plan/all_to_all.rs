@@ -8,7 +8,7 @@
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
-use super::super::link_graph::LinkGraph;
+use super::super::link_graph::{LinkClass, LinkGraph};
 use super::super::lowering::Way;
 use super::PlanError;
 use crate::units::Bandwidth;
@@ -21,9 +21,13 @@ const NEGLIGIBLE: f64 = 1e-6;
 
 /// Ways for every pair, the chunks of a shard, and the largest rate, B/s of the size, where
 /// it is known.
-pub(super) fn ways(graph: &LinkGraph) -> Result<(Vec<Way>, u32, Option<f64>), PlanError> {
+pub(super) fn ways(
+    graph: &LinkGraph,
+    class: LinkClass,
+) -> Result<(Vec<Way>, u32, Option<f64>), PlanError> {
     let ranks = graph.gpus;
-    if graph.has_switches() {
+    // Between servers a shard takes the network, which is a switch, too.
+    if graph.has_switches() || class == LinkClass::Network {
         let pairs = (0..ranks).flat_map(|from| (1..ranks).map(move |step| (from, step)));
         let way = |(from, step)| Way { ranks: vec![from, (from + step) % ranks], chunks: 1 };
         return Ok((pairs.map(way).collect(), 1, None));
@@ -51,6 +55,13 @@ pub(super) fn is_full(graph: &LinkGraph, rate: Bandwidth) -> bool {
         let capacity: f64 = own.map(|(_, _, capacity)| *capacity as f64).sum();
         rate.0 as f64 * (ranks - 1.0) / ranks >= capacity * (1.0 - NEGLIGIBLE)
     })
+}
+
+/// The largest rate without the linear programme's rounding: what the schedule reaches, in whole
+/// chunks and so exactly, where the two are one.
+pub(super) fn exact(optimum: f64, reached: Bandwidth) -> Bandwidth {
+    let same = (optimum - reached.0 as f64).abs() <= NEGLIGIBLE * optimum;
+    if same { reached } else { Bandwidth(optimum.round() as u64) }
 }
 
 /// Part of one pair's shard and the ranks that it passes.

@@ -35,7 +35,8 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 ///
 /// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be
 /// done in time; where NVLink does not join them, or each pair for one-hop, the plan is
-/// [`plan_for_size`]'s own choice. The times
+/// [`plan_for_size`]'s own choice. Across servers it takes all links at once, PCIe beside NVLink
+/// on the same GPUs included, without T_dpa. The times
 /// hold when `peer_access_switch` is also the timing's
 /// ([`Costs::peer_access_switch`](super::super::time::Costs)).
 ///
@@ -68,7 +69,9 @@ pub fn plan_hybrid(
         Ok(plan)
     };
     let fabric = match over(Links::Fabric) {
-        Err(PlanError::Links(_) | PlanError::NotDirect { .. }) => return alone(Links::Auto),
+        // Across servers every link at once is what a hybrid is.
+        Err(PlanError::Links(_)) => return alone(Links::Every),
+        Err(PlanError::NotDirect { .. }) => return alone(Links::Auto),
         found => found?,
     };
     let host = match over(Links::Host) {

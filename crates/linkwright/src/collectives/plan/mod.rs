@@ -7,28 +7,38 @@
 
 mod all_to_all;
 mod blink;
+mod ground;
 mod hybrid;
+mod optimum;
 mod packing;
+mod rails;
 mod rate;
 mod scatter;
 mod shares;
+mod sized;
 mod three_phase;
 
 use thiserror::Error;
 
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
+pub use sized::plan_for_size;
 
+use self::ground::{Ground, choose_links};
 use self::packing::Packed;
+use self::sized::{fastest, time_of};
 use super::baselines::{Baseline, BaselinePlan, baseline_plan, by_server};
 use super::collective::Collective;
-use super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus};
-use super::lowering::tree::MAX_CHANNELS;
+use super::link_graph::{LinkClass, LinkGraphError, check_gpus, fabric_name};
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
 use super::schedule::{ChosenRoute, Protocol, Schedule, Transport};
-use super::time::{Costs, TimeError, choose_chunk};
+use super::time::TimeError;
 use crate::graph::arborescences::Preference;
 use crate::topology::Machine;
-use crate::units::{Bandwidth, Bytes, Picoseconds};
+use crate::units::Bandwidth;
+
+/// The most GPUs on several servers through which the trees of an all-reduce are packed at
+/// once; beyond, they are packed on each server and exchanged between them.
+pub const MOST_PACKED_AT_ONCE: usize = 64;
 
 /// How a schedule is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,13 +122,16 @@ impl Algorithm {
 /// Which links a plan uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Links {
-    /// NVLink where it joins all GPUs, else PCIe, and the network between servers.
+    /// NVLink where it joins all GPUs, else PCIe. Across servers, where NVLink joins the GPUs of
+    /// each, NVLink and the network; else all links.
     #[default]
     Auto,
     /// NVLink only.
     Fabric,
     /// PCIe only.
     Host,
+    /// As [`Links::Auto`], and between servers PCIe beside NVLink: a hybrid of all links.
+    Every,
 }
 
 /// A schedule and how it came about.
@@ -230,81 +243,6 @@ pub fn plan(
     plan_preferring(machine, gpus, collective, algorithm, links, Preference::FewTrees)
 }
 
-/// As [`plan`], for data of that size: of few deep trees and many shallow ones, each on one
-/// channel or two, which reach the same rate, the fastest. Blink's own trees are taken as they
-/// are, on one channel or two, and other algorithms' plans unchanged.
-///
-/// # Errors
-/// As [`plan`].
-pub fn plan_for_size(
-    machine: &Machine,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-    links: Links,
-    size: Bytes,
-) -> Result<Plan, PlanError> {
-    let few = plan(machine, gpus, collective, algorithm, links)?;
-    let is_ours = matches!(algorithm, Algorithm::Packing | Algorithm::Blink);
-    if !is_ours || few.trees.is_empty() {
-        return Ok(few);
-    }
-    let mut open = vec![few];
-    if algorithm == Algorithm::Packing {
-        let low = Preference::LowDepth;
-        let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
-        if shallow.trees != open[0].trees && shallow.rate >= open[0].rate {
-            open.push(shallow);
-        }
-    }
-    fastest(open, machine, size, Picoseconds(0))
-}
-
-/// Of plans, each on one channel for a tree or on two, the one that moves `size` the fastest;
-/// the first of equals.
-fn fastest(
-    mut plans: Vec<Plan>,
-    machine: &Machine,
-    size: Bytes,
-    peer_access_switch: Picoseconds,
-) -> Result<Plan, PlanError> {
-    let narrow = plans.iter().filter(|plan| 2 * plan.trees.len() <= MAX_CHANNELS);
-    let twice: Vec<Plan> = narrow.map(on_two_channels).collect();
-    plans.extend(twice);
-    let mut times = Vec::with_capacity(plans.len());
-    for plan in &plans {
-        times.push(time_of(plan, machine, size, peer_access_switch)?);
-    }
-    let best = (0..times.len()).min_by_key(|at| times[*at]).unwrap_or(0);
-    Ok(plans.swap_remove(best))
-}
-
-/// How long a plan takes with the chunk that suits it.
-fn time_of(
-    plan: &Plan,
-    machine: &Machine,
-    size: Bytes,
-    peer_access_switch: Picoseconds,
-) -> Result<Picoseconds, PlanError> {
-    let costs = Costs { peer_access_switch, ..Costs::of(plan.schedule.protocol) };
-    Ok(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time)
-}
-
-/// The same trees, each on two channels with half of its data.
-///
-/// A connection holds few chunks, so that a GPU which passes them on lets its link rest while
-/// the next is on its way; the other channel's chunks fill that gap.
-fn on_two_channels(plan: &Plan) -> Plan {
-    let Schedule { name, collective, gpus, .. } = &plan.schedule;
-    let halves: Vec<RootedTree> =
-        plan.trees.iter().flat_map(|tree| [tree.clone(), tree.clone()]).collect();
-    let mut schedule = schedule_of_trees(name, *collective, gpus, &halves);
-    schedule.routes.clone_from(&plan.schedule.routes);
-    let mut whole = plan.trees.clone();
-    whole.iter_mut().for_each(|tree| tree.chunks *= 2);
-    Plan { schedule, trees: whole, ..plan.clone() }
-}
-
 /// As [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
 fn plan_preferring(
     machine: &Machine,
@@ -314,6 +252,13 @@ fn plan_preferring(
     links: Links,
     preference: Preference,
 ) -> Result<Plan, PlanError> {
+    let is_large = gpus.len() > MOST_PACKED_AT_ONCE && links == Links::Auto;
+    if is_large && (algorithm, collective) == (Algorithm::Packing, Collective::AllReduce) {
+        check_gpus(machine, gpus)?;
+        if by_server(machine, gpus).len() > 1 {
+            return packed_by_server(machine, gpus, links);
+        }
+    }
     let found = plan_along_trees(machine, gpus, collective, algorithm, links, preference)?;
     let (Collective::Scatter { root } | Collective::Gather { root }) = collective else {
         return Ok(found);
@@ -322,16 +267,31 @@ fn plan_preferring(
     if algorithm != Algorithm::Packing || is_best {
         return Ok(found);
     }
-    let graph = LinkGraph::new(machine, gpus, found.links)?;
-    if graph.has_switches() {
+    let Ground { class, graph, .. } = choose_links(machine, gpus, links, &mut Vec::new())?;
+    if graph.has_switches() || class != found.links {
         return Ok(found);
     }
     let (ways, chunks) = scatter::ways(&graph, collective, root);
-    let transport = Transport::Best;
+    let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let name = &found.schedule.name;
     let schedule = schedule_of_ways(name, collective, gpus, &ways, chunks, transport);
     let rate = rate::steady_rate(&schedule, machine)?;
     Ok(if rate > found.rate { Plan { schedule, rate, trees: Vec::new(), ..found } } else { found })
+}
+
+/// Trees packed on each server, whose roots exchange what they have: what three phases do.
+fn packed_by_server(machine: &Machine, gpus: &[usize], links: Links) -> Result<Plan, PlanError> {
+    let mut plan = three_phase::plan(machine, gpus, Collective::AllReduce, links)?;
+    plan.algorithm = Algorithm::Packing;
+    plan.schedule.name = format!("{}-all-reduce", plan.algorithm.name());
+    let most = MOST_PACKED_AT_ONCE;
+    let extent = if gpus.len() > most {
+        format!(", since no more than {most} GPUs on several servers are packed at once")
+    } else {
+        String::new()
+    };
+    plan.notes.push(format!("trees are packed on each server and exchanged between them{extent}"));
+    Ok(plan)
 }
 
 /// A plan whose trees are listed, unless the algorithm has none.
@@ -348,18 +308,18 @@ fn plan_along_trees(
         return Err(PlanError::UnknownRoot { root, last: gpus.len() - 1 });
     }
     let mut notes = Vec::new();
-    let (class, graph) = choose_links(machine, gpus, links, &mut notes)?;
+    let Ground { class, graph, is_whole } = choose_links(machine, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let name = format!("{}-{}", algorithm.name(), collective.name());
     let (mut reach, mut chosen) = (None, Vec::new());
     let (trees, optimum) = match algorithm {
         Algorithm::Packing if collective == Collective::AllToAll => {
-            let (ways, chunks, optimum) = all_to_all::ways(&graph)?;
+            let (ways, chunks, optimum) = all_to_all::ways(&graph, class)?;
             let schedule = schedule_of_ways(&name, collective, gpus, &ways, chunks, transport);
             let rate = rate::steady_rate(&schedule, machine)?;
             let known = optimum.map_or_else(
                 || all_to_all::is_full(&graph, rate).then_some(rate),
-                |optimum| Some(Bandwidth(optimum.round() as u64)),
+                |optimum| Some(all_to_all::exact(optimum, rate)),
             );
             let (trees, links) = (Vec::new(), class);
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: known, notes });
@@ -368,7 +328,7 @@ fn plan_along_trees(
             let Packed { trees, most, routes } =
                 packing::pack(&graph, collective, transport, preference)?;
             reach = Some(Bandwidth(most.round() as u64));
-            if class == LinkClass::Network {
+            if class == LinkClass::Network && is_whole {
                 chosen = routes;
             }
             // Between switches, trees with as much from every root need not be the best.
@@ -412,11 +372,14 @@ fn plan_along_trees(
         if links == Links::Fabric {
             return Err(PlanError::NotDirect { algorithm: algorithm.name() });
         }
-        notes.push(
-            "no NVLink joins some of the GPUs that exchange data; theirs goes over PCIe".to_owned(),
-        );
+        let fabric = fabric_name(machine).unwrap_or("NVLink");
+        notes.push(format!(
+            "no {fabric} joins some of the GPUs that exchange data; theirs goes over PCIe"
+        ));
     }
-    let optimum = optimum.map(|rate| Bandwidth(rate.round() as u64));
+    // Pairs of servers have their parts of the interfaces rounded down.
+    let least = if class == LinkClass::Network && !is_whole { rate.0 } else { 0 };
+    let optimum = optimum.map(|most| Bandwidth((most.round() as u64).max(least)));
     if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
         let trees_only =
             matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
@@ -443,28 +406,9 @@ pub fn packing_rate(
     gpus: &[usize],
     links: Links,
 ) -> Result<(LinkClass, Bandwidth), PlanError> {
-    let (class, graph) = choose_links(machine, gpus, links, &mut Vec::new())?;
+    let Ground { class, graph, .. } = choose_links(machine, gpus, links, &mut Vec::new())?;
     let rate = packing::all_reduce_rate(&graph)?;
     Ok((class, Bandwidth(rate.round() as u64)))
-}
-
-fn choose_links(
-    machine: &Machine,
-    gpus: &[usize],
-    links: Links,
-    notes: &mut Vec<String>,
-) -> Result<(LinkClass, LinkGraph), PlanError> {
-    let over = |class: LinkClass| LinkGraph::new(machine, gpus, class).map(|graph| (class, graph));
-    match links {
-        Links::Fabric => Ok(over(LinkClass::Fabric)?),
-        Links::Host => Ok(over(LinkClass::Host)?),
-        Links::Auto => over(LinkClass::Fabric).or_else(|error| {
-            let (class, graph) = over(LinkClass::Host).or_else(|_| over(LinkClass::Network))?;
-            let instead = if class == LinkClass::Host { "PCIe" } else { "the network" };
-            notes.push(format!("{error}; planned over {instead}"));
-            Ok((class, graph))
-        }),
-    }
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@
 
 use super::super::baselines::by_server;
 use super::super::collective::Collective;
-use super::super::link_graph::{LinkClass, LinkGraph};
+use super::super::link_graph::LinkClass;
 use super::super::lowering::{LocalTree, Partition, RootedTree, schedule_of_partitions};
 use super::super::schedule::{Channel, Transport};
 use super::packing;
 use super::rate::steady_rate;
-use super::{Algorithm, Links, Plan, PlanError, choose_links};
+use super::{Algorithm, Ground, Links, Plan, PlanError, choose_links};
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
 use crate::network::{RouteClass, Routes};
@@ -79,7 +79,7 @@ fn server(
         return Ok(Server { roots, trees: Vec::new(), rooted: true });
     }
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
-    let (class, graph): (LinkClass, LinkGraph) = choose_links(machine, &own, links, notes)?;
+    let Ground { class, graph, .. } = choose_links(machine, &own, links, notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let whole = Collective::AllReduce;
     let trees = packing::pack(&graph, whole, transport, Preference::FewTrees)?.trees;
@@ -127,7 +127,11 @@ impl Server {
 
 /// The ranks of each server with their weights as roots: the same for every set of network
 /// interfaces that is nearest to some, equal parts of it for the ranks that it is nearest to.
-fn roots(machine: &Machine, gpus: &[usize], groups: &[Vec<usize>]) -> Vec<Vec<(usize, u32)>> {
+pub(super) fn roots(
+    machine: &Machine,
+    gpus: &[usize],
+    groups: &[Vec<usize>],
+) -> Vec<Vec<(usize, u32)>> {
     let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
     let servers = machine.servers();
     let device = |rank: usize| machine.gpus()[gpus[rank]];

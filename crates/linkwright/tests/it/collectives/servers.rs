@@ -2,11 +2,14 @@
 
 use linkwright::collectives::baselines::Baseline;
 use linkwright::collectives::link_graph::LinkClass;
-use linkwright::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
-use linkwright::collectives::time::{Costs, time};
+use linkwright::collectives::plan::{
+    Algorithm, Links, Plan, PlanError, assumed_peer_access_switch, plan, plan_for_size, plan_hybrid,
+};
+use linkwright::collectives::time::{Costs, choose_chunk, link_bytes, time};
 use linkwright::collectives::{Collective, Schedule};
+use linkwright::network::Routes;
 use linkwright::topology::cluster::{ClusterNetwork, NetworkKind, cluster};
-use linkwright::topology::{Machine, presets};
+use linkwright::topology::{DeviceKind, Machine, presets};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::plans::holds;
@@ -171,6 +174,73 @@ fn packings_across_servers_reach_what_the_cuts_allow() {
             assert!(packed.rate.0 as f64 > 0.99 * other.rate.0 as f64, "{name} {gpus:?}");
         }
     }
+}
+
+/// Whether PCIe carries data from a GPU to another of its server: more goes into the server's
+/// PCIe links than its interfaces take.
+fn has_pcie_beside(plan: &Plan, machine: &Machine) -> bool {
+    let routes = Routes::new(machine, |_| 1.0).unwrap();
+    let loads = link_bytes(&plan.schedule, machine, &routes).unwrap();
+    let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
+        loads.iter().enumerate().filter(|(at, _)| of(*at)).map(|(_, load)| load).sum()
+    };
+    let kind = |device: usize| machine.devices()[device].kind;
+    let from_gpu = |at: usize| {
+        let (link, from) = routes.link(at);
+        link.kind.is_pcie() && kind(from) == DeviceKind::Gpu
+    };
+    let to_network = |at: usize| {
+        let (link, from) = routes.link(at);
+        link.kind.is_network() && kind(from) == DeviceKind::Nic
+    };
+    sum(&from_gpu) > sum(&to_network) * (1.0 + 1e-9)
+}
+
+#[test]
+fn pcie_stands_beside_a_fabric_only_where_it_is_named() {
+    let machine = servers("dgx-a100", 2, 200);
+    let gpus: Vec<usize> = (0..16).collect();
+    for collective in Collective::NAMES.iter().filter_map(|name| Collective::named(name, 9)) {
+        let found = plan(&machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
+        assert!(!has_pcie_beside(&found, &machine), "{collective}");
+        assert!(found.schedule.chunks <= 4_096 && found.notes.is_empty(), "{:?}", found.notes);
+    }
+    let (size, switch) = (Bytes(64 << 20), assumed_peer_access_switch(16));
+    let whole = Collective::AllReduce;
+    let named = plan_hybrid(&machine, &gpus, whole, Algorithm::Packing, size, switch).unwrap();
+    assert!(has_pcie_beside(&named, &machine));
+}
+
+#[test]
+fn packing_across_servers_is_no_slower_than_three_phases_or_nccl() {
+    for (name, gigabits, mebibytes) in
+        [("dgx-a100", 200, 64), ("hgx-h100", 400, 1024), ("dgx1-v100", 100, 64)]
+    {
+        let machine = servers(name, 2, gigabits);
+        let gpus: Vec<usize> = (0..16).collect();
+        let size = Bytes(mebibytes << 20);
+        let took = |algorithm: Algorithm| {
+            let whole = Collective::AllReduce;
+            let plan = plan_for_size(&machine, &gpus, whole, algorithm, Links::Auto, size).unwrap();
+            holds(&plan);
+            let costs = Costs::of(plan.schedule.protocol);
+            choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0.time
+        };
+        let packed = took(Algorithm::Packing);
+        let tree = Algorithm::Nccl(Baseline::Tree);
+        for other in [Algorithm::ThreePhase, Algorithm::Nccl(Baseline::Ring), tree] {
+            assert!(packed <= took(other), "{name} {}", other.name());
+        }
+    }
+}
+
+#[test]
+fn many_gpus_are_packed_by_server() {
+    let machine = servers("dgx-a100", 16, 200);
+    let gpus: Vec<usize> = (0..128).collect();
+    let packed = all_reduce(&machine, &gpus, Algorithm::Packing);
+    assert!(packed.notes.iter().any(|note| note.contains("on each server")), "{:?}", packed.notes);
+    assert_eq!(packed.rate, all_reduce(&machine, &gpus, Algorithm::ThreePhase).rate);
 }
 
 #[test]

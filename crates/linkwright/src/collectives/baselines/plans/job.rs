@@ -40,7 +40,9 @@ impl<'a> Job<'a> {
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
         let found = |ranks: &Vec<usize>| match links {
             Links::Host => on_host(machine, &ids(ranks)),
-            Links::Auto | Links::Fabric => rings_of(machine, &ids(ranks), baseline.era()),
+            Links::Auto | Links::Fabric | Links::Every => {
+                rings_of(machine, &ids(ranks), baseline.era())
+            }
         };
         let mut found: Vec<Rings> = servers.iter().map(found).collect();
         let falls_back = found.iter().any(|rings| rings.path == RingPath::Host);
@@ -48,7 +50,7 @@ impl<'a> Job<'a> {
             return Err(PlanError::NoRing { algorithm: baseline.name() });
         }
         let mut notes = Vec::new();
-        if falls_back && links == Links::Auto {
+        if falls_back && matches!(links, Links::Auto | Links::Every) {
             notes.push(format!("{} finds no ring over NVLink; planned over PCIe", baseline.name()));
             found = servers.iter().map(|ranks| on_host(machine, &ids(ranks))).collect();
         }

@@ -16,6 +16,10 @@
 //!   depend, released by one and acquired by the other as often in each run.
 //! - `nop` makes a block's threads wait for each other; it stands after every wait, and
 //!   between operations on data and what tells of their end.
+//! - The executor runs a plan once, over the whole message. So that data fills the pipeline, a
+//!   plan may be cut into pieces, which follow one another through the blocks.
+//! - Where a rank needs more thread blocks than run at once, connections of several channels
+//!   share blocks.
 //! - A block takes 64 operations; what is longer is written as several blocks, each of which
 //!   starts when a semaphore says that the one before has ended.
 //!
@@ -23,6 +27,7 @@
 //! waits for nothing there), switch channels, and reductions other than the sum, which is the
 //! only one that the executor does.
 
+mod best_pieces;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -31,13 +36,16 @@ use std::collections::BTreeMap;
 
 use self::plan::{Block, Buff, ChannelList, ChannelRefs, Gpu, Op, Plan, RemoteBuffer, RemoteRefs};
 use self::plan::{Semaphore, Sequence};
+use super::fold::fold_blocks;
 use super::normal::{Connection, Connections, connections, normalise};
-use super::{Export, ExportError, placement_notes};
+use super::{Export, ExportError, in_pieces, placement_notes};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
     Buffer, Operation, Protocol, RankProgram, Schedule, Slice, Step, StepId,
 };
 use crate::units::Bytes;
+
+pub use best_pieces::{BestPieces, best_pieces};
 
 const FORMAT: &str = "MSCCL++ JSON";
 /// The executor moves data in units of this many bytes.
@@ -60,6 +68,9 @@ pub struct MscclppOptions {
     /// The most thread blocks of a rank, all of which must run at once: the multiprocessors
     /// of its GPU (80 in a V100, 108 in an A100, 132 in an H100 SXM).
     pub block_limit: u32,
+    /// Into how many pieces the data is cut, which follow one another through the plan; 1 for
+    /// none. Each takes its own operations.
+    pub pieces: u32,
 }
 
 impl Default for MscclppOptions {
@@ -70,6 +81,7 @@ impl Default for MscclppOptions {
             in_place: None,
             threads_per_block: 1024,
             block_limit: 80,
+            pieces: 1,
         }
     }
 }
@@ -87,17 +99,21 @@ pub fn to_mscclpp_json(
 ) -> Result<Export, ExportError> {
     let collective = collective_word(schedule.collective)?;
     let in_place = check_options(schedule, options)?;
-    let schedule = normalise(schedule)?;
-    let ends = connections(&schedule)?;
-    let landings: Vec<Landing> = schedule
-        .programs
-        .iter()
-        .enumerate()
-        .map(|(rank, program)| Landing::of(rank, program))
-        .collect::<Result<_, _>>()?;
-    let gpus = (0..schedule.ranks())
-        .map(|rank| Writer::new(&schedule, &ends, &landings, rank).write(options.block_limit))
-        .collect::<Result<_, _>>()?;
+    let mut schedule = normalise(schedule)?;
+    if options.pieces != 1 {
+        schedule = in_pieces(&schedule, options.pieces).ok_or(ExportError::BadOption {
+            option: "pieces",
+            value: options.pieces.into(),
+            remedy: "choose 1 for this schedule, whose steps do not cut",
+        })?;
+    }
+    let mut notes = notes(&schedule);
+    let gpus = written(&schedule, options.block_limit).or_else(|refused| {
+        let folded = fold_blocks(&schedule).ok_or_else(|| refused.clone())?;
+        let gpus = written(&folded, options.block_limit).map_err(|_| refused)?;
+        notes.push("Connections of several channels share thread blocks.".to_owned());
+        Ok(gpus)
+    })?;
     let plan = Plan {
         name: &schedule.name,
         collective,
@@ -115,7 +131,16 @@ pub fn to_mscclpp_json(
         place: "it".to_owned(),
         problem: format!("cannot be written ({error})"),
     })?;
-    Ok(Export { text: text + "\n", notes: notes(&schedule) })
+    Ok(Export { text: text + "\n", notes })
+}
+
+fn written(schedule: &Schedule, block_limit: u32) -> Result<Vec<Gpu>, ExportError> {
+    let ends = connections(schedule)?;
+    let programs = schedule.programs.iter().enumerate();
+    let landings = programs.map(|(rank, program)| Landing::of(rank, program));
+    let landings: Vec<Landing> = landings.collect::<Result<_, _>>()?;
+    let write = |rank| Writer::new(schedule, &ends, &landings, rank).write(block_limit);
+    (0..schedule.ranks()).map(write).collect()
 }
 
 fn notes(schedule: &Schedule) -> Vec<String> {

@@ -8,6 +8,10 @@ use crate::collectives::Content;
 use crate::collectives::export::test_support::{
     any_schedule, chain_broadcast, gathered_reduce_scatter, ring_all_reduce,
 };
+use crate::collectives::plan::{Algorithm, Links, plan};
+use crate::collectives::time::{Costs, choose_chunk, time};
+use crate::topology::presets::preset;
+use crate::topology::{DeviceKind, LinkKind, MachineBuilder};
 
 /// What a chunk holds: how often each chunk of each rank's input.
 type Held = BTreeMap<(usize, usize), u32>;
@@ -172,6 +176,27 @@ fn written(schedule: &Schedule) -> Export {
 
 proptest! {
     #[test]
+    fn plans_in_pieces_bring_about_the_collective(
+        schedule in any_schedule(),
+        pieces in 2_u32..5,
+        seed in any::<u64>(),
+    ) {
+        let options = MscclppOptions { block_limit: 1000, pieces, ..MscclppOptions::default() };
+        let Some(cut) = in_pieces(&schedule, pieces) else { return Ok(()) };
+        let mut player = Player::new(&to_mscclpp_json(&schedule, &options).unwrap().text);
+        player.play(&cut, seed);
+        player.play(&cut, seed.rotate_left(7));
+    }
+
+    #[test]
+    fn folded_plans_bring_about_the_collective(schedule in any_schedule(), seed in any::<u64>()) {
+        let Some(folded) = fold_blocks(&normalise(&schedule).unwrap()) else { return Ok(()) };
+        let mut player = Player::new(&written(&folded).text);
+        player.play(&schedule, seed);
+        player.play(&schedule, seed.rotate_left(7));
+    }
+
+    #[test]
     fn plans_bring_about_the_collective(schedule in any_schedule(), seed in any::<u64>()) {
         let export = written(&schedule);
         prop_assert_eq!(&export, &written(&schedule));
@@ -179,6 +204,44 @@ proptest! {
         player.play(&schedule, seed);
         player.play(&schedule, seed.rotate_left(7));
     }
+}
+
+#[test]
+fn seventy_two_stars_fit_the_blocks_that_run_at_once() {
+    let mut builder = MachineBuilder::new("switched", "the test");
+    let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();
+    for gpu in 0..72 {
+        let gpu = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+        builder.data_sheet_link(gpu, switch, LinkKind::Nvlink4, 18).unwrap();
+    }
+    let machine = builder.build().unwrap();
+    let ids: Vec<usize> = (0..72).collect();
+    for collective in [Collective::AllReduce, Collective::AllGather] {
+        let plan = plan(&machine, &ids, collective, Algorithm::Packing, Links::Auto).unwrap();
+        let export = to_mscclpp_json(&plan.schedule, &MscclppOptions::default()).unwrap();
+        assert!(export.notes.iter().any(|note| note.contains("share thread blocks")));
+        let mut player = Player::new(&export.text);
+        assert!(list(&player.plan["gpus"][0]["threadblocks"]).len() <= 80);
+        player.play(&plan.schedule, 3);
+    }
+}
+
+#[test]
+fn a_plan_in_pieces_is_nearly_as_fast_as_its_schedule() {
+    let machine = preset("dgx1-v100").unwrap();
+    let ids: Vec<usize> = (0..8).collect();
+    let whole = Collective::AllReduce;
+    let plan = plan(&machine, &ids, whole, Algorithm::Packing, Links::Auto).unwrap();
+    let (size, options) = (Bytes(64 << 20), MscclppOptions::default());
+    let best = best_pieces(&plan.schedule, &machine, size, &options).unwrap().unwrap();
+    let costs = Costs::of(plan.schedule.protocol);
+    let once = time(&plan.schedule, &machine, size, size, &costs).unwrap();
+    let pipelined = choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0;
+    assert!(best.pieces > 1);
+    assert!(best.timing.algorithm_bandwidth > 1.5 * once.algorithm_bandwidth);
+    assert!(best.timing.algorithm_bandwidth <= pipelined.algorithm_bandwidth * 1.05);
+    let cut = MscclppOptions { pieces: best.pieces, ..options };
+    assert!(to_mscclpp_json(&plan.schedule, &cut).is_ok());
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! Into how many pieces a plan is best cut, and what that form of it reaches.
+
+use super::{MscclppOptions, to_mscclpp_json};
+use crate::collectives::export::{ExportError, in_pieces, normalise};
+use crate::collectives::schedule::Schedule;
+use crate::collectives::time::{Costs, TimeError, Timing, time};
+use crate::topology::Machine;
+use crate::units::Bytes;
+
+/// The most pieces that are tried.
+const MOST_PIECES: u32 = 64;
+
+/// A number of pieces and the time of the plan that is cut so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BestPieces {
+    /// How many.
+    pub pieces: u32,
+    /// What the exported form takes, which the executor runs once over the whole message.
+    pub timing: Timing,
+}
+
+/// The number of pieces, by doubling, with which a plan that fits the options is the fastest.
+///
+/// # Errors
+/// As [`to_mscclpp_json`] where not even the uncut plan fits; what the timing refuses comes
+/// inside of the result.
+pub fn best_pieces(
+    schedule: &Schedule,
+    machine: &Machine,
+    size: Bytes,
+    options: &MscclppOptions,
+) -> Result<Result<BestPieces, TimeError>, ExportError> {
+    let normal = normalise(schedule)?;
+    let costs = Costs::of(schedule.protocol);
+    to_mscclpp_json(schedule, &MscclppOptions { pieces: 1, ..*options })?;
+    let mut best = match time(&normal, machine, size, size, &costs) {
+        Ok(timing) => BestPieces { pieces: 1, timing },
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let mut pieces = 2;
+    while pieces <= MOST_PIECES {
+        let cut = in_pieces(&normal, pieces);
+        let fits = || to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options }).is_ok();
+        let timed = cut.filter(|_| fits()).map(|cut| time(&cut, machine, size, size, &costs));
+        match timed {
+            Some(Ok(timing)) if timing.time < best.timing.time => {
+                best = BestPieces { pieces, timing };
+            }
+            _ => break,
+        }
+        pieces *= 2;
+    }
+    Ok(Ok(best))
+}
