@@ -40,6 +40,7 @@ __all__ = [
     "packing_rate",
     "pattern_names",
     "plan",
+    "planning_seconds",
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
@@ -536,7 +537,7 @@ class Schedule:
 
     @property
     def links(self) -> str | None:
-        """Which links carry it: `nvlink`, `pcie`, `hybrid` or `network`; None if it was read."""
+        """Its links: `nvlink`, `xgmi`, `pcie`, `hybrid` or `network`; None if it was read."""
 
     @property
     def rate(self) -> float | None:
@@ -545,6 +546,10 @@ class Schedule:
     @property
     def optimum(self) -> float | None:
         """The most that any of its kind could, in GB/s; None where that is not known."""
+
+    @property
+    def optimum_of(self) -> str | None:
+        """What `optimum` is the optimum of, such as `trees over NVLink`; None where there is none."""
 
     @property
     def notes(self) -> list[str]:
@@ -661,6 +666,8 @@ class Schedule:
         in_place: bool | None = None,
         threads_per_block: int = 1024,
         block_limit: int = 80,
+        pieces: int | None = None,
+        size: int = 67_108_864,
     ) -> Export:
         """The execution plan that MSCCL++ loads.
 
@@ -671,6 +678,10 @@ class Schedule:
                 schedule cannot run otherwise.
             threads_per_block: A multiple of 32, at most 1,024.
             block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
+            pieces: Into how many pieces the data is cut, which follow one another, since the
+                executor runs a plan once over the whole message; as many as make it the fastest
+                at `size`, and one if the schedule was read from a file, where None.
+            size: The message in bytes for which the pieces are chosen and a note says the rate.
 
         Raises:
             CollectiveError: If the format has no such collective, or a limit would be passed.
@@ -795,8 +806,9 @@ def plan(
         algorithm: One of `algorithm_names`.
         root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
             and scatter; the job's first where None. Others have no root and take None only.
-        links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
-            servers), `nvlink`, `pcie` or `hybrid` (NVLink and PCIe at once, which takes a size).
+        links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
+            servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, which takes
+            a size).
         size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
             or many shallow ones, and how a hybrid splits them; few trees where None.
         peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
@@ -817,7 +829,7 @@ def expect(
     *,
     root: int | None = None,
 ) -> Table:
-    """What today's NCCL takes for a collective of each size, by its own cost model.
+    """What NCCL 2.30 takes for a collective of each size, by its own cost model.
 
     Args:
         machine: The machine.
@@ -876,11 +888,28 @@ def packing_rate(
         links: As for `plan`.
 
     Returns:
-        The rate in GB/s of the data's size, and the links: `nvlink`, `pcie` or `network`.
+        The rate in GB/s of the data's size, and the links: `nvlink`, `xgmi`, `pcie` or `network`.
 
     Raises:
         CollectiveError: If the GPUs do not fit the machine or the links do not join them.
         KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def planning_seconds(
+    machine: Machine, gpus: Sequence[int], collective: str, *, algorithm: str = "packing"
+) -> float:
+    """About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
+
+    An estimate for one core, good to a factor of three.
+
+    Args:
+        machine: The machine.
+        gpus: The job's GPUs by their ids.
+        collective: One of `collective_names`.
+        algorithm: One of `algorithm_names`.
+
+    Raises:
+        CollectiveError: If a name is unknown, or the machine has no such GPU.
     """
 
 def algorithm_names() -> list[str]:

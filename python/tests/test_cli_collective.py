@@ -12,7 +12,8 @@ import pytest
 import typer
 from commands import fails, linkwright, parsed, program
 
-from linkwright import Schedule, algorithm_names
+from linkwright import Machine, Schedule, algorithm_names, plan, planning_seconds
+from linkwright.cli import schedules
 from linkwright.cli.sizes import parse_size, size_text
 
 ALGORITHMS = Path(__file__).resolve().parents[2] / "examples" / "collectives"
@@ -53,7 +54,7 @@ def test_sizes_are_printed_in_binary_units() -> None:
 def test_a_plan_prints_its_rate_its_trees_and_its_time() -> None:
     shown = linkwright("collective", "plan", "all-reduce", *FOUR).stdout
     assert "all-reduce on GPUs 1,4,5,6 of dgx1-v100: packing over NVLink" in shown
-    assert "50.00 GB/s, the optimum" in shown
+    assert "50.00 GB/s, the optimum of trees over NVLink" in shown
     assert "5 (1, 6 (4))" in shown
     assert "64 MiB take " in shown
     data = parsed("collective", "plan", "all-reduce", *FOUR, "--size", "8M")
@@ -154,13 +155,105 @@ def test_a_run_proves_its_result_and_measures(dtype: str) -> None:
 
 
 def test_sizes_that_do_not_divide_say_which_would() -> None:
-    run = ("collective", "run", "all-gather", "-m", "dgx1-v100", "--gpus", "0,1,2")
     assert "512 MiB at most" in fails(
         1, "collective", "run", "all-reduce", "-m", "dgx1-v100", "--size", "1T"
     )
-    assert "multiple of 12 bytes" in fails(1, *run, "--size", "1000")
-    timed = ("collective", "plan", "all-gather", "-m", "dgx1-v100", "--gpus", "0,1,2")
-    assert "do not divide into the 3 shards" in fails(1, *timed, "--size", "1000")
+    three = ("all-gather", "-m", "dgx1-v100", "--gpus", "0,1,2")
+    for command in ("plan", "run", "compare"):
+        said = fails(1, "collective", command, *three, "--size", "8")
+        assert "8 B do not divide into the 3 shards of all-gather; give 12 B" in said, command
+
+
+@pytest.mark.parametrize("collective", ["all-gather", "reduce-scatter", "all-to-all", "gather"])
+@pytest.mark.parametrize("gpus", ["0,1,2", "0,1,2,3,4", "0,1,2,3,4,5,6"])
+def test_default_sizes_are_rounded_to_what_divides(collective: str, gpus: str) -> None:
+    words = (collective, "-m", "dgx1-v100", "--gpus", gpus)
+    count = gpus.count(",") + 1
+    whole = (64 << 20) // (4 * count) * 4 * count
+    planned = parsed("collective", "plan", *words)
+    assert planned["timing"]["size"] == whole
+    assert f"64 MiB do not divide into {count} shards" in planned["notes"][-1]
+    shown = " ".join(linkwright("collective", "plan", *words).stdout.split())
+    assert f"rounded down to {whole} B, as nccl-tests does" in shown
+    compared = parsed("collective", "compare", *words, "--algorithm", "nccl-ring")
+    assert compared["size"] == whole
+    assert len(compared["notes"]) == 1
+    run = parsed("collective", "run", *words, "--size", "1000")
+    assert run["run"]["size"] == 1000 // (4 * count) * 4 * count
+    assert "rounded down" in run["notes"][-1]
+
+
+def test_the_first_line_says_what_is_faster() -> None:
+    words = ("collective", "plan", "all-reduce", *FOUR)
+    slow = linkwright(*words, "--algorithm", "nccl-ring").stdout.splitlines()[0]
+    fields = parsed(*words, "--algorithm", "nccl-ring")["faster"]
+    assert slow.startswith(f"{fields['algorithm']} is faster at 64 MiB: ")
+    assert slow.endswith(f"--algorithm {fields['algorithm']}")
+    planned = parsed(*words, "--algorithm", fields["algorithm"])
+    assert planned["timing"]["time"] == fields["time"]
+    assert planned["faster"] is None
+    assert "is faster" not in linkwright(*words).stdout
+
+
+def test_an_optimum_names_what_it_is_the_optimum_of() -> None:
+    h100 = ("collective", "plan", "all-reduce", "-m", "hgx-h100")
+    assert parsed(*h100)["optimum_of"] == "trees over NVLink, without in-switch reduction"
+    shown = linkwright(*h100).stdout
+    assert "257.14 GB/s, the optimum of trees over NVLink, without in-switch reduction" in shown
+    pairs = parsed("collective", "plan", "all-to-all", "-m", "dgx1-v100")
+    assert pairs["rate"] == pairs["optimum"] == 75.0
+    assert pairs["optimum_of"] == "ways over NVLink"
+    ring = parsed("collective", "plan", "all-reduce", "-m", "hgx-h100", "--algorithm", "nccl-ring")
+    assert ring["optimum_of"] is None
+
+
+def test_healthy_machines_lack_nothing() -> None:
+    across = ("--servers", 2, "--network", "200Gb/s")
+    for machine, extra in (("dgx-a100", across), ("pcie-tree-4", ()), ("pcie-tree-4", across)):
+        data = parsed("collective", "plan", "all-reduce", "-m", machine, *extra)
+        assert not any("does not join" in note for note in data["notes"]), machine
+    apart = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "1,4,6,8,9")
+    notes = parsed(*apart, *across)["notes"]
+    assert any("NVLink does not join" in note and "GPUs 4, 6" in note for note in notes)
+
+
+def test_amds_links_have_their_own_name() -> None:
+    topologies = ALGORITHMS.parent / "topologies"
+    file = topologies / "4x-mi210.rocm-smi-showtopo.txt"
+    words = ("collective", "plan", "all-reduce", "-m", file)
+    data = parsed(*words)
+    assert data["links"] == "xgmi"
+    assert data["optimum_of"] is None or "xGMI" in data["optimum_of"]
+    assert "packing over xGMI" in linkwright(*words).stdout
+    assert parsed(*words, "--links", "xgmi")["rate"] == data["rate"]
+
+
+def test_long_planning_is_announced_with_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine.preset("dgx-a100").cluster(64, "200 Gb/s")
+    many = range(256)
+    assert planning_seconds(machine, many, "all-gather") > 10
+    assert planning_seconds(machine, many, "all-reduce") == 0
+    assert planning_seconds(machine, range(64), "all-gather") == 0
+    assert planning_seconds(machine, many, "all-gather", algorithm="nccl-ring") == 0
+    words = ("collective", "plan", "all-gather", "-m", "dgx-a100", "--network", "200Gb/s")
+    refused = fails(1, *words, "--servers", 128)
+    assert "512 GPUs at most, and these are 1024; use nccl-ring" in refused
+    assert "takes about" not in linkwright(*words, "--servers", 2).stderr
+    monkeypatch.setattr(schedules, "LONG_PLANNING", -1.0)
+    said = linkwright(*words, "--servers", 2).stderr
+    assert "packing trees through 16 GPUs takes about 0 s; Ctrl-C stops it" in said
+    assert "--algorithm nccl-ring plans in seconds" in said
+
+
+def test_an_exported_plan_of_msccl_plus_plus_says_what_it_reaches() -> None:
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--export", "msccl++-json")
+    said = " ".join(linkwright(*words).stderr.split())
+    assert "The executor runs the plan once, over the whole message" in said
+    assert "pieces reaches" in said
+    schedule = plan(Machine.preset("dgx1-v100"), range(8), "all-reduce", size=64 << 20)
+    once = schedule.to_mscclpp_json(pieces=1)
+    cut = schedule.to_mscclpp_json(pieces=4)
+    assert len(cut.text) > 2 * len(once.text)
 
 
 @pytest.mark.parametrize("suffix", ["html", "svg", "png"])

@@ -2,10 +2,10 @@
 
 use linkwright::allocation::BandwidthModel;
 use linkwright::collectives::Protocol;
-use linkwright::collectives::link_graph::LinkClass;
+use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
 use linkwright::simulation::QueueDiscipline;
-use linkwright::topology::{BandwidthProfile, NetworkKind};
+use linkwright::topology::{BandwidthProfile, Machine, NetworkKind};
 
 use pyo3::prelude::*;
 
@@ -58,8 +58,12 @@ impl Choice for QueueDiscipline {
 
 impl Choice for Links {
     const WHAT: &'static str = "choice of links";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("auto", Self::Auto), ("nvlink", Self::Fabric), ("pcie", Self::Host)];
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("nvlink", Self::Fabric),
+        ("xgmi", Self::Fabric),
+        ("pcie", Self::Host),
+    ];
 
     fn refuse(name: &str, known: &[&str]) -> PyErr {
         errors::unknown_collective_choice(Self::WHAT, name, known)
@@ -80,6 +84,7 @@ impl Choice for WantedLinks {
     const NAMED: &'static [(&'static str, Self)] = &[
         ("auto", Self::Of(Links::Auto)),
         ("nvlink", Self::Of(Links::Fabric)),
+        ("xgmi", Self::Of(Links::Fabric)),
         ("pcie", Self::Of(Links::Host)),
         ("hybrid", Self::Hybrid),
     ];
@@ -87,6 +92,12 @@ impl Choice for WantedLinks {
     fn refuse(name: &str, known: &[&str]) -> PyErr {
         errors::unknown_collective_choice(Self::WHAT, name, known)
     }
+}
+
+/// What a plan's links are called on a machine, whose fabric has a name of its own.
+pub fn links_name(links: LinkClass, machine: Option<&Machine>) -> &'static str {
+    let is_xgmi = machine.and_then(fabric_name) == Some("xGMI");
+    if links == LinkClass::Fabric && is_xgmi { "xgmi" } else { links.name() }
 }
 
 impl Choice for LinkClass {

@@ -11,7 +11,7 @@ use crate::table::Table;
 use crate::timing::bytes;
 use crate::worker::interruptible;
 
-/// What today's NCCL takes for a collective of each size, by its own cost model.
+/// What NCCL 2.30 takes for a collective of each size, by its own cost model.
 ///
 /// Args:
 ///     machine: The machine.

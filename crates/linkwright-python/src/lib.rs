@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use crate::plan::{
         Tree, algorithm_descriptions, algorithm_names, algorithm_protocols, collective_names,
-        packing_rate, plan,
+        packing_rate, plan, planning_seconds,
     };
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};

@@ -10,7 +10,7 @@ use linkwright::collectives::plan::{
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 
-use crate::choices::{Choice, WantedLinks};
+use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::machine::Machine;
 use crate::schedule::Schedule;
@@ -98,8 +98,9 @@ impl Tree {
 ///     algorithm: One of `algorithm_names`.
 ///     root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
 ///         and scatter; the job's first where None. Others have no root and take None only.
-///     links: `auto` (NVLink where it joins all GPUs, else PCIe, and the network between
-///         servers), `nvlink`, `pcie` or `hybrid` (NVLink and PCIe at once, which takes a size).
+///     links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
+///         servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, which takes
+///         a size).
 ///     size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
 ///         or many shallow ones, and how a hybrid splits them; few trees where None.
 ///     peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
@@ -156,7 +157,7 @@ pub fn plan(
 ///     links: As for `plan`.
 ///
 /// Returns:
-///     The rate in GB/s of the data's size, and the links: `nvlink`, `pcie` or `network`.
+///     The rate in GB/s of the data's size, and the links: `nvlink`, `xgmi`, `pcie` or `network`.
 ///
 /// Raises:
 ///     CollectiveError: If the GPUs do not fit the machine or the links do not join them.
@@ -169,12 +170,39 @@ pub fn packing_rate(
     gpus: Vec<i128>,
     links: &str,
 ) -> PyResult<(f64, &'static str)> {
-    let machine = machine.0.clone();
+    let machine = Arc::new(machine.0.clone());
     let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
     let links = Links::named(links)?;
-    let found = interruptible(py, move || planning::packing_rate(&machine, &gpus, links))?;
+    let on = Arc::clone(&machine);
+    let found = interruptible(py, move || planning::packing_rate(&on, &gpus, links))?;
     let (class, rate) = found.map_err(errors::collective)?;
-    Ok((rate.as_gigabytes_per_second(), class.name()))
+    Ok((rate.as_gigabytes_per_second(), links_name(class, Some(&machine))))
+}
+
+/// About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
+///
+/// An estimate for one core, good to a factor of three.
+///
+/// Args:
+///     machine: The machine.
+///     gpus: The job's GPUs by their ids.
+///     collective: One of `collective_names`.
+///     algorithm: One of `algorithm_names`.
+///
+/// Raises:
+///     CollectiveError: If a name is unknown, or the machine has no such GPU.
+#[pyfunction]
+#[pyo3(signature = (machine, gpus, collective, *, algorithm = "packing"))]
+pub fn planning_seconds(
+    machine: &Machine,
+    gpus: Vec<i128>,
+    collective: &str,
+    algorithm: &str,
+) -> PyResult<f64> {
+    let gpus = gpu_ids(&gpus, machine.0.gpus().len(), machine.0.name())?;
+    let wanted = wanted_collective(collective, None, &gpus)?;
+    let chosen = known_algorithm(algorithm)?;
+    Ok(planning::planning_seconds(&machine.0, &gpus, wanted, chosen))
 }
 
 /// Blink's T_dpa as a user gave it, in seconds, or as it is assumed.

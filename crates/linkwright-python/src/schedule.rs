@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::collectives::export::{
-    self, MscclOptions, MscclppOptions, read_msccl_xml, to_mscclpp_json,
+    self, MscclOptions, MscclppOptions, read_msccl_xml, to_fastest_mscclpp_json, to_mscclpp_json,
 };
 use linkwright::collectives::plan::Plan;
 use linkwright::collectives::{self, CheckReport as Report, check, tables};
@@ -11,7 +11,7 @@ use linkwright::topology;
 use linkwright::units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 
-use crate::choices::{Choice, WantedLinks};
+use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::execution;
 use crate::machine::Machine;
@@ -283,7 +283,7 @@ impl Schedule {
         self.source.plan().map(|plan| plan.algorithm.name())
     }
 
-    /// Which links carry it: `nvlink`, `pcie`, `hybrid` or `network`; None if it was read.
+    /// Its links: `nvlink`, `xgmi`, `pcie`, `hybrid` or `network`; None if it was read.
     #[getter]
     fn links(&self) -> Option<&'static str> {
         let plan = self.source.plan()?;
@@ -291,7 +291,8 @@ impl Schedule {
             .machine
             .as_ref()
             .is_some_and(|machine| plan.has_host_beside_fabric(machine).unwrap_or(false));
-        Some(if beside { WantedLinks::Hybrid.name() } else { Choice::name(plan.links) })
+        let of_class = || links_name(plan.links, self.machine.as_deref());
+        Some(if beside { WantedLinks::Hybrid.name() } else { of_class() })
     }
 
     /// What it reaches of the peak with long data, in GB/s of size; None if it was read.
@@ -304,6 +305,12 @@ impl Schedule {
     #[getter]
     fn optimum(&self) -> Option<f64> {
         self.source.plan()?.optimum.map(Bandwidth::as_gigabytes_per_second)
+    }
+
+    /// What `optimum` is the optimum of, such as `trees over NVLink`; None where there is none.
+    #[getter]
+    fn optimum_of(&self) -> Option<String> {
+        self.source.plan()?.optimum_of(self.machine.as_deref()?)
     }
 
     /// What the planner has to say: links that could not be used, weights that were rounded.
@@ -449,27 +456,50 @@ impl Schedule {
     ///         schedule cannot run otherwise.
     ///     threads_per_block: A multiple of 32, at most 1,024.
     ///     block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
+    ///     pieces: Into how many pieces the data is cut, which follow one another, since the
+    ///         executor runs a plan once over the whole message; as many as make it the fastest
+    ///         at `size`, and one if the schedule was read from a file, where None.
+    ///     size: The message in bytes for which the pieces are chosen and a note says the rate.
     ///
     /// Raises:
     ///     CollectiveError: If the format has no such collective, or a limit would be passed.
     #[pyo3(signature = (
         *, min_bytes = 0, max_bytes = None, in_place = None, threads_per_block = 1024,
-        block_limit = 80
+        block_limit = 80, pieces = None, size = 67_108_864
     ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn to_mscclpp_json(
         &self,
+        py: Python<'_>,
         min_bytes: i128,
         max_bytes: Option<i128>,
         in_place: Option<bool>,
         threads_per_block: i128,
         block_limit: i128,
+        pieces: Option<i128>,
+        size: i128,
     ) -> PyResult<Export> {
         let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
         let threads_per_block = option("threads_per_block", threads_per_block)?;
         let block_limit = option("block_limit", block_limit)?;
-        let options =
-            MscclppOptions { min_bytes, max_bytes, in_place, threads_per_block, block_limit };
-        to_mscclpp_json(self.data(), &options).map(Export).map_err(errors::collective)
+        let size = timing::bytes("the size", size)?;
+        let given = pieces.map(|pieces| option("pieces", pieces)).transpose()?;
+        let options = MscclppOptions {
+            min_bytes,
+            max_bytes,
+            in_place,
+            threads_per_block,
+            block_limit,
+            pieces: given.unwrap_or(1),
+        };
+        let (source, machine) = (self.source(), self.machine.clone());
+        let made = interruptible(py, move || match machine {
+            Some(machine) if given.is_none() => {
+                to_fastest_mscclpp_json(source.schedule(), &machine, size, &options)
+            }
+            _ => to_mscclpp_json(source.schedule(), &options),
+        })?;
+        made.map(Export).map_err(errors::collective)
     }
 
     /// A Graphviz drawing of its trees side by side.

@@ -9,6 +9,7 @@ import typer
 
 from linkwright import Export, Machine, Schedule, read_text
 from linkwright.cli import collective_runs, comparison, expectation, output, sweep
+from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, gpu_ids
 from linkwright.cli.schedules import (
     AlgorithmName,
@@ -22,6 +23,7 @@ from linkwright.cli.schedules import (
     Servers,
     Size,
     chunk_of,
+    divided,
     job_text,
     machine_of,
     plan_fields,
@@ -40,6 +42,7 @@ app = typer.Typer(
 
 LINK_WORDS = {
     "nvlink": "NVLink",
+    "xgmi": "xGMI",
     "pcie": "PCIe",
     "hybrid": "NVLink and PCIe",
     "network": "the network",
@@ -81,9 +84,11 @@ def plan(
     if json and export is not None and to is None:
         raise typer.BadParameter("--json and --export both print; give --output FILE, too.")
     whole = machine_of(machine, servers, network)
-    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(size))
+    wanted = parse_size(size)
+    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=wanted)
+    data, rounded = divided(schedule, wanted)
     if export is not None:
-        exported, remarks = _exported(schedule, export)
+        exported, remarks = _exported(schedule, export, data)
         if to is None:
             typer.echo(exported, nl=not exported.endswith("\n"))
         else:
@@ -92,21 +97,28 @@ def plan(
         output.notes("Notes", schedule.notes + remarks, stderr=True)
         if to is None:
             return
-    timing = schedule.time(parse_size(size), chunk=chunk_of(chunk), protocol=protocol)
+    timing = schedule.time(data, chunk=chunk_of(chunk), protocol=protocol)
+    faster = None if chunk else faster_than(timing, schedule, whole, links)
     if json:
-        output.print_json(plan_fields(schedule, whole) | {"timing": timing_fields(timing)})
+        fields = {"timing": timing_fields(timing), "faster": faster.fields() if faster else None}
+        document = plan_fields(schedule, whole) | fields
+        output.print_json(document | {"notes": schedule.notes + rounded})
         return
+    if faster is not None:
+        output.console().print(faster.text(timing))
     _print_plan(schedule, whole)
     print_trees(schedule.trees)
     print_timing(timing)
     if export is None:
-        output.notes("Notes", schedule.notes)
+        output.notes("Notes", schedule.notes + rounded)
 
 
-def _exported(schedule: Schedule, form: Format) -> tuple[str, list[str]]:
+def _exported(schedule: Schedule, form: Format, size: int) -> tuple[str, list[str]]:
     if form == "dot":
         return schedule.to_dot(), []
-    made: Export = schedule.to_msccl_xml() if form == "msccl-xml" else schedule.to_mscclpp_json()
+    made: Export = (
+        schedule.to_msccl_xml() if form == "msccl-xml" else schedule.to_mscclpp_json(size=size)
+    )
     return made.text, made.notes
 
 
@@ -129,8 +141,9 @@ def _rate(schedule: Schedule) -> str:
     if optimum is None:
         return f"{rate:.2f} GB/s"
     if abs(rate - optimum) <= 1e-4 * optimum:
-        return f"{rate:.2f} GB/s, the optimum"
-    return f"{rate:.2f} GB/s, {rate / optimum:.2%} of the optimum, {optimum:.2f} GB/s"
+        return f"{rate:.2f} GB/s, the optimum of {schedule.optimum_of}"
+    share = f"{rate / optimum:.2%} of the optimum of {schedule.optimum_of}"
+    return f"{rate:.2f} GB/s, {share}, {optimum:.2f} GB/s"
 
 
 def _shape(schedule: Schedule) -> str:

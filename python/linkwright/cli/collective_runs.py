@@ -23,6 +23,7 @@ from linkwright.cli.schedules import (
     Root,
     Servers,
     Size,
+    divided,
     machine_of,
     plan_fields,
     plan_on,
@@ -77,13 +78,13 @@ def run(
     """
     whole = machine_of(machine, servers, network)
     schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(size))
-    inputs = _inputs(schedule, parse_size(size), dtype, seed)
+    data, notes = _divided(schedule, parse_size(size), dtype)
+    inputs = _inputs(schedule, data, dtype, seed)
     seconds = []
     for _ in range(REPEATS):
         outputs, took = _execute(schedule, inputs, reduction, in_place, processes)
         seconds.append(took)
     worst = _compare(schedule, inputs, outputs, reduction)
-    data = parse_size(size)
     bandwidth, copy = data / min(seconds) / 1e9, _copy_bandwidth(data)
     if json:
         fields = {
@@ -97,7 +98,8 @@ def run(
             "copy_bandwidth": copy,
             "worst_error": worst,
         }
-        output.print_json(plan_fields(schedule, whole) | {"run": fields})
+        document = plan_fields(schedule, whole) | {"run": fields}
+        output.print_json(document | {"notes": schedule.notes + notes})
         return
     ranks = len(schedule.gpus)
     same = (
@@ -114,6 +116,14 @@ def run(
         f"{min(seconds) * 1e3:.2f} ms, {bandwidth:.2f} GB/s of its size; "
         f"a copy of as much by one thread: {copy:.2f} GB/s"
     )
+    output.notes("Notes", notes)
+
+
+def _divided(schedule: Schedule, size: int, dtype: str) -> tuple[int, list[str]]:
+    """What of a size divides into whole elements of every shard, and what to say of the rest."""
+    import numpy as np
+
+    return divided(schedule, size, np.dtype(dtype).itemsize)
 
 
 def _execute(
@@ -137,9 +147,8 @@ def _inputs(schedule: Schedule, size: int, dtype: str, seed: int) -> list[NDArra
     element = np.dtype(dtype).itemsize
     unit = schedule.shards * element
     if size % unit:
-        into = f"{schedule.shards} shards" if schedule.shards > 1 else "whole elements"
         raise CollectiveError(
-            f"{size_text(size)} do not divide into {into} of {dtype}; give a multiple of "
+            f"{size_text(size)} do not divide into whole elements of {dtype}; give a multiple of "
             f"{unit} bytes, such as {max(size // unit, 1) * unit}"
         )
     ranks = len(schedule.gpus)

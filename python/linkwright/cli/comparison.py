@@ -23,6 +23,7 @@ from linkwright.cli.schedules import (
     Root,
     Servers,
     Size,
+    divided,
     gpus_of,
     job_text,
     machine_of,
@@ -62,7 +63,8 @@ def compare(
     do it is listed below with the reason.
     """
     whole = machine_of(machine, servers, network)
-    data = parse_size(size)
+    data = wanted = parse_size(size)
+    rounded: list[str] = []
     words = dict(algorithm_descriptions())
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
@@ -73,8 +75,9 @@ def compare(
                 progress(name, done, len(names))
             try:
                 schedule = plan_on(
-                    whole, collective, gpus, name, links, root, size=data, show_progress=False
+                    whole, collective, gpus, name, links, root, size=wanted, show_progress=False
                 )
+                data, rounded = divided(schedule, wanted)
                 timing = min(
                     (schedule.time(data, protocol=each) for each in algorithm_protocols(name)),
                     key=lambda timing: timing.time,
@@ -105,9 +108,9 @@ def compare(
     title = f"{collective} of {size_text(data)} on {job_text(ids, whole)}"
     if json:
         document = {"machine": whole.name, "gpus": ids, "collective": collective, "size": data}
-        output.print_json(document | {"algorithms": rows, "refused": refused})
+        output.print_json(document | {"algorithms": rows, "refused": refused, "notes": rounded})
     else:
-        _print_comparison(title, rows, refused)
+        _print_comparison(title, rows, refused, rounded)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_algorithm
 
@@ -118,7 +121,9 @@ def _is_nccl(algorithm: str) -> bool:
     return algorithm.startswith("nccl")
 
 
-def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str, str]) -> None:
+def _print_comparison(
+    title: str, rows: list[dict[str, Any]], refused: dict[str, str], rounded: list[str]
+) -> None:
     over = list(rows[0]["speedup_over"])
     heads = [
         "algorithm",
@@ -147,7 +152,7 @@ def _print_comparison(title: str, rows: list[dict[str, Any]], refused: dict[str,
     console.print()
     output.notes("Algorithms", [f"{row['algorithm']}: {row['description']}" for row in rows])
     output.notes("Not planned", [f"{name}: {why}" for name, why in refused.items()])
-    output.notes("Notes", _notes(rows))
+    output.notes("Notes", rounded + _notes(rows))
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:

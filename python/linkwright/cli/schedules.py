@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from linkwright import (
+    CollectiveError,
     FileError,
     Machine,
     Schedule,
@@ -18,6 +19,7 @@ from linkwright import (
     algorithm_names,
     collective_names,
     plan,
+    planning_seconds,
 )
 from linkwright.cli import output
 from linkwright.cli.options import MOST_GPUS, among, gpu_ids
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "ELEMENT",
     "AlgorithmName",
     "Chunk",
     "CollectiveName",
@@ -43,6 +46,7 @@ __all__ = [
     "Servers",
     "Size",
     "chunk_of",
+    "divided",
     "gpus_of",
     "job_text",
     "machine_of",
@@ -54,6 +58,12 @@ __all__ = [
     "some_gpus",
     "timing_fields",
 ]
+
+# From how many seconds on a person is told before planning starts.
+LONG_PLANNING = 10.0
+
+# What nccl-tests moves by default is float32.
+ELEMENT = 4
 
 # As many GPUs as people still read by their ids.
 MOST_NAMED = 16
@@ -117,7 +127,7 @@ AlgorithmName = Annotated[
     ),
 ]
 Links = Annotated[
-    Literal["auto", "nvlink", "pcie", "hybrid"],
+    Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"],
     typer.Option(
         help="Which links to use; auto is NVLink where it joins all GPUs, hybrid PCIe beside it."
     ),
@@ -214,12 +224,42 @@ def plan_on(
     ids = gpus_of(machine, gpus)
     # Fewer GPUs are planned faster than a bar can be drawn.
     bar = output.progress_bar() if show_progress and len(ids) > 8 else nullcontext()
+    seconds = planning_seconds(machine, ids, collective, algorithm=algorithm)
+    if seconds > LONG_PLANNING:
+        typer.echo(
+            f"packing trees through {len(ids)} GPUs takes about {seconds:.0f} s; Ctrl-C stops it. "
+            "--algorithm nccl-ring plans in seconds.",
+            err=True,
+        )
     with bar as progress:
         if progress is not None:
             progress("planning", 0, 0)
         return plan(
             machine, ids, collective, algorithm=algorithm, links=links, root=root, size=size
         )
+
+
+def divided(schedule: Schedule, size: int, element: int = ELEMENT) -> tuple[int, list[str]]:
+    """The size, or what of it divides among the shards, and then a note that says so.
+
+    As nccl-tests does, it is rounded down to a multiple of the shards and an element.
+
+    Raises:
+        CollectiveError: If not even one element for each shard is left.
+    """
+    shards = schedule.shards
+    if shards == 1 or size % (shards * element) == 0:
+        return size, []
+    whole = size // (shards * element) * shards * element
+    if whole == 0:
+        raise CollectiveError(
+            f"{size_text(size)} do not divide into the {shards} shards of {schedule.collective}; "
+            f"give {shards * element} B or more"
+        )
+    return whole, [
+        f"{size_text(size)} do not divide into {shards} shards of {element} B elements; rounded "
+        f"down to {whole} B, as nccl-tests does"
+    ]
 
 
 def plan_fields(schedule: Schedule, machine: Machine) -> dict[str, object]:
@@ -237,6 +277,7 @@ def plan_fields(schedule: Schedule, machine: Machine) -> dict[str, object]:
         "links": schedule.links,
         "rate": schedule.rate,
         "optimum": schedule.optimum,
+        "optimum_of": schedule.optimum_of,
         "channels": schedule.channels,
         "chunks": schedule.chunks,
         "steps": schedule.step_count,

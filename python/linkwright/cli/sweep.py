@@ -10,6 +10,7 @@ from linkwright import Machine, Schedule, time_sweep
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName
 from linkwright.cli.schedules import (
+    ELEMENT,
     AlgorithmName,
     Chunk,
     CollectiveName,
@@ -33,9 +34,6 @@ from linkwright.cli.schedules import (
 from linkwright.cli.sizes import parse_size, size_text
 
 __all__ = ["time"]
-
-# What nccl-tests sweeps by default is float32.
-ELEMENT = 4
 
 
 def time(

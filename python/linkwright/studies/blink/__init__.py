@@ -26,8 +26,8 @@ INTRODUCTION = (
     "links, and puts each published number beside the reproduced one.",
     "Every comparison names its NCCL. `nccl-classic` is NCCL 2.3 and 2.4, which Blink was "
     "measured against: where no ring of NVLinks exists, it sends everything over PCIe. "
-    "`nccl-ring` and `nccl-tree` are recent NCCL, which relays through another GPU of the job "
-    "instead. **Against recent NCCL the win in broadcast mostly disappears.**",
+    "`nccl-ring` and `nccl-tree` are the search of NCCL 2.18, which relays through another GPU of "
+    "the job instead. **Against NCCL 2.18 the win in broadcast mostly disappears.**",
     "Ours are times of a model, not of a machine. What the paper measured is known by its "
     "summaries, maximum and geometric mean; its figures have no table behind them.",
 )

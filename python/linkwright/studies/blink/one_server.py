@@ -177,7 +177,7 @@ def _note(collective: str, found: Sequence[OnAllocation], contestants: Sequence[
         _, mean = maximum_and_mean(gained)
         lost = f", by {1 - min(gained):.0%} at most" if slower else ""
         sentences.append(
-            f"Against recent NCCL (`{RECENT}`) the geometric mean of `{algorithm}` is {mean:.2f}, "
+            f"Against NCCL 2.18 (`{RECENT}`) the geometric mean of `{algorithm}` is {mean:.2f}, "
             f"and it is slower on {slower} of {len(found)} classes{lost}."
         )
     if collective == "broadcast":

@@ -105,7 +105,7 @@ def _claims(
             "where a star takes two, and it shrinks with size; the published factors lie between "
             f"the two readings. With long data nothing is left (at {largest} "
             f"{fair[RIVALS[1]][sizes[-1]]:.2f} against `{RIVALS[1]}`): rings use all bandwidth of "
-            "a switched machine, too. The latencies are constants of recent NCCL; those of the "
+            "a switched machine, too. The latencies are constants of NCCL 2.30; those of the "
             "paper's were not published."
         ),
     )

@@ -30,7 +30,7 @@ use super::collective::Collective;
 pub use dot::{to_dot, trees_to_dot};
 pub use msccl_xml::{MscclOptions, to_msccl_xml};
 pub use msccl_xml_import::read_msccl_xml;
-pub use mscclpp_json::{MscclppOptions, to_mscclpp_json};
+pub use mscclpp_json::{MscclppOptions, to_fastest_mscclpp_json, to_mscclpp_json};
 pub use pieces::in_pieces;
 
 pub use normal::normalise;

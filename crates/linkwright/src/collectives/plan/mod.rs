@@ -7,6 +7,7 @@
 
 mod all_to_all;
 mod blink;
+mod estimate;
 mod ground;
 mod hybrid;
 mod optimum;
@@ -20,6 +21,7 @@ mod three_phase;
 
 use thiserror::Error;
 
+pub use estimate::planning_seconds;
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 pub use sized::plan_for_size;
 
@@ -40,6 +42,10 @@ use crate::units::Bandwidth;
 /// once; beyond, they are packed on each server and exchanged between them.
 pub const MOST_PACKED_AT_ONCE: usize = 64;
 
+/// The most GPUs that trees are packed through: what is known of each arc for each tree takes
+/// 8 bytes, or a gigabyte in all.
+pub const MOST_PACKED: usize = 512;
+
 /// How a schedule is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
@@ -51,7 +57,7 @@ pub enum Algorithm {
     OneHop,
     /// Across servers: reduced on each, exchanged between them, sent out on each (Blink).
     ThreePhase,
-    /// What NCCL does, of Blink's time or today.
+    /// What NCCL does: 2.3 and 2.4, of Blink's time, or the search of 2.18.
     Nccl(Baseline),
 }
 
@@ -93,10 +99,10 @@ impl Algorithm {
                 "NCCL 2.3 and 2.4, of Blink's time: rings over NVLink if one exists, else PCIe"
             }
             Self::Nccl(Baseline::Ring) => {
-                "recent NCCL (as seen in 2.18.5): rings, relayed through a GPU where they must be"
+                "the search of NCCL 2.18.5: rings, relayed through a GPU where they must be"
             }
             Self::Nccl(Baseline::Tree) => {
-                "recent NCCL (as seen in 2.18.5): a chain in a server, double trees between them"
+                "the search of NCCL 2.18.5: a chain in a server, double trees between them"
             }
         }
     }
@@ -191,6 +197,12 @@ pub enum PlanError {
     /// Three phases among GPUs of one server.
     #[error("three-phase is for GPUs on several servers, and these are on one; use packing")]
     OneServer,
+    /// More GPUs than trees are packed through.
+    #[error(
+        "trees are packed through {MOST_PACKED} GPUs at most, and these are {0}; use nccl-ring, \
+         which plans them in seconds"
+    )]
+    TooMany(usize),
     /// NVLink alone is wanted, and this NCCL would use PCIe.
     #[error(
         "{algorithm} finds no ring over NVLink through these GPUs; let it choose the links, or \
@@ -252,7 +264,7 @@ fn plan_preferring(
     links: Links,
     preference: Preference,
 ) -> Result<Plan, PlanError> {
-    let is_large = gpus.len() > MOST_PACKED_AT_ONCE && links == Links::Auto;
+    let is_large = gpus.len() > MOST_PACKED_AT_ONCE && matches!(links, Links::Auto | Links::Every);
     if is_large && (algorithm, collective) == (Algorithm::Packing, Collective::AllReduce) {
         check_gpus(machine, gpus)?;
         if by_server(machine, gpus).len() > 1 {
@@ -323,6 +335,9 @@ fn plan_along_trees(
             );
             let (trees, links) = (Vec::new(), class);
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: known, notes });
+        }
+        Algorithm::Packing if gpus.len() > MOST_PACKED => {
+            return Err(PlanError::TooMany(gpus.len()));
         }
         Algorithm::Packing => {
             let Packed { trees, most, routes } =

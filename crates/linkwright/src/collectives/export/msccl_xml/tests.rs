@@ -173,6 +173,10 @@ fn every_limit_is_named_with_its_remedy() {
     let peers = with(&|s| {
         s.gpus = (0..40).collect();
         s.programs = vec![RankProgram::default(); 40];
+        // No other channel has the links of the first, and there is no room for a further one.
+        let host = Channel { transport: Transport::Host, relays: Vec::new() };
+        s.channels.truncate(1);
+        s.channels.resize(32, host);
         for peer in 1..34 {
             let (send, steps) = (Some(peer), Vec::new());
             s.programs[0].blocks.push(ThreadBlock { send, receive: None, channel: 0, steps });

@@ -1,9 +1,9 @@
 //! Into how many pieces a plan is best cut, and what that form of it reaches.
 
 use super::{MscclppOptions, to_mscclpp_json};
-use crate::collectives::export::{ExportError, in_pieces, normalise};
+use crate::collectives::export::{Export, ExportError, in_pieces, normalise};
 use crate::collectives::schedule::Schedule;
-use crate::collectives::time::{Costs, TimeError, Timing, time};
+use crate::collectives::time::{Costs, TimeError, Timing, choose_chunk, time};
 use crate::topology::Machine;
 use crate::units::Bytes;
 
@@ -51,4 +51,32 @@ pub fn best_pieces(
         pieces *= 2;
     }
     Ok(Ok(best))
+}
+
+/// Writes a schedule in as many pieces as make it the fastest at a size, with a note on what that
+/// form reaches by the time model, beside what the schedule itself does.
+///
+/// # Errors
+/// As [`to_mscclpp_json`].
+pub fn to_fastest_mscclpp_json(
+    schedule: &Schedule,
+    machine: &Machine,
+    size: Bytes,
+    options: &MscclppOptions,
+) -> Result<Export, ExportError> {
+    let found = best_pieces(schedule, machine, size, options)?;
+    let Ok(BestPieces { pieces, timing }) = found else {
+        return to_mscclpp_json(schedule, options);
+    };
+    let mut export = to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options })?;
+    let costs = Costs::of(schedule.protocol);
+    if let Ok((whole, _)) = choose_chunk(schedule, machine, size, &costs) {
+        let cut = if pieces == 1 { "one piece".to_owned() } else { format!("{pieces} pieces") };
+        export.notes.push(format!(
+            "By the time model the plan in {cut} reaches {:.2} GB/s at {size}, and the schedule \
+             with chunks of any size {:.2} GB/s.",
+            timing.algorithm_bandwidth, whole.algorithm_bandwidth
+        ));
+    }
+    Ok(export)
 }

@@ -45,7 +45,7 @@ use crate::collectives::schedule::{
 };
 use crate::units::Bytes;
 
-pub use best_pieces::{BestPieces, best_pieces};
+pub use best_pieces::{BestPieces, best_pieces, to_fastest_mscclpp_json};
 
 const FORMAT: &str = "MSCCL++ JSON";
 /// The executor moves data in units of this many bytes.
@@ -152,6 +152,11 @@ fn notes(schedule: &Schedule) -> Vec<String> {
             schedule.protocol.name()
         ));
     }
+    notes.push(
+        "The executor runs the plan once, over the whole message: what is not cut into pieces \
+         fills no pipeline."
+            .to_owned(),
+    );
     if schedule.collective.reduces() {
         notes.push("The executor reduces by sum only.".to_owned());
     }

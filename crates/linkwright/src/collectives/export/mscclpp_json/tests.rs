@@ -300,10 +300,10 @@ fn what_cannot_be_said_is_refused() {
     let found = refused(&reduce, &options);
     assert_eq!(found, "MSCCL++ JSON has no reduce; export it as MSCCL XML");
     let local = gathered_reduce_scatter(4, 1);
-    let few = MscclppOptions { block_limit: 6, ..options };
+    let few = MscclppOptions { block_limit: 3, ..options };
     let found = refused(&local, &few);
     assert!(found.contains("rank 0 has 7 thread blocks that must run at once"), "{found}");
-    assert!(found.contains("at most 6; plan with fewer"), "{found}");
+    assert!(found.contains("at most 3; plan with fewer"), "{found}");
     let threads = MscclppOptions { threads_per_block: 100, ..options };
     assert!(refused(&local, &threads).contains("`threads_per_block` is 100"));
     let sizes = MscclppOptions { min_bytes: Bytes(2), max_bytes: Some(Bytes(1)), ..options };

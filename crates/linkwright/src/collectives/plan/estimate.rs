@@ -1,0 +1,34 @@
+//! How long planning takes, so that a person can be told before it starts.
+
+use super::super::baselines::by_server;
+use super::super::collective::Collective;
+use super::{Algorithm, MOST_PACKED, MOST_PACKED_AT_ONCE};
+use crate::topology::Machine;
+
+/// What packing through 128 GPUs on 16 servers takes, in seconds of one core: measured on
+/// all-gathers and broadcasts, each of which packs twice, for few trees and for shallow ones.
+const AT_128: f64 = 10.0;
+
+/// How the time grows with the number of GPUs: measured from 64 to 128.
+const POWER: f64 = 3.0;
+
+/// About how many seconds [`fn@super::plan_for_size`] takes on GPUs of several servers, on one
+/// core; 0 for what takes a second or so, or is refused. It is an estimate, good to a factor of three.
+#[must_use]
+pub fn planning_seconds(
+    machine: &Machine,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+) -> f64 {
+    let is_packed_at_once = (MOST_PACKED_AT_ONCE + 1..=MOST_PACKED).contains(&gpus.len());
+    let by_rule = matches!(collective, Collective::AllReduce | Collective::AllToAll);
+    let is_known = gpus.iter().all(|gpu| *gpu < machine.gpus().len());
+    if !is_packed_at_once || by_rule || algorithm != Algorithm::Packing || !is_known {
+        return 0.0;
+    }
+    if by_server(machine, gpus).len() < 2 {
+        return 0.0;
+    }
+    AT_128 * (gpus.len() as f64 / 128.0).powf(POWER)
+}

@@ -1,0 +1,81 @@
+"""Whether another algorithm is faster than a plan at its size, by the time model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkwright import (
+    CollectiveError,
+    Machine,
+    Schedule,
+    Timing,
+    algorithm_names,
+    plan,
+)
+from linkwright.cli.sizes import size_text
+
+__all__ = ["Faster", "faster_than"]
+
+# What is tried on any number of GPUs, since it plans in seconds.
+QUICK = ("three-phase", "nccl-ring", "nccl-tree")
+
+# How many GPUs all algorithms are tried on.
+FEW = 8
+
+# How many GPUs the quick ones are tried on: timing them takes seconds, too.
+MOST = 256
+
+# By how much another must be faster to be worth a word.
+LEAST_GAIN = 0.01
+
+
+@dataclass(frozen=True)
+class Faster:
+    """Another algorithm and what it takes."""
+
+    algorithm: str
+    time: float
+
+    def fields(self) -> dict[str, object]:
+        """The same as data; the time in seconds."""
+        return {"algorithm": self.algorithm, "time": self.time}
+
+    def text(self, planned: Timing) -> str:
+        """One line that names it, its time, and the option to get it."""
+        return (
+            f"{self.algorithm} is faster at {size_text(planned.size)}: {self.time * 1e6:,.1f} us, "
+            f"not {planned.time * 1e6:,.1f}; --algorithm {self.algorithm}"
+        )
+
+
+def faster_than(timing: Timing, schedule: Schedule, machine: Machine, links: str) -> Faster | None:
+    """The fastest other algorithm at the size and with the protocol of a timing that it beats.
+
+    Only what plans quickly is tried on more than a few GPUs, and nothing on more than a few
+    hundred.
+    """
+    gpus = schedule.gpus
+    if len(gpus) > MOST:
+        return None
+    names = algorithm_names() if len(gpus) <= FEW else QUICK
+    best: Faster | None = None
+    limit = timing.time * (1 - LEAST_GAIN)
+    for name in names:
+        if name == schedule.algorithm:
+            continue
+        try:
+            other = plan(
+                machine,
+                gpus,
+                schedule.collective,
+                algorithm=name,
+                links=links,
+                root=schedule.root,
+                size=timing.size,
+            )
+            taken = other.time(timing.size, protocol=timing.protocol).time
+        except CollectiveError:
+            continue
+        if taken < (limit if best is None else best.time):
+            best = Faster(name, taken)
+    return best
