@@ -549,7 +549,7 @@ class Schedule:
 
     @property
     def optimum_of(self) -> str | None:
-        """What `optimum` is the optimum of, such as `trees over NVLink`; None where there is none."""
+        """What `optimum` is the optimum of, such as `trees over NVLink`; None without one."""
 
     @property
     def notes(self) -> list[str]:

@@ -178,8 +178,8 @@ def test_default_sizes_are_rounded_to_what_divides(collective: str, gpus: str) -
     compared = parsed("collective", "compare", *words, "--algorithm", "nccl-ring")
     assert compared["size"] == whole
     assert len(compared["notes"]) == 1
-    run = parsed("collective", "run", *words, "--size", "1000")
-    assert run["run"]["size"] == 1000 // (4 * count) * 4 * count
+    run = parsed("collective", "run", *words, "--size", "1003")
+    assert run["run"]["size"] == 1003 // (4 * count) * 4 * count
     assert "rounded down" in run["notes"][-1]
 
 

@@ -275,8 +275,10 @@ def test_entities_of_a_file_s_own_are_refused_with_what_to_do() -> None:
 
 
 def test_many_gpus_out_of_reach_are_told_as_runs() -> None:
-    notes = plan(MANY, range(32), "all-reduce", algorithm="one-hop").notes
-    assert "GPUs 8 to 31 cannot be reached from GPU 0" in notes[0]
+    with pytest.raises(CollectiveError, match="GPUs 8 to 31 cannot be reached from GPU 0"):
+        plan(MANY, range(32), "all-reduce", algorithm="one-hop", links="nvlink")
+    # A network joins them, as it should: nothing is wrong, and nothing is said.
+    assert plan(MANY, range(32), "all-reduce", algorithm="one-hop").notes == []
 
 
 def test_the_packing_rate_is_the_plan_s() -> None:

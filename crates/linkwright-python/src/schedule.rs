@@ -307,7 +307,7 @@ impl Schedule {
         self.source.plan()?.optimum.map(Bandwidth::as_gigabytes_per_second)
     }
 
-    /// What `optimum` is the optimum of, such as `trees over NVLink`; None where there is none.
+    /// What `optimum` is the optimum of, such as `trees over NVLink`; None without one.
     #[getter]
     fn optimum_of(&self) -> Option<String> {
         self.source.plan()?.optimum_of(self.machine.as_deref()?)
