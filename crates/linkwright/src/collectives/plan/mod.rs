@@ -288,7 +288,12 @@ fn plan_preferring(
     let name = &found.schedule.name;
     let schedule = schedule_of_ways(name, collective, gpus, &ways, chunks, transport);
     let rate = rate::steady_rate(&schedule, machine)?;
-    Ok(if rate > found.rate { Plan { schedule, rate, trees: Vec::new(), ..found } } else { found })
+    if rate <= found.rate {
+        return Ok(found);
+    }
+    // Pairs of servers have their parts of the interfaces rounded down.
+    let optimum = found.optimum.map(|optimum| optimum.max(rate));
+    Ok(Plan { schedule, rate, optimum, trees: Vec::new(), ..found })
 }
 
 /// Trees packed on each server, whose roots exchange what they have: what three phases do.

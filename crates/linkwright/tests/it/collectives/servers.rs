@@ -203,7 +203,10 @@ fn pcie_stands_beside_a_fabric_only_where_it_is_named() {
     for collective in Collective::NAMES.iter().filter_map(|name| Collective::named(name, 9)) {
         let found = plan(&machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
         assert!(!has_pcie_beside(&found, &machine), "{collective}");
-        assert!(found.schedule.chunks <= 4_096 && found.notes.is_empty(), "{:?}", found.notes);
+        let all: u32 = found.trees.iter().map(|tree| tree.chunks).sum();
+        assert!(all <= 4_096, "{collective}: {all} chunks");
+        let lacks = |note: &String| note.contains("does not join");
+        assert!(!found.notes.iter().any(lacks), "{:?}", found.notes);
     }
     let (size, switch) = (Bytes(64 << 20), assumed_peer_access_switch(16));
     let whole = Collective::AllReduce;
@@ -252,8 +255,9 @@ fn an_all_reduce_that_fills_every_server_s_interfaces_is_the_optimum() {
     let most = 200e9 / (2.0 * 3.0 / 4.0);
     assert!((packed.optimum.unwrap().0 as f64 - most).abs() < 1.0, "{:?}", packed.optimum);
     assert!(packed.rate.0 as f64 > 0.999 * most);
-    // Three and five GPUs leave interfaces of the larger part unused.
+    // Both interfaces near three GPUs of a server are full with what five take from them.
     let uneven = servers("dgx1-v100", 2, 100);
     let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
-    assert_eq!(all_reduce(&uneven, &gpus, Algorithm::Packing).optimum, None);
+    let near = all_reduce(&uneven, &gpus, Algorithm::Packing).optimum.unwrap();
+    assert!((near.0 as f64 / 25e9 - 1.0).abs() < 1e-3, "{near}");
 }

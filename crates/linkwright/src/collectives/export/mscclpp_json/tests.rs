@@ -206,23 +206,31 @@ proptest! {
     }
 }
 
-#[test]
-fn seventy_two_stars_fit_the_blocks_that_run_at_once() {
+/// That many GPUs on one NVSwitch, and the stars of a collective on them.
+fn stars(gpus: usize, collective: Collective) -> Schedule {
     let mut builder = MachineBuilder::new("switched", "the test");
     let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();
-    for gpu in 0..72 {
+    for gpu in 0..gpus {
         let gpu = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
         builder.data_sheet_link(gpu, switch, LinkKind::Nvlink4, 18).unwrap();
     }
-    let machine = builder.build().unwrap();
-    let ids: Vec<usize> = (0..72).collect();
+    let (machine, ids) = (builder.build().unwrap(), (0..gpus).collect::<Vec<usize>>());
+    plan(&machine, &ids, collective, Algorithm::Packing, Links::Auto).unwrap().schedule
+}
+
+#[test]
+fn stars_share_blocks_where_more_are_needed_than_run_at_once() {
     for collective in [Collective::AllReduce, Collective::AllGather] {
-        let plan = plan(&machine, &ids, collective, Algorithm::Packing, Links::Auto).unwrap();
-        let export = to_mscclpp_json(&plan.schedule, &MscclppOptions::default()).unwrap();
+        let schedule = stars(7, collective);
+        let few = MscclppOptions { block_limit: 13, ..MscclppOptions::default() };
+        let export = to_mscclpp_json(&schedule, &few).unwrap();
         assert!(export.notes.iter().any(|note| note.contains("share thread blocks")));
         let mut player = Player::new(&export.text);
-        assert!(list(&player.plan["gpus"][0]["threadblocks"]).len() <= 80);
-        player.play(&plan.schedule, 3);
+        player.play(&schedule, 3);
+        player.play(&schedule, 4);
+        let many = to_mscclpp_json(&stars(72, collective), &MscclppOptions::default()).unwrap();
+        let plan = Player::new(&many.text).plan;
+        assert!(list(&plan["gpus"][0]["threadblocks"]).len() <= 80);
     }
 }
 
