@@ -71,6 +71,8 @@ def cluster(setting: Setting) -> Cluster:
             "global_links_per_switch": entry["dragonfly"]["global_links_per_switch"],
             "groups": entry["dragonfly"]["groups_by_gpus_per_node"][density],
             "routing": "progressive",
+            # As the paper's simulator does: packets within a group go the direct way.
+            "intra_group_detours": False,
         }
     return Cluster(
         setting.network,

@@ -6,9 +6,14 @@
 //! global ones G with their virtual channel behind: L0 G0 L1 G1 L2; for progressive routing,
 //! which may take a second local channel before it leaves its group, L0 L1 G0 L2 G1 L3.
 //!
+//! A dragonfly without detours inside its groups goes the direct way there, and one without
+//! weights of hops compares queues as they are. Both is how CODES, with which the TraceR-CODES
+//! study was made, routes its dragonflies.
+//!
 //! Source: Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology",
 //! ISCA 2008 (minimal, Valiant, UGAL-L); Jiang, Kim and Dally, "Indirect Adaptive Routing on
-//! Large Scale Interconnection Networks", ISCA 2009 (progressive).
+//! Large Scale Interconnection Networks", ISCA 2009 (progressive); `dragonfly-dally` of CODES,
+//! <https://github.com/codes-org/codes>, with its default score and threshold.
 
 use crate::engine::Random;
 use crate::topology::interconnect::{Interconnect, SwitchId};
@@ -16,7 +21,8 @@ use crate::topology::interconnect::{Interconnect, SwitchId};
 use super::dragonfly_links::DragonflyLinks;
 use super::{Hop, Load, PacketRoute, Routing};
 
-/// By how many packets the queue of a minimal route may be longer before a detour is taken.
+/// By how many packets the queue of a minimal route may be longer before a detour is taken,
+/// where hops have weight.
 pub const UGAL_BIAS: u32 = 1;
 
 /// No waypoint or detour.
@@ -71,13 +77,13 @@ impl Walker {
         let shape = self.links.shape;
         let (here, there) = (shape.group_of(at), shape.group_of(goal));
         if here == there {
-            return match self.links.third_switch(at, goal, &mut self.random) {
-                Some(over) => {
-                    let first = shape.local_channel(at, over);
-                    Candidate { waypoint: NONE, detour: over, first, length: 2 }
-                }
-                None => self.minimal(at, goal),
-            };
+            if shape.intra_group_detours
+                && let Some(over) = self.links.third_switch(at, goal, &mut self.random)
+            {
+                let first = shape.local_channel(at, over);
+                return Candidate { waypoint: NONE, detour: over, first, length: 2 };
+            }
+            return self.minimal(at, goal);
         }
         let Some(over) = self.links.third_group(here, there, &mut self.random) else {
             return self.minimal(at, goal);
@@ -89,7 +95,8 @@ impl Walker {
         Candidate { waypoint: link.link, detour: over, first, length }
     }
 
-    /// The minimal way, unless its queue times its length is longer than the detour's.
+    /// The minimal way, unless its queue is longer than the detour's: where hops have weight,
+    /// each times the length of its way, and by more than a bias.
     fn balanced(
         &mut self,
         at: SwitchId,
@@ -101,8 +108,13 @@ impl Walker {
         if detour.first == minimal.first {
             return minimal;
         }
-        let costs = [minimal, detour].map(|way| load.queued(way.first) * way.length);
-        if costs[0] <= costs[1] + UGAL_BIAS * minimal.length { minimal } else { detour }
+        let queues = [minimal, detour].map(|way| load.queued(way.first));
+        let near = if self.links.shape.hop_weights {
+            queues[0] * minimal.length <= queues[1] * detour.length + UGAL_BIAS * minimal.length
+        } else {
+            queues[0] <= queues[1]
+        };
+        if near { minimal } else { detour }
     }
 
     fn take(packet: &mut PacketRoute, way: Candidate) {

@@ -59,6 +59,8 @@ pub(super) const SETTINGS_KEYS: &[&str] = &[
     "node_latency",
     "global_bandwidth",
     "global_latency",
+    "intra_group_detours",
+    "hop_weights",
     "seed",
     "protocol",
     "collectives",

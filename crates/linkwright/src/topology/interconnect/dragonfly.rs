@@ -40,6 +40,10 @@ pub struct Dragonfly {
     pub global_links_per_switch: u32,
     /// Groups (g), at most a·h + 1.
     pub groups: u32,
+    /// Whether a routing may lead a packet over a third switch of its own group.
+    pub intra_group_detours: bool,
+    /// Whether adaptive routings multiply queues by the links of the ways behind them.
+    pub hop_weights: bool,
 }
 
 /// The rates of a dragonfly's links.

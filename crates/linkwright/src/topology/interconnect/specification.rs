@@ -32,7 +32,7 @@ pub enum InterconnectKind {
     /// A fat-tree: `levels`, `radix`, `pods` (three levels) or `leaves` (two), `tapering`.
     FatTree,
     /// A dragonfly: `nodes-per-switch`, `switches-per-group`, `global-links-per-switch`,
-    /// `groups`.
+    /// `groups`, `intra-group-detours`, `hop-weights`.
     Dragonfly,
     /// A torus: `dimensions`, `nodes-per-switch`.
     Torus,
@@ -66,6 +66,8 @@ impl InterconnectKind {
                 "groups",
                 "global-bandwidth",
                 "global-latency",
+                "intra-group-detours",
+                "hop-weights",
             ],
             Self::Torus => &["dimensions", "nodes-per-switch"],
             Self::Quartz => {
@@ -157,6 +159,11 @@ specification! {
     global_bandwidth / "global-bandwidth": Bandwidth,
     /// Latency of a dragonfly's global links.
     global_latency / "global-latency": Picoseconds,
+    /// Whether a routing may lead a packet over a third switch of its own group of a dragonfly.
+    intra_group_detours / "intra-group-detours": bool,
+    /// Whether adaptive routings of a dragonfly multiply queues by the links of the ways behind
+    /// them; as `intra-group-detours`, if nobody says.
+    hop_weights / "hop-weights": bool,
 }
 
 fn shown_value(value: &impl std::fmt::Debug) -> String {
@@ -223,6 +230,7 @@ impl InterconnectSpecification {
         match self.kind {
             InterconnectKind::FatTree => fat_tree(&whole.tree(self)?, &rates),
             InterconnectKind::Dragonfly => {
+                let detours = need(whole.intra_group_detours.as_ref(), "intra-group-detours")?;
                 let shape = Dragonfly {
                     nodes_per_switch: need(whole.nodes_per_switch.as_ref(), "nodes-per-switch")?,
                     switches_per_group: need(
@@ -234,6 +242,8 @@ impl InterconnectSpecification {
                         "global-links-per-switch",
                     )?,
                     groups: need(whole.groups.as_ref(), "groups")?,
+                    intra_group_detours: detours,
+                    hop_weights: whole.hop_weights.unwrap_or(detours),
                 };
                 let global = LinkRate {
                     bandwidth: whole.global_bandwidth.unwrap_or(rates.leaf.bandwidth),
