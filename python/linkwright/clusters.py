@@ -22,8 +22,9 @@ from linkwright import (
     interconnect_names,
     read_cluster_scenario,
 )
-from linkwright.errors import FileError, InputError, printable
+from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import decode, portable_name, read_bytes, read_text
+from linkwright.programs import with_notes
 
 __all__ = [
     "ClusterScenarioRun",
@@ -140,7 +141,10 @@ def run_cluster_scenario(
         if name not in files:
             files |= _read_named(path, (line, column), name)
     cluster, jobs, notes = scenario.build(files)
-    run = cluster.replay(jobs, timeline=timeline, progress=progress)
+    try:
+        run = cluster.replay(jobs, timeline=timeline, progress=progress)
+    except SimulationError as error:
+        raise with_notes(error, notes) from error
     manifest: dict[str, object] = {
         "linkwright": __version__,
         "scenario": {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()},

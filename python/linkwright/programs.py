@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,10 +12,13 @@ from linkwright import Program, applications, read_otf2
 from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import read_text
 
-__all__ = ["load_program", "read_program", "trace_of"]
+__all__ = ["load_program", "read_program", "refuse_other_formats", "trace_of", "with_notes"]
 
 # How the first file of an OTF2 archive ends.
 ANCHOR = ".otf2"
+# How much of a file tells its format, and how a compressed one begins.
+HEAD = 1 << 16
+GZIP = b"\x1f\x8b"
 
 
 def load_program(
@@ -67,6 +72,7 @@ def read_program(
             file = printable(str(trace.parent / error.file))
             place = (file, error.line, error.column)
             raise InputError(*place, error.problem, error.value, error.remedy) from error
+    refuse_other_formats(trace)
     try:
         return Program.from_goal(read_text(trace), printable(trace.stem)), []
     except InputError as error:
@@ -91,6 +97,47 @@ def trace_of(name_or_path: str | Path) -> Path | None:
         found = "holds none" if not anchors else f"holds {', '.join(file.name for file in anchors)}"
         raise FileError(f"`{path}` is no OTF2 archive, which has one file *{ANCHOR}: it {found}")
     return anchors[0]
+
+
+def refuse_other_formats(trace: Path) -> None:
+    """Names the format of a trace that people have and that is not read.
+
+    Raises:
+        FileError: If the file is a trace of PyTorch's profiler (Kineto), or one of Chakra.
+    """
+    found = _other_format(trace)
+    if found is not None:
+        raise FileError(
+            f"`{printable(str(trace))}` is {found}, which is not read: traces are OTF2 archives, "
+            "as Score-P and TAU write them, and GOAL text, as LogGOPSim's tools write it"
+        )
+
+
+def _other_format(trace: Path) -> str | None:
+    try:
+        with trace.open("rb") as file:
+            head = file.read(HEAD)
+        if head.startswith(GZIP):
+            with gzip.open(trace) as unpacked:
+                head = unpacked.read(HEAD)
+    except (OSError, EOFError, zlib.error):
+        # What cannot be read is refused where it is read as text.
+        return None
+    is_json = head.lstrip()[:1] in (b"{", b"[")
+    if is_json and (b'"traceEvents"' in head or (b'"ph"' in head and b'"ts"' in head)):
+        return "a Kineto trace, as PyTorch's profiler writes it for Chrome's viewer"
+    if is_json and b'"ctrl_deps"' in head:
+        return "an execution trace of PyTorch or Chakra"
+    if trace.suffix == ".et":
+        return "a Chakra execution trace"
+    return None
+
+
+def with_notes(error: SimulationError, notes: Sequence[str]) -> SimulationError:
+    """The error with what a trace's reading left out, which may be its cause."""
+    if not notes:
+        return error
+    return SimulationError(f"{error}; of the trace was left out: {'; '.join(notes)}")
 
 
 def _neither(given: str | Path, known: Sequence[str]) -> str:

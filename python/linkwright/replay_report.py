@@ -52,7 +52,9 @@ def write_replay_report(path: Path, replay: Replay) -> None:
         OSError: If the file cannot be written.
     """
     rows = link_rows(replay)
-    left_out = [*LEFT_OUT, *([OF_FLOWS] if replay.cluster.fidelity == "flow" else [])]
+    left_out = list(LEFT_OUT)
+    if replay.known_error is not None:
+        left_out.append(f"{OF_FLOWS} The {replay.known_error}.")
     content = render(
         "replay.html.j2",
         embed(_charts(replay)),
@@ -82,9 +84,10 @@ def _lead(replay: Replay) -> str:
     ranks = sum(job.ranks for job in replay.jobs)
     jobs = len(replay.jobs)
     cluster = replay.cluster
+    known = "" if replay.known_error is None else f" ({replay.known_error})"
     return (
         f"{jobs} {'job' if jobs == 1 else 'jobs'} with {ranks:,} ranks on {cluster.gpus:,} GPUs: "
-        f"{replay.run.makespan * 1e3:,.3f} ms."
+        f"{replay.run.makespan * 1e3:,.3f} ms{known}."
     )
 
 

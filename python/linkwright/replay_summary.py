@@ -32,6 +32,12 @@ SWITCHES = ("leaf", "aggregate", "core")
 OF_A_GROUP = re.compile(r"group(\d+)-switch\d+")
 
 
+# Errors of the flow model, by the policy of the network interfaces: the skeletons on the networks
+# of the TraceR-CODES study; docs/concepts/network.md has the comparison.
+FLOW_ERRORS = {"fcfs": (-0.15, 0.43), "rr": (-0.02, 0.91)}
+ANY_FLOW_ERROR = (-0.15, 0.91)
+
+
 @dataclass(frozen=True)
 class Replay:
     """Jobs that were played on a cluster.
@@ -53,9 +59,36 @@ class Replay:
     notes: Sequence[str] = ()
 
     @property
+    def known_error(self) -> KnownError | None:
+        """How far the flow model is known to be off; None in the packet model."""
+        if self.cluster.fidelity != "flow":
+            return None
+        least, most = FLOW_ERRORS.get(self.cluster.nic, ANY_FLOW_ERROR)
+        return KnownError(least, most)
+
+    @property
     def machine(self) -> str:
         """The cluster's name: its kind and size, or its file, without this computer's folders."""
         return portable_name(self.cluster.name)
+
+
+@dataclass(frozen=True)
+class KnownError:
+    """How far times of jobs were from those of the packet model where both were measured.
+
+    Attributes:
+        least: The least error, as part of the packet model's time.
+        most: The largest.
+    """
+
+    least: float
+    most: float
+
+    def __str__(self) -> str:
+        return (
+            f"known error of the flow model: times of jobs {self.least:+.0%} to {self.most:+.0%} "
+            "of the packet model's"
+        )
 
 
 @dataclass(frozen=True)
@@ -219,6 +252,7 @@ def replay_summary(replay: Replay, *, links: int = 10) -> dict[str, object]:
             "nic": cluster.nic,
             "fidelity": cluster.fidelity,
         },
+        "known_error": None if replay.known_error is None else asdict(replay.known_error),
         "makespan": run.makespan,
         "jobs": [asdict(job) for job in job_summaries(replay)],
         "latencies": rows_of(run.latencies()),

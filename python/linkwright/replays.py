@@ -18,9 +18,9 @@ from linkwright import (
 )
 from linkwright.clusters import load_cluster, read_trace_files, run_cluster_scenario
 from linkwright.documents import write_json
-from linkwright.errors import FileError, printable
+from linkwright.errors import FileError, SimulationError, printable
 from linkwright.files import portable_name, read_bytes, read_text, sha256
-from linkwright.programs import read_program, trace_of
+from linkwright.programs import read_program, trace_of, with_notes
 from linkwright.replay_summary import Replay, replay_summary
 from linkwright.writing import staged
 
@@ -122,7 +122,10 @@ def replay_trace(
     job = ClusterJob(
         program, iterations=iterations, computation_scale=computation_scale, mapping=gpus
     )
-    run = cluster.replay([job], timeline=timeline, progress=progress)
+    try:
+        run = cluster.replay([job], timeline=timeline, progress=progress)
+    except SimulationError as error:
+        raise with_notes(error, notes) from error
     manifest: dict[str, object] = {
         "linkwright": __version__,
         "trace": portable_name(str(trace)),

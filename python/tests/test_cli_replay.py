@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -11,13 +12,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from commands import fails, linkwright, parsed
 
+from linkwright import Program, SimulationError
 from linkwright.cli import output, replay_output
 from linkwright.cli.replay import ROUTINGS
+from linkwright.replays import replay_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
@@ -87,6 +91,113 @@ def test_settings_reach_the_cluster() -> None:
         assert parsed("replay", "stencil4d", "--ranks", 16, *SMALL, *words)["makespan"] > 0
     flow = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--fidelity", "flow")
     assert (flow["machine"]["fidelity"], flow["packet_hops"]) == ("flow", 0)
+
+
+@pytest.mark.parametrize(
+    ("nic", "least", "most"), [("rr", -0.02, 0.91), ("fcfs", -0.15, 0.43), ("rr-4", -0.15, 0.91)]
+)
+def test_a_flow_result_says_how_far_it_may_be_off(
+    nic: str, least: float, most: float, tmp_path: Path
+) -> None:
+    words = ["replay", "stencil4d", "--ranks", 16, *SMALL, "--nic", nic]
+    assert parsed(*words)["known_error"] is None
+    assert "known error" not in linkwright(*words).stdout
+    flow = [*words, "--fidelity", "flow"]
+    assert parsed(*flow)["known_error"] == {"least": least, "most": most}
+    result = linkwright(*flow, "--output", tmp_path / "out")
+    said = f"known error of the flow model: times of jobs {least:+.0%} to {most:+.0%}"
+    assert said in result.stdout
+    assert said in (tmp_path / "out" / "report.html").read_text("utf-8")
+    kept = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert kept["known_error"] == {"least": least, "most": most}
+
+
+def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"groups": 2, "switches_per_group": 16}
+    job = ["replay", "stencil4d", "--ranks", 64]
+    keys = [word for key, value in sizes.items() for word in ("--set", f"{key}={value}")]
+    with_detours = parsed(*job, "--machine", "dragonfly", *keys)["makespan"]
+    network = "\n".join(f"{key.replace('_', '-')} = {value}" for key, value in sizes.items())
+    file = tmp_path / "direct.toml"
+    file.write_text(f'kind = "dragonfly"\nintra-group-detours = false\n{network}\n', "utf-8")
+    scenario = tmp_path / "direct-scenario.toml"
+    table = "\n".join(f"{key} = {value}" for key, value in sizes.items())
+    scenario.write_text(
+        f'[network]\nkind = "dragonfly"\nintra_group_detours = false\n{table}\n'
+        '[[job]]\nprogram = "stencil4d"\nranks = 64\n',
+        "utf-8",
+    )
+    found = {
+        parsed(*job, "--machine", "dragonfly", *keys, "--set", "intra_group_detours=false")[
+            "makespan"
+        ],
+        parsed(*job, "--machine", file)["makespan"],
+        parsed("run", scenario)["makespan"],
+        replay_trace(
+            "stencil4d", "dragonfly", ranks=64, intra_group_detours=False, **sizes
+        ).run.makespan,
+    }
+    assert len(found) == 1
+    assert found.pop() > 1.2 * with_detours
+    said = fails(2, *job, "--machine", "fat-tree", "--set", "intra_group_detours=false")
+    assert "intra-group-detours" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("kineto.json", b'{"schemaVersion": 1, "traceEvents": [{"ph": "X"}]}', "a Kineto trace"),
+        ("chrome.json", b'[{"ph": "X", "ts": 1, "dur": 2}]', "a Kineto trace"),
+        ("kineto.json.gz", gzip.compress(b'{"traceEvents": []}'), "a Kineto trace"),
+        ("nodes.json", b'{"nodes": [{"id": 1, "ctrl_deps": 2}]}', "an execution trace of PyTorch"),
+        ("rank.0.et", b"\x08\x0a\x06\x30", "a Chakra execution trace"),
+    ],
+)
+def test_traces_of_other_tools_are_named(
+    name: str, content: bytes, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    error = fails(2, "replay", file)
+    assert f"{name}` is {said}" in error
+    assert error.endswith(
+        "OTF2 archives, as Score-P and TAU write them, and GOAL text, as LogGOPSim's tools write it"
+    )
+
+
+def test_what_a_trace_left_out_is_said_with_the_error_that_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting = Program.from_goal("num_ranks 2\nrank 0 {\nrecv 8b from 1 tag 3\n}\nrank 1 {\n}\n")
+    note = "5 MPI events of 1 further threads are left out; only the first thread is played"
+    monkeypatch.setattr("linkwright.replays.read_program", lambda *_, **__: (waiting, [note]))
+    with pytest.raises(SimulationError) as caught:
+        replay_trace(STENCIL, levels=2, leaves=4, radix=8)
+    assert str(caught.value).endswith(f"and tag; of the trace was left out: {note}")
+    monkeypatch.setattr("linkwright.replays.read_program", lambda *_, **__: (waiting, []))
+    with pytest.raises(SimulationError, match=r"communicator and tag$"):
+        replay_trace(STENCIL, levels=2, leaves=4, radix=8)
+
+
+def test_large_sends_head_to_head_name_the_limit_that_would_help(tmp_path: Path) -> None:
+    both = "\n".join(
+        f"rank {me} {{\na: send 100000b to {1 - me} tag 0\nb: recv 100000b from {1 - me} tag 0\n"
+        "b requires a\n}"
+        for me in range(2)
+    )
+    file = tmp_path / "both.goal"
+    file.write_text(f"num_ranks 2\n{both}\n", "utf-8")
+    said = fails(1, "replay", file, *SMALL)
+    assert "2 sends wait for one another in a circle" in said
+    assert "rank 0 sends 100 kB to rank 1" in said
+    assert said.endswith("raise `protocol.eager_limit` to 100 kB")
+    assert parsed("replay", file, *SMALL, "--set", "protocol.eager_limit=100 kB")["makespan"] > 0
+    assert (
+        parsed(
+            "replay", file, *SMALL, "--set", "protocol.eager_limit=100 kB", "--bandwidth", "8 GiB/s"
+        )["makespan"]
+        > 0
+    )
 
 
 def test_a_network_from_a_file(tmp_path: Path, pair: Path) -> None:

@@ -14,7 +14,13 @@ from commands import fails
 from linkwright import random_mixes
 from linkwright.studies.network import CHECKPOINT
 from linkwright.studies.network.bandwidth import bandwidth
-from linkwright.studies.network.jobs import SPAN, MixJob, cluster_job, mixes
+from linkwright.studies.network.jobs import (
+    SPAN,
+    MixJob,
+    cluster_job,
+    mixes,
+    uses_the_network,
+)
 from linkwright.studies.network.measured import JobTime, Measured, read_times, times_table
 from linkwright.studies.network.nic_statements import NIC_STATEMENTS
 from linkwright.studies.network.published import published
@@ -56,11 +62,12 @@ def quick_sections() -> list[Section]:
 
 def invented(times: dict[Setting, dict[tuple[str, int], float]]) -> Measured:
     """Times of one job each."""
+    places: dict[tuple[str, int], int] = {}
     return Measured(
         [
-            JobTime(setting, 0, place, application, ranks, 1, seconds)
+            JobTime(setting, 0, places.setdefault(job, len(places)), *job, 1, seconds)
             for setting, jobs in times.items()
-            for place, ((application, ranks), seconds) in enumerate(jobs.items())
+            for job, seconds in jobs.items()
         ]
     )
 
@@ -149,6 +156,89 @@ def test_a_finding_holds_or_not_by_what_was_measured() -> None:
     assert holds(invented(policies), "the more messages are considered") is True
     policies[Setting("dragonfly", nic="rr-4")] = {("stencil4d", 64): 0.95}
     assert holds(invented(policies), "the more messages are considered") is False
+
+
+def test_the_numbers_of_figures_8_and_9_are_all_that_are_printed() -> None:
+    [statement] = [each for each in STATEMENTS if "numbers of Figs. 8 and 9" in each.says]
+    printed = statement.check(Measured(quick_times())).measured.split(", ")
+    assert statement.says == f"The {len(printed)} numbers of Figs. 8 and 9, within a tenth."
+    assert len(printed) == sum(isinstance(v, float) for v in published()["nic_scheduling"].values())
+
+
+def over_default(times: dict[tuple[str, int, int], float]) -> Measured:
+    """Jobs on the fat-tree that take a second at one GPU per node, and so long at others."""
+    jobs = {(name, ranks) for name, ranks, _ in times}
+    settings = {Setting("fat-tree"): dict.fromkeys(jobs, 1.0)}
+    for (name, ranks, gpus), seconds in times.items():
+        settings.setdefault(Setting("fat-tree", gpus), {})[name, ranks] = seconds
+    return invented(settings)
+
+
+def test_a_loss_in_proportion_to_the_bandwidth_refutes() -> None:
+    words = "Their loss is less than proportional"
+    assert holds(over_default({("stencil4d", 64, 2): 1.8, ("stencil4d", 64, 8): 7.0}), words)
+    assert holds(over_default({("stencil4d", 64, 2): 1.9}), words) is False
+    # What sends nothing over the network does not count.
+    assert holds(over_default({("subcomm3d", 64, 8): 0.1}), words) is None
+
+
+def test_findings_on_jobs_that_use_no_network_are_empty() -> None:
+    assert not uses_the_network("subcomm3d", 64, 8)
+    assert uses_the_network("subcomm3d", 64, 4)
+    assert uses_the_network("stencil4d", 64, 8)
+    times = {
+        Setting("dragonfly", gpus): {("subcomm3d", 64): 1 / gpus, ("subcomm3d", 32): 1 / gpus}
+        for gpus in (1, 8)
+    }
+    [statement] = [each for each in STATEMENTS if "gains at 8 per node" in each.says]
+    outcome = statement.check(invented(times))
+    assert (outcome.holds, outcome.empty) == (None, True)
+    [table] = statements(Measured(quick_times())).tables
+    assert {row[2] for row in table.rows if row[1] == statement.says} == {"empty"}
+
+
+def least(factors: dict[tuple[str, int, int], float]) -> Measured:
+    """Jobs whose least bandwidth is so much, by application, processes and GPUs per node."""
+    jobs = {(name, ranks) for name, ranks, _ in factors}
+    times = {Setting("fat-tree"): dict.fromkeys(jobs, 1.0)}
+    for (name, ranks, gpus), factor in factors.items():
+        for setting in requirement_settings(gpus):
+            enough = setting.bandwidth >= factor
+            times.setdefault(setting, {})[name, ranks] = 1.0 if enough else 2.0
+    return invented(times)
+
+
+def test_amg_counts_among_those_that_need_less() -> None:
+    factors = {("stencil4d", 512, 8): 8.0, ("subcomm3d", 512, 8): 4.0, ("amg", 512, 8): 2.0}
+    words = "Subcomm3d need more than AMG and SW4lite"
+    assert holds(least(factors), words) is True
+    assert holds(least(factors | {("amg", 512, 8): 4.0}), words) is False
+
+
+def test_less_on_eight_than_on_four_is_of_jobs_that_use_the_network() -> None:
+    words = "sometimes needs less on 8 than on 4"
+    without = {("subcomm3d", 64, 4): 2.0, ("subcomm3d", 64, 8): 0.125}
+    assert holds(least(without), words) is None
+    four = {("stencil4d", 64, 4): 2.0, ("stencil4d", 64, 8): 2.0}
+    assert holds(least(without | four), words) is False
+    assert holds(least(without | four | {("stencil4d", 64, 8): 1.0}), words) is True
+
+
+def test_a_policy_is_best_only_where_it_is_clearly_better() -> None:
+    def of(**speeds: float) -> Measured:
+        return invented(
+            {
+                Setting("dragonfly", 8, nic=name.replace("_", "-")): {("amg", 64): 1 / speed}
+                for name, speed in speeds.items()
+            }
+            | {Setting("dragonfly"): {("amg", 64): 1.0}}
+        )
+
+    words = "AMG of 64, 8 per node: FCFS is best."
+    assert holds(of(fcfs=1.02, rr_2=1.0, rr_4=1.0, rr=1.0), words) is True
+    assert holds(of(fcfs=1.002, rr_2=1.0, rr_4=1.0, rr=1.0), words) is False
+    assert holds(of(fcfs=1.0, rr_2=1.0, rr_4=1.0, rr=1.0), words) is False
+    assert holds(of(fcfs=1.0, rr_2=1.0, rr_4=1.0, rr=1.0), "Each policy is best") is False
 
 
 def test_what_was_not_measured_holds_nowhere() -> None:

@@ -76,6 +76,8 @@ fn benchmark(criterion: &mut Criterion) {
         switches_per_group: 16,
         global_links_per_switch: 8,
         groups: 16,
+        intra_group_detours: true,
+        hop_weights: true,
     };
     let rates = DragonflyRates { node: RATE, local: RATE, global: RATE };
     let groups = dragonfly(&groups, &rates).expect("the study's dragonfly");

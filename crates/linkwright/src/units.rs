@@ -50,6 +50,11 @@ const BANDWIDTH_UNITS: &[(&str, u64)] = &[
     ("MB/s", 1_000_000),
     ("B/s", 1),
     ("Gb/s", 125_000_000),
+    ("TiB/s", 1 << 40),
+    ("GiB/s", 1 << 30),
+    ("MiB/s", 1 << 20),
+    ("KiB/s", 1 << 10),
+    ("kB/s", 1_000),
 ];
 
 impl Picoseconds {
@@ -174,6 +179,9 @@ mod tests {
     fn text_forms_are_exact() {
         assert_eq!("25 GB/s".parse(), Ok(Bandwidth::gigabytes_per_second(25)));
         assert_eq!("15.754GB/s".parse(), Ok(Bandwidth(15_754_000_000)));
+        assert_eq!("25 GiB/s".parse(), Ok(Bandwidth(25 << 30)));
+        assert_eq!("1.5 KiB/s".parse(), Ok(Bandwidth(1536)));
+        assert_eq!(Bandwidth(1 << 30).to_string(), "1073741824 B/s");
         assert_eq!("100 Gb/s".parse(), Ok(Bandwidth(12_500_000_000)));
         assert_eq!("1.5 us".parse(), Ok(Picoseconds(1_500_000)));
         assert_eq!("64 MiB".parse(), Ok(Bytes(64 << 20)));

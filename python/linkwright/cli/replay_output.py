@@ -225,6 +225,8 @@ def _print(played: Replay, watch: Watch) -> None:
         f"routing {cluster.routing}, NIC {cluster.nic}, {cluster.fidelity} model",
         style="dim",
     )
+    if played.known_error is not None:
+        console.print(str(played.known_error), style="dim")
     console.print()
     made = output.table(
         ["job", "program", "ranks", "time", "computing", "communicating", "messages", "data"],

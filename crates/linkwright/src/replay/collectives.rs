@@ -106,6 +106,15 @@ impl<'a> Communicator<'a> {
         }
         Ok(context)
     }
+
+    /// The first collective that some members have entered and others have not, with these in
+    /// the order of their ranks.
+    pub(super) fn absent(&self) -> Option<(Collective, Vec<Rank>)> {
+        let open = self.open.front()?;
+        let away =
+            self.by_rank.iter().filter(|place| self.entered[**place as usize] == self.closed);
+        Some((open.kind, away.map(|place| self.members[*place as usize]).collect()))
+    }
 }
 
 /// The plans of all frames: those of the ranks, then those of lowered collectives, which are

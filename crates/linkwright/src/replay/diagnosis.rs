@@ -1,11 +1,13 @@
 //! Who waits for what, when nothing is left to happen.
 
+use std::collections::BTreeMap;
+
 use crate::program::Collective;
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::{Call, Pending, PendingKind};
-use super::error::Stalled;
 use super::runtime::Replay;
+use super::stalled::{Absence, Stalled};
 
 /// How many of each kind an error lists.
 const MOST_LISTED: usize = 5;
@@ -19,7 +21,7 @@ pub(super) fn diagnose<T, L, O>(replay: &Replay<'_, T, L, O>, ranks: usize) -> O
         let (peer, tag, size, since) = (None, None, Bytes(0), Picoseconds(0));
         Pending { kind, job, rank: id.rank, call, within, peer, tag, size, since }
     };
-    let sends = replay.matcher.unexpected().map(|envelope| {
+    let send = |envelope: u32| {
         let envelope = &replay.envelopes[envelope];
         Pending {
             peer: Some(rank_of(envelope.destination)),
@@ -28,8 +30,10 @@ pub(super) fn diagnose<T, L, O>(replay: &Replay<'_, T, L, O>, ranks: usize) -> O
             since: Picoseconds(envelope.since),
             ..pending(PendingKind::Send, envelope.source, (envelope.call, envelope.within))
         }
-    });
-    let (sends, send_count) = first_few(sends);
+    };
+    let (sends, send_count) = first_few(replay.matcher.unexpected().map(send));
+    let circle: Vec<Pending> = circle(replay).into_iter().map(send).collect();
+    let largest = circle.iter().map(|send| send.size).max().unwrap_or_default();
     let receives = replay.matcher.posted().map(|posted| Pending {
         peer: posted.source.map(rank_of),
         tag: posted.tag,
@@ -52,15 +56,80 @@ pub(super) fn diagnose<T, L, O>(replay: &Replay<'_, T, L, O>, ranks: usize) -> O
     if ranks + send_count + receive_count + collective_count == 0 {
         return None;
     }
+    let absences: Vec<Absence> = absences(replay).collect();
     Some(Stalled {
         time: Picoseconds(replay.now),
         ranks,
+        circle_count: circle.len(),
+        circle: circle.into_iter().take(MOST_LISTED).collect(),
+        eager: (replay.protocol.eager_limit, largest),
+        absence_count: absences.len(),
+        absences: absences.into_iter().take(MOST_LISTED).collect(),
         sends,
         send_count,
         receives,
         receive_count,
         collectives,
         collective_count,
+    })
+}
+
+/// Large sends that wait for one another: each from a rank that waits for nothing else, to the
+/// rank of the next, and the last to that of the first. Empty where there is no such circle.
+fn circle<T, L, O>(replay: &Replay<'_, T, L, O>) -> Vec<u32> {
+    let mut waiting: BTreeMap<u32, u32> = BTreeMap::new();
+    for index in replay.matcher.unexpected() {
+        let envelope = &replay.envelopes[index];
+        if envelope.eager || envelope.within.is_some() {
+            continue;
+        }
+        let since = |index: u32| (replay.envelopes[index].since, replay.envelopes[index].call);
+        let first = waiting.entry(envelope.source).or_insert(index);
+        if since(index) < since(*first) {
+            *first = index;
+        }
+    }
+    let receivers = replay.matcher.posted().map(|posted| posted.receiver);
+    let members =
+        replay.frames.iter().filter(|frame| frame.collective.is_some()).map(|frame| frame.rank);
+    for rank in receivers.chain(members) {
+        waiting.remove(&rank);
+    }
+    // In which walk each rank was passed.
+    let mut passed: BTreeMap<u32, u32> = BTreeMap::new();
+    for start in waiting.keys() {
+        let (mut way, mut at) = (Vec::new(), *start);
+        while let Some(send) = waiting.get(&at) {
+            match passed.get(&at) {
+                // Around: what comes before this rank only leads to the circle.
+                Some(walk) if walk == start => {
+                    let begins = |send: &u32| replay.envelopes[*send].source == at;
+                    return way.split_off(way.iter().position(begins).unwrap_or(0));
+                }
+                Some(_) => break,
+                None => _ = passed.insert(at, *start),
+            }
+            way.push(*send);
+            at = replay.envelopes[*send].destination;
+        }
+    }
+    Vec::new()
+}
+
+/// The first collective of each communicator that only some of its ranks have called.
+fn absences<T, L, O>(replay: &Replay<'_, T, L, O>) -> impl Iterator<Item = Absence> {
+    replay.communicators.iter().filter_map(|communicator| {
+        let (kind, mut absent) = communicator.absent()?;
+        let absent_count = absent.len();
+        absent.truncate(MOST_LISTED);
+        Some(Absence {
+            job: replay.jobs[communicator.job as usize].name.clone(),
+            communicator: communicator.id,
+            kind,
+            ranks: communicator.members.len(),
+            absent,
+            absent_count,
+        })
     })
 }
 

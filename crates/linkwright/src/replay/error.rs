@@ -1,7 +1,5 @@
 //! What can go wrong in this layer.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use crate::diagnostic::shown;
@@ -9,7 +7,8 @@ use crate::network::{GpuIndex, Stuck};
 use crate::program::{Collective, CommunicatorId, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
 
-use super::call::{Call, Pending};
+use super::call::Call;
+use super::stalled::Stalled;
 
 /// Any failure of the replay layer.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -191,59 +190,5 @@ fn collective(kind: Collective, root: Option<Rank>) -> String {
     match root {
         Some(root) => format!("{kind:?} of root {root}"),
         None => format!("{kind:?}"),
-    }
-}
-
-/// Nothing is left to happen, but ranks have not ended or messages were not received.
-///
-/// The lists hold the first few, in the order of time; the counts tell of all.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub struct Stalled {
-    /// When the last thing happened.
-    pub time: Picoseconds,
-    /// How many ranks have not ended.
-    pub ranks: usize,
-    /// Messages that no receive took.
-    pub sends: Vec<Pending>,
-    /// How many there are.
-    pub send_count: usize,
-    /// Receives to which no message came.
-    pub receives: Vec<Pending>,
-    /// How many there are.
-    pub receive_count: usize,
-    /// Collectives that are not complete.
-    pub collectives: Vec<Pending>,
-    /// How many there are.
-    pub collective_count: usize,
-}
-
-impl fmt::Display for Stalled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { time, ranks, .. } = self;
-        write!(f, "at {time} nothing is left to happen, but ")?;
-        if *ranks == 0 {
-            write!(f, "messages were sent that nobody receives")?;
-        } else {
-            let wait = if *ranks == 1 { "rank waits" } else { "ranks wait" };
-            write!(f, "{ranks} {wait} for ever")?;
-        }
-        let lists = [
-            ("sends without a receive", &self.sends, self.send_count),
-            ("receives without a message", &self.receives, self.receive_count),
-            ("collectives not complete", &self.collectives, self.collective_count),
-        ];
-        for (title, pending, count) in lists {
-            if count == 0 {
-                continue;
-            }
-            write!(f, "; {title}: {count}")?;
-            for (index, pending) in pending.iter().enumerate() {
-                write!(f, "{}{pending}", if index == 0 { ": " } else { ", " })?;
-            }
-            if count > pending.len() {
-                write!(f, " and {} more", count - pending.len())?;
-            }
-        }
-        write!(f, "; give every send a receive of the same communicator and tag")
     }
 }

@@ -43,17 +43,19 @@ mod protocol;
 mod rank;
 mod runtime;
 mod slab;
+mod stalled;
 #[cfg(test)]
 mod tests;
 mod validate;
 mod works;
 
 pub use call::{Call, Pending, PendingKind, RankId};
-pub use error::{ReplayError, Stalled};
+pub use error::ReplayError;
 pub use job::Job;
 pub use lowering::{CollectiveCall, Lowering};
 pub use observer::{MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocol::Protocol;
 pub use runtime::Replay;
+pub use stalled::{Absence, Stalled};
 pub use validate::validate;

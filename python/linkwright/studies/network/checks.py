@@ -14,6 +14,8 @@ __all__ = [
     "NOTHING",
     "Outcome",
     "Statement",
+    "clearly",
+    "empty",
     "indifferent",
     "judged",
     "known",
@@ -29,10 +31,17 @@ HEAVY = ("stencil4d", "subcomm3d")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a statement holds, None if nothing was measured, and the numbers that say so."""
+    """Whether a statement holds, None if nothing could tell, and the numbers that say so.
+
+    Attributes:
+        holds: Whether it holds.
+        measured: The numbers.
+        empty: Whether nothing could tell because all such jobs send nothing over the network.
+    """
 
     holds: bool | None
     measured: str
+    empty: bool = False
 
 
 NOTHING = Outcome(None, "no such job in the mixes")
@@ -65,6 +74,11 @@ def indifferent() -> float:
     return float(published()["readings"]["indifferent"])
 
 
+def clearly() -> float:
+    """By how much the best is better than any other at least."""
+    return float(published()["readings"]["clearly"])
+
+
 def on(network: str, gpus_per_node: int, nic: str = "fcfs") -> Setting:
     """A system with links of bandwidth x."""
     return Setting(network, gpus_per_node, nic=nic)
@@ -86,3 +100,11 @@ def judged(found: Mapping[str, float | None], holds: Callable[[Sequence[float]],
     if not values:
         return NOTHING
     return Outcome(holds(list(values.values())), spoken(values))
+
+
+def empty(found: Mapping[str, float | None]) -> Outcome:
+    """The outcome where all jobs that were measured send nothing over the network."""
+    values = known(found)
+    if not values:
+        return NOTHING
+    return Outcome(None, f"{spoken(values)}; nothing goes over the network", empty=True)

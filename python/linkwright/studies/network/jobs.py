@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+
+import pyarrow
 
 from linkwright import ClusterJob, Program, applications, random_mixes
 from linkwright.studies.network.published import published
@@ -16,6 +19,7 @@ __all__ = [
     "cluster_job",
     "mixes",
     "ranks_of_jobs",
+    "uses_the_network",
 ]
 
 # The paper's mixes are not published; these are of this seed.
@@ -74,3 +78,17 @@ def cluster_job(job: MixJob, *, scaled: bool = True) -> ClusterJob:
         iterations=job.iterations,
         computation_scale=1 / speedups[job.application] if scaled else 1.0,
     )
+
+
+@cache
+def uses_the_network(application: str, ranks: int, gpus_per_node: int) -> bool:
+    """Whether data of such a job leaves its nodes; in every mix alike, as all jobs begin at a node.
+
+    Args:
+        application: Its name.
+        ranks: How many processes it has.
+        gpus_per_node: How many of them share a node.
+    """
+    system = cluster(Setting("fat-tree", gpus_per_node))
+    run = system.replay([cluster_job(MixJob(application, ranks, 1))], mapping="linear")
+    return any(pyarrow.table(run.links())["data"].to_pylist())

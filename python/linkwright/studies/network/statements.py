@@ -27,18 +27,26 @@ def statements(measured: Measured) -> Section:
     reasons = []
     for statement in STATEMENTS:
         outcome = statement.check(measured)
-        rows.append((statement.source, statement.says, words[outcome.holds], outcome.measured))
-        if outcome.holds is False and statement.why:
+        verdict = "empty" if outcome.empty else words[outcome.holds]
+        rows.append((statement.source, statement.says, verdict, outcome.measured))
+        if (outcome.holds is False or outcome.empty) and statement.why:
             reasons.append(f"- *{statement.says}* {statement.why}")
-    held = sum(row[2] == "yes" for row in rows)
-    parts = ["Where ours part, and the likely reasons:\n\n" + "\n".join(reasons)] if reasons else []
+    held, without = (sum(row[2] == verdict for row in rows) for verdict in ("yes", "empty"))
+    parts = (
+        ["Where ours part or say nothing, and the likely reasons:\n\n" + "\n".join(reasons)]
+        if reasons
+        else []
+    )
     return Section(
         title="The findings",
         text=[
             "The paper's sentences as checks. Noticeable is a change of "
             f"{readings['noticeable']:.0%} or more, none is one of {readings['indifferent']:.0%} "
-            "or less. Of applications as wholes, the median over the sizes counts.",
-            f"{held} of {len(rows)} hold.",
+            f"or less, and best is what is better than any other by {readings['clearly']:.0%} or "
+            "more. Of applications as wholes, the median over the sizes counts. Empty is a finding "
+            "on jobs that here send nothing over the network, so that no network could refute it; "
+            "other findings leave such jobs out.",
+            f"{held} of {len(rows)} hold, {without} {'is' if without == 1 else 'are'} empty.",
             *parts,
         ],
         tables=[

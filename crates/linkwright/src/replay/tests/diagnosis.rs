@@ -42,10 +42,55 @@ fn large_messages_both_ways_deadlock_as_in_mpi() {
     };
     let program = program(vec![both(1), both(0)]);
     let error = play(&program, FREE).unwrap_err();
-    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
-    assert_eq!((stalled.ranks, stalled.send_count, stalled.receive_count), (2, 2, 0));
+    assert_eq!(
+        error.to_string(),
+        "at 1000.016 ns nothing is left to happen, but 2 ranks wait for ever; 2 sends wait for one \
+         another in a circle, since messages of more than 62.5 KiB are not sent before their \
+         receive is called: job `test` rank 0 sends 100 kB to rank 1 with tag 0 (call 0) since \
+         0 ps, job `test` rank 1 sends 100 kB to rank 0 with tag 0 (call 0) since 0 ps; call a \
+         receive before one of these sends, make one of them non-blocking, or raise \
+         `protocol.eager_limit` to 100 kB"
+    );
     let eager = Protocol { eager_limit: Bytes(100_000), ..FREE };
     play(&program, eager).unwrap();
+}
+
+#[test]
+fn sends_around_a_ring_are_a_circle_and_sends_beside_it_are_none() {
+    let ranks = (0..8).map(|me| {
+        rank(|rank| match me {
+            // Seven send to the next of seven; rank 7 sends into the ring, and is not in it.
+            0..7 => {
+                rank.run(send((me + 1) % 7, 0, 100_000));
+                rank.run(receive((me + 6) % 7, 0, 100_000));
+            }
+            _ => _ = rank.run(send(3, 1, 100_000)),
+        })
+    });
+    let error = play(&program(ranks.collect()), FREE).unwrap_err();
+    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    assert_eq!((stalled.circle_count, stalled.circle.len()), (7, 5));
+    let peers: Vec<_> = stalled.circle.iter().map(|send| (send.rank, send.peer)).collect();
+    assert_eq!(peers[..2], [(0, Some(1)), (1, Some(2))]);
+    assert!(stalled.to_string().contains(" and 2 more; call a receive"), "{stalled}");
+}
+
+#[test]
+fn ranks_that_wait_for_receives_are_in_no_circle() {
+    // Both large sends are without a receive, but each rank waits for a message of tag 9, and
+    // no eager limit would help.
+    let both = |other| {
+        rank(|rank| {
+            let sent = rank.start(send(other, 0, 100_000));
+            rank.run(receive(other, 9, 1));
+            rank.wait(&[sent]);
+            rank.run(compute(1));
+        })
+    };
+    let error = play(&program(vec![both(1), both(0)]), FREE).unwrap_err();
+    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    assert_eq!(stalled.circle_count, 0);
+    assert!(stalled.to_string().ends_with("of the same communicator and tag"), "{stalled}");
 }
 
 #[test]
@@ -86,9 +131,15 @@ fn a_rank_that_stays_away_from_a_collective_is_seen_by_the_others() {
     assert_eq!((stalled.ranks, stalled.collective_count, stalled.receive_count), (2, 2, 2));
     let text = stalled.to_string();
     assert!(
-        text.contains("job `test` rank 0 waits in Barrier of 0 B (call 0) since 0 ps"),
+        text.starts_with(
+            "at 1 us nothing is left to happen, but 2 ranks wait for ever; job `test`: rank 2 \
+             has not called Barrier, in which 2 of the 3 ranks of communicator 0 wait; \
+             collectives not complete: 2: job `test` rank 0 waits in Barrier of 0 B (call 0) \
+             since 0 ps"
+        ),
         "{text}"
     );
+    assert!(text.ends_with("; let all ranks of a communicator call its collectives"), "{text}");
     assert!(
         text.contains("rank 0 receives 0 B from rank 2 with tag 0 within Barrier (call 0)"),
         "{text}"

@@ -27,6 +27,8 @@ pub fn fly(p: u32, a: u32, h: u32, groups: u32) -> (Dragonfly, Interconnect) {
         switches_per_group: a,
         global_links_per_switch: h,
         groups,
+        intra_group_detours: true,
+        hop_weights: true,
     };
     let rates = DragonflyRates { node: rate(1, 1), local: rate(1, 2), global: rate(1, 3) };
     (shape, dragonfly(&shape, &rates).unwrap())

@@ -2,6 +2,7 @@
 //! channels whose order no cycle closes, at any load, and in order where that is promised.
 
 mod cycles;
+mod detours;
 mod load;
 mod spread;
 mod systems;

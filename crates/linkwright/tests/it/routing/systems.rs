@@ -23,11 +23,26 @@ pub fn tree(radix: u32, pods: u32, tapering: u32) -> Interconnect {
 }
 
 pub fn groups(p: u32, a: u32, h: u32, g: u32) -> Interconnect {
+    dragonfly_of([p, a, h, g], true, true)
+}
+
+/// Without detours inside groups, and with or without weights of hops.
+pub fn direct_groups(sizes: [u32; 4], hop_weights: bool) -> Interconnect {
+    dragonfly_of(sizes, false, hop_weights)
+}
+
+fn dragonfly_of(
+    [p, a, h, g]: [u32; 4],
+    intra_group_detours: bool,
+    hop_weights: bool,
+) -> Interconnect {
     let shape = Dragonfly {
         nodes_per_switch: p,
         switches_per_group: a,
         global_links_per_switch: h,
         groups: g,
+        intra_group_detours,
+        hop_weights,
     };
     dragonfly(&shape, &DragonflyRates { node: RATE, local: RATE, global: RATE }).unwrap()
 }
@@ -63,6 +78,10 @@ pub fn systems() -> Vec<System> {
         groups(2, 4, 2, 2),
         groups(1, 2, 1, 3),
         groups(2, 3, 1, 1),
+        direct_groups([2, 4, 2, 9], false),
+        direct_groups([1, 4, 2, 4], true),
+        direct_groups([2, 4, 2, 2], false),
+        direct_groups([2, 3, 1, 1], false),
         ring_of(&[4, 3]),
         ring_of(&[2, 5, 2]),
         ring_of(&[7]),

@@ -1,0 +1,178 @@
+//! The ways of the adaptive routings of a dragonfly, from the documentation alone, where chance
+//! has nothing to choose.
+
+use linkwright::topology::Interconnect;
+use linkwright::topology::interconnect::{
+    Dragonfly, DragonflyRates, End, LinkRate, NodeLink, Shape, SwitchId, SwitchLink, dragonfly,
+};
+use linkwright::units::{Bandwidth, Picoseconds};
+
+/// A way between two switches.
+pub struct Way {
+    pub channels: Vec<usize>,
+    /// How many links between switches it has at most.
+    links: u64,
+    detour: bool,
+}
+
+/// How far a packet has come.
+#[derive(Clone, Copy, Default)]
+pub struct Progress {
+    /// Local links before its first global one.
+    locals: usize,
+    globals: usize,
+    detoured: bool,
+}
+
+/// UGAL-L, or progressive adaptive routing.
+#[derive(Clone, Copy)]
+pub struct Adaptive<'a> {
+    pub interconnect: &'a Interconnect,
+    pub shape: Dragonfly,
+    pub progressive: bool,
+}
+
+impl Adaptive<'_> {
+    /// The way that a packet takes from a switch, if it is one where that is decided: the
+    /// minimal one unless its queue is longer than that of the detour.
+    pub fn decide(
+        &self,
+        at: SwitchId,
+        goal: SwitchId,
+        from_node: bool,
+        progress: &mut Progress,
+        queued: impl Fn(usize) -> u64,
+    ) -> Option<Vec<usize>> {
+        let leaves = self.shape.group_of(at) != self.shape.group_of(goal);
+        let again = self.progressive
+            && leaves
+            && (progress.locals, progress.globals, progress.detoured) == (1, 0, false);
+        if at == goal || !(from_node || again) {
+            return None;
+        }
+        let minimal = self.minimal(at, goal);
+        let Some(detour) = self.detour(at, goal) else { return Some(minimal.channels) };
+        let [near, far] = [&minimal, &detour].map(|way| queued(way.channels[0]));
+        let stays = if self.shape.hop_weights {
+            near * minimal.links <= far * detour.links + minimal.links
+        } else {
+            near <= far
+        };
+        let taken = if stays { minimal } else { detour };
+        progress.detoured = taken.detour;
+        Some(taken.channels)
+    }
+
+    /// The virtual channel of a packet's next channel, which it then counts as taken.
+    pub fn virtual_channel(&self, channel: usize, progress: &mut Progress) -> usize {
+        let channel = self.interconnect.channels()[channel];
+        let (End::Switch(from), End::Switch(to)) = (channel.from, channel.to) else { return 0 };
+        if self.shape.group_of(from) != self.shape.group_of(to) {
+            progress.globals += 1;
+            return progress.globals - 1;
+        }
+        if progress.globals == 0 {
+            progress.locals += 1;
+            return progress.locals - 1;
+        }
+        progress.globals + usize::from(self.progressive)
+    }
+
+    fn minimal(&self, at: SwitchId, goal: SwitchId) -> Way {
+        if self.shape.group_of(at) == self.shape.group_of(goal) {
+            return Way { channels: vec![self.local(at, goal)], links: 1, detour: false };
+        }
+        let (mut channels, arrived) = self.to_group(at, self.shape.group_of(goal));
+        let links = channels.len() as u64 + 1;
+        channels.extend((arrived != goal).then(|| self.local(arrived, goal)));
+        Way { channels, links, detour: false }
+    }
+
+    fn detour(&self, at: SwitchId, goal: SwitchId) -> Option<Way> {
+        let (here, there) = (self.shape.group_of(at), self.shape.group_of(goal));
+        if here == there {
+            let size = self.shape.switches_per_group;
+            let mut switches = here * size..(here + 1) * size;
+            let third = switches.find(|switch| *switch != at && *switch != goal)?;
+            let channels = vec![self.local(at, third), self.local(third, goal)];
+            return self.shape.intra_group_detours.then_some(Way {
+                channels,
+                links: 2,
+                detour: true,
+            });
+        }
+        let third = (0..self.shape.groups).find(|group| *group != here && *group != there)?;
+        let (mut channels, arrived) = self.to_group(at, third);
+        let links = channels.len() as u64 + 3;
+        let onward = self.minimal(arrived, goal);
+        channels.extend(onward.channels);
+        Some(Way { channels, links, detour: true })
+    }
+
+    /// Over the switch's own link to a group, else over that of another switch of its group.
+    fn to_group(&self, at: SwitchId, group: u32) -> (Vec<usize>, SwitchId) {
+        if let Some((channel, to)) = self.own(at, group) {
+            return (vec![channel], to);
+        }
+        let size = self.shape.switches_per_group;
+        let first = self.shape.group_of(at) * size;
+        let mut owners = (first..first + size).filter_map(|switch| {
+            self.own(switch, group).map(|(channel, to)| (switch, channel, to))
+        });
+        let (owner, channel, to) = owners.next().unwrap();
+        assert!(owners.next().is_none(), "chance would choose");
+        (vec![self.local(at, owner), channel], to)
+    }
+
+    /// The link from a switch into a group.
+    fn own(&self, at: SwitchId, group: u32) -> Option<(usize, SwitchId)> {
+        let mut links = self.interconnect.outgoing(at).iter().filter_map(|channel| {
+            match self.interconnect.channels()[*channel as usize].to {
+                End::Switch(to) if self.shape.group_of(to) == group => {
+                    Some((*channel as usize, to))
+                }
+                _ => None,
+            }
+        });
+        let found = links.next();
+        assert!(links.next().is_none(), "chance would choose");
+        found
+    }
+
+    fn local(&self, at: SwitchId, to: SwitchId) -> usize {
+        let mut channels = self.interconnect.outgoing(at).iter();
+        let is_it =
+            |channel: &&u32| self.interconnect.channels()[**channel as usize].to == End::Switch(to);
+        *channels.find(is_it).unwrap() as usize
+    }
+}
+
+/// A dragonfly whose links have bandwidths and latencies of their own.
+pub fn irregular(shape: Dragonfly, rates: &[(u64, u64)]) -> Interconnect {
+    let rate = LinkRate { bandwidth: Bandwidth(1), latency: Picoseconds(1) };
+    let regular =
+        dragonfly(&shape, &DragonflyRates { node: rate, local: rate, global: rate }).unwrap();
+    let mut rates = rates.iter().cycle().enumerate().map(|(index, (bandwidth, latency))| {
+        let bandwidth = Bandwidth(bandwidth + 7_919 * index as u64);
+        (bandwidth, Picoseconds(latency + 104_729 * index as u64))
+    });
+    let (mut nodes, mut links) = (Vec::new(), Vec::new());
+    for (channel, (bandwidth, latency)) in regular.channels().iter().step_by(2).zip(&mut rates) {
+        match (channel.from, channel.to) {
+            (End::Switch(a), End::Switch(b)) => {
+                links.push(SwitchLink { a, b, bandwidth, latency });
+            }
+            (End::Node(node), _) | (_, End::Node(node)) => {
+                nodes.push(NodeLink { switch: regular.switch_of(node), bandwidth, latency });
+            }
+        }
+    }
+    let shape = Shape::Dragonfly(shape);
+    let irregular =
+        Interconnect::new("dragonfly", shape, regular.switches(), &nodes, &links).unwrap();
+    let ends = |network: &Interconnect| -> Vec<(End, End)> {
+        network.channels().iter().map(|channel| (channel.from, channel.to)).collect()
+    };
+    assert_eq!(ends(&irregular), ends(&regular));
+    irregular
+}
