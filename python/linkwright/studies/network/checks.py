@@ -12,6 +12,7 @@ from linkwright.studies.network.settings import Setting
 __all__ = [
     "HEAVY",
     "NOTHING",
+    "ONE_LINK",
     "Outcome",
     "Statement",
     "clearly",
@@ -24,6 +25,13 @@ __all__ = [
     "spoken",
 ]
 
+
+# Why more GPUs per node cost less on the dragonfly than in the paper.
+ONE_LINK = (
+    "On the dragonfly one link joins two switches of a group, and no packet goes around it. With "
+    "one GPU per node jobs wait for these links; with more they lie at fewer switches, which makes "
+    "up for much of what they lose at their interfaces."
+)
 
 # What the paper calls communication-heavy.
 HEAVY = ("stencil4d", "subcomm3d")
