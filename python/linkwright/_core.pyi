@@ -1376,7 +1376,8 @@ class Cluster:
         Args:
             kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`.
             settings: Of the network: `pods`, `groups`, `dimensions`, `bandwidth` and the
-                other parameters of its kind, `bandwidth_scale` (2, `"x/4"`). Of the nodes:
+                other parameters of its kind, such as a dragonfly's `intra_group_detours`, and
+                `bandwidth_scale` (2, `"x/4"`). Of the nodes:
                 `gpus_per_node`, `gpu_bandwidth`, `gpu_latency`. Of the simulation: `routing`,
                 `nic` (`fcfs`, `rr`, `rr-4`), `arbitration` (`round-robin`, `age`, `priority`),
                 `switching`, `fidelity` (`packet`, `flow`), `packet_size`, `buffer_packets`,

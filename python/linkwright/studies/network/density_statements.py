@@ -144,6 +144,9 @@ def _less_than_heavy(measured: Measured) -> Outcome:
         if len(found) == len(HEAVY) + len(BALANCED):
             holds.append(min(found[a] for a in BALANCED) > max(found[h] for h in HEAVY))
             words.append(f"{network} {spoken(found)}")
+        elif found:
+            gaining = ", ".join(name for name in HEAVY if name not in found)
+            words.append(f"{network}: {gaining} loses at no size")
     return Outcome(all(holds) if holds else None, "; ".join(words))
 
 
