@@ -310,7 +310,7 @@ def test_the_findings_that_the_model_shows_hold() -> None:
     for words in (
         "Kripke is indifferent to GPUs per node.",
         "On the fat-tree Stencil4d and Subcomm3d are slower for most sizes at 4 and 8 per node.",
-        "Most applications are noticeably slower at four or more per node.",
+        "AMG slows down gradually, noticeably at 4 and 8.",
         "Stencil4d, 1 per node: the more messages are considered, the faster.",
         "The policy has no impact on Kripke.",
     ):
