@@ -426,6 +426,28 @@ fn simulated(
     times
 }
 
+/// Packets and buffers so, and delays that meet no others by chance.
+fn settings(
+    packet_size: u64,
+    buffer_packets: u16,
+    switching: Switching,
+    gpus: u32,
+) -> PacketSettings {
+    PacketSettings {
+        packet_size: Bytes(packet_size),
+        buffer_packets,
+        router_delay: Picoseconds(61_001),
+        nic_delay: Picoseconds(400_009),
+        switching,
+        node: NodeSettings {
+            gpus,
+            bandwidth: Bandwidth(23_999_999_983),
+            latency: Picoseconds(5_003),
+        },
+        seed: 1,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         // Hardly any case may be left out.
@@ -455,19 +477,9 @@ proptest! {
         let messages: Vec<Handed> = (messages.iter().zip(0_u64..))
             .map(|((time, from, to, size), index)| (time + index * 31, from % all, to % all, *size))
             .collect();
-        let settings = PacketSettings {
-            packet_size: Bytes(packet_size),
-            buffer_packets,
-            router_delay: Picoseconds(61_001),
-            nic_delay: Picoseconds(400_009),
-            switching: if cut_through { Switching::CutThrough } else { Switching::StoreAndForward },
-            node: NodeSettings {
-                gpus,
-                bandwidth: Bandwidth(23_999_999_983),
-                latency: Picoseconds(5_003),
-            },
-            seed: 1,
-        };
+        let switching =
+            if cut_through { Switching::CutThrough } else { Switching::StoreAndForward };
+        let settings = settings(packet_size, buffer_packets, switching, gpus);
         let nic = NicPolicy::from_name(nic).unwrap();
         let arbitration = ArbitrationPolicy::from_name(arbitration).unwrap();
         let kind = RoutingKind::ShortestPath;
@@ -523,19 +535,7 @@ proptest! {
                 (time + index * 31, from % nodes, to % nodes, *size)
             })
             .collect();
-        let settings = PacketSettings {
-            packet_size: Bytes(packet_size),
-            buffer_packets,
-            router_delay: Picoseconds(61_001),
-            nic_delay: Picoseconds(400_009),
-            switching: Switching::StoreAndForward,
-            node: NodeSettings {
-                gpus: 1,
-                bandwidth: Bandwidth(23_999_999_983),
-                latency: Picoseconds(5_003),
-            },
-            seed: 1,
-        };
+        let settings = settings(packet_size, buffer_packets, Switching::StoreAndForward, 1);
         let nic = NicPolicy::from_name(nic).unwrap();
         let arbitration = ArbitrationPolicy::RoundRobin;
         let [at_once, in_turn] = [false, true].map(|turn| {

@@ -82,7 +82,7 @@ impl Adaptive<'_> {
         if self.shape.group_of(at) == self.shape.group_of(goal) {
             return Way { channels: vec![self.local(at, goal)], links: 1, detour: false };
         }
-        let (mut channels, arrived) = self.to_group(at, self.shape.group_of(goal));
+        let (mut channels, arrived) = self.way_to_group(at, self.shape.group_of(goal));
         let links = channels.len() as u64 + 1;
         channels.extend((arrived != goal).then(|| self.local(arrived, goal)));
         Way { channels, links, detour: false }
@@ -102,7 +102,7 @@ impl Adaptive<'_> {
             });
         }
         let third = (0..self.shape.groups).find(|group| *group != here && *group != there)?;
-        let (mut channels, arrived) = self.to_group(at, third);
+        let (mut channels, arrived) = self.way_to_group(at, third);
         let links = channels.len() as u64 + 3;
         let onward = self.minimal(arrived, goal);
         channels.extend(onward.channels);
@@ -110,7 +110,7 @@ impl Adaptive<'_> {
     }
 
     /// Over the switch's own link to a group, else over that of another switch of its group.
-    fn to_group(&self, at: SwitchId, group: u32) -> (Vec<usize>, SwitchId) {
+    fn way_to_group(&self, at: SwitchId, group: u32) -> (Vec<usize>, SwitchId) {
         if let Some((channel, to)) = self.own(at, group) {
             return (vec![channel], to);
         }
