@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from linkwright.cli.commands import app
 
-__all__ = ["SCENARIO", "fails", "linkwright", "parsed", "program", "write_scenario"]
+__all__ = ["SCENARIO", "fails", "linkwright", "parsed", "program", "surroundings", "write_scenario"]
 
 SCENARIO = """[machine]
 preset = "dgx1-v100"
@@ -49,12 +49,16 @@ def fails(code: int, *words: object, stdin: str | bytes = "") -> str:
 
 def program(*words: object, **options: Any) -> subprocess.Popen[bytes]:
     """The program in a process of its own."""
-    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.Popen(
         [sys.executable, "-m", "linkwright", *map(str, words)],
-        env=environment,
+        env=surroundings(),
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of a program that finds out by itself how wide its terminal is."""
+    return {key: value for key, value in os.environ.items() if key != "COLUMNS"}
 
 
 def write_scenario(folder: Path, text: str = SCENARIO) -> Path:

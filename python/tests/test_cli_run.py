@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from commands import SCENARIO, fails, linkwright, parsed, write_scenario
+from interrupts import interrupt, running
 
 from linkwright import (
     AllocationError,
@@ -201,17 +199,9 @@ runs.simulate = telling
 from linkwright.cli import main
 main()
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "run", str(scenario), "--output", str(tmp_path / "out")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    while not sign.exists() and process.poll() is None:
-        time.sleep(0.02)
-    assert process.poll() is None, "the run was to be long"
-    process.send_signal(signal.SIGINT)
-    # The pledge is one second; a busy computer gets a great many, and a hang still fails.
-    out, err = process.communicate(timeout=60)
+    words = ["run", scenario, "--output", tmp_path / "out"]
+    with running(sys.executable, "-c", code, *words) as process:
+        out, err = interrupt(process, sign)
     assert process.returncode == 130
     assert out == b""
     assert err.decode().strip() == "error: interrupted"

@@ -112,18 +112,27 @@ def signal_rank(rank: int, what: signal.Signals) -> None:
 )
 def test_a_rank_that_dies_or_hangs_is_named(sent: signal.Signals, said: str) -> None:
     schedule = plan(DGX1, [0, 1, 2], "all-reduce")
-    signal_rank(1, sent)
-    with pytest.raises(CollectiveError, match=said):
-        execute_in_processes(schedule, inputs(schedule, "float32"), timeout=1.5)
+    # On a busy computer the others need longer to get to where they wait for it.
+    for timeout in (1.5, 6, 24):
+        signal_rank(1, sent)
+        with pytest.raises(CollectiveError) as caught:
+            execute_in_processes(schedule, inputs(schedule, "float32"), timeout=timeout)
+        if said in str(caught.value):
+            break
+    assert said in str(caught.value)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to oneself")
 def test_ctrl_c_ends_all_ranks() -> None:
     schedule = plan(DGX1, [0, 1, 2], "all-reduce")
     signal_rank(1, signal.SIGSTOP)
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        execute_in_processes(schedule, inputs(schedule, "float32"))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            execute_in_processes(schedule, inputs(schedule, "float32"))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_min_and_max_skip_a_nan_as_threads_do() -> None:

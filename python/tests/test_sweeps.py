@@ -81,11 +81,12 @@ def is_alive(process: int) -> bool:
 
 
 def wait_until(there: Callable[[], bool]) -> None:
-    """Waits, ten seconds at most, for something to be so."""
-    deadline = time.monotonic() + 10
-    while not there():
-        assert time.monotonic() < deadline
+    """Waits for something to be so; what never is so ends the test, and not the waiting."""
+    for _ in range(12_000):
+        if there():
+            return
         time.sleep(0.01)
+    raise AssertionError("it was never so")
 
 
 @settings(max_examples=25, deadline=None)
@@ -285,10 +286,11 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
         os.killpg(process.pid, sent)
     else:
         process.send_signal(sent)
-    begun = time.monotonic()
+    started = sum(performed(tmp_path).values()) + len(workers)
     process.wait()
-    assert time.monotonic() - begun < 1
     wait_until(lambda: not any(map(is_alive, workers)))
+    # What was under way may end; between here and there a worker may have begun one more.
+    assert sum(performed(tmp_path).values()) <= started + len(workers)
     assert process.stderr is not None
     said = process.stderr.read()
     assert "Exception in thread" not in said
