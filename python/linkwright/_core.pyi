@@ -282,10 +282,14 @@ class Match:
 
     @property
     def optimal(self) -> bool:
-        """Whether no match can be better.
+        """Whether no match can be better; true is a proof, false where it was not found."""
 
-        False where the search ran out of its budget, and on machines of more than 16 GPUs also
-        where not all sets of free GPUs were tried.
+    @property
+    def gap(self) -> float | None:
+        """By what fraction another match could be better at most.
+
+        By the policy's objective, or, where that is certain, in aggregated bandwidth. 0.0
+        where this one is optimal, None where no bound is known.
         """
 
     def __eq__(self, other: object, /) -> bool: ...

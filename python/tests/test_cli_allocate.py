@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -210,3 +211,29 @@ def test_one_is_not_counted_as_many() -> None:
     line = fails(3, *ALLOCATE, "--gpus", 1, "--busy", "0,1,2,3,4,5,6,7")
     assert "1 GPU is asked for and none is free" in line
     assert "1 is free (7)" in fails(3, *ALLOCATE, "--gpus", 2, "--busy", "0,1,2,3,4,5,6")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "said"),
+    [
+        (16, r"no other order of them is more than ([0-9.]+) % better"),
+        (12, r"candidates; none there is can be more than ([0-9.]+) % better by the rule"),
+    ],
+)
+def test_what_is_not_proven_says_how_far_from_the_best_it_may_be(gpus: int, said: str) -> None:
+    words = ("-m", "torus2d-16", "-k", gpus, "--pattern", "ring+tree", "--policy", "greedy")
+    given = parsed("allocate", *words)
+    assert given["optimal"] is False
+    assert 0 < given["gap"] < 0.15
+    found = re.search(said, linkwright("allocate", *words).stderr.replace("\n", " "))
+    assert found is not None
+    # Rounded up, so that it stays a bound.
+    assert 0 <= float(found[1]) - 100 * given["gap"] < 0.1001
+
+
+def test_any_gpus_of_an_nvl72_are_known_to_be_the_best() -> None:
+    for policy in ("greedy", "preserve"):
+        for gpus in (4, 18, 36, 72):
+            given = parsed("allocate", "-m", "gb200-nvl72", "-k", gpus, "--policy", policy)
+            assert (given["optimal"], given["gap"]) == (True, 0.0), (policy, gpus)
+            assert given["gpus"][0] == 0

@@ -63,13 +63,18 @@ impl Match {
         self.0.candidates
     }
 
-    /// Whether no match can be better.
-    ///
-    /// False where the search ran out of its budget, and on machines of more than 16 GPUs also
-    /// where not all sets of free GPUs were tried.
+    /// Whether no match can be better; true is a proof, false where it was not found.
     #[getter]
     fn optimal(&self) -> bool {
         self.0.optimal
+    }
+
+    /// By what fraction another match could be better at most: by the policy's objective, or,
+    /// where that is certain, in aggregated bandwidth. 0.0 where this one is optimal, None
+    /// where no bound is known.
+    #[getter]
+    fn gap(&self) -> Option<f64> {
+        self.0.gap
     }
 
     fn __repr__(&self) -> String {
@@ -106,11 +111,13 @@ impl Explanation {
     /// The best candidates by the policy's own order, the chosen one first.
     #[getter]
     fn ranking(&self) -> Vec<Match> {
-        let Selection { candidates, optimal, .. } = self.0.selection;
+        let Selection { candidates, optimal, gap, .. } = self.0.selection;
+        // Whether the others are the next best is known, or it is not.
+        let certain = (self.0.certain, self.0.certain.then_some(0.0));
         let each = self.0.ranking.iter().cloned().enumerate();
         each.map(|(place, chosen)| {
-            let optimal = if place == 0 { optimal } else { self.0.certain };
-            Match(Selection { chosen, candidates, optimal })
+            let (optimal, gap) = if place == 0 { (optimal, gap) } else { certain };
+            Match(Selection { chosen, candidates, optimal, gap })
         })
         .collect()
     }
@@ -309,7 +316,7 @@ impl Allocator {
         let gpus = self.checked(pattern, &gpus)?;
         let free = self.0.state().free();
         let chosen = self.0.machine().score(&pattern.0, gpus, free);
-        Ok(Match(Selection { chosen, candidates: 1, optimal: true }))
+        Ok(Match(Selection { chosen, candidates: 1, optimal: true, gap: Some(0.0) }))
     }
 
     /// The placement on exactly these GPUs with the most aggregated bandwidth, scored.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -218,6 +219,7 @@ def _fields(match: Match, machine: Machine) -> dict[str, object]:
         "packing_rate": _packing_rate(match, machine),
         "candidates": match.candidates,
         "optimal": match.optimal,
+        "gap": match.gap,
     }
 
 
@@ -262,10 +264,21 @@ def _competition(ranking: list[Match]) -> str:
     if chosen.candidates == 1:
         # A rule that looks at no link leaves one set, and there may be no other.
         others = "; the others are shown beside it" if len(ranking) > 1 else ""
-        return f"The one set of GPUs that the policy's rule leaves{others}"
+        one = f"The one set of GPUs that the policy's rule leaves{others}"
+        if chosen.optimal or chosen.gap is None:
+            return one
+        return f"{one}; no other order of them is more than {_percent(chosen.gap)} better"
     if chosen.optimal:
         return f"The best of {chosen.candidates:,} candidates by the policy's rule"
-    return f"The best found, perhaps not the best there is, of {chosen.candidates:,} candidates"
+    found = f"The best found of {chosen.candidates:,} candidates"
+    if chosen.gap is None:
+        return f"{found}, perhaps not the best there is"
+    return f"{found}; none there is can be more than {_percent(chosen.gap)} better by the rule"
+
+
+def _percent(gap: float) -> str:
+    """A fraction in percent, rounded up so that it stays a bound."""
+    return f"{math.ceil(gap * 1000) / 10:g} %"
 
 
 def _ids(match: Match) -> str:

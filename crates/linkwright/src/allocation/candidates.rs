@@ -9,8 +9,8 @@ use super::matching::rank::Primary;
 use super::prepared::{BandwidthModel, PreparedMachine};
 use super::selection::Objective;
 
-/// The most sets of GPUs that a machine of more than 16 GPUs tries one by one.
-pub const MAX_SETS: u64 = 100_000;
+/// The most sets of GPUs that a machine of more than 16 GPUs tries one by one: all of 20.
+pub const MAX_SETS: u64 = 200_000;
 
 /// Sets that compete.
 pub(super) struct Candidates {
@@ -18,8 +18,10 @@ pub(super) struct Candidates {
     pub sets: Vec<GpuSet>,
     /// What the objective says of each, as far as it depends on the set alone.
     pub primaries: Vec<Primary>,
-    /// Whether there are no others.
+    /// Whether there are no others that could be better.
     pub complete: bool,
+    /// What the objective says of none of the others, where that is known.
+    pub limit: Option<Primary>,
 }
 
 impl Candidates {
@@ -45,6 +47,11 @@ impl PreparedMachine {
         objective: Objective,
         effort: &mut Effort<'_>,
     ) -> Candidates {
+        if self.tables.is_none()
+            && let Some(found) = self.most_effective(size, free, objective, effort)
+        {
+            return found;
+        }
         let (sets, all) = match &self.tables {
             Some(tables) => {
                 let sets = tables.subsets.of_size(size).iter().map(|set| GpuSet(u128::from(*set)));
@@ -53,7 +60,10 @@ impl PreparedMachine {
             None if self.can_try_all(free.len(), size, objective) => {
                 (combinations(free, size).collect(), true)
             }
-            None => (self.grow_all(size, free, objective, effort), false),
+            None => {
+                let reserve = effort.left() / 2;
+                (self.grow_all(size, free, objective, reserve, effort), false)
+            }
         };
         let mut primaries = Vec::with_capacity(sets.len());
         for set in &sets {
@@ -63,7 +73,8 @@ impl PreparedMachine {
             }
         }
         let complete = all && primaries.len() == sets.len();
-        Candidates { sets: sets.into_iter().take(primaries.len()).collect(), primaries, complete }
+        let sets = sets.into_iter().take(primaries.len()).collect();
+        Candidates { sets, primaries, complete, limit: None }
     }
 
     /// What an objective says of a set, whatever match is laid on it.
@@ -92,21 +103,21 @@ impl PreparedMachine {
         }
     }
 
-    fn can_try_all(&self, free: usize, size: usize, objective: Objective) -> bool {
+    pub(super) fn can_try_all(&self, free: usize, size: usize, objective: Objective) -> bool {
         let Some(sets) = combinations_up_to(free, size, MAX_SETS) else { return false };
         objective != Objective::Effective || sets * self.sound_steps(size) <= Effort::LIMIT / 2
     }
 
-    /// Sets grown from every free GPU, lowest ids first. Half of the effort is left for the
-    /// search for the best match.
-    fn grow_all(
+    /// Sets grown from every free GPU, lowest ids first, while there is more effort than the
+    /// reserve.
+    pub(super) fn grow_all(
         &self,
         size: usize,
         free: GpuSet,
         objective: Objective,
+        reserve: u64,
         effort: &mut Effort<'_>,
     ) -> Vec<GpuSet> {
-        let reserve = effort.left() / 2;
         let mut sets = Vec::new();
         for seed in free.iter() {
             sets.push(Growth::new(self, seed, size, free, objective, effort).exchange(effort));
@@ -258,7 +269,7 @@ impl<'a> Growth<'a> {
 }
 
 /// How many subsets of that size there are, or `None` where they are more than the limit.
-fn combinations_up_to(count: usize, size: usize, limit: u64) -> Option<u64> {
+pub(super) fn combinations_up_to(count: usize, size: usize, limit: u64) -> Option<u64> {
     let mut total: u64 = 1;
     for step in 0..size.min(count - size) as u64 {
         total = total * (count as u64 - step) / (step + 1);

@@ -38,6 +38,13 @@ impl<'a> Effort<'a> {
     #[inline]
     pub fn spend(&mut self, steps: u64) {
         self.left = self.left.saturating_sub(steps);
+        self.pass(steps);
+    }
+
+    /// Counts work towards the next question, and takes nothing from what is left: work whose
+    /// result is kept for later decisions, which must not come out otherwise by that.
+    #[inline]
+    pub fn pass(&mut self, steps: u64) {
         self.since_asked += steps;
         if self.since_asked >= Self::INTERVAL {
             self.ask();

@@ -2,6 +2,7 @@
 //!
 //! Hot loops want flat arrays of integers; this is the [`GpuGraph`] in that form.
 
+use super::gpu_set::GpuSet;
 use crate::topology::{GpuGraph, PairLink};
 
 /// How many links of each class a match uses: the (x, y, z) of MAPA's Eq. 2.
@@ -73,6 +74,18 @@ impl PairTable {
             count,
             weights: pairs.clone().map(|pair| pair.map_or(0, |p| p.bandwidth.0)).collect(),
             classes: pairs.map(|pair| pair.map_or(LinkClass::Pcie, |p| class(p.link))).collect(),
+        }
+    }
+
+    /// The table of some of the GPUs, by their place among these.
+    #[must_use]
+    pub fn restricted(&self, gpus: GpuSet) -> Self {
+        let at = |a: usize| gpus.iter().map(move |b| a * self.count + b);
+        let places: Vec<usize> = gpus.iter().flat_map(at).collect();
+        Self {
+            count: gpus.len(),
+            weights: places.iter().map(|at| self.weights[*at]).collect(),
+            classes: places.iter().map(|at| self.classes[*at]).collect(),
         }
     }
 

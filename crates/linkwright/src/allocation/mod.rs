@@ -2,6 +2,7 @@
 
 pub mod allocator;
 pub mod bandwidth;
+mod best_bound_first;
 mod candidates;
 pub mod counters;
 pub mod effort;
@@ -13,6 +14,7 @@ pub mod pattern;
 pub mod policies;
 pub mod policy;
 pub mod prepared;
+mod proof;
 pub mod selection;
 pub mod state;
 

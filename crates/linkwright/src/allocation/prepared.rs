@@ -2,16 +2,20 @@
 //!
 //! Everything that does not depend on which GPUs are free is computed once: link labels,
 //! and, for machines of up to 16 GPUs, for each of their subsets the heaviest ring, the
-//! effective bandwidth and the bandwidth inside. A decision is then a scan.
+//! effective bandwidth and the bandwidth inside. A decision is then a scan. Of 17 to 20 GPUs
+//! the heaviest rings alone are tabulated, when one is first asked for.
+
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
 use super::bandwidth::{published, sound::SoundModel};
+use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::{GpuSet, MAX_GPUS};
 use super::links::{LinkCounts, PairTable};
 use super::matching::rank::Primary;
-use super::matching::ring::RingTable;
+use super::matching::ring::{MAX_EXACT, RingTable};
 use super::matching::ring_links::RingLinksTable;
 use super::matching::scores::links_of;
 use super::matching::subsets::{MAX_TABULATED, Subsets};
@@ -90,6 +94,8 @@ pub struct PreparedMachine {
     pub(super) pairs: PairTable,
     sound: SoundModel,
     pub(super) tables: Option<Tables>,
+    /// Heaviest rings of a machine of 17 to 20 GPUs, made when first needed.
+    rings: OnceLock<RingTable>,
 }
 
 impl PreparedMachine {
@@ -114,13 +120,33 @@ impl PreparedMachine {
             let published = model == BandwidthModel::Published;
             Tables {
                 subsets: Subsets::new(count),
-                rings: RingTable::new(&pairs),
+                rings: RingTable::new(&pairs, &mut Effort::new()),
                 inside: inside_of_subsets(&pairs),
                 effective: if published { Vec::new() } else { sound.tabulate() },
                 published_rings: published.then(|| RingLinksTable::new(&pairs)),
             }
         });
-        Ok(Self { name: machine.name().to_owned(), graph, tree, model, pairs, sound, tables })
+        let (name, rings) = (machine.name().to_owned(), OnceLock::new());
+        Ok(Self { name, graph, tree, model, pairs, sound, tables, rings })
+    }
+
+    /// The heaviest rings of all subsets, on machines that are small enough; `None` also
+    /// where the effort is stopped.
+    pub(super) fn rings(&self, effort: &mut Effort<'_>) -> Option<&RingTable> {
+        if let Some(tables) = &self.tables {
+            return Some(&tables.rings);
+        }
+        if self.gpu_count() > MAX_EXACT {
+            return None;
+        }
+        if self.rings.get().is_none() {
+            let made = RingTable::new(&self.pairs, effort);
+            if effort.is_stopped() {
+                return None;
+            }
+            return Some(self.rings.get_or_init(|| made));
+        }
+        self.rings.get()
     }
 
     /// The machine's name.
@@ -170,6 +196,16 @@ impl PreparedMachine {
             Some(value) => *value,
             None => self.sound.effective_bandwidth(gpus),
         }
+    }
+
+    /// A bandwidth that [`Self::sound_bandwidth`] does not exceed, quickly, GB/s.
+    pub(super) fn sound_bandwidth_at_most(&self, gpus: GpuSet) -> f64 {
+        self.sound.at_most(gpus)
+    }
+
+    /// A bandwidth under the sound model that no set of so many of these GPUs exceeds, GB/s.
+    pub(super) fn most_sound_bandwidth(&self, gpus: GpuSet, size: usize) -> f64 {
+        self.sound.most_bandwidth(gpus, size)
     }
 
     /// The steps of [`super::Effort`] that [`Self::sound_bandwidth`] takes for so many GPUs.

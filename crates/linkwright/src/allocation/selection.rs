@@ -1,18 +1,21 @@
 //! The best matches by one objective, over all sets of free GPUs.
 //!
 //! Ties go to the higher aggregated bandwidth, then to the lowest ids: across sets and among
-//! the matches on one set. Rings on machines of up to 16 GPUs are looked up; other patterns
-//! are searched best bound first, so that most sets are never searched.
+//! the matches on one set. Rings on machines of up to 20 GPUs are looked up, but for the
+//! published regression's on more than 16; other patterns are searched best bound first, so
+//! that most sets are never searched. What was not tried is bounded.
 
 use super::candidates::{Candidates, combinations};
 use super::effort::Effort;
 use super::gpu_set::GpuSet;
 use super::matching::plan::Plan;
 use super::matching::rank::{Primary, Rank};
+use super::matching::ring::{RingTable, in_ring_order};
 use super::matching::scores::{Aggregated, Published};
-use super::matching::search::best_over_sets;
+use super::matching::search::{Found, Placement, best_over_sets};
 use super::pattern::{Pattern, Shape};
 use super::prepared::{BandwidthModel, Match, PreparedMachine, Tables};
+use super::proof::gap;
 
 /// What the best match has most of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +36,18 @@ pub struct Selection {
     /// How many sets of GPUs competed.
     pub candidates: u64,
     /// Whether no match can be better by the objective, or, where the rule names the GPUs,
-    /// no match on these in aggregated bandwidth. False where the effort was spent, and on
-    /// machines of more than 16 GPUs also where not all sets of free GPUs were tried.
+    /// no match on these in aggregated bandwidth. True is a proof.
     pub optimal: bool,
+    /// By what fraction the objective could be better at most in any match, or, where it
+    /// cannot, the aggregated bandwidth: zero where this is optimal, `None` where no bound is
+    /// known.
+    pub gap: Option<f64>,
+}
+
+impl Selection {
+    fn new(chosen: Match, candidates: u64, gap: Option<f64>) -> Self {
+        Self { chosen, candidates, optimal: gap == Some(0.0), gap }
+    }
 }
 
 /// The next best matches behind one that was chosen.
@@ -63,9 +75,15 @@ impl PreparedMachine {
         }
         let found = self.candidates(pattern.size(), free, objective, effort);
         let (candidates, complete) = (found.sets.len() as u64, found.complete);
-        let best = self.searched(pattern, found, objective, 1, effort).into_iter().next()?;
-        let optimal = complete && !effort.is_spent();
-        Some(Selection { chosen: self.score(pattern, best, free), candidates, optimal })
+        let limit = found.limit;
+        let Found { placements, most } = self.searched(pattern, found, objective, 1, effort);
+        let best = placements.into_iter().next()?;
+        let most = most.filter(|_| complete).unwrap_or_else(|| {
+            let most = self.ceiling(&Plan::new(pattern), free, objective, effort);
+            Rank { primary: limit.map_or(most.primary, |limit| limit.min(most.primary)), ..most }
+        });
+        let chosen = self.score(pattern, best.gpus, free);
+        Some(Selection::new(chosen, candidates, gap(objective, best.rank, most)))
     }
 
     /// The placement with the most aggregated bandwidth on exactly these GPUs, scored.
@@ -77,19 +95,23 @@ impl PreparedMachine {
         free: GpuSet,
         effort: &mut Effort<'_>,
     ) -> Selection {
-        let placement = match (&self.tables, pattern.shape()) {
-            (Some(tables), Shape::Ring) => {
-                in_ring_order(pattern, &tables.rings.ring(gpus.0 as u16, &self.pairs))
-            }
-            _ => {
-                let (sets, primaries) = (vec![gpus], vec![Primary::NONE]);
-                let only = Candidates { sets, primaries, complete: true };
-                let found = self.searched(pattern, only, Objective::Aggregated, 1, effort);
-                found.into_iter().next().unwrap_or_default()
-            }
+        if let (Some(tables), Shape::Ring) = (&self.tables, pattern.shape()) {
+            let ring = tables.rings.ring(gpus.0 as usize, &self.pairs);
+            let chosen = self.score(pattern, in_ring_order(pattern, &ring), free);
+            return Selection::new(chosen, 1, Some(0.0));
+        }
+        let only = [gpus];
+        let score = |_: usize, effort: &mut Effort<'_>| {
+            Aggregated::new(&self.pairs, gpus, Primary::NONE, effort)
         };
-        let chosen = self.score(pattern, placement, free);
-        Selection { chosen, candidates: 1, optimal: !effort.is_spent() }
+        let found = best_over_sets(&Plan::new(pattern), &only, score, 1, effort);
+        let best = found.placements.into_iter().next();
+        let gap = best
+            .as_ref()
+            .zip(found.most)
+            .and_then(|(best, most)| gap(Objective::Aggregated, best.rank, most));
+        let placement = best.map_or_else(Vec::new, |best| best.gpus);
+        Selection::new(self.score(pattern, placement, free), 1, gap)
     }
 
     /// The best matches, at most `count`, on other sets than the chosen one's; without an
@@ -128,7 +150,10 @@ impl PreparedMachine {
                 let best = found.sets.iter().take(count);
                 best.map(|set| self.ring(tables, pattern, set.0 as u16, objective)).collect()
             }
-            _ => self.searched(pattern, found, objective, count, effort),
+            _ => {
+                let found = self.searched(pattern, found, objective, count, effort);
+                found.placements.into_iter().map(|placement| placement.gpus).collect()
+            }
         };
         for placement in placements {
             matches.push(self.score(pattern, placement, free));
@@ -144,22 +169,50 @@ impl PreparedMachine {
         objective: Objective,
         count: usize,
         effort: &mut Effort<'_>,
-    ) -> Vec<Vec<usize>> {
+    ) -> Found {
         candidates.keep_best(count);
         let Candidates { sets, primaries, .. } = &candidates;
         let (plan, pairs) = (Plan::new(pattern), &self.pairs);
-        let found =
-            if objective == Objective::Effective && self.model() == BandwidthModel::Published {
-                let score =
-                    |at: usize, effort: &mut Effort<'_>| Published::new(pairs, sets[at], effort);
-                best_over_sets(&plan, sets, score, count, effort)
-            } else {
-                let score = |at: usize, effort: &mut Effort<'_>| {
-                    Aggregated::new(pairs, sets[at], primaries[at], effort)
-                };
-                best_over_sets(&plan, sets, score, count, effort)
-            };
-        found.into_iter().map(|placement| placement.gpus).collect()
+        if objective == Objective::Effective && self.model() == BandwidthModel::Published {
+            let score =
+                |at: usize, effort: &mut Effort<'_>| Published::new(pairs, sets[at], effort);
+            return best_over_sets(&plan, sets, score, count, effort);
+        }
+        if pattern.shape() == Shape::Ring
+            && sets.len() > 1
+            && let Some(rings) = self.rings(effort)
+        {
+            return self.looked_up(rings, pattern, &candidates, count);
+        }
+        let score = |at: usize, effort: &mut Effort<'_>| {
+            Aggregated::new(pairs, sets[at], primaries[at], effort)
+        };
+        best_over_sets(&plan, sets, score, count, effort)
+    }
+
+    /// The heaviest rings on the `count` best candidates, best first.
+    fn looked_up(
+        &self,
+        rings: &RingTable,
+        pattern: &Pattern,
+        candidates: &Candidates,
+        count: usize,
+    ) -> Found {
+        let both = candidates.sets.iter().zip(&candidates.primaries);
+        let ranked = both.map(|(set, primary)| {
+            let aggregated = rings.weight(set.0 as usize);
+            (Rank { primary: *primary, aggregated }, *set)
+        });
+        let mut order: Vec<(Rank, GpuSet)> = ranked.collect();
+        // Stable: among equals the lowest ids stay first.
+        order.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+        order.truncate(count);
+        let lay = |(rank, set): (Rank, GpuSet)| {
+            let ring = rings.ring(set.0 as usize, &self.pairs);
+            Placement { gpus: in_ring_order(pattern, &ring), rank }
+        };
+        let most = order.first().map(|(rank, _)| *rank);
+        Found { placements: order.into_iter().map(lay).collect(), most }
     }
 
     fn best_ring(
@@ -170,7 +223,7 @@ impl PreparedMachine {
         objective: Objective,
     ) -> Option<Selection> {
         let sets = tables.subsets.of_size(pattern.size());
-        let weight = |set| tables.rings.weight(set);
+        let weight = |set: u16| tables.rings.weight(usize::from(set));
         let (found, candidates) = match (objective, &tables.published_rings) {
             (Objective::Aggregated, _) => scan(sets, free, |_| Primary::NONE, weight),
             (Objective::Preserved, _) => {
@@ -183,15 +236,16 @@ impl PreparedMachine {
         };
         let set = found?;
         let chosen = self.score(pattern, self.ring(tables, pattern, set, objective), free);
-        Some(Selection { chosen, candidates, optimal: true })
+        Some(Selection::new(chosen, candidates, Some(0.0)))
     }
 
     /// The rank of a set's best ring.
     fn ring_rank(&self, tables: &Tables, set: u16, free: GpuSet, objective: Objective) -> Rank {
+        let weight = |set: u16| tables.rings.weight(usize::from(set));
         let (primary, aggregated) = match (objective, &tables.published_rings) {
-            (Objective::Aggregated, _) => (Primary::NONE, tables.rings.weight(set)),
-            (Objective::Preserved, _) => (tables.preserved(set, free), tables.rings.weight(set)),
-            (Objective::Effective, None) => (tables.effective(set), tables.rings.weight(set)),
+            (Objective::Aggregated, _) => (Primary::NONE, weight(set)),
+            (Objective::Preserved, _) => (tables.preserved(set, free), weight(set)),
+            (Objective::Effective, None) => (tables.effective(set), weight(set)),
             (Objective::Effective, Some(rings)) => (rings.primary(set), rings.aggregated(set)),
         };
         Rank { primary, aggregated }
@@ -207,7 +261,7 @@ impl PreparedMachine {
     ) -> Vec<usize> {
         let ring = match (objective, &tables.published_rings) {
             (Objective::Effective, Some(rings)) => rings.ring(set, &self.pairs),
-            _ => tables.rings.ring(set, &self.pairs),
+            _ => tables.rings.ring(usize::from(set), &self.pairs),
         };
         in_ring_order(pattern, &ring)
     }
@@ -237,17 +291,4 @@ fn scan(
         }
     }
     (best.map(|(_, _, set)| set), candidates)
-}
-
-/// The GPU of each vertex when the pattern's own ring is laid along `ring`.
-fn in_ring_order(pattern: &Pattern, ring: &[usize]) -> Vec<usize> {
-    let mut placement = ring.to_vec();
-    let (mut before, mut at) = (None, 0);
-    for gpu in ring {
-        placement[at] = *gpu;
-        let ends = pattern.edges().iter().filter(|(a, b)| *a == at || *b == at);
-        let next = ends.map(|(a, b)| a + b - at).find(|v| Some(*v) != before);
-        (before, at) = (Some(at), next.unwrap_or(0));
-    }
-    placement
 }

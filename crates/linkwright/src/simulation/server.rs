@@ -294,7 +294,7 @@ impl<'a> Server<'a> {
         hook: Hook<'_>,
     ) -> Result<(), SimulationError> {
         let finish = self.finish_time(job, &selection, now)?;
-        let Selection { chosen, candidates, optimal } = selection;
+        let Selection { chosen, candidates, optimal, .. } = selection;
         self.state.allocate(&self.key(job), &chosen.placement)?;
         self.events.push(finish, Event::Finish(job))?;
         let sound = self.machine.sound_bandwidth(chosen.gpus());

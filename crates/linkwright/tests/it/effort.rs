@@ -201,3 +201,114 @@ fn a_state_of_another_machine_is_refused() {
         assert!(error.to_string().contains(name), "{error}");
     }
 }
+
+/// GPUs with so many NVLinks each into one NVSwitch.
+fn switched(gpus: usize) -> Machine {
+    let mut builder = MachineBuilder::new("switched", "test");
+    let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+    let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
+    for gpu in 0..gpus {
+        let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+        builder.data_sheet_link(id, bridge, LinkKind::Pcie5, 1).unwrap();
+        builder.data_sheet_link(id, switch, LinkKind::Nvlink5, 18).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+#[test]
+fn where_all_sets_are_alike_any_is_proven_to_be_the_best() {
+    let machine = switched(72);
+    for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+        let machine = prepared(&machine, model);
+        let free = GpuSet::first(72).without(GpuSet(0b1010));
+        for objective in [Objective::Aggregated, Objective::Effective, Objective::Preserved] {
+            for shape in Shape::NAMED {
+                for size in [1, 2, 7, 16, 21, 36, 70] {
+                    let pattern = Pattern::new(shape, size).unwrap();
+                    let mut effort = Effort::new();
+                    let found = machine.best(&pattern, free, objective, &mut effort).unwrap();
+                    let context = (model, objective, shape.name(), size);
+                    assert_eq!((found.optimal, found.gap), (true, Some(0.0)), "{context:?}");
+                    assert!(!effort.is_spent(), "{context:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ring_of_double_links_is_found_among_many_gpus() {
+    for (gpus, stride) in [(24, 7), (40, 11), (64, 19), (72, 25), (128, 37)] {
+        let mut builder = MachineBuilder::new("hidden", "test");
+        let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+        for gpu in 0..gpus {
+            let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+            builder.data_sheet_link(id, bridge, LinkKind::Pcie3, 1).unwrap();
+        }
+        for gpu in 0..gpus {
+            // The ring goes round by strides; single links lie across it.
+            let [here, next, aside] = [0, stride, 5].map(|by| 1 + (gpu + by) % gpus);
+            builder.data_sheet_link(here, next, LinkKind::Nvlink2, 2).unwrap();
+            builder.data_sheet_link(here, aside, LinkKind::Nvlink2, 1).unwrap();
+        }
+        let machine = prepared(&builder.build().unwrap(), BandwidthModel::Sound);
+        let pattern = Pattern::new(Shape::Ring, gpus).unwrap();
+        let all = GpuSet::first(gpus);
+        let placed = machine.place(&pattern, all, all, &mut Effort::new());
+        assert_eq!(placed.chosen.links.double, gpus, "{gpus}");
+        assert!(placed.optimal, "{gpus}");
+    }
+}
+
+#[test]
+fn what_is_cut_short_lies_within_its_gap() {
+    for name in ["dgx1-v100", "dgx1-p100"] {
+        for model in [BandwidthModel::Sound, BandwidthModel::Published] {
+            let machine = prepared(&preset(name).unwrap(), model);
+            for (shape, size) in
+                [Shape::RingTree, Shape::Tree, Shape::Chain].map(|s| [(s, 6), (s, 8)]).concat()
+            {
+                let pattern = Pattern::new(shape, size).unwrap();
+                let best = |left: u64| {
+                    let mut effort = Effort::new();
+                    effort.spend(Effort::LIMIT - left);
+                    let free = GpuSet::first(8);
+                    machine.best(&pattern, free, Objective::Effective, &mut effort).unwrap()
+                };
+                let whole = best(Effort::LIMIT);
+                assert!(whole.optimal);
+                for left in [1, 20, 100, 400, 2_000, 10_000] {
+                    let found = best(left);
+                    let context = (name, model, shape.name(), size, left, found.gap);
+                    let values = [&whole, &found].map(|selection| match model {
+                        // The first key is the set's, which the search does not change.
+                        BandwidthModel::Sound if size == 8 => {
+                            selection.chosen.aggregated_bandwidth.0 as f64
+                        }
+                        _ => selection.chosen.effective_bandwidth.unwrap(),
+                    });
+                    if let Some(gap) = found.gap {
+                        assert!(values[0] <= values[1] * (1.0 + gap) * 1.000_001, "{context:?}");
+                    }
+                    assert!(!found.optimal || values[0] <= values[1], "{context:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn large_irregular_patterns_say_how_far_from_the_best_they_may_be() {
+    for name in ["torus2d-16", "cubemesh-16"] {
+        let machine = prepared(&preset(name).unwrap(), BandwidthModel::Sound);
+        for size in [12, 16] {
+            let pattern = Pattern::new(Shape::RingTree, size).unwrap();
+            let found = machine
+                .best(&pattern, GpuSet::first(16), Objective::Aggregated, &mut Effort::new())
+                .unwrap();
+            let gap = found.gap.unwrap();
+            assert!(gap < 0.15, "{name} {size}: {gap}");
+            assert_eq!(found.optimal, gap == 0.0);
+        }
+    }
+}

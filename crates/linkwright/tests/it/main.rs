@@ -4,6 +4,7 @@ mod brute_force;
 mod collective_timing;
 mod collectives;
 mod effort;
+mod exact_rings;
 mod flow_and_packets;
 mod interconnect;
 mod labels;

@@ -256,5 +256,6 @@ impl SoundModel {
     }
 }
 
+mod bounds;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,8 @@
 //! Finding matches of a pattern in the machine: tables for rings, pruned search for the rest.
 
+pub mod ceiling;
+pub mod guess;
+pub mod long_ring;
 mod paths;
 pub mod plan;
 pub mod rank;

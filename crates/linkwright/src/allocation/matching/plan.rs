@@ -79,6 +79,18 @@ impl<'a> Plan<'a> {
         &self.steps
     }
 
+    /// The numbers of edges that vertices have, each with how many vertices have it.
+    #[must_use]
+    pub fn degrees(&self) -> Vec<(usize, usize)> {
+        let mut of_vertex = vec![0; self.pattern.size()];
+        for (a, b) in self.pattern.edges() {
+            of_vertex[*a] += 1;
+            of_vertex[*b] += 1;
+        }
+        of_vertex.sort_unstable();
+        of_vertex.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
+    }
+
     /// Whether all placements on one set of GPUs are the same match.
     #[must_use]
     pub fn is_symmetric(&self) -> bool {

@@ -23,6 +23,18 @@ impl Primary {
         // Negative floats have larger bits the farther they are from zero.
         if bits >> 63 == 1 { Self(!bits) } else { Self(bits | 1 << 63) }
     }
+
+    /// The bandwidth, where it was made of one.
+    #[must_use]
+    pub const fn bandwidth(self) -> u64 {
+        self.0
+    }
+
+    /// The prediction, where it was made of one.
+    #[must_use]
+    pub const fn prediction(self) -> f64 {
+        f64::from_bits(if self.0 >> 63 == 1 { self.0 & !(1 << 63) } else { !self.0 })
+    }
 }
 
 /// What matches are ranked by, before the lowest ids.
@@ -68,6 +80,7 @@ mod tests {
         fn predictions_keep_their_order(a: f64, b: f64) {
             let by_rank = Primary::of_prediction(a).cmp(&Primary::of_prediction(b));
             prop_assert_eq!(by_rank, a.total_cmp(&b));
+            prop_assert_eq!(Primary::of_prediction(a).prediction().to_bits(), a.to_bits());
         }
     }
 }

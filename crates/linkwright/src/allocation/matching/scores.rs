@@ -1,6 +1,11 @@
 //! The scores that depend on which pairs a match uses, and what they can still become.
 
+use super::ceiling::most_aggregated;
+use super::long_ring::heavy_ring;
+use super::plan::Plan;
 use super::rank::{Primary, Rank};
+use super::ring::{MAX_EXACT, RingTable, in_ring_order};
+use super::search::Placement;
 use crate::allocation::GpuSet;
 use crate::allocation::bandwidth::published;
 use crate::allocation::effort::Effort;
@@ -18,6 +23,28 @@ pub trait MatchScore {
     fn rank(&self, sum: Self::Sum) -> Rank;
     /// A rank that no match with the edges still to come exceeds; its work is charged.
     fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank;
+
+    /// A rank that no match of the pattern on these GPUs exceeds; its work is charged.
+    fn most(&self, plan: &Plan<'_>, gpus: GpuSet, effort: &mut Effort<'_>) -> Rank {
+        let everything = Ahead::everything(plan.pattern().edges().len(), gpus);
+        self.bound(self.start(), &everything, effort)
+    }
+
+    /// Whether [`Self::ring`] finds rings.
+    fn knows_rings(&self) -> bool {
+        false
+    }
+
+    /// A good ring through three of these GPUs and more, found in a better way than vertex by
+    /// vertex, and a rank that none exceeds; its work is charged.
+    fn ring(
+        &self,
+        _plan: &Plan<'_>,
+        _gpus: GpuSet,
+        _effort: &mut Effort<'_>,
+    ) -> Option<(Placement, Rank)> {
+        None
+    }
 }
 
 /// The edges that a partial placement still has to place.
@@ -81,7 +108,7 @@ impl<'a> Aggregated<'a> {
     }
 
     /// The most bandwidth that a match with so much can come to.
-    fn most(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> u64 {
+    fn still(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> u64 {
         effort.spend((ahead.open.len() * ahead.rest.len()) as u64 / 64);
         let from = |(step, edges): &(usize, usize)| {
             let gpu = ahead.placed[*step];
@@ -117,7 +144,42 @@ impl MatchScore for Aggregated<'_> {
     }
 
     fn bound(&self, sum: u64, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
-        self.rank(self.most(sum, ahead, effort))
+        self.rank(self.still(sum, ahead, effort))
+    }
+
+    fn most(&self, plan: &Plan<'_>, gpus: GpuSet, effort: &mut Effort<'_>) -> Rank {
+        effort.spend(1 + (gpus.len() * gpus.len()) as u64 / 64);
+        self.rank(most_aggregated(plan, self.pairs, gpus))
+    }
+
+    fn knows_rings(&self) -> bool {
+        true
+    }
+
+    /// By the table of all subsets where that takes at most half of what is left.
+    fn ring(
+        &self,
+        plan: &Plan<'_>,
+        gpus: GpuSet,
+        effort: &mut Effort<'_>,
+    ) -> Option<(Placement, Rank)> {
+        let size = gpus.len();
+        let pattern = plan.pattern();
+        let found = |ring: &[usize], weight, bound| {
+            let gpus = in_ring_order(pattern, ring);
+            Some((Placement { gpus, rank: self.rank(weight) }, self.rank(bound)))
+        };
+        let steps = if size <= MAX_EXACT { (size * size) << size >> 9 } else { usize::MAX };
+        if steps as u64 <= effort.left() / 2 {
+            let (own, all) = (self.pairs.restricted(gpus), (1 << size) - 1);
+            let table = RingTable::new(&own, effort);
+            effort.spend(1 + steps as u64);
+            let ids: Vec<usize> = gpus.iter().collect();
+            let ring: Vec<usize> = table.ring(all, &own).into_iter().map(|at| ids[at]).collect();
+            return found(&ring, table.weight(all), table.weight(all));
+        }
+        let long = heavy_ring(self.pairs, gpus, effort);
+        found(&long.ring, long.weight, long.bound)
     }
 }
 
@@ -169,7 +231,7 @@ impl MatchScore for Published<'_> {
     fn bound(&self, sum: Self::Sum, ahead: &Ahead<'_>, effort: &mut Effort<'_>) -> Rank {
         let (links, weight) = sum;
         let limit = match &self.aggregated {
-            Some(aggregated) => aggregated.most(weight, ahead, effort),
+            Some(aggregated) => aggregated.still(weight, ahead, effort),
             None => u64::MAX,
         };
         let [doubles, singles, pcies] = &self.heaviest;

@@ -5,8 +5,10 @@
 //! branch is cut where its rank, with the best links that the edges still to come could get,
 //! cannot beat the best match found. Vertices that could change places without changing the
 //! pattern are placed in the order of their GPUs only. Exact, unless the effort is spent:
-//! the cost grows, at worst, with the factorial of the pattern's size.
+//! the cost grows, at worst, with the factorial of the pattern's size. Then the bounds of the
+//! branches that are left say how far from the best the placement may be.
 
+use super::guess::guess;
 use super::plan::{Plan, Step};
 use super::rank::{Floor, Rank};
 use super::scores::{Ahead, MatchScore};
@@ -22,6 +24,15 @@ pub struct Placement {
     pub rank: Rank,
 }
 
+/// What a search over sets came to.
+pub struct Found {
+    /// The best placement on each of the best sets, best first.
+    pub placements: Vec<Placement>,
+    /// A rank that no placement on any of the sets exceeds, where one is known; the first
+    /// placement's own where that was proven to be the best.
+    pub most: Option<Rank>,
+}
+
 /// The best placement on each of the `count` best sets, best first; among equals the set
 /// that comes first in `sets` is better. Where the effort is spent these are the best found
 /// so far, which may not be the best and may be fewer, but never none where there is a set.
@@ -34,33 +45,40 @@ pub fn best_over_sets<S: MatchScore>(
     score: impl Fn(usize, &mut Effort<'_>) -> S,
     count: usize,
     effort: &mut Effort<'_>,
-) -> Vec<Placement> {
-    let edges = plan.pattern().edges().len();
+) -> Found {
     let mut order: Vec<(Rank, usize)> = Vec::with_capacity(sets.len());
     for (index, set) in sets.iter().enumerate() {
         let score = score(index, effort);
-        let everything = Ahead::everything(edges, *set);
-        order.push((score.bound(score.start(), &everything, effort), index));
+        order.push((score.most(plan, *set, effort), index));
         if effort.is_spent() {
             break;
         }
     }
+    let all_bounded = order.len() == sets.len();
     order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let guessed = guess_on_the_first(plan, sets, &order, &score, count, effort);
     let mut found: Vec<(Placement, usize)> = Vec::new();
+    // What placements that were not looked at may reach.
+    let mut open: Option<Rank> = None;
     for (bound, index) in order {
-        let floor = match found.get(count - 1) {
-            None => Floor::Anything,
-            Some((last, holder)) if index < *holder => Floor::AtLeast(last.rank),
-            Some((last, _)) => Floor::Above(last.rank),
+        let floor = match (found.get(count - 1), &guessed) {
+            (None, None) => Floor::Anything,
+            (None, Some(guess)) => Floor::AtLeast(guess.rank),
+            (Some((last, holder)), _) if index < *holder => Floor::AtLeast(last.rank),
+            (Some((last, _)), _) => Floor::Above(last.rank),
         };
         let worst = found.last().map_or(Rank::default(), |(last, _)| last.rank);
-        if found.len() >= count && bound < worst || effort.is_spent() && !found.is_empty() {
+        if found.len() >= count && bound < worst {
+            break;
+        }
+        if effort.is_spent() && (!found.is_empty() || guessed.is_some()) {
+            open = open.max(Some(bound));
             break;
         }
         let score = score(index, effort);
-        let Some(placement) = best_placement(plan, sets[index], &score, floor, effort) else {
-            continue;
-        };
+        let (placement, left) = search_set(plan, sets[index], &score, floor, effort);
+        open = open.max(left);
+        let Some(placement) = placement else { continue };
         let better = |(other, holder): &(Placement, usize)| {
             other.rank > placement.rank || other.rank == placement.rank && *holder < index
         };
@@ -68,23 +86,65 @@ pub fn best_over_sets<S: MatchScore>(
         found.insert(at, (placement, index));
         found.truncate(count);
     }
-    found.into_iter().map(|(placement, _)| placement).collect()
+    let mut placements: Vec<Placement> =
+        found.into_iter().map(|(placement, _)| placement).collect();
+    // Only a search that was cut short has not found what was guessed, or better.
+    if let Some(guess) = guessed.filter(|guess| placements.iter().all(|p| p.rank < guess.rank)) {
+        placements = vec![guess];
+    }
+    let reached = placements.first().map(|best| best.rank);
+    Found { placements, most: open.max(reached).filter(|_| all_bounded) }
+}
+
+/// A guess on each of the most promising sets, the best of them; where one alone is asked for
+/// and the pattern is so large that the search may take long.
+fn guess_on_the_first<S: MatchScore>(
+    plan: &Plan<'_>,
+    sets: &[GpuSet],
+    order: &[(Rank, usize)],
+    score: &impl Fn(usize, &mut Effort<'_>) -> S,
+    count: usize,
+    effort: &mut Effort<'_>,
+) -> Option<Placement> {
+    const SETS: usize = 4;
+    const SMALL: usize = 8;
+    let ring = plan.pattern().shape() == Shape::Ring;
+    let one_by_one = !plan.is_symmetric() && plan.pattern().size() > SMALL;
+    if count > 1 || !one_by_one {
+        return None;
+    }
+    let reserve = effort.left() - effort.left() / 4;
+    let mut best: Option<Placement> = None;
+    for (most, index) in order.iter().take(SETS) {
+        if best.as_ref().is_some_and(|best| best.rank >= *most) || effort.left() <= reserve {
+            break;
+        }
+        let score = score(*index, effort);
+        if ring && score.knows_rings() {
+            return None;
+        }
+        let other = guess(plan, sets[*index], &score, (*most, reserve), effort);
+        if best.as_ref().is_none_or(|best| other.rank > best.rank) {
+            best = Some(other);
+        }
+    }
+    best
 }
 
 /// The best placement of the pattern on exactly these GPUs, or `None` where the floor admits
-/// none. Among equals the first found wins; the order of the search is fixed. Where the
-/// effort is spent it is the best found so far, without a floor some placement at least.
+/// none; and the most that placements not looked at may reach. Among equals the first found
+/// wins; the order of the search is fixed. Where the effort is spent it is the best found so
+/// far, without a floor some placement at least.
 ///
 /// # Panics
 /// If the set's size is not the pattern's.
-#[must_use]
-pub fn best_placement<S: MatchScore>(
+fn search_set<S: MatchScore>(
     plan: &Plan<'_>,
     gpus: GpuSet,
     score: &S,
     floor: Floor,
     effort: &mut Effort<'_>,
-) -> Option<Placement> {
+) -> (Option<Placement>, Option<Rank>) {
     let pattern = plan.pattern();
     assert_eq!(gpus.len(), pattern.size(), "one GPU per vertex");
     let by_ids = || {
@@ -95,7 +155,19 @@ pub fn best_placement<S: MatchScore>(
     };
     if plan.is_symmetric() {
         effort.spend(1 + pattern.edges().len() as u64 / 64);
-        return Some(by_ids()).filter(|only| floor.admits(only.rank));
+        return (Some(by_ids()).filter(|only| floor.admits(only.rank)), None);
+    }
+    let most = score.most(plan, gpus, effort);
+    if !floor.admits(most) {
+        return (None, None);
+    }
+    let ring = pattern.shape() == Shape::Ring;
+    if ring
+        && pattern.size() > 2
+        && let Some((ring, most)) = score.ring(plan, gpus, effort)
+    {
+        let open = Some(most).filter(|most| *most > ring.rank && floor.admits(*most));
+        return (Some(ring).filter(|ring| floor.admits(ring.rank)), open);
     }
     let mut search = Search {
         score,
@@ -103,22 +175,21 @@ pub fn best_placement<S: MatchScore>(
         placed: Vec::with_capacity(pattern.size()),
         best: None,
         floor,
-        ring: pattern.shape() == Shape::Ring,
+        ring,
+        open: None,
         effort,
     };
-    let everything = Ahead::everything(pattern.edges().len(), gpus);
-    if floor.admits(score.bound(score.start(), &everything, search.effort)) {
-        search.descend(gpus, score.start());
-    }
-    let Search { best, .. } = search;
+    search.descend(gpus, score.start());
+    let Search { best, open, .. } = search;
+    let open = open.map(|open| open.min(most));
     let Some((placed, rank)) = best else {
-        return (floor == Floor::Anything).then(by_ids);
+        return ((floor == Floor::Anything).then(by_ids), open);
     };
     let mut of_vertex = vec![0; pattern.size()];
     for (step, gpu) in plan.steps().iter().zip(placed) {
         of_vertex[step.vertex] = gpu;
     }
-    Some(Placement { gpus: of_vertex, rank })
+    (Some(Placement { gpus: of_vertex, rank }), open)
 }
 
 struct Search<'a, 'b, S: MatchScore> {
@@ -129,6 +200,8 @@ struct Search<'a, 'b, S: MatchScore> {
     best: Option<(Vec<usize>, Rank)>,
     floor: Floor,
     ring: bool,
+    /// What the branches that the effort did not reach may come to.
+    open: Option<Rank>,
     effort: &'a mut Effort<'b>,
 }
 
@@ -148,9 +221,6 @@ impl<S: MatchScore> Search<'_, '_, S> {
         let candidates = if self.ring && depth == 0 { 1 } else { rest.len() };
         let after = step.twin.map(|twin| self.placed[twin]);
         for gpu in rest.iter().take(candidates).filter(|gpu| after.is_none_or(|twin| *gpu > twin)) {
-            if self.effort.is_spent() {
-                return;
-            }
             self.effort.spend(1);
             let mut next = sum;
             for neighbour in &step.neighbours {
@@ -163,7 +233,11 @@ impl<S: MatchScore> Search<'_, '_, S> {
             let ahead = Ahead { edges: *edges, inner: *inner, open, placed, rest };
             let bound = self.score.bound(next, &ahead, self.effort);
             if self.floor.admits(bound) {
-                self.descend(rest, next);
+                if self.effort.is_spent() {
+                    self.open = self.open.max(Some(bound));
+                } else {
+                    self.descend(rest, next);
+                }
             }
             self.placed.pop();
         }

@@ -36,11 +36,12 @@ fn first(
 fn ugal_counts_three_links_of_a_minimal_way_and_four_or_five_of_a_detour() {
     let network = groups(2, 4, 2, 9);
     let group_of = |switch: SwitchId| switch / 4;
-    let leads_out = |channel: ChannelId| match network.channels()[channel as usize] {
-        link => match (link.from, link.to) {
+    let leads_out = |channel: ChannelId| {
+        let link = network.channels()[channel as usize];
+        match (link.from, link.to) {
             (End::Switch(from), End::Switch(to)) => group_of(from) != group_of(to),
             _ => false,
-        },
+        }
     };
     let (mut by_four, mut by_five) = (0, 0);
     for pair in (0..network.nodes()).flat_map(|a| (0..network.nodes()).map(move |b| (a, b))) {
