@@ -299,3 +299,53 @@ pub(super) fn combinations(gpus: GpuSet, size: usize) -> impl Iterator<Item = Gp
         Some(set)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{BandwidthProfile, DeviceKind, LinkKind, MachineBuilder};
+
+    /// Twenty-four GPUs on one bridge, some pairs with one to three NVLinks.
+    fn uneven() -> PreparedMachine {
+        let mut builder = MachineBuilder::new("uneven", "test");
+        let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+        for gpu in 0..24 {
+            let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+            builder.data_sheet_link(id, bridge, LinkKind::Pcie3, 1).unwrap();
+            for before in [1, 2, 5, 7].into_iter().filter(|before| *before <= gpu) {
+                let count = 1 + (gpu * before % 3) as u32;
+                builder.data_sheet_link(id - before, id, LinkKind::Nvlink2, count).unwrap();
+            }
+        }
+        let machine = builder.build().unwrap();
+        PreparedMachine::new(&machine, BandwidthProfile::Mapa, BandwidthModel::Sound).unwrap()
+    }
+
+    #[test]
+    fn exchanges_raise_the_effective_bandwidth_until_none_does() {
+        let (machine, free) = (uneven(), GpuSet::first(24));
+        for size in [2, 4, 6] {
+            let start: GpuSet = free.iter().step_by(24 / size).take(size).collect();
+            let mut sets = [start];
+            machine.improve_effective(&mut sets, free, 0, &mut Effort::new());
+            let reached = machine.sound_bandwidth(sets[0]);
+            assert!(reached > machine.sound_bandwidth(start), "{size}: {}", sets[0]);
+            for (out, gpu) in exchanges(sets[0], free) {
+                let other = sets[0].without(GpuSet::EMPTY.with(out)).with(gpu);
+                assert!(machine.sound_bandwidth(other) <= reached, "{size}: {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn so_many_subsets_there_are() {
+        for (count, size) in [(5, 0), (5, 2), (6, 6), (7, 3)] {
+            let all: Vec<GpuSet> = combinations(GpuSet::first(count), size).collect();
+            assert!(all.is_sorted_by(|a, b| a.lowest_ids_key() < b.lowest_ids_key()));
+            assert!(all.iter().all(|set| set.len() == size));
+            assert_eq!(combinations_up_to(count, size, 100), Some(all.len() as u64));
+        }
+        assert_eq!(combinations_up_to(20, 10, MAX_SETS), Some(184_756));
+        assert_eq!(combinations_up_to(20, 10, 184_755), None);
+    }
+}
