@@ -55,7 +55,8 @@ impl PreparedMachine {
         }
         computed.sort_unstable_by_key(|(_, set)| set.lowest_ids_key());
         computed.dedup();
+        let compared = if limit.is_none() { sets } else { computed.len() as u64 };
         let (primaries, kept) = computed.into_iter().unzip();
-        Some(Candidates { sets: kept, primaries, complete: limit.is_none(), limit })
+        Some(Candidates { sets: kept, compared, primaries, complete: limit.is_none(), limit })
     }
 }

@@ -16,6 +16,8 @@ pub const MAX_SETS: u64 = 200_000;
 pub(super) struct Candidates {
     /// The sets, lowest ids first.
     pub sets: Vec<GpuSet>,
+    /// How many sets were compared, those included that a bound ruled out.
+    pub compared: u64,
     /// What the objective says of each, as far as it depends on the set alone.
     pub primaries: Vec<Primary>,
     /// Whether there are no others that could be better.
@@ -73,8 +75,9 @@ impl PreparedMachine {
             }
         }
         let complete = all && primaries.len() == sets.len();
+        let compared = primaries.len() as u64;
         let sets = sets.into_iter().take(primaries.len()).collect();
-        Candidates { sets, primaries, complete, limit: None }
+        Candidates { sets, compared, primaries, complete, limit: None }
     }
 
     /// What an objective says of a set, whatever match is laid on it.

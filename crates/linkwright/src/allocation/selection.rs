@@ -74,7 +74,7 @@ impl PreparedMachine {
             return self.best_ring(tables, pattern, free, objective);
         }
         let found = self.candidates(pattern.size(), free, objective, effort);
-        let (candidates, complete) = (found.sets.len() as u64, found.complete);
+        let (candidates, complete) = (found.compared, found.complete);
         let limit = found.limit;
         let Found { placements, most } = self.searched(pattern, found, objective, 1, effort);
         let best = placements.into_iter().next()?;
