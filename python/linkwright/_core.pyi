@@ -1,6 +1,6 @@
 """The compiled half of the package `linkwright`; use the package, not this module."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, ClassVar, final
 
@@ -28,6 +28,8 @@ __all__ = [
     "Timing",
     "Tree",
     "__version__",
+    "_reduced",
+    "_restored",
     "algorithm_descriptions",
     "algorithm_names",
     "algorithm_protocols",
@@ -1078,9 +1080,28 @@ class Table:
     """Columns with names and units, for any library that reads Arrow.
 
     `pyarrow.table(t)`, `polars.DataFrame(t)` and DuckDB read it without a copy; the unit of a
-    column is its field's metadata under the key "unit".
+    column is its field's metadata under the key "unit". A row is a dictionary: `len(t)` counts
+    them, iteration goes through them, and `t[0]` is the first. A notebook and `print` show them.
     """
 
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __getitem__(self, row: int, /) -> dict[str, Any]: ...
+    def to_pandas(self) -> Any:
+        """The table as a `pandas.DataFrame`; needs pandas and pyarrow.
+
+        Raises:
+            LinkwrightError: If one of them is not installed.
+        """
+
+    def to_polars(self) -> Any:
+        """The table as a `polars.DataFrame`; needs polars.
+
+        Raises:
+            LinkwrightError: If it is not installed.
+        """
+
+    def _repr_html_(self) -> str: ...
     @property
     def num_rows(self) -> int:
         """How many rows it has."""
@@ -1476,7 +1497,10 @@ class Cluster:
 
 @final
 class ClusterRun:
-    """What became of the jobs and of the network."""
+    """What became of the jobs and of the network.
+
+    A run is pickled as what it was played from, and is played again when it is loaded.
+    """
 
     @property
     def makespan(self) -> float:
@@ -1684,3 +1708,6 @@ def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
 
 def interconnect_names() -> list[str]:
     """The name of every kind of network that `Cluster` makes."""
+
+def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
+def _restored(*args: Any) -> Any: ...

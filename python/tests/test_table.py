@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
-from linkwright import Machine, Table
+from linkwright import Job, LinkwrightError, Machine, Table, generate_jobs, simulate
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -70,3 +72,52 @@ def test_a_capsule_that_nobody_reads_is_released(machine: Machine) -> None:
     for _ in range(1000):
         machine.links().__arrow_c_stream__()
         machine.links().__arrow_c_schema__()
+
+
+def test_a_table_has_rows(machine: Machine) -> None:
+    table = machine.devices()
+    rows = pa.table(table).to_pylist()
+    assert len(table) == table.num_rows == 3
+    assert list(table) == rows
+    assert [table[at] for at in range(-3, 3)] == rows + rows
+    for at in (3, -4, 2**62):
+        with pytest.raises(IndexError, match="there is no row"):
+            table[at]
+    first, second = iter(table), iter(table)
+    assert next(first) == next(second)
+
+
+def test_a_table_is_printed_with_its_units(machine: Machine) -> None:
+    assert str(machine.links()).splitlines() == [
+        "<Table: 3 rows; a, b, kind, count, bandwidth, latency>",
+        "a     b     kind     count  bandwidth (B/s)  latency (ps)",
+        "GPU0  GPU1  nvlink2      2      25000000000        500000",
+        "GPU0  CPU0  pcie3        1      15754000000        250000",
+        "GPU1  CPU0  pcie3        1      15754000000        250000",
+    ]
+    many = str(simulate(machine, generate_jobs(count=30, max_gpus=2)).jobs()).splitlines()
+    assert (len(many), many[-1]) == (23, "... and 10 more")
+
+
+def test_a_notebook_shows_a_table_and_runs_nothing_of_it() -> None:
+    name = "<script>alert(1)</script>"
+    jobs = [Job(f"{name}{at}", "gmm", 1) for at in range(25)]
+    html = simulate(Machine.preset("dgx1-v100"), jobs).jobs()._repr_html_()
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 20
+    assert '<th style="text-align: right">arrival (s)</th>' in html
+    assert "and 5 more rows" in html
+
+
+@pytest.mark.parametrize(("method", "package"), [("to_pandas", "pandas"), ("to_polars", "polars")])
+def test_a_package_that_is_missing_is_named(
+    machine: Machine, method: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(LinkwrightError, match=rf"`{method}` needs .*pip install .*{package}"):
+        getattr(machine.links(), method)()
+
+
+def test_a_table_goes_to_polars(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", SimpleNamespace(DataFrame=pa.table))
+    assert machine.links().to_polars() == pa.table(machine.links())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use linkwright::allocation::bandwidth::published;
@@ -10,8 +11,10 @@ use linkwright::allocation::{
     self, AllocationError, BandwidthModel, Effort, GpuSet, POLICIES, PreparedMachine, Request,
     Selection, ServerState, policy,
 };
-use linkwright::topology::BandwidthProfile;
+use linkwright::topology::{self, BandwidthProfile};
 use pyo3::prelude::*;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::choices::Choice;
 use crate::errors;
@@ -21,7 +24,7 @@ use crate::pattern::Pattern;
 
 /// A pattern placed on GPUs, with its scores.
 #[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq)]
+#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Match(Selection);
 
 #[pymethods]
@@ -86,35 +89,49 @@ impl Match {
 
 /// Why a decision came out as it did.
 #[pyclass(frozen, module = "linkwright")]
-pub struct Explanation(allocation::Explanation);
+#[derive(serde::Serialize, serde::Deserialize)]
+pub struct Explanation {
+    rule: String,
+    verdict: String,
+    selection: Selection,
+    ranking: Vec<allocation::Match>,
+    certain: bool,
+}
+
+impl From<allocation::Explanation> for Explanation {
+    fn from(why: allocation::Explanation) -> Self {
+        let allocation::Explanation { rule, verdict, selection, ranking, certain, .. } = why;
+        Self { rule: rule.to_owned(), verdict, selection, ranking, certain }
+    }
+}
 
 #[pymethods]
 impl Explanation {
     /// The policy's rule for this job, in one sentence.
     #[getter]
-    fn rule(&self) -> &'static str {
-        self.0.rule
+    fn rule(&self) -> &str {
+        &self.rule
     }
 
     /// Why the chosen match beat the next best.
     #[getter]
     fn verdict(&self) -> &str {
-        &self.0.verdict
+        &self.verdict
     }
 
     /// The decision.
     #[getter]
     fn chosen(&self) -> Match {
-        Match(self.0.selection.clone())
+        Match(self.selection.clone())
     }
 
     /// The best candidates by the policy's own order, the chosen one first.
     #[getter]
     fn ranking(&self) -> Vec<Match> {
-        let Selection { candidates, optimal, gap, .. } = self.0.selection;
+        let Selection { candidates, optimal, gap, .. } = self.selection;
         // Whether the others are the next best is known, or it is not.
-        let certain = (self.0.certain, self.0.certain.then_some(0.0));
-        let each = self.0.ranking.iter().cloned().enumerate();
+        let certain = (self.certain, self.certain.then_some(0.0));
+        let each = self.ranking.iter().cloned().enumerate();
         each.map(|(place, chosen)| {
             let (optimal, gap) = if place == 0 { (optimal, gap) } else { certain };
             Match(Selection { chosen, candidates, optimal, gap })
@@ -147,9 +164,57 @@ fn detached<T: Send>(
 
 /// Gives jobs their GPUs on a live server, by one policy.
 #[pyclass(module = "linkwright")]
-pub struct Allocator(allocation::Allocator);
+pub struct Allocator(allocation::Allocator, Origin);
+
+/// What an allocator is made from, but for its policy and its state.
+#[derive(Clone, Serialize, Deserialize)]
+struct Origin {
+    #[serde(with = "crate::pickle::machine")]
+    machine: Arc<topology::Machine>,
+    model: String,
+    profile: String,
+}
+
+impl Serialize for Allocator {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.1, self.policy(), self.save()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Allocator {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (origin, policy, state) = <(Origin, String, String)>::deserialize(deserializer)?;
+        Python::attach(|py| Self::made(py, origin, &policy, Some(&state), "<pickle>"))
+            .map_err(D::Error::custom)
+    }
+}
 
 impl Allocator {
+    fn made(
+        py: Python<'_>,
+        origin: Origin,
+        policy: &str,
+        state: Option<&str>,
+        state_file: &str,
+    ) -> PyResult<Self> {
+        let policy = self::policy(policy).map_err(errors::allocation)?;
+        let profile = BandwidthProfile::named(&origin.profile)?;
+        let model = BandwidthModel::named(&origin.model)?;
+        let machine = &*origin.machine;
+        let prepared = py
+            .detach(|| PreparedMachine::new(machine, profile, model))
+            .map_err(errors::allocation)?;
+        let (name, graph) = (machine.name(), prepared.graph());
+        let state = match state {
+            Some(text) => {
+                ServerState::restore(state_file, text, name, graph).map_err(errors::allocation)?
+            }
+            None => ServerState::new(name, graph),
+        };
+        let made = allocation::Allocator::new(prepared, policy, state);
+        made.map(|made| Self(made, origin)).map_err(errors::allocation)
+    }
+
     /// A copy to decide on, so that other threads may use this one meanwhile.
     fn now(slf: &Bound<'_, Self>) -> allocation::Allocator {
         slf.borrow().0.clone()
@@ -205,20 +270,12 @@ impl Allocator {
         state: Option<&str>,
         state_file: &str,
     ) -> PyResult<Self> {
-        let policy = self::policy(policy).map_err(errors::allocation)?;
-        let profile = BandwidthProfile::named(bandwidth_profile)?;
-        let model = BandwidthModel::named(bandwidth_model)?;
-        let prepared = py
-            .detach(|| PreparedMachine::new(&machine.0, profile, model))
-            .map_err(errors::allocation)?;
-        let (name, graph) = (machine.0.name(), prepared.graph());
-        let state = match state {
-            Some(text) => {
-                ServerState::restore(state_file, text, name, graph).map_err(errors::allocation)?
-            }
-            None => ServerState::new(name, graph),
+        let origin = Origin {
+            machine: Arc::new(machine.0.clone()),
+            model: bandwidth_model.to_owned(),
+            profile: bandwidth_profile.to_owned(),
         };
-        allocation::Allocator::new(prepared, policy, state).map(Self).map_err(errors::allocation)
+        Self::made(py, origin, policy, state, state_file)
     }
 
     /// The policy's name.
@@ -305,7 +362,7 @@ impl Allocator {
         let request = Request { pattern: &pattern.0, sensitive };
         let now = Self::now(slf);
         let explanation = detached(slf.py(), |effort| now.explain(job, &request, limit, effort))?;
-        Ok(explanation.map(Explanation))
+        Ok(explanation.map(Explanation::from))
     }
 
     /// The scores of a placement: the GPU of each vertex.

@@ -8,11 +8,14 @@ use linkwright::simulation::cluster::{self, Files, Mapping, place, read_network}
 use linkwright::topology::interconnect::INTERCONNECTS;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::cluster_job::{ClusterJob, named_mapping};
 use crate::cluster_run::ClusterRun;
 use crate::errors;
 use crate::number;
+use crate::pickle::Source;
 use crate::values;
 
 /// What errors of keyword arguments name as their file.
@@ -20,13 +23,51 @@ const SETTINGS: &str = "<settings>";
 
 /// Nodes of GPUs, the network that joins them, and how it is simulated.
 #[pyclass(frozen, module = "linkwright")]
-pub struct Cluster(pub Arc<cluster::Cluster>);
+pub struct Cluster(pub Arc<cluster::Cluster>, pub Arc<Origin>);
+
+/// What a cluster is made from, which is what is pickled of it.
+#[derive(Serialize, Deserialize)]
+pub enum Origin {
+    /// Settings, with the texts of the files that they name.
+    Settings(String, Files),
+    /// A scenario, with its files.
+    Scenario(Source, Files),
+}
+
+impl Origin {
+    fn cluster(&self) -> Result<cluster::Cluster, InputError> {
+        match self {
+            Self::Settings(text, files) => {
+                read_network(SETTINGS, text).and_then(|network| network.build(SETTINGS, files))
+            }
+            Self::Scenario(source, files) => {
+                let scenario = cluster::read_scenario(&source.file, &source.text)?;
+                scenario.build(files).map(|built| built.cluster)
+            }
+        }
+    }
+}
+
+impl Serialize for Cluster {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.1.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cluster {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let origin = Origin::deserialize(deserializer)?;
+        let cluster = origin.cluster().map_err(D::Error::custom)?;
+        Ok(Self(Arc::new(cluster), Arc::new(origin)))
+    }
+}
 
 /// The cluster of settings, with the files that they name.
-fn from_settings(settings: &toml::Table, files: &Files) -> PyResult<Cluster> {
+fn from_settings(settings: &toml::Table, files: Files) -> PyResult<Cluster> {
     let text = settings.to_string();
-    let built = read_network(SETTINGS, &text).and_then(|network| network.build(SETTINGS, files));
-    built.map(|built| Cluster(Arc::new(built))).map_err(|mut error| {
+    let origin = Origin::Settings(text.clone(), files);
+    let built = origin.cluster();
+    built.map(|built| Cluster(Arc::new(built), Arc::new(origin))).map_err(|mut error| {
         if error.file == SETTINGS {
             name_key(&mut error, &text);
         }
@@ -71,7 +112,7 @@ impl Cluster {
     fn new(kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut table = values::table(settings)?;
         table.insert("kind".to_owned(), kind.into());
-        from_settings(&table, &BTreeMap::new())
+        from_settings(&table, BTreeMap::new())
     }
 
     /// A cluster on a network that a text describes.
@@ -103,7 +144,7 @@ impl Cluster {
             files.insert(routing_file.to_owned(), tables.as_bytes().to_vec());
             table.insert("routing_table".to_owned(), routing_file.into());
         }
-        from_settings(&table, &files)
+        from_settings(&table, files)
     }
 
     /// Its network's name.
@@ -197,7 +238,7 @@ impl Cluster {
             })
             .collect();
         let placed = place(&wanted, self.0.gpus(), seed).map_err(errors::placement)?;
-        ClusterRun::play(py, &self.0, jobs, placed, most, progress.as_ref())
+        ClusterRun::play(py, self, jobs, placed, most, progress.as_ref())
     }
 
     fn __repr__(&self) -> String {

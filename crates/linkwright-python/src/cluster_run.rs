@@ -6,15 +6,22 @@ use linkwright::engine::Progress;
 use linkwright::replay;
 use linkwright::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Watch, tables};
 use pyo3::prelude::*;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::cluster::{self, Origin};
 use crate::errors;
 use crate::table::Table;
 use crate::worker;
 
 /// What became of the jobs and of the network.
+///
+/// A run is pickled as what it was played from, and is played again when it is loaded.
 #[pyclass(frozen, module = "linkwright")]
 pub struct ClusterRun {
     cluster: Arc<Cluster>,
+    origin: Arc<Origin>,
+    most: usize,
     jobs: Vec<ClusterJob>,
     placed: Vec<Vec<u32>>,
     outcome: ClusterOutcome,
@@ -26,11 +33,27 @@ fn on<'a>(jobs: &'a [ClusterJob], placed: &[Vec<u32>]) -> Vec<replay::Job<'a>> {
     jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus.clone())).collect()
 }
 
+/// What a run is played from: its outcome may be far larger, and follows from this.
+type Played = (cluster::Cluster, Vec<ClusterJob>, Vec<Vec<u32>>, usize);
+
+impl Serialize for ClusterRun {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.origin, &self.jobs, &self.placed, self.most).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterRun {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (of, jobs, placed, most) = Played::deserialize(deserializer)?;
+        Python::attach(|py| Self::play(py, &of, jobs, placed, most, None)).map_err(D::Error::custom)
+    }
+}
+
 impl ClusterRun {
     /// Plays jobs on the GPUs that they got; keeps so many spans of each kind.
     pub fn play(
         py: Python<'_>,
-        cluster: &Arc<Cluster>,
+        of: &cluster::Cluster,
         jobs: Vec<ClusterJob>,
         placed: Vec<Vec<u32>>,
         most: usize,
@@ -42,6 +65,7 @@ impl ClusterRun {
             }
             None => Ok(()),
         };
+        let cluster = &of.0;
         let (outcome, watch) = worker::watched(py, report, |hook| {
             let played = on(&jobs, &placed);
             let mut watch = Watch::new(&played, cluster.settings.node.gpus, most);
@@ -49,7 +73,15 @@ impl ClusterRun {
             (outcome, watch)
         })?;
         let outcome = outcome.map_err(errors::replay)?;
-        Ok(Self { cluster: Arc::clone(cluster), jobs, placed, outcome, watch })
+        Ok(Self {
+            cluster: Arc::clone(cluster),
+            origin: Arc::clone(&of.1),
+            most,
+            jobs,
+            placed,
+            outcome,
+            watch,
+        })
     }
 
     fn played(&self) -> Vec<replay::Job<'_>> {

@@ -5,16 +5,38 @@ use std::sync::Arc;
 
 use linkwright::simulation::cluster::{self, Mapping, ScenarioMapping};
 use pyo3::prelude::*;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Origin};
 use crate::cluster_job::ClusterJob;
 use crate::errors;
+use crate::pickle::Source;
 use crate::worker;
 
 /// A scenario of a cluster as written: its network and its jobs.
 #[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq)]
-pub struct ClusterScenario(Arc<cluster::ClusterScenario>);
+pub struct ClusterScenario(Arc<cluster::ClusterScenario>, Source);
+
+impl PartialEq for ClusterScenario {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Serialize for ClusterScenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.1.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterScenario {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = Source::deserialize(deserializer)?;
+        let read = cluster::read_scenario(&source.file, &source.text).map_err(D::Error::custom)?;
+        Ok(Self(Arc::new(read), source))
+    }
+}
 
 #[pymethods]
 impl ClusterScenario {
@@ -71,11 +93,12 @@ impl ClusterScenario {
         files: BTreeMap<String, Vec<u8>>,
     ) -> PyResult<(Cluster, Vec<ClusterJob>, Vec<String>)> {
         let scenario = Arc::clone(&self.0);
+        let named = Arc::new(Origin::Scenario(self.1.clone(), files.clone()));
         let built = worker::interruptible(py, move || scenario.build(&files))?;
         let built = built.map_err(errors::input)?;
         let jobs = built.jobs.into_iter().map(ClusterJob).collect();
         let notes = built.notes.iter().map(|(program, note)| format!("{program}: {note}"));
-        Ok((Cluster(Arc::new(built.cluster)), jobs, notes.collect()))
+        Ok((Cluster(Arc::new(built.cluster), named), jobs, notes.collect()))
     }
 
     fn __repr__(&self) -> String {
@@ -95,6 +118,8 @@ pub fn read_cluster_scenario(
     text: String,
     file: String,
 ) -> PyResult<ClusterScenario> {
-    let read = worker::interruptible(py, move || cluster::read_scenario(&file, &text))?;
-    read.map(|read| ClusterScenario(Arc::new(read))).map_err(errors::input)
+    let source = Source { file, text };
+    let given = source.clone();
+    let read = worker::interruptible(py, move || cluster::read_scenario(&given.file, &given.text))?;
+    read.map(|read| ClusterScenario(Arc::new(read), source)).map_err(errors::input)
 }

@@ -18,6 +18,7 @@ mod exceptions {
     pyo3::import_exception!(linkwright.errors, AllocationError);
     pyo3::import_exception!(linkwright.errors, CollectiveError);
     pyo3::import_exception!(linkwright.errors, InputError);
+    pyo3::import_exception!(linkwright.errors, LinkwrightError);
     pyo3::import_exception!(linkwright.errors, MachineError);
     pyo3::import_exception!(linkwright.errors, ScheduleError);
     pyo3::import_exception!(linkwright.errors, SimulationError);
@@ -111,6 +112,11 @@ pub fn repeated_gpu(gpu: usize) -> PyErr {
 /// A kind of link that does not exist.
 pub fn unknown_link_kind(name: &str, known: &[&str]) -> PyErr {
     exceptions::MachineError::new_err(unknown("link kind", name, known))
+}
+
+/// A package that is not installed.
+pub fn missing(message: String) -> PyErr {
+    exceptions::LinkwrightError::new_err(message)
 }
 
 /// A kind of network that does not exist.

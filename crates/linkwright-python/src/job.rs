@@ -12,7 +12,7 @@ use crate::table::Table;
 
 /// One job of a shared server.
 #[pyclass(frozen, eq, module = "linkwright", from_py_object)]
-#[derive(PartialEq, Clone)]
+#[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Job(pub simulation::Job);
 
 #[pymethods]

@@ -4,6 +4,7 @@
 //! exceptions of `linkwright.errors`.
 
 mod allocator;
+mod cells;
 mod choices;
 mod cluster;
 mod cluster_job;
@@ -17,6 +18,7 @@ mod machine;
 mod mapping;
 mod number;
 mod pattern;
+mod pickle;
 mod plan;
 mod program;
 mod scenario;
@@ -76,6 +78,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::pickle::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -12,7 +12,7 @@ type Traffic = (usize, usize, u64, u64);
 
 /// Which of a job's GPUs talk to which: MAPA's application graph.
 #[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq)]
+#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Pattern(pub allocation::Pattern);
 
 #[pymethods]

@@ -19,7 +19,7 @@ use crate::worker::interruptible;
 
 /// A spanning tree of a job's GPUs and its share of the data.
 #[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq)]
+#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tree {
     root: usize,
     edges: Vec<(usize, usize)>,

@@ -24,7 +24,7 @@ use crate::worker;
 
 /// What every rank of a job does: operations and what each of them waits for.
 #[pyclass(frozen, eq, module = "linkwright", from_py_object)]
-#[derive(PartialEq, Clone)]
+#[derive(PartialEq, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Program(pub Arc<program::Program>);
 
 #[pymethods]

@@ -3,14 +3,31 @@
 use linkwright::simulation::{self, JobSource, MachineSource, generate, scenario};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::choices::Choice;
 use crate::errors;
 use crate::job::Job;
+use crate::pickle::Source;
 
 /// A scenario as written: which machine, which jobs, under which choices.
 #[pyclass(frozen, module = "linkwright")]
-pub struct Scenario(simulation::Scenario);
+pub struct Scenario(simulation::Scenario, Source);
+
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.1.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Scenario {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = Source::deserialize(deserializer)?;
+        let read = scenario::read(&source.file, &source.text).map_err(D::Error::custom)?;
+        Ok(Self(read, source))
+    }
+}
 
 #[pymethods]
 impl Scenario {
@@ -91,5 +108,6 @@ impl Scenario {
 #[pyfunction]
 #[pyo3(signature = (text, file = "<text>"))]
 pub fn read_scenario(text: &str, file: &str) -> PyResult<Scenario> {
-    scenario::read(file, text).map(Scenario).map_err(errors::simulation)
+    let source = Source { file: file.to_owned(), text: text.to_owned() };
+    scenario::read(file, text).map(|read| Scenario(read, source)).map_err(errors::simulation)
 }

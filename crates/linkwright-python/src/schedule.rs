@@ -22,6 +22,7 @@ use crate::timing::{self, Timing};
 use crate::worker::interruptible;
 
 /// Where a schedule comes from.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum Source {
     /// The planner, with what it knows.
     Planned(Plan),
@@ -50,8 +51,10 @@ impl Source {
 ///
 /// `plan` makes one, and `from_msccl_xml` reads one. Two are equal if all of their steps are.
 #[pyclass(frozen, eq, module = "linkwright")]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Schedule {
     source: Arc<Source>,
+    #[serde(with = "crate::pickle::option")]
     machine: Option<Arc<topology::Machine>>,
 }
 
@@ -88,6 +91,7 @@ impl Schedule {
 
 /// A schedule in another format.
 #[pyclass(frozen, module = "linkwright")]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Export(export::Export);
 
 #[pymethods]
@@ -115,7 +119,7 @@ impl Export {
 
 /// What a sound schedule looks like from above.
 #[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq)]
+#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CheckReport(Report);
 
 #[pymethods]

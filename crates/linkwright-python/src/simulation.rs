@@ -17,8 +17,9 @@ use crate::worker;
 
 /// What happened to each job under one policy.
 #[pyclass(frozen, module = "linkwright")]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct SimulationResult {
-    policy: &'static str,
+    policy: String,
     jobs: Vec<simulation::Job>,
     records: Vec<JobRecord>,
 }
@@ -27,8 +28,8 @@ pub struct SimulationResult {
 impl SimulationResult {
     /// The policy's name.
     #[getter]
-    fn policy(&self) -> &'static str {
-        self.policy
+    fn policy(&self) -> &str {
+        &self.policy
     }
 
     /// Seconds from time zero until the last job ended.
@@ -49,7 +50,7 @@ impl SimulationResult {
     }
 
     fn __repr__(&self) -> String {
-        let (policy, count, makespan) = (self.policy, self.jobs.len(), self.makespan());
+        let (policy, count, makespan) = (&self.policy, self.jobs.len(), self.makespan());
         format!("<SimulationResult: {count} jobs under {policy}, {makespan:.1} s>")
     }
 }
@@ -113,5 +114,5 @@ pub fn simulate(
         play(&prepared, &jobs, policy, discipline, unhealthy, hook)
     })?;
     let records = records.map_err(errors::simulation)?;
-    Ok(SimulationResult { policy: policy.name(), jobs, records })
+    Ok(SimulationResult { policy: policy.name().to_owned(), jobs, records })
 }

@@ -18,7 +18,9 @@ use crate::worker::interruptible;
 
 /// How long a schedule takes on a machine.
 #[pyclass(frozen, module = "linkwright")]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Timing {
+    #[serde(with = "crate::pickle::machine")]
     machine: Arc<topology::Machine>,
     protocol: Protocol,
     timing: time::Timing,

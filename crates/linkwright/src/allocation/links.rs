@@ -4,9 +4,12 @@
 
 use super::gpu_set::GpuSet;
 use crate::topology::{GpuGraph, PairLink};
+use serde::{Deserialize, Serialize};
 
 /// How many links of each class a match uses: the (x, y, z) of MAPA's Eq. 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct LinkCounts {
     /// Pairs joined by two or more NVLinks (or xGMI links), or through NVSwitches.
     pub double: usize,

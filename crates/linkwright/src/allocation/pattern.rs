@@ -6,9 +6,10 @@
 use super::error::AllocationError;
 use super::gpu_set::MAX_GPUS;
 use crate::diagnostic::{InputError, Position};
+use serde::{Deserialize, Serialize};
 
 /// The shape of a pattern, by its name in job files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Shape {
     /// NCCL's ring; of two GPUs it is one edge.
     Ring,
@@ -59,7 +60,7 @@ impl Shape {
 }
 
 /// An application graph on vertices `0..size`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pattern {
     shape: Shape,
     size: usize,

@@ -35,7 +35,7 @@ pub enum BandwidthModel {
 }
 
 /// A pattern placed on GPUs, with its scores.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Match {
     /// The GPU of each pattern vertex.
     pub placement: Vec<usize>,

@@ -16,6 +16,7 @@ use super::matching::search::{Found, Placement, best_over_sets};
 use super::pattern::{Pattern, Shape};
 use super::prepared::{BandwidthModel, Match, PreparedMachine, Tables};
 use super::proof::gap;
+use serde::{Deserialize, Serialize};
 
 /// What the best match has most of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub enum Objective {
 }
 
 /// The outcome of a selection.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// The match.
     pub chosen: Match,

@@ -4,6 +4,7 @@
 //! reach without another job's GPU. What it leaves out: protocol overhead, which the timing
 //! adds, and GPUs that relay (NCCL's NVB), which the baselines add.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use thiserror::Error;
@@ -11,7 +12,7 @@ use thiserror::Error;
 use crate::topology::{DeviceId, DeviceKind, Link, Machine};
 
 /// Which links a graph may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum LinkClass {
     /// NVLink or xGMI, direct or through NVSwitches.
     Fabric,

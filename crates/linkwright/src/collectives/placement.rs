@@ -1,11 +1,12 @@
 //! Where a rank's buffers lie: input and output apart, or partly the same memory.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use super::schedule::{Buffer, Schedule, Slice};
 
 /// Whether a rank's input and output are the same memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Placement {
     /// Input and output are apart, and the input is only read.
     OutOfPlace,

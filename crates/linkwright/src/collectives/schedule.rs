@@ -7,12 +7,12 @@
 //! into pieces, and every piece runs the whole schedule, one after the other in each block,
 //! so that blocks form a pipeline.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::collective::Collective;
 
 /// One of a rank's buffers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffer {
     /// What the rank contributes; never written, unless the operation runs in place.
@@ -24,7 +24,7 @@ pub enum Buffer {
 }
 
 /// Where a run of chunks starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Slice {
     /// The buffer.
     pub buffer: Buffer,
@@ -54,7 +54,7 @@ impl Slice {
 
 /// What a step does. `source` and `destination` are the step's; "received" is the next run
 /// of chunks from the block's receive peer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Send the source.
@@ -122,7 +122,7 @@ impl Operation {
 }
 
 /// A step of the same rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StepId {
     /// Index in [`RankProgram::blocks`].
     pub block: u32,
@@ -131,7 +131,7 @@ pub struct StepId {
 }
 
 /// One step of a thread block.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Step {
     /// What it does.
     pub operation: Operation,
@@ -146,7 +146,7 @@ pub struct Step {
 }
 
 /// Steps that run one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThreadBlock {
     /// The rank that it sends to.
     pub send: Option<usize>,
@@ -160,7 +160,7 @@ pub struct ThreadBlock {
 }
 
 /// What one rank does.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Default, Deserialize)]
 pub struct RankProgram {
     /// Length of the scratch buffer, in chunks.
     pub scratch_chunks: u32,
@@ -169,7 +169,7 @@ pub struct RankProgram {
 }
 
 /// Which links carry a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// NVLink or xGMI where the pair has it, else the host, and the network between servers.
@@ -179,7 +179,7 @@ pub enum Transport {
 }
 
 /// A pair of ranks whose data passes through a third GPU of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Relay {
     /// The sending rank.
     pub from: usize,
@@ -190,7 +190,7 @@ pub struct Relay {
 }
 
 /// A set of connections, at most one each way between two ranks.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Channel {
     /// The links that it uses.
     pub transport: Transport,
@@ -205,7 +205,7 @@ impl Default for Channel {
 }
 
 /// One of the ways that data takes from a GPU to another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ChosenWay {
     /// The devices in order, by their index in the machine, both GPUs included.
     pub devices: Vec<usize>,
@@ -214,7 +214,7 @@ pub struct ChosenWay {
 }
 
 /// The ways that a plan chose between two ranks, where it does not leave them to the network.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ChosenRoute {
     /// The sending rank.
     pub from: usize,
@@ -225,7 +225,7 @@ pub struct ChosenRoute {
 }
 
 /// How data and the notice of its arrival travel (NCCL's protocols).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Protocol {
     /// Flags in every 8 bytes: lowest latency, at most half of the bandwidth.
     LL,
@@ -251,7 +251,7 @@ impl Protocol {
 }
 
 /// A collective, planned.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Schedule {
     /// What people call it: letters, digits, `-`, `_` and `.`.
     pub name: String,

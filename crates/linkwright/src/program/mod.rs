@@ -4,6 +4,7 @@
 //! all the same thing: per rank, operations and what each of them waits for. Nothing here
 //! knows of machines or networks.
 
+use serde::{Deserialize, Serialize};
 mod build;
 pub mod estimate;
 pub mod goal;
@@ -27,7 +28,7 @@ pub type CommunicatorId = u32;
 pub const WORLD: CommunicatorId = 0;
 
 /// What every rank of a job does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// What people call it.
     pub name: String,
@@ -42,7 +43,7 @@ pub struct Program {
 /// What one rank does: operations, each behind those that it depends on.
 ///
 /// An operation depends only on operations before it, so that there is no cycle.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RankProgram {
     operations: Vec<Operation>,
     /// Where each operation's dependencies start; one more than there are operations.

@@ -1,6 +1,7 @@
 //! One operation of a rank.
 
 use crate::units::{Bytes, Picoseconds};
+use serde::{Deserialize, Serialize};
 
 use super::CommunicatorId;
 
@@ -11,7 +12,7 @@ pub type Rank = u32;
 pub type Tag = u32;
 
 /// What a rank does in one go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Computes; a rank computes one thing at a time.
     Compute {
@@ -66,7 +67,7 @@ pub enum Operation {
 }
 
 /// A collective operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Collective {
     /// No rank leaves before all have entered.
     Barrier,
@@ -130,7 +131,7 @@ impl Collective {
 }
 
 /// What an operation waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dependency {
     /// An operation of the same rank has to be complete.
     Completed(u32),

@@ -4,11 +4,12 @@ use super::error::SimulationError;
 use super::workload::Workload;
 use crate::allocation::Shape;
 use crate::units::{Bandwidth, Picoseconds};
+use serde::{Deserialize, Serialize};
 
 /// One job of a shared server.
 ///
 /// Jobs of one arrival time queue in the order of their list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// A name of its own, not blank and without control characters.
     pub name: String,

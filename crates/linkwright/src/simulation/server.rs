@@ -38,7 +38,7 @@ pub enum QueueDiscipline {
 }
 
 /// What happened to one job.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The job's index in the list.
     pub job: usize,

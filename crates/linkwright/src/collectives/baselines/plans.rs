@@ -12,9 +12,10 @@ use crate::collectives::lowering::{
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::Schedule;
 use crate::topology::Machine;
+use serde::{Deserialize, Serialize};
 
 /// Which NCCL, and which of its algorithms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Baseline {
     /// NCCL 2.3 and 2.4: rings.
     Classic,

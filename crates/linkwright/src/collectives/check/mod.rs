@@ -23,6 +23,7 @@ mod structure;
 
 use super::placement::Placement;
 use super::schedule::Schedule;
+use serde::{Deserialize, Serialize};
 
 pub use fault::{Cause, Place, ScheduleFault, Wait};
 
@@ -54,7 +55,7 @@ pub mod limits {
 }
 
 /// What a sound schedule looks like from above.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// Steps of all ranks together.
     pub steps: usize,

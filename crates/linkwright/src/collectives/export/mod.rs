@@ -23,6 +23,7 @@ pub mod normal;
 #[cfg(test)]
 mod test_support;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::collective::Collective;
@@ -36,7 +37,7 @@ pub use pieces::in_pieces;
 pub use normal::normalise;
 
 /// A schedule in another format.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     /// The file's whole text; the same schedule and options give the same bytes.
     pub text: String,

@@ -9,12 +9,13 @@ use super::super::builder::ScheduleBuilder;
 use super::super::collective::Collective;
 use super::super::schedule::{Channel, Schedule, Slice, StepId};
 use super::way::forward;
+use serde::{Deserialize, Serialize};
 
 /// NCCL's largest number of channels (`MAXCHANNELS`), which executors of its kind share.
 pub const MAX_CHANNELS: usize = 32;
 
 /// A spanning tree of the ranks and its part of the data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootedTree {
     /// For each rank the one nearer to the root; `None` for the root alone.
     pub parent: Vec<Option<usize>>,

@@ -19,6 +19,7 @@ mod shares;
 mod sized;
 mod three_phase;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use estimate::planning_seconds;
@@ -47,7 +48,7 @@ pub const MOST_PACKED_AT_ONCE: usize = 64;
 pub const MOST_PACKED: usize = 512;
 
 /// How a schedule is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Algorithm {
     /// Spanning trees packed at the optimum, exactly.
     Packing,
@@ -141,7 +142,7 @@ pub enum Links {
 }
 
 /// A schedule and how it came about.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What to do.
     pub schedule: Schedule,

@@ -6,6 +6,7 @@
 
 use crate::topology::Machine;
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
 use super::costs::Costs;
@@ -19,7 +20,7 @@ const FIRST: u64 = 64 << 10;
 const STEPS_BACK: u64 = 4;
 
 /// One chunk size that was tried.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChunkTrial {
     /// The chunk.
     pub chunk: Bytes,

@@ -4,6 +4,7 @@ use crate::engine::queue::EventQueue;
 use crate::network::FlowNetwork;
 use crate::topology::Machine;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
+use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
 use super::costs::Costs;
@@ -13,7 +14,7 @@ use super::program::{Program, TimeError, resources};
 const MOST_TRANSFERS: u64 = 50_000_000;
 
 /// What one direction of a link carried.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoad {
     /// Index in [`Machine::links`].
     pub link: usize,
@@ -26,7 +27,7 @@ pub struct LinkLoad {
 }
 
 /// How long a schedule takes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The data, as nccl-tests counts it.
     pub size: Bytes,

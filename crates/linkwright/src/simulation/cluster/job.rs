@@ -1,5 +1,6 @@
 //! A job of a cluster before it has GPUs.
 
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::replay::Job;
 use crate::units::Picoseconds;
 
 /// A program that is to run on some GPUs from some time on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterJob {
     /// What people call it, in errors and results.
     pub name: String,

@@ -1,12 +1,13 @@
 //! Which GPUs the jobs of a cluster get.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::diagnostic::shown;
 use crate::program::workload::{Gpu, linear_mapping, random_mapping};
 
 /// How a job's ranks find their GPUs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mapping {
     /// The free GPUs with the lowest numbers, in rank order.
     #[default]

@@ -1,0 +1,165 @@
+//! Values between processes: every value pickles and copies, as the core's data in JSON.
+//!
+//! A class that derives serde's traits and stands in the list of [`pickled`] is done: `copyreg`
+//! tells Python's `pickle` and `copy` about it, and its numbers come back to the last bit.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use linkwright::topology::{self, toml_format};
+use pyo3::IntoPyObjectExt as _;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::allocator::{Allocator, Explanation, Match};
+use crate::cluster::Cluster;
+use crate::cluster_job::ClusterJob;
+use crate::cluster_run::ClusterRun;
+use crate::cluster_scenario::ClusterScenario;
+use crate::job::Job;
+use crate::machine::Machine;
+use crate::pattern::Pattern;
+use crate::plan::Tree;
+use crate::program::Program;
+use crate::scenario::Scenario;
+use crate::schedule::{CheckReport, Export, Schedule};
+use crate::simulation::SimulationResult;
+use crate::table::Table;
+use crate::timing::Timing;
+
+fn refuse(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(format!("the pickle is not of this version of Linkwright: {error}"))
+}
+
+macro_rules! pickled {
+    ($($class:ident),* $(,)?) => {
+        /// The name of a value's class, and its data.
+        fn saved(value: &Bound<'_, PyAny>) -> PyResult<(&'static str, String)> {
+            $(if let Ok(value) = value.cast::<$class>() {
+                let text = serde_json::to_string(&*value.borrow()).map_err(refuse)?;
+                return Ok((stringify!($class), text));
+            })*
+            Err(PyTypeError::new_err(format!("cannot pickle {}", value.get_type().name()?)))
+        }
+
+        /// A value from the name of its class and its data.
+        #[pyfunction]
+        #[pyo3(name = "_restored")]
+        fn restored(py: Python<'_>, class: &str, text: &str) -> PyResult<Py<PyAny>> {
+            match class {
+                $(stringify!($class) => {
+                    serde_json::from_str::<$class>(text).map_err(refuse)?.into_py_any(py)
+                })*
+                other => Err(refuse(format!("it has no class `{other}`"))),
+            }
+        }
+
+        /// Tells Python how each class is pickled and copied.
+        pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            let py = module.py();
+            module.add_function(wrap_pyfunction!(restored, module)?)?;
+            module.add_function(wrap_pyfunction!(reduced, module)?)?;
+            let reduced = module.getattr("_reduced")?;
+            let copyreg = py.import("copyreg")?;
+            $(copyreg.call_method1("pickle", (py.get_type::<$class>(), &reduced))?;)*
+            Ok(())
+        }
+    };
+}
+
+pickled!(
+    Allocator,
+    CheckReport,
+    Cluster,
+    ClusterJob,
+    ClusterRun,
+    ClusterScenario,
+    Explanation,
+    Export,
+    Job,
+    Machine,
+    Match,
+    Pattern,
+    Program,
+    Scenario,
+    Schedule,
+    SimulationResult,
+    Table,
+    Timing,
+    Tree,
+);
+
+/// What makes a value again, as `copyreg` asks for it.
+#[pyfunction]
+#[pyo3(name = "_reduced")]
+fn reduced<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    let py = value.py();
+    let restore = py.import("linkwright._core")?.getattr("_restored")?;
+    Ok((restore, saved(value)?.into_pyobject(py)?))
+}
+
+impl Serialize for Machine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&toml_format::write(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Machine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        toml_format::read("<pickle>", &text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// A shared machine within another value.
+pub mod machine {
+    use super::{Arc, Deserialize, Deserializer, Machine, Serializer, topology};
+
+    /// As the machine by itself.
+    pub fn serialize<S: Serializer>(
+        machine: &Arc<topology::Machine>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        super::option::serialize(&Some(Arc::clone(machine)), serializer)
+    }
+
+    /// As the machine by itself.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<topology::Machine>, D::Error> {
+        Machine::deserialize(deserializer).map(|machine| Arc::new(machine.0))
+    }
+}
+
+/// The same, where there may be none.
+pub mod option {
+    use super::{Arc, Deref, Deserialize, Deserializer, Machine, Serialize, Serializer, topology};
+
+    /// As the machine by itself, or as nothing.
+    pub fn serialize<S: Serializer>(
+        machine: &Option<Arc<topology::Machine>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        machine.as_ref().map(|machine| Machine(machine.deref().clone())).serialize(serializer)
+    }
+
+    /// As the machine by itself, or as nothing.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<topology::Machine>>, D::Error> {
+        let machine = Option::<Machine>::deserialize(deserializer)?;
+        Ok(machine.map(|machine| Arc::new(machine.0)))
+    }
+}
+
+/// A text and its file's name, from which a value is read again.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Source {
+    /// The file's name, for errors.
+    pub file: String,
+    /// The whole text.
+    pub text: String,
+}

@@ -1,0 +1,207 @@
+"""Every value of the package goes to another process, and is copied, without loss."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import linkwright
+from linkwright import (
+    Allocator,
+    Cluster,
+    ClusterJob,
+    ClusterRun,
+    ClusterScenario,
+    InputError,
+    Job,
+    LinkwrightError,
+    Machine,
+    Pattern,
+    Program,
+    Schedule,
+    SimulationResult,
+    Table,
+    Timing,
+    generate_jobs,
+    plan,
+    preset_names,
+    read_cluster_scenario,
+    read_scenario,
+    replay_scenario,
+    replay_trace,
+    run_cluster_scenario,
+    run_scenario,
+    simulate,
+)
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DGX1 = Machine.preset("dgx1-v100")
+TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
+MIX = EXAMPLES / "cluster-mix.toml"
+# Where a value of no words of its own stands in memory.
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+SERVER = EXAMPLES / "dgx1-v100-mix.toml"
+
+
+def an_allocator() -> Allocator:
+    allocator = Allocator(DGX1, "greedy", bandwidth_profile="data-sheet")
+    allocator.allocate("a", Pattern("ring", 3))
+    allocator.mark_unhealthy(7)
+    return allocator
+
+
+def a_schedule() -> Schedule:
+    return plan(DGX1, [1, 4, 5, 6], "all-reduce")
+
+
+def a_run(timeline: int = 0) -> ClusterRun:
+    cluster = Cluster("fat-tree", radix=4, pods=4, gpus_per_node=2)
+    jobs = [ClusterJob(Program.skeleton("stencil4d", 16), iterations=2)]
+    return cluster.replay(jobs, mapping="random", seed=5, timeline=timeline)
+
+
+# One value or more of each public class; a new class needs one here.
+VALUES: dict[str, Callable[[], list[Any]]] = {
+    "Allocator": lambda: [an_allocator()],
+    "CheckReport": lambda: [a_schedule().check()],
+    "Cluster": lambda: [
+        Cluster("dragonfly", groups=5, switches_per_group=4, nodes_per_switch=2),
+        run_cluster_scenario(MIX).cluster,
+    ],
+    "ClusterJob": lambda: [
+        ClusterJob(Program.skeleton("laghos", 4), start=0.25, priority=3, mapping=[3, 1, 0, 2])
+    ],
+    "ClusterRun": lambda: [a_run(), a_run(timeline=100)],
+    "ClusterScenario": lambda: [read_cluster_scenario(MIX.read_text(), "mix.toml")],
+    "ClusterScenarioRun": lambda: [run_cluster_scenario(MIX)],
+    "Explanation": lambda: [Allocator(DGX1).explain("a", Pattern("ring", 3))],
+    "Export": lambda: [a_schedule().to_msccl_xml()],
+    "Job": lambda: [*generate_jobs(3, 20, mean_interarrival=86400.123456789)],
+    "Machine": lambda: [
+        *(Machine.preset(name) for name, _ in preset_names()),
+        DGX1.cluster(2, "100 Gb/s"),
+    ],
+    "Match": lambda: [Allocator(DGX1).decide("a", Pattern("ring", 3))],
+    "Pattern": lambda: [Pattern("ring+tree", 5), Pattern.from_edges(4, [(0, 2), (2, 3), (1, 2)])],
+    "Program": lambda: [
+        Program.skeleton("amg", 32),
+        Program.from_otf2(EXAMPLES / "traces" / "stencil4d-32" / "traces.otf2"),
+    ],
+    "Replay": lambda: [replay_trace("laghos", ranks=8), replay_scenario(MIX)],
+    "Scenario": lambda: [read_scenario(SERVER.read_text(), "mix.toml")],
+    "ScenarioRun": lambda: [run_scenario(SERVER, policies=["preserve"])],
+    "Schedule": lambda: [a_schedule(), Schedule.from_msccl_xml(TREE.read_text(), "tree.xml")],
+    "SimulationResult": lambda: [simulate(DGX1, generate_jobs(1, 30), "preserve")],
+    "Table": lambda: [DGX1.devices(), DGX1.links(), a_run().ranks(), a_run().jobs()],
+    "Timing": lambda: [a_schedule().time(1 << 20)],
+    "Tree": lambda: a_schedule().trees,
+}
+
+
+def is_value(name: str) -> bool:
+    found = getattr(linkwright, name)
+    return inspect.isclass(found) and not issubclass(found, BaseException)
+
+
+def seen(value: Any) -> Any:
+    """What Python sees of a value, all of which a copy must have."""
+    if isinstance(value, Table):
+        return pa.table(value)
+    if isinstance(value, Allocator):
+        return value.policy, value.held, value.unhealthy, value.save()
+    if isinstance(value, list | tuple):
+        return [seen(each) for each in value]
+    if isinstance(value, dict):
+        return {key: seen(each) for key, each in value.items()}
+    if type(value).__module__.partition(".")[0] != "linkwright":
+        return value
+    facts: dict[str, Any] = {"repr": ADDRESS.sub("", repr(value))}
+    for name in dir(value):
+        if name.startswith("_"):
+            continue
+        fact = getattr(value, name)
+        if not callable(fact):
+            facts[name] = seen(fact)
+    tables = {
+        ClusterRun: ("jobs", "ranks", "links", "latencies", "messages", "computation"),
+        SimulationResult: ("jobs",),
+        Timing: ("links",),
+        Machine: ("devices", "links", "to_toml", "to_json"),
+    }
+    for name in tables.get(type(value), ()):
+        facts[name] = seen(getattr(value, name)())
+    return facts
+
+
+def test_every_class_has_a_case() -> None:
+    assert sorted(VALUES) == sorted(name for name in linkwright.__all__ if is_value(name))
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_survives_pickling_and_copying(name: str) -> None:
+    for value in VALUES[name]():
+        for again in (
+            pickle.loads(pickle.dumps(value)),
+            pickle.loads(pickle.dumps(value, protocol=2)),
+            copy.copy(value),
+            copy.deepcopy(value),
+        ):
+            assert type(again) is type(value)
+            assert seen(again) == seen(value)
+
+
+def test_a_copy_of_what_changes_is_its_own() -> None:
+    allocator = an_allocator()
+    again = copy.deepcopy(allocator)
+    again.release("a")
+    assert (list(allocator.held), list(again.held)) == (["a"], [])
+    assert allocator.decide("b", Pattern("ring", 2)) == copy.copy(allocator).decide(
+        "b", Pattern("ring", 2)
+    )
+
+
+def test_a_planned_schedule_is_timed_and_run_after_pickling() -> None:
+    schedule = a_schedule()
+    again = pickle.loads(pickle.dumps(schedule))
+    assert again == schedule
+    assert again.time(1 << 20).time == schedule.time(1 << 20).time
+    data = [np.arange(again.shards * 96, dtype=np.float32) + rank for rank in range(4)]
+    assert np.array_equal(again.execute(data)[0], schedule.execute(data)[0])
+
+
+def test_a_scenario_is_read_again_by_another_process(tmp_path: Path) -> None:
+    scenario: ClusterScenario = read_cluster_scenario(MIX.read_text(), "mix.toml")
+    file = tmp_path / "values"
+    file.write_bytes(pickle.dumps([scenario, Job("a", "gmm", 2), DGX1]))
+    code = f"import pickle; print(*map(repr, pickle.load(open({str(file)!r}, 'rb'))), sep='\\n')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == [repr(scenario), repr(Job("a", "gmm", 2)), repr(DGX1)]
+
+
+def test_errors_survive_pickling() -> None:
+    errors: list[LinkwrightError] = [InputError("f", 1, 2, "problem", "value", "remedy")]
+    errors += [
+        getattr(linkwright, name)("what is wrong")
+        for name in linkwright.__all__
+        if name.endswith("Error") and name != "InputError"
+    ]
+    for error in errors:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (type(error), str(error))
+
+
+def test_a_pickle_of_another_version_is_refused() -> None:
+    whole = pickle.dumps(Pattern("ring", 2))
+    with pytest.raises(ValueError, match="not of this version of Linkwright"):
+        pickle.loads(whole.replace(b'"size"', b'"bulk"'))
