@@ -24,7 +24,7 @@ from linkwright import (
 )
 from linkwright.errors import FileError, InputError, SimulationError, printable
 from linkwright.files import decode, portable_name, read_bytes, read_text
-from linkwright.programs import with_notes
+from linkwright.programs import refuse_other_formats, with_notes
 
 __all__ = [
     "ClusterScenarioRun",
@@ -179,6 +179,7 @@ def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, 
     """A file that a scenario names; where it cannot be read, the error is the scenario's."""
     try:
         if not name.endswith(".otf2"):
+            refuse_other_formats(scenario.parent / name)
             return {name: read_bytes(scenario.parent / name)}
         folder = name[: name.rfind("/") + 1]
         files = read_trace_files(scenario.parent / name)

@@ -108,7 +108,7 @@ def refuse_other_formats(trace: Path) -> None:
     found = _other_format(trace)
     if found is not None:
         raise FileError(
-            f"`{printable(str(trace))}` is {found}, which is not read: traces are OTF2 archives, "
+            f"`{printable(str(trace))}` is {found}, which is not read; traces are OTF2 archives, "
             "as Score-P and TAU write them, and GOAL text, as LogGOPSim's tools write it"
         )
 

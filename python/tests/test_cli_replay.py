@@ -165,6 +165,16 @@ def test_traces_of_other_tools_are_named(
     )
 
 
+def test_a_scenario_s_trace_of_another_tool_is_named_at_its_place(tmp_path: Path) -> None:
+    (tmp_path / "kineto.json").write_text('{"traceEvents": []}', encoding="utf-8")
+    scenario = tmp_path / "one.toml"
+    scenario.write_text('[network]\nlevels = 2\n[[job]]\ngoal = "kineto.json"\n', "utf-8")
+    said = fails(2, "run", scenario)
+    assert "one.toml:4:8: " in said
+    assert "is a Kineto trace" in said
+    assert said.endswith("GOAL text, as LogGOPSim's tools write it")
+
+
 def test_what_a_trace_left_out_is_said_with_the_error_that_follows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
