@@ -6,13 +6,23 @@ import json
 import math
 from pathlib import Path
 
-__all__ = ["json_text", "write_json"]
+__all__ = ["json_text", "shown_json", "write_json"]
 
 
 def json_text(value: object) -> str:
     """The value as JSON with a line's end; null for a number that JSON cannot hold."""
     text = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
-    return text + "\n"
+    return shown_json(text) + "\n"
+
+
+def shown_json(text: str) -> str:
+    """The same JSON with no character that a terminal would obey or hide: as escapes."""
+    # Outside of texts there is none but the ends of lines, which JSON escapes in texts by itself.
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
+
+
+def _escaped(line: str) -> str:
+    return "".join(it if it.isprintable() else json.dumps(it)[1:-1] for it in line)
 
 
 def write_json(path: Path, value: object) -> None:

@@ -14,9 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import linkwright
-from linkwright.plot import chart_specification
+from linkwright.specification import chart_specification
 
-__all__ = ["EmbeddedCharts", "embed", "render"]
+__all__ = ["EmbeddedCharts", "chart_page", "embed", "render"]
 
 # The marks of Markdown that the texts of studies use; what is code holds no others.
 MARKS = re.compile(r"`([^`]*)`|\*\*(?!\s)((?:`[^`]*`|[^`*]|\*(?!\*))+)\*\*")
@@ -53,6 +53,13 @@ def _as_script(chart: alt.TopLevelMixin) -> Markup:
     text = json.dumps(chart_specification(chart), sort_keys=True, separators=(",", ":"))
     # Names of jobs and machines come from files and must not end the script either.
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+
+
+def chart_page(chart: alt.TopLevelMixin) -> bytes:
+    """A page that holds one chart."""
+    title = chart_specification(chart).get("title", "")
+    text = title.get("text", "") if isinstance(title, dict) else title
+    return render("chart.html.j2", embed({"chart": chart}), title=text or "Chart")
 
 
 def _marked(text: str) -> Markup:

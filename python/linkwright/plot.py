@@ -18,6 +18,8 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from linkwright import SimulationResult, workload_names
+from linkwright.page import chart_page
+from linkwright.specification import chart_specification
 from linkwright.summary import job_rows
 from linkwright.writing import replace_file
 
@@ -331,21 +333,6 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def chart_specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """The chart as Vega-Lite, styled, with only what the chart itself says: no shared state."""
-    specification: dict[str, Any] = json.loads(chart.to_json(validate=False))
-    specification.setdefault("config", {}).update(
-        {
-            "background": "white",
-            "view": {"stroke": None},
-            "font": "Helvetica, Arial, sans-serif",
-            "axis": {"gridColor": "#E5E5E5", "domainColor": "#888888", "titleFontWeight": 500},
-            "title": {"fontSize": 14, "fontWeight": 600},
-        }
-    )
-    return specification
-
-
 def save_chart(chart: alt.TopLevelMixin, path: Path) -> None:
     """Writes a chart in the format that the path's suffix names: .html, .png, .svg or .json.
 
@@ -359,7 +346,7 @@ def save_chart(chart: alt.TopLevelMixin, path: Path) -> None:
     specification = chart_specification(chart)
     match path.suffix.lower():
         case ".html":
-            content = vl_convert.vegalite_to_html(specification, bundle=True).encode()
+            content = chart_page(chart)
         case ".png":
             content = vl_convert.vegalite_to_png(specification, scale=2)
         case ".svg":

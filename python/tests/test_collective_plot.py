@@ -13,7 +13,8 @@ import pytest
 
 from linkwright import Machine, Schedule, plan, time_sweep
 from linkwright.collective_plot import bandwidth_by_algorithm, bandwidth_by_size, packed_trees
-from linkwright.plot import chart_specification, save_chart
+from linkwright.plot import save_chart
+from linkwright.specification import chart_specification
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "dgx1-v100-all-reduce-trees.svg"

@@ -10,7 +10,8 @@ import pytest
 
 from linkwright import Machine, load_machine, preset_names
 from linkwright.drawing import machine_drawing
-from linkwright.plot import chart_specification, save_chart
+from linkwright.plot import save_chart
+from linkwright.specification import chart_specification
 
 PASTES = sorted((Path(__file__).resolve().parents[2] / "examples" / "topologies").glob("*.txt"))
 MACHINES = [name for name, _ in preset_names()] + [str(paste) for paste in PASTES]

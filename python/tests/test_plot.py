@@ -17,13 +17,13 @@ from linkwright.plot import (
     ModelPoint,
     allocation_quality,
     bandwidth_by_workload,
-    chart_specification,
     decision_times,
     occupancy,
     predicted_against_model,
     run_time_by_workload,
     save_chart,
 )
+from linkwright.specification import chart_specification
 
 
 @pytest.fixture(scope="module")

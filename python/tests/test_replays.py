@@ -13,7 +13,7 @@ import pytest
 
 from linkwright import Replay, load_cluster, replay_scenario, replay_trace, write_replay
 from linkwright.cluster_plot import job_times, link_heat_map, link_loads, message_latencies
-from linkwright.plot import chart_specification, save_chart
+from linkwright.plot import save_chart
 from linkwright.replay_summary import (
     busiest_links,
     job_summaries,
@@ -23,6 +23,7 @@ from linkwright.replay_summary import (
     rows_of,
 )
 from linkwright.replays import _fat_tree_for
+from linkwright.specification import chart_specification
 from linkwright.timeline import _microseconds, timeline_text
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -152,7 +152,7 @@ def _answer(
         document = {"machine": machine.name, "policy": policy, "job": job}
         fields = _fields(match, machine) | _explained(why, machine)
         return lambda: output.print_json(document | fields)
-    return lambda: typer.echo(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
+    return lambda: output.say(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
 
 
 def _pattern(

@@ -90,10 +90,10 @@ def plan(
     if export is not None:
         exported, remarks = _exported(schedule, export, data)
         if to is None:
-            typer.echo(exported, nl=not exported.endswith("\n"))
+            output.document(exported if exported.endswith("\n") else f"{exported}\n")
         else:
             output.save(to, exported)
-            typer.echo(f"wrote {to}", err=True)
+            output.say(f"wrote {to}", stderr=True)
         output.notes("Notes", schedule.notes + remarks, stderr=True)
         if to is None:
             return

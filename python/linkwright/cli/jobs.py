@@ -76,7 +76,7 @@ def generate(
             text = _in_pieces(made, _csv, progress)
         else:
             text = ""
-    typer.echo(text, nl=False)
+    output.document(text)
 
 
 def _in_pieces(

@@ -19,6 +19,7 @@ from linkwright import (
 from linkwright.cli import matrix, output
 from linkwright.cli.options import BandwidthProfile, Json, among, named
 from linkwright.cli.standard_input import given_machine, standard_input
+from linkwright.documents import json_text
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
@@ -61,7 +62,7 @@ def show(
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
     loaded = given_machine(machine)
     if json or form != "table":
-        typer.echo(_text(loaded, "json" if json else form), nl=False)
+        output.document(_text(loaded, "json" if json else form))
     else:
         matrix.print_machine(loaded, bandwidth_profile)
 
@@ -116,9 +117,9 @@ def import_machine(
     if to is not None:
         output.save(to, text)
     if json:
-        typer.echo(_text(machine, "json"), nl=False)
+        output.document(_text(machine, "json"))
     elif to is None:
-        typer.echo(text, nl=False)
+        output.document(text)
     output.notes("Assumed", machine.assumptions, stderr=True)
 
 
@@ -154,6 +155,6 @@ def _imported(
 
 def _text(machine: Machine, form: Literal["toml", "json", "dot"] | str) -> str:
     if form == "json":
-        return json.dumps(json.loads(machine.to_json()), indent=2, ensure_ascii=False) + "\n"
+        return json_text(json.loads(machine.to_json()))
     text = machine.to_toml() if form == "toml" else machine.to_dot()
     return text if text.endswith("\n") else text + "\n"

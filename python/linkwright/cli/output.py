@@ -26,12 +26,14 @@ __all__ = [
     "check_writable",
     "console",
     "counted",
+    "document",
     "notes",
     "print_json",
     "print_table",
     "progress_bar",
     "rich_console",
     "save",
+    "say",
     "table",
     "working",
 ]
@@ -59,12 +61,27 @@ class _Pipe:
     def print(self, text: str = "", /, *, style: str | None = None) -> None:
         """Prints a text and ends its line."""
         del style
-        typer.echo("\n".join(map(printable, text.split("\n"))), err=self._stderr)
+        say(text, stderr=self._stderr)
+
+
+class _Terminal:
+    """A terminal, which has a width and styles, and obeys what it is sent."""
+
+    def __init__(self, stderr: bool) -> None:
+        self._console = rich_console(stderr=stderr)
+
+    def print(self, text: str = "", /, *, style: str | None = None) -> None:
+        """Prints a text and ends its line."""
+        self._console.print(printable(text), style=style)
 
 
 def console(*, stderr: bool = False) -> Printer:
-    """Where to print texts: as wide as the terminal, and never folding lines in a pipe."""
-    return _Pipe(stderr) if _is_piped(stderr) else rich_console(stderr=stderr)
+    """Where to print lines: as wide as the terminal, and never folding them in a pipe.
+
+    A name of a machine, a job or a file may hold what moves a terminal's cursor, or end its line
+    and go on as a line of ours: it is printed with escapes.
+    """
+    return _Pipe(stderr) if _is_piped(stderr) else _Terminal(stderr)
 
 
 def rich_console(*, stderr: bool = False, at_least: int = 0) -> rich.console.Console:
@@ -121,9 +138,21 @@ def counted(count: int, what: str, several: str | None = None) -> str:
     return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
+def say(line: str, *, stderr: bool = False) -> None:
+    """Prints one line, whatever the names in it hold."""
+    typer.echo(printable(line), err=stderr)
+
+
+def document(text: str) -> None:
+    """Prints a text in a format of its own: exactly, but on a terminal, which would obey it."""
+    if sys.stdout.isatty():
+        text = "".join(it if it in "\n\t" else printable(it) for it in text)
+    typer.echo(text, nl=False)
+
+
 def print_json(value: object) -> None:
     """Prints a value as JSON, which alone is then on standard output."""
-    typer.echo(json_text(value), nl=False)
+    document(json_text(value))
 
 
 def notes(title: str, lines: Sequence[str], *, stderr: bool = False) -> None:

@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from linkwright.cli import output
-from linkwright.errors import FileError, printable
+from linkwright.errors import FileError
 from linkwright.replay_summary import Replay
 
 __all__ = ["Wanted", "Watch", "play_scenario", "show", "watched"]
@@ -180,7 +178,7 @@ def show(played: Replay, wanted: Wanted, watch: Watch) -> None:
     _print(played, watch)
     for file in (wanted.timeline, wanted.plot, wanted.to):
         if file is not None:
-            typer.echo(f"wrote {file}", err=True)
+            output.say(f"wrote {file}", stderr=True)
 
 
 def _write(played: Replay, wanted: Wanted) -> None:
@@ -205,10 +203,10 @@ def _say_what_is_cut(played: Replay, wanted: Wanted) -> None:
     """A timeline that ends early looks like one of a shorter run."""
     most = max(played.run.timeline_counts)
     if wanted.spans and most > wanted.spans:
-        typer.echo(
+        output.say(
             f"the timeline holds the first {wanted.spans:,} of each kind: of up to {most:,} spans, "
             "messages and stays in regions",
-            err=True,
+            stderr=True,
         )
 
 
@@ -218,7 +216,7 @@ def _print(played: Replay, watch: Watch) -> None:
     cluster, run = played.cluster, played.run
     console = output.console()
     where = f"{played.name} on {played.machine}"
-    console.print(printable(where), style="bold")
+    console.print(where, style="bold")
     console.print(
         f"{output.counted(cluster.gpus, 'GPU')} in {output.counted(cluster.nodes, 'node')}, "
         f"{cluster.gpus_per_node} each; {output.counted(cluster.switches, 'switch', 'switches')}; "
@@ -234,8 +232,8 @@ def _print(played: Replay, watch: Watch) -> None:
     )
     for job in job_summaries(played):
         made.add_row(
-            printable(job.name),
-            printable(job.program),
+            job.name,
+            job.program,
             str(job.ranks),
             duration(job.time),
             f"{job.computing:.1%}",
@@ -261,7 +259,7 @@ def _print(played: Replay, watch: Watch) -> None:
     made = output.table(["busiest links", "level", "load", "data"], left=["busiest links", "level"])
     for link in busiest_links(link_rows(played), BUSIEST):
         made.add_row(
-            printable(f"{link.source} to {link.destination}"),
+            f"{link.source} to {link.destination}",
             link.level,
             f"{link.utilisation:.1%}",
             size(link.data),

@@ -103,7 +103,7 @@ def compare(
         numbers = list(asdict(speedup).values())[1:]
         made.add_row(speedup.policy, *(f"{number:.3f}" for number in numbers))
     console = output.console()
-    console.print(printable(title), style="bold")
+    console.print(title, style="bold")
     output.print_table(made)
     console.print(
         "Ratios of run times, of the sensitive jobs of two or more GPUs: above 1 is faster. "
@@ -167,7 +167,7 @@ def _print_summary(played: ScenarioRun) -> None:
             ),
         )
     console = output.console()
-    console.print(printable(title), style="bold")
+    console.print(title, style="bold")
     output.print_table(made)
     alone = summaries[0].one_gpu_jobs
     console.print(
@@ -179,4 +179,4 @@ def _print_summary(played: ScenarioRun) -> None:
 
 def _say_where(to: Path | None) -> None:
     if to is not None:
-        typer.echo(f"wrote {to}", err=True)
+        output.say(f"wrote {to}", stderr=True)

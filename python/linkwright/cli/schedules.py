@@ -359,4 +359,4 @@ def save_plot(chart: alt.TopLevelMixin, path: Path) -> None:
         save_chart(chart, path)
     except OSError as error:
         raise FileError(f"cannot write `{path}`: {error.strerror or error}") from error
-    typer.echo(f"wrote {path}", err=True)
+    output.say(f"wrote {path}", stderr=True)

@@ -108,4 +108,4 @@ def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -
             console.print(table.note, style="dim")
         console.print()
     if to is not None:
-        typer.echo(f"wrote {to}", err=True)
+        output.say(f"wrote {to}", stderr=True)
