@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -29,6 +32,12 @@ EXIT_CODES = {
     UNREAD: "the reader of standard output left early, as head does",
     TERMINATED: "ended by SIGTERM, as by a scheduler or kill",
 }
+
+# What shows where a fault of the program's own arose.
+TRACEBACK = "LINKWRIGHT_TRACEBACK"
+
+# The most characters of an unforeseen error's own words that are shown.
+MOST_TOLD = 200
 
 # The mark keeps each code on a line of its own.
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:<5}{what}" for code, what in EXIT_CODES.items())
@@ -91,6 +100,13 @@ class Program(TyperGroup):
                 code = _fail(str(error), FAILED)
             except OSError as error:
                 code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
+            except MemoryError:
+                code = _fail("the memory that this computer gives is too little for it", FAILED)
+            except (SystemExit, GeneratorExit):
+                raise
+            except BaseException as error:
+                # A panic of the core is no Exception; what reaches this line is a mistake of ours.
+                code = _fault(error)
             if code == INTERRUPTED:
                 # Typer gives this code for whatever interrupts it.
                 code = _fail("interrupted", interruption_code())
@@ -103,6 +119,20 @@ def _misused(error: typer.TyperException) -> int:
         typer.echo(error.format_message(), err=True)
         return MISUSED
     return _fail(error.format_message(), error.exit_code)
+
+
+def _fault(error: BaseException) -> int:
+    """The last resort: what nobody foresaw is one line, too."""
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+        return _fail("this is a fault of Linkwright; please report it with the lines above", FAILED)
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in last)
+    what = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if len(what) > MOST_TOLD:
+        what = f"{what[:MOST_TOLD]}…"
+    advice = f"{TRACEBACK}=1 in the environment shows the traceback; please report it"
+    return _fail(f"this is a fault of Linkwright: {what}{where}; {advice}", FAILED)
 
 
 def _fail(message: str, code: int) -> int:
