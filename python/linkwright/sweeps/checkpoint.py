@@ -2,10 +2,14 @@
 
 A line is appended as soon as its run has ended, by a single write. A process that is killed can
 leave half a line at the end; it is cut off, and its run is performed again.
+
+Each line ends in a hash of itself and of the line before, so that a result that was changed,
+left out or put elsewhere is not taken for what the run gave.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,8 +23,12 @@ from linkwright.files import cause_of
 
 __all__ = ["Checkpoint", "Finished", "Manifest", "open_checkpoint"]
 
-FORMAT = "linkwright sweep 1"
+FORMAT = "linkwright sweep 2"
 BEGIN_ANEW = "give another file, or delete this one to begin anew"
+
+# How a record's line ends: its hash is its last key, which the other bytes of the line are under.
+CHAIN = b',"chain_sha256":"'
+CHAIN_END = b'"}'
 
 
 @dataclass(frozen=True)
@@ -71,9 +79,12 @@ class Checkpoint:
         note: What was odd about it and has been mended; empty if nothing was.
     """
 
-    def __init__(self, stream: BinaryIO, file: Path, finished: dict[str, Finished], note: str):
+    def __init__(
+        self, stream: BinaryIO, file: Path, finished: dict[str, Finished], note: str, chain: str
+    ):
         self._stream = stream
         self._file = file
+        self._chain = chain
         self.finished = finished
         self.note = note
 
@@ -89,7 +100,8 @@ class Checkpoint:
             FileError: If the file cannot be written.
         """
         record = {"key": key, "parameters": json.loads(parameters)} | asdict(run)
-        _append(self._stream, self._file, _line(record))
+        line, self._chain = _chained(self._chain, _line(record))
+        _append(self._stream, self._file, line)
 
 
 @contextmanager
@@ -124,14 +136,14 @@ def open_checkpoint(
             # New, or killed while it was made.
             stream.truncate(0)
             _append(stream, file, manifest.line())
-            yield Checkpoint(stream, file, {}, "")
+            yield Checkpoint(stream, file, {}, "", _hash("", manifest.line().rstrip(b"\n")))
             return
-        finished = _read(str(file), whole or content, manifest, runs)
+        finished, chain = _read(str(file), whole or content, manifest, runs)
         note = ""
         if len(whole) < len(content):
             stream.truncate(len(whole))
             note = f"`{file}` ended in half a line; its run is performed again"
-        yield Checkpoint(stream, file, finished, note)
+        yield Checkpoint(stream, file, finished, note, chain)
 
 
 def _append(stream: BinaryIO, file: Path, line: bytes) -> None:
@@ -158,9 +170,9 @@ def _lock(stream: BinaryIO, file: Path) -> None:
 
 def _read(
     file: str, content: bytes, manifest: Manifest, runs: Mapping[str, str]
-) -> dict[str, Finished]:
-    """The finished runs; the first line is compared before any other is looked at."""
-    first, *others = content.splitlines()
+) -> tuple[dict[str, Finished], str]:
+    """The finished runs, and the last line's hash; the first line is compared before any other."""
+    first, *others = content.removesuffix(b"\n").split(b"\n")
     found = _parsed(file, 1, first)
     if found.pop("format", None) != FORMAT:
         raise InputError(
@@ -171,6 +183,7 @@ def _read(
         parameters = (_parsed(file, line, text).get("parameters") for line, text in records)
         raise InputError(file, 1, 1, _difference(found, manifest, parameters, runs), "", BEGIN_ANEW)
     finished = {}
+    chain = _hash("", first)
     for line, text in records:
         record = _parsed(file, line, text)
         try:
@@ -179,11 +192,16 @@ def _read(
         except (KeyError, TypeError, ValueError) as error:
             problem = "a finished run must have `key`, `result` and `cpu_seconds`"
             raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW) from error
-        if key not in runs:
+        if not isinstance(key, str) or key not in runs:
             problem = "this run is not of the sweep that the first line names"
             raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW)
+        body, told = _unchained(text)
+        chain = _hash(chain, body)
+        if told != chain:
+            problem = "this line was changed, or one before it was changed or left out"
+            raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW)
         finished[key] = run
-    return finished
+    return finished, chain
 
 
 def _difference(
@@ -224,6 +242,9 @@ def _difference(
 def _parsed(file: str, line: int, text: bytes) -> dict[str, Any]:
     try:
         found = json.loads(text)
+    except RecursionError as error:
+        problem = "this line of a checkpoint is nested too deeply"
+        raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW) from error
     except ValueError as error:
         column = error.colno if isinstance(error, json.JSONDecodeError) else 1
         problem = "this line of a checkpoint is not JSON"
@@ -232,6 +253,24 @@ def _parsed(file: str, line: int, text: bytes) -> dict[str, Any]:
         problem = "this line of a checkpoint is not a JSON object"
         raise InputError(file, line, 1, problem, _shown(text), BEGIN_ANEW)
     return found
+
+
+def _hash(before: str, line: bytes) -> str:
+    return hashlib.sha256(before.encode() + b"\n" + line).hexdigest()
+
+
+def _chained(before: str, line: bytes) -> tuple[bytes, str]:
+    """The line of a record with its hash as the last key, and the hash."""
+    body = line.removesuffix(b"}\n")
+    chain = _hash(before, body)
+    return body + CHAIN + chain.encode() + CHAIN_END + b"\n", chain
+
+
+def _unchained(line: bytes) -> tuple[bytes, str]:
+    """What of a record's line is under its hash, and the hash; empty where it has none."""
+    body, mark, chain = line.rpartition(CHAIN)
+    told = chain.removesuffix(CHAIN_END)
+    return (body, told.decode(errors="replace")) if mark and told != chain else (line, "")
 
 
 def _line(record: dict[str, Any]) -> bytes:
