@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use super::agenda::Agenda;
 use super::flow::{FlowId, FlowNetwork};
 use super::node_links::NodeLinks;
 use super::outstanding::{AlarmIndex, Outstanding};
@@ -17,8 +18,7 @@ use super::packet::{
     ChannelStatistics, NicPolicy, PacketSettings, SettingsError, Switching, serialisation,
 };
 use super::routing::{Load, PacketRoute, Routing};
-use super::transport::{Message, MessageIndex, Occurrence, Stuck, Transport};
-use crate::engine::EventQueue;
+use super::transport::{Message, MessageIndex, Occurrence, Transport, TransportError};
 use crate::topology::interconnect::{ChannelId, End, Interconnect, NodeId};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -71,7 +71,7 @@ pub struct FlowTransport<'a, R> {
     /// How many messages an interface sends at once.
     turns: usize,
     now: u64,
-    events: EventQueue<Event>,
+    agenda: Agenda<Event>,
     flows: FlowNetwork,
     /// What each flow carries, by its slot.
     of_flow: Vec<Carried>,
@@ -112,7 +112,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             routing,
             turns,
             now: 0,
-            events: EventQueue::new(),
+            agenda: Agenda::new(),
             flows: FlowNetwork::new(&capacities),
             of_flow: Vec::new(),
             messages: Messages { on_channel: vec![0; capacities.len()] },
@@ -134,8 +134,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     }
 
     fn schedule(&mut self, time: u64, event: Event) {
-        let pushed = self.events.push(Picoseconds(time), event);
-        debug_assert!(pushed.is_ok(), "{pushed:?}");
+        if !self.agenda.schedule(time, event) {
+            self.outstanding.working();
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -175,16 +176,16 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             at = self.interconnect.channels()[hop.channel as usize].to;
         }
         let first_packet = message.size.0.min(self.settings.packet_size.0);
-        let mut behind = self.settings.router_delay.0 * (self.way.len() as u64 - 1);
+        let mut behind = self.settings.router_delay.0.saturating_mul(self.way.len() as u64 - 1);
         let mut slowest = 0;
         self.uses.clear();
         for channel in &self.way {
             let data = self.interconnect.channels()[*channel as usize];
-            behind += data.latency.0;
+            behind = behind.saturating_add(data.latency.0);
             if self.settings.switching == Switching::StoreAndForward {
                 let packet = serialisation(first_packet, data.bandwidth);
                 slowest = slowest.max(packet);
-                behind += packet;
+                behind = behind.saturating_add(packet);
             }
             let on_channel = &mut self.messages.on_channel[*channel as usize];
             *on_channel += 1;
@@ -212,7 +213,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             self.messages.on_channel[*channel as usize] -= 1;
         }
         self.outstanding.sent(index);
-        self.schedule(self.now + behind, Event::Deliver(index));
+        self.schedule(self.now.saturating_add(behind), Event::Deliver(index));
         let message = self.outstanding[index].message;
         if message.control {
             return;
@@ -239,7 +240,7 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
             self.schedule(sent, Event::Leave(index));
             self.schedule(arrived, Event::Deliver(index));
         } else {
-            self.schedule(self.now + self.settings.nic_delay.0, Event::Queue(index));
+            self.schedule(self.now.saturating_add(self.settings.nic_delay.0), Event::Queue(index));
         }
     }
 
@@ -248,9 +249,9 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
         self.schedule(time.0.max(self.now), Event::Alarm(alarm));
     }
 
-    fn next(&mut self) -> Result<Option<Occurrence>, Stuck> {
+    fn next(&mut self) -> Result<Option<Occurrence>, TransportError> {
         while self.outstanding.all_told() {
-            let event = self.events.peek_time();
+            let event = self.agenda.peek_time();
             // Rates are worked out once all that starts at a moment has started.
             let at_once = event.is_some_and(|time| time.0 == self.now);
             let end = if at_once { None } else { self.flows.next_completion() };
@@ -259,17 +260,23 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
                 (None, None) => return Ok(None),
                 (event, Some((time, _))) if event.is_none_or(|event| time < event) => {
                     self.now = time.0;
+                    if time.0 == u64::MAX {
+                        // There the flow model's sums stop; the flow may need longer.
+                        self.agenda.too_long();
+                        break;
+                    }
                     if let Some((_, flow)) = self.flows.complete_next() {
                         self.finish(flow);
                     }
                 }
                 _ => {
-                    let Some((time, event)) = self.events.pop() else { return Ok(None) };
+                    let Some((time, event)) = self.agenda.pop() else { return Ok(None) };
                     self.now = time.0;
                     self.handle(event);
                 }
             }
         }
+        self.agenda.check()?;
         Ok(self.outstanding.tell())
     }
 

@@ -4,6 +4,7 @@
 //! which resources a transfer uses, and what part of it each carries. [`flow`] shares the
 //! resources fairly among the transfers of the moment and tells when each of them ends.
 
+mod agenda;
 pub mod flow;
 mod flow_transport;
 mod node_links;
@@ -18,7 +19,7 @@ pub use flow_transport::FlowTransport;
 pub use packet::{PacketNetwork, PacketSettings};
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
-pub use transport::{GpuIndex, Message, Occurrence, Stuck, Transport};
+pub use transport::{GpuIndex, Message, Occurrence, Stuck, Transport, TransportError};
 
 /// The index of a resource: one direction of one bundle of links, or whatever else a caller
 /// gives a capacity.

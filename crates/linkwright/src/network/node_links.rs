@@ -36,8 +36,8 @@ impl NodeLinks {
         }
         let link = from * self.settings.gpus + to % self.settings.gpus;
         let free = &mut self.free[link as usize];
-        let sent = (*free).max(now) + serialisation(size, self.settings.bandwidth);
+        let sent = (*free).max(now).saturating_add(serialisation(size, self.settings.bandwidth));
         *free = sent;
-        (sent, sent + self.settings.latency.0)
+        (sent, sent.saturating_add(self.settings.latency.0))
     }
 }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::engine::PastEvent;
 use crate::units::{Bytes, Picoseconds};
 
 /// The index of a GPU: node times GPUs per node, plus its place in the node.
@@ -63,6 +64,25 @@ pub struct Stuck {
     pub cycle: String,
 }
 
+/// Why a model of the network cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TransportError {
+    /// Messages wait for one another for ever.
+    #[error(transparent)]
+    Stuck(#[from] Stuck),
+    /// The model scheduled an event before the current time: an error of its own.
+    #[error("this is a fault of Linkwright's network model: {0}")]
+    Past(#[from] PastEvent),
+    /// Time is counted in 64 bits of picoseconds.
+    #[error(
+        "at {now}, a message would be under way until more than 213 days after the start; send          less data, or give the network more bandwidth and less latency"
+    )]
+    TooLong {
+        /// When that was noticed.
+        now: Picoseconds,
+    },
+}
+
 /// A model of the network, which moves messages in simulated time and keeps the clock.
 ///
 /// Occurrences come in the order of their times, and at one time in an order that the calls
@@ -80,8 +100,9 @@ pub trait Transport {
     /// The next occurrence; `None` when nothing is left to happen.
     ///
     /// # Errors
-    /// A network in which messages wait for one another for ever.
-    fn next(&mut self) -> Result<Option<Occurrence>, Stuck>;
+    /// A network in which messages wait for one another for ever, or where something would
+    /// happen in the past or beyond 213 days; the model is of no use afterwards.
+    fn next(&mut self) -> Result<Option<Occurrence>, TransportError>;
 
     /// How many events the model has handled, for rates and progress.
     fn events(&self) -> u64;

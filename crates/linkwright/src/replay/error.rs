@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::diagnostic::shown;
-use crate::network::{GpuIndex, Stuck};
+use crate::network::{GpuIndex, TransportError};
 use crate::program::{Collective, CommunicatorId, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
 
@@ -168,9 +168,9 @@ pub enum ReplayError {
         /// The operation.
         call: Call,
     },
-    /// A network that moves nothing any more.
+    /// A network that moves nothing any more, or beyond the time that is counted.
     #[error(transparent)]
-    Stuck(#[from] Stuck),
+    Transport(#[from] TransportError),
     /// Ranks that wait for ever, or messages that nobody takes.
     #[error(transparent)]
     Stalled(#[from] Box<Stalled>),

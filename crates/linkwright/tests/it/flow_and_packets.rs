@@ -6,7 +6,7 @@ use linkwright::network::packet::{
 };
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::network::{FlowTransport, PacketNetwork};
+use linkwright::network::{FlowTransport, PacketNetwork, TransportError};
 use linkwright::topology::Interconnect;
 use linkwright::topology::interconnect::{NodeLink, Shape, SwitchLink};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -120,6 +120,68 @@ fn packets_share_a_link_by_port_and_fluids_by_message() {
         for (time, expected) in times.iter().zip(expected) {
             let took = *time as f64 / alone;
             assert!((took - expected).abs() < 0.02, "{times:?}: {took} for {expected}");
+        }
+    }
+}
+
+/// What a model says of a message that is sent at a time.
+fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, TransportError> {
+    network.wake_at(Picoseconds(start), 0);
+    while let Some(occurrence) = network.next()? {
+        match occurrence {
+            Occurrence::Woken { .. } => network.send(Message {
+                source: 0,
+                destination: 1,
+                size: Bytes(size),
+                token: 1,
+                priority: 0,
+                control: false,
+            }),
+            Occurrence::Delivered { .. } => return Ok(network.now().0),
+            Occurrence::Sent { .. } | Occurrence::Working => {}
+        }
+    }
+    panic!("the message is lost");
+}
+
+/// Time is counted up to 213 days. A message that would be under way beyond is an error, and one
+/// that arrives before is on time: none is lost.
+#[test]
+fn no_message_is_lost_at_the_end_of_time() {
+    let interconnect = row(&[(4_000_000_000, 30_000); 3]);
+    let nic = NicPolicy::Fcfs;
+    for switching in [Switching::StoreAndForward, Switching::CutThrough] {
+        let settings = settings(switching);
+        let packets = |start, size| {
+            let routing = AnyRouting::new(RoutingKind::ShortestPath, &interconnect, 1).unwrap();
+            let arbitration = ArbitrationPolicy::RoundRobin;
+            let network = PacketNetwork::new(&interconnect, settings, routing, nic, arbitration);
+            outcome(&mut network.unwrap(), start, size)
+        };
+        let flows = |start, size| {
+            let routing = AnyRouting::new(RoutingKind::ShortestPath, &interconnect, 1).unwrap();
+            let network = FlowTransport::new(&interconnect, settings, routing, nic);
+            outcome(&mut network.unwrap(), start, size)
+        };
+        for size in [0, 100, PACKET, 10 * PACKET + 1] {
+            let takes = packets(0, size).unwrap();
+            for left in [0, 1, 400_000, takes / 2, takes - 1, takes, takes + 200_000] {
+                let start = u64::MAX - 1 - left;
+                for played in [packets(start, size), flows(start, size)] {
+                    match played {
+                        // Another 200 ns for the credit that goes back, and for rounding.
+                        Ok(time) => assert!(left + 100_000 >= takes && time > start),
+                        Err(error) => {
+                            assert!(matches!(error, TransportError::TooLong { .. }), "{error}");
+                            assert!(left <= takes + 150_000, "{left} of {takes}");
+                        }
+                    }
+                }
+            }
+        }
+        for size in [1 << 62, u64::MAX] {
+            let error = flows(0, size).unwrap_err();
+            assert!(matches!(error, TransportError::TooLong { .. }), "{error}");
         }
     }
 }

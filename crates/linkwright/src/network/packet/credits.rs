@@ -99,7 +99,7 @@ impl Credits {
         let index = self.index(channel, virtual_channel);
         let depth = usize::from(self.depth);
         let account = &mut self.accounts[index];
-        let arrival = departure + account.latency;
+        let arrival = departure.saturating_add(account.latency);
         let ring = &mut self.arrivals[index * depth..(index + 1) * depth];
         let at = |place: u16| {
             let place = usize::from(account.first) + usize::from(place);

@@ -13,11 +13,13 @@ use super::queues::Queues;
 use super::settings::{PacketSettings, SettingsError};
 use super::statistics::ChannelStatistics;
 use super::watchdog::{self, Blocked};
-use crate::engine::EventQueue;
+use crate::network::agenda::Agenda;
 use crate::network::node_links::NodeLinks;
 use crate::network::outstanding::{AlarmIndex, Outstanding};
 use crate::network::routing::{Load, Routing};
-use crate::network::transport::{Message, MessageIndex, Occurrence, Stuck, Transport};
+use crate::network::transport::{
+    Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
+};
 use crate::topology::interconnect::{ChannelId, Interconnect};
 use crate::units::Picoseconds;
 
@@ -70,7 +72,7 @@ pub struct PacketNetwork<'a, R> {
     routing: R,
     virtual_channels: u8,
     arbitration: ArbitrationPolicy,
-    events: EventQueue<Event>,
+    agenda: Agenda<Event>,
     state: State,
     queues: Queues,
     packets: Packets,
@@ -118,7 +120,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             routing,
             virtual_channels,
             arbitration,
-            events: EventQueue::new(),
+            agenda: Agenda::new(),
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues,
             packets: Packets::new(),
@@ -142,8 +144,16 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     }
 
     fn schedule(&mut self, time: u64, event: Event) {
-        let pushed = self.events.push(Picoseconds(time), event);
-        debug_assert!(pushed.is_ok(), "{pushed:?}");
+        if !self.agenda.schedule(time, event) {
+            self.outstanding.working();
+        }
+    }
+
+    /// Ends the run, because a packet would be under way beyond the last time that is counted.
+    #[cold]
+    fn too_long(&mut self) {
+        self.agenda.too_long();
+        self.outstanding.working();
     }
 
     fn handle(&mut self, event: Event) {
@@ -221,7 +231,7 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
             self.schedule(sent, Event::Leave(index));
             self.schedule(arrived, Event::Deliver(index));
         } else {
-            self.schedule(now + self.settings.nic_delay.0, Event::Queue(index));
+            self.schedule(now.saturating_add(self.settings.nic_delay.0), Event::Queue(index));
         }
     }
 
@@ -230,12 +240,12 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
         self.schedule(time.0.max(self.state.now), Event::Alarm(alarm));
     }
 
-    fn next(&mut self) -> Result<Option<Occurrence>, Stuck> {
+    fn next(&mut self) -> Result<Option<Occurrence>, TransportError> {
         let report = self.handled + EVENTS_PER_REPORT;
         while self.outstanding.all_told() {
-            let Some((time, event)) = self.events.pop() else {
+            let Some((time, event)) = self.agenda.pop() else {
                 let under_way = self.outstanding.messages();
-                return if under_way > 0 { Err(self.stuck()) } else { Ok(None) };
+                return if under_way > 0 { Err(self.stuck().into()) } else { Ok(None) };
             };
             self.state.now = time.0;
             self.handled += 1;
@@ -245,6 +255,7 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
                 self.outstanding.working();
             }
         }
+        self.agenda.check()?;
         Ok(self.outstanding.tell())
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
-use crate::network::transport::{Message, Occurrence, Transport};
+use crate::network::transport::{Message, Occurrence, Transport, TransportError};
 use crate::topology::interconnect::{Interconnect, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -223,7 +223,8 @@ fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     let stuck = loop {
         match network.next() {
             Ok(occurrence) => assert!(occurrence.is_some()),
-            Err(stuck) => break stuck,
+            Err(TransportError::Stuck(stuck)) => break stuck,
+            Err(other) => panic!("{other}"),
         }
     };
     assert_eq!(stuck.messages, 4);
@@ -321,5 +322,31 @@ proptest! {
         }
         prop_assert_eq!(carried, least);
         prop_assert_eq!(run(), (seen, carried));
+    }
+}
+
+/// Time is counted up to 213 days: a packet that needs longer is an error, never lost.
+#[test]
+fn what_would_happen_beyond_counted_time_ends_the_run() {
+    let star = ring(1, 2);
+    for switching in [Switching::StoreAndForward, Switching::CutThrough] {
+        for before in [0, 1, 400_000, 430_000, 500_000, PACKET, 2 * PACKET, 3 * PACKET] {
+            let settings = PacketSettings { switching, ..settings() };
+            let routing = TableRouting::shortest(&star).unwrap();
+            let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+            let mut network =
+                PacketNetwork::new(&star, settings, routing, nic, arbitration).unwrap();
+            network.wake_at(Picoseconds(u64::MAX - 1 - before), 7);
+            assert_eq!(network.next(), Ok(Some(Occurrence::Woken { token: 7 })));
+            // Three packets, which take the second link until at least four times have passed.
+            network.send(message(0, 1, 3 * 4096, 1));
+            let error = std::iter::from_fn(|| match network.next() {
+                Ok(Some(Occurrence::Delivered { .. }) | None) => panic!("it came from nowhere"),
+                other => Some(other),
+            })
+            .find_map(Result::err);
+            assert!(matches!(error, Some(TransportError::TooLong { .. })), "{error:?}");
+            assert_eq!(network.next().err(), error, "it stays an error");
+        }
     }
 }

@@ -59,9 +59,12 @@ pub enum RoutingError {
     #[error(transparent)]
     Table(#[from] InterconnectError),
     /// Ways longer than there are virtual channels.
-    #[error("the longest route has {hops} links between switches; at most 32 are possible")]
+    #[error(
+        "a shortest route has {hops} links between switches, and at most 32 are possible; give a \
+         network of shorter ways, or routing tables"
+    )]
     TooLong {
-        /// How many links it has.
+        /// How many links it has, or at least has.
         hops: u32,
     },
 }

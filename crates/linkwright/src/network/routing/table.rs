@@ -44,6 +44,11 @@ impl TableRouting {
     /// # Errors
     /// Nodes that no links join, tables too large, or ways of over 32 links.
     pub fn shortest(interconnect: &Interconnect) -> Result<Self, RoutingError> {
+        // Tables of a long ring fill a gigabyte before they tell that they are of no use.
+        let hops = RoutingTables::least_longest(interconnect);
+        if hops > MOST_HOPS {
+            return Err(RoutingError::TooLong { hops });
+        }
         Self::new(interconnect, &RoutingTables::shortest(interconnect)?)
     }
 }

@@ -1,5 +1,6 @@
 //! What a person reads when ranks wait for ever.
 
+use crate::network::TransportError;
 use crate::program::Collective;
 
 use super::lowering::Trees;
@@ -153,7 +154,7 @@ fn a_network_that_is_stuck_is_reported() {
     let mut network = TestNetwork::new();
     network.stuck_after = 1;
     let error = play_on(&mut network, &program(vec![sender, receiver]), FREE).unwrap_err();
-    assert!(matches!(error, ReplayError::Stuck(_)), "{error}");
+    assert!(matches!(error, ReplayError::Transport(TransportError::Stuck(_))), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::engine::{EventQueue, Random};
-use crate::network::{Message, Occurrence, Stuck, Transport};
+use crate::network::{Message, Occurrence, Stuck, Transport, TransportError};
 use crate::units::Picoseconds;
 
 /// A latency of 1 us, a byte per picosecond; messages of a pair stay in order unless a jitter
@@ -68,10 +68,10 @@ impl Transport for TestNetwork {
         self.queue.push(time, Occurrence::Woken { token }).expect("not in the past");
     }
 
-    fn next(&mut self) -> Result<Option<Occurrence>, Stuck> {
+    fn next(&mut self) -> Result<Option<Occurrence>, TransportError> {
         if self.messages.len() >= self.stuck_after {
             let (time, messages) = (self.queue.now(), self.under_way);
-            return Err(Stuck { time, messages, cycle: "a test".to_owned() });
+            return Err(Stuck { time, messages, cycle: "a test".to_owned() }.into());
         }
         self.events += 1;
         let next = self.queue.pop().map(|(_, occurrence)| occurrence);

@@ -45,6 +45,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
     }
 
     fn wake_by(&mut self, channel: ChannelId, time: u64) {
+        if time == u64::MAX {
+            self.too_long();
+        }
         let line = &mut self.state.lines[channel as usize];
         if time < line.wake {
             line.wake = time;
@@ -151,15 +154,17 @@ impl<R: Routing> PacketNetwork<'_, R> {
         };
         debug_assert!(line.busy <= now, "a channel carries one packet at a time");
         // Under cut-through, the last byte may still be on its way here.
-        let sent = (now + length).max(packet.complete);
+        let sent = now.saturating_add(length).max(packet.complete);
         line.busy = sent;
         let router_delay = self.settings.router_delay.0;
+        let through = sent.saturating_add(line.latency).saturating_add(router_delay);
         let arrival = match self.settings.switching {
-            _ if line.to == TO_NODE => sent + line.latency,
-            Switching::StoreAndForward => sent + line.latency + router_delay,
+            _ if line.to == TO_NODE => sent.saturating_add(line.latency),
+            Switching::StoreAndForward => through,
             Switching::CutThrough => {
-                packet.complete = sent + line.latency + router_delay;
-                now + line.latency + router_delay
+                packet.complete = through;
+                // Not after the last byte, which is there in time.
+                now.saturating_add(line.latency).saturating_add(router_delay)
             }
         };
         packet.channel = channel;
@@ -174,6 +179,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
             self.state.credits.spend(channel, virtual_channel);
         }
         self.schedule(arrival, Event::Arrive(index));
+        if through == u64::MAX {
+            self.too_long();
+        }
         sent
     }
 
