@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from linkwright._core import (
+    MOST_JOBS,
     Allocator,
     CheckReport,
     Cluster,
@@ -35,6 +36,7 @@ from linkwright._core import (
     generate_jobs,
     import_format_names,
     interconnect_names,
+    is_cluster_scenario,
     packing_rate,
     pattern_names,
     plan,
@@ -71,7 +73,6 @@ from linkwright.errors import (
 if TYPE_CHECKING:
     from linkwright.clusters import (
         ClusterScenarioRun,
-        is_cluster_scenario,
         load_cluster,
         read_trace_files,
         run_cluster_scenario,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from linkwright.runs import ScenarioRun, run_scenario, write_run
 
 __all__ = [
+    "MOST_JOBS",
     "AllocationError",
     "Allocator",
     "CheckReport",
@@ -162,7 +164,6 @@ __all__ = [
 # should not wait for what it does not use.
 _WHERE = {
     "ClusterScenarioRun": "linkwright.clusters",
-    "is_cluster_scenario": "linkwright.clusters",
     "load_cluster": "linkwright.clusters",
     "read_trace_files": "linkwright.clusters",
     "run_cluster_scenario": "linkwright.clusters",

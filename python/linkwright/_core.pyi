@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType
 
 __all__ = [
+    "MOST_JOBS",
     "Allocator",
     "CheckReport",
     "Cluster",
@@ -39,6 +40,7 @@ __all__ = [
     "generate_jobs",
     "import_format_names",
     "interconnect_names",
+    "is_cluster_scenario",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -60,6 +62,7 @@ __all__ = [
     "write_jobs",
 ]
 
+MOST_JOBS: int
 __version__: str
 
 @final
@@ -1030,6 +1033,10 @@ class Scenario:
         """The path of the job file as written, or the jobs that the scenario generates."""
 
     @property
+    def seed(self) -> int | None:
+        """What the jobs that it generates are drawn from; None where it names a job file."""
+
+    @property
     def unhealthy(self) -> list[int]:
         """GPUs that are out of order from the start."""
 
@@ -1644,6 +1651,13 @@ class ClusterScenario:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+def is_cluster_scenario(text: str) -> bool:
+    """Whether a scenario's TOML text is of a cluster, and not of a shared server.
+
+    A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`. A text
+    that is no TOML is of no cluster.
+    """
 
 def read_cluster_scenario(text: str, file: str = "<text>") -> ClusterScenario:
     """Reads a cluster scenario's TOML text; reading the files it names is left to the caller.

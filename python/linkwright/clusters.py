@@ -7,7 +7,6 @@ version and the hash of every input, and holds no clock and no folder.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,12 +22,11 @@ from linkwright import (
     read_cluster_scenario,
 )
 from linkwright.errors import FileError, InputError, SimulationError, printable
-from linkwright.files import decode, portable_name, read_bytes, read_text
+from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, read_text
 from linkwright.programs import refuse_other_formats, with_notes
 
 __all__ = [
     "ClusterScenarioRun",
-    "is_cluster_scenario",
     "load_cluster",
     "read_trace_files",
     "run_cluster_scenario",
@@ -100,19 +98,6 @@ def load_cluster(
     )
 
 
-def is_cluster_scenario(text: str) -> bool:
-    """Whether a scenario's TOML text is of a cluster, and not of a shared server.
-
-    A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`.
-    """
-    try:
-        keys = tomllib.loads(text).keys()
-    except tomllib.TOMLDecodeError:
-        return False
-    of_cluster = {"job", "network", "protocol", "collectives"}
-    return bool(keys & of_cluster) and not keys & {"machine", "jobs"}
-
-
 def run_cluster_scenario(
     path: str | Path,
     *,
@@ -134,7 +119,7 @@ def run_cluster_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     path = Path(path)
-    content = read_bytes(path)
+    content = read_bytes(path, LARGEST_TEXT)
     scenario = read_cluster_scenario(decode(str(path), content), printable(str(path)))
     files: dict[str, bytes] = {}
     for name, line, column in scenario.files:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "AllocationError",
+    "ApplicationError",
     "CollectiveError",
     "FileError",
     "InputError",
@@ -92,6 +93,10 @@ class ScheduleError(CollectiveError):
 
 class SimulationError(LinkwrightError):
     """A scenario that cannot run."""
+
+
+class ApplicationError(SimulationError):
+    """Parameters or a number of ranks that an application cannot have."""
 
 
 class SweepError(LinkwrightError):

@@ -11,6 +11,7 @@ from linkwright.errors import FileError, InputError, printable
 
 __all__ = [
     "LARGEST_INPUT",
+    "LARGEST_TEXT",
     "cause_of",
     "decode",
     "portable_name",
@@ -21,29 +22,32 @@ __all__ = [
     "sha256",
 ]
 
-# In bytes: twenty times the largest real input, and small enough for any computer's memory.
+# In bytes, of a trace's file or a list of jobs: twenty times the largest real input.
 LARGEST_INPUT = 64 * 2**20
+# Of what people write, or a tool prints of one machine or network: a hundred times the largest
+# real one, and what is refused for its size is refused before it takes 100 MB.
+LARGEST_TEXT = 16 * 2**20
 
 
-def read_text(path: str | Path) -> str:
-    """The text of a UTF-8 file.
+def read_text(path: str | Path, most: int = LARGEST_TEXT) -> str:
+    """The text of a UTF-8 file of at most so many bytes.
 
     Raises:
-        FileError: If there is no such file, it cannot be read or is larger than 64 MiB.
+        FileError: If there is no such file, it cannot be read or is larger than that.
         InputError: If it is not UTF-8, with the place of the first bad byte.
     """
-    return decode(str(path), read_bytes(Path(path)))
+    return decode(str(path), read_bytes(Path(path), most))
 
 
-def read_bytes(path: Path) -> bytes:
-    """What a file holds.
+def read_bytes(path: Path, most: int = LARGEST_INPUT) -> bytes:
+    """What a file of at most so many bytes holds.
 
     Raises:
-        FileError: If there is no such file, it cannot be read or is larger than 64 MiB.
+        FileError: If there is no such file, it cannot be read or is larger than that.
     """
     try:
         with path.open("rb") as stream:
-            return read_stream(str(path), stream)
+            return read_stream(str(path), stream, most)
     except FileError:
         raise
     except FileNotFoundError as error:
@@ -54,23 +58,25 @@ def read_bytes(path: Path) -> bytes:
         raise FileError(f"cannot read `{path}`: {cause_of(error)}") from error
 
 
-def read_stream(file: str, stream: BinaryIO) -> bytes:
-    """All that a stream holds; `file` names it in errors.
+def read_stream(file: str, stream: BinaryIO, most: int) -> bytes:
+    """All that a stream of at most so many bytes holds; `file` names it in errors.
 
     Raises:
-        FileError: If that is more than 64 MiB.
+        FileError: If it holds more than that.
         OSError: If it cannot be read.
     """
-    # Piece by piece, since a device such as /dev/zero never ends.
-    content = bytearray()
-    while piece := stream.read(2**20):
-        content += piece
-        if len(content) > LARGEST_INPUT:
+    # Not at once, since a device such as /dev/zero never ends.
+    pieces = []
+    held = 0
+    while piece := stream.read(min(2**20, most + 1 - held)):
+        pieces.append(piece)
+        held += len(piece)
+        if held > most:
             raise FileError(
-                f"`{file}` holds more than {LARGEST_INPUT // 2**20} MiB; "
+                f"`{file}` holds more than {most // 2**20} MiB; "
                 "name a text of a machine, a scenario, jobs or a state"
             )
-    return bytes(content)
+    return b"".join(pieces)
 
 
 def decode(file: str, content: bytes) -> str:
@@ -99,14 +105,18 @@ def cause_of(error: Exception) -> str:
     return str(error)
 
 
-def read_named(scenario: Path, position: tuple[int, int], name: str) -> bytes:
-    """A file that a scenario names; where it cannot be read, the error is the scenario's.
+def read_named(
+    scenario: Path, position: tuple[int, int], name: str, most: int = LARGEST_INPUT
+) -> bytes:
+    """A file of at most so many bytes that a scenario names.
+
+    Where it cannot be read, the error is the scenario's.
 
     Raises:
         InputError: If it cannot be read, with the place where it is named.
     """
     try:
-        return read_bytes(scenario.parent / name)
+        return read_bytes(scenario.parent / name, most)
     except FileError as error:
         problem, _, remedy = str(error).partition("; ")
         remedy = remedy or "let it be read"

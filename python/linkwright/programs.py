@@ -9,8 +9,14 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from linkwright import Program, applications, read_otf2
-from linkwright.errors import FileError, InputError, SimulationError, printable
-from linkwright.files import read_text
+from linkwright.errors import (
+    ApplicationError,
+    FileError,
+    InputError,
+    SimulationError,
+    printable,
+)
+from linkwright.files import LARGEST_INPUT, read_text
 
 __all__ = ["load_program", "read_program", "refuse_other_formats", "trace_of", "with_notes"]
 
@@ -50,7 +56,10 @@ def read_program(
     if str(name_or_path) in names:
         if ranks is None:
             raise SimulationError(f"`{name_or_path}` needs a number of ranks; give it, such as 64")
-        return Program.skeleton(str(name_or_path), ranks, **parameters), []
+        try:
+            return Program.skeleton(str(name_or_path), ranks, **parameters), []
+        except SimulationError as error:
+            raise ApplicationError(str(error)) from error
     trace = trace_of(name_or_path)
     if trace is None:
         raise FileError(_neither(name_or_path, names))
@@ -74,7 +83,7 @@ def read_program(
             raise InputError(*place, error.problem, error.value, error.remedy) from error
     refuse_other_formats(trace)
     try:
-        return Program.from_goal(read_text(trace), printable(trace.stem)), []
+        return Program.from_goal(read_text(trace, LARGEST_INPUT), printable(trace.stem)), []
     except InputError as error:
         # A program has its file's name, but a mistake is looked for by the file's path.
         place = (printable(str(trace)), error.line, error.column)

@@ -106,19 +106,28 @@ def replay_trace(
             fitted = _fat_tree_for(ranks or (read[0].ranks if read else 1), settings)
     settings = {**settings, **fitted}
     cluster = load_cluster(machine, routing_table=routing_table, seed=seed, **settings)
+    if ranks is not None and ranks > cluster.gpus:
+        # A program of so many ranks takes long to make, and would be refused for its size.
+        raise SimulationError(
+            f"the jobs have {ranks} ranks in all, and the cluster has {cluster.gpus} GPUs; "
+            "take fewer or smaller jobs, or a larger cluster"
+        )
     program, notes = read or read_program(trace, ranks=ranks, **(parameters or {}))
     if fitted:
         notes = [*notes, SIZED.format(nodes=cluster.nodes)]
-    inputs = _trace_files(trace)
-    named = [] if machine in interconnect_names() else [machine]
-    for file in [*named, *([] if routing_table is None else [routing_table])]:
-        inputs[Path(file).name] = read_bytes(Path(file))
+    # A list, since two inputs may have one name in two folders.
+    inputs = [("trace", name, content) for name, content in _trace_files(trace).items()]
+    if machine not in interconnect_names():
+        inputs.append(("machine", Path(machine).name, read_bytes(Path(machine))))
+    if routing_table is not None:
+        table = Path(routing_table)
+        inputs.append(("routing table", table.name, read_bytes(table)))
     gpus: str | list[int] = str(mapping)
     if gpus not in MAPPINGS:
         text = _mapping_text(mapping)
         file = printable(str(mapping))
         [gpus] = read_mapping(text, [program.ranks], cluster.gpus, file)
-        inputs[Path(mapping).name] = text.encode()
+        inputs.append(("mapping", Path(mapping).name, text.encode()))
     job = ClusterJob(
         program, iterations=iterations, computation_scale=computation_scale, mapping=gpus
     )
@@ -137,7 +146,9 @@ def replay_trace(
         "mapping": portable_name(str(mapping)),
         "seed": seed,
         "settings": dict(settings),
-        "files": [{"file": name, "sha256": sha256(content)} for name, content in inputs.items()],
+        "files": [
+            {"input": of, "file": name, "sha256": sha256(content)} for of, name, content in inputs
+        ],
     }
     return Replay(job.name, cluster, [job], run, manifest, notes)
 

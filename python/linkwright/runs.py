@@ -6,7 +6,6 @@ clock and no folder, so that the same inputs give the same bytes anywhere.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,7 +25,14 @@ from linkwright import (
 )
 from linkwright.documents import write_json
 from linkwright.errors import InputError, printable
-from linkwright.files import decode, portable_name, read_bytes, read_named, sha256
+from linkwright.files import (
+    LARGEST_TEXT,
+    decode,
+    portable_name,
+    read_bytes,
+    read_named,
+    sha256,
+)
 from linkwright.machines import import_machine_file
 from linkwright.writing import staged
 
@@ -87,9 +93,8 @@ def run_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     path = Path(path)
-    content = read_bytes(path)
-    text = decode(str(path), content)
-    scenario = read_scenario(text, printable(str(path)))
+    content = read_bytes(path, LARGEST_TEXT)
+    scenario = read_scenario(decode(str(path), content), printable(str(path)))
     if policies is not None and not policies:
         known = ", ".join(policy_names())
         raise AllocationError(f"`policies` is empty; name some of {known}, or leave it out")
@@ -101,7 +106,7 @@ def run_scenario(
     machine, machine_facts = _machine_of(scenario, path)
     _check_unhealthy(scenario, path, machine)
     healthy = machine.gpu_count - len(set(scenario.unhealthy))
-    jobs, job_facts = _jobs_of(scenario, path, text, healthy)
+    jobs, job_facts = _jobs_of(scenario, path, healthy)
     results = []
     for policy in chosen:
 
@@ -212,7 +217,7 @@ def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, obje
         machine = Machine.preset(name)
         facts["preset"] = name
     else:
-        content = read_named(path, scenario.machine_position, name)
+        content = read_named(path, scenario.machine_position, name, LARGEST_TEXT)
         facts |= {"file": portable_name(name), "sha256": sha256(content)}
         machine = import_machine_file(path.parent / name)
     facts |= {"name": machine.name, "toml_sha256": sha256(machine.to_toml().encode())}
@@ -228,7 +233,7 @@ def _check_unhealthy(scenario: Scenario, path: Path, machine: Machine) -> None:
 
 
 def _jobs_of(
-    scenario: Scenario, path: Path, text: str, healthy_gpus: int
+    scenario: Scenario, path: Path, healthy_gpus: int
 ) -> tuple[list[Job], dict[str, object]]:
     jobs = scenario.jobs
     if isinstance(jobs, str):
@@ -243,9 +248,7 @@ def _jobs_of(
         )
         remedy = f"set max_gpus to {healthy_gpus} or less"
         raise InputError(printable(str(path)), *scenario.jobs_position, problem, "", remedy)
-    # The scenario was read without a complaint, so that the table is there.
-    seed = tomllib.loads(text)["jobs"]["generate"].get("seed", 0)
-    return jobs, {"count": len(jobs), "seed": seed}
+    return jobs, {"count": len(jobs), "seed": scenario.seed}
 
 
 def _jobs_table(run: ScenarioRun) -> pa.Table:

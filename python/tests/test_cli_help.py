@@ -70,13 +70,14 @@ def test_the_page_of_the_documentation_shows_every_help_and_code() -> None:
         "Every command prints for people, or with `--json` for programs; then nothing but JSON is\n"
         "on standard output. Errors are one line on standard error, for a text that cannot be\n"
         "read with `file:line:column` first. A progress bar shows only on a terminal.\n"
-        "`--quiet` leaves only errors on standard error; every command takes it, too. Where the line\n"
-        "says that it is a fault of Linkwright, set `LINKWRIGHT_TRACEBACK=1` in the environment to see\n"
-        "where it arose.\n\n"
+        "`--quiet` leaves only errors on standard error; every command takes it, too. Where the\n"
+        "line says that it is a fault of Linkwright, set `LINKWRIGHT_TRACEBACK=1` in the\n"
+        "environment to see where it arose.\n\n"
         "`--output` says what is written to files, `--json` what is printed: with both, the files\n"
         "are written as without `--json`, and JSON is printed beside them. What cannot be printed\n"
         "fails the command, and an allocation or release that could not be told is not kept. No\n"
-        "file of a trace or list of jobs may hold more than 64 MiB, no other input more than 16 MiB.\n\n"
+        "file of a trace, a list of jobs or an algorithm may hold more than 64 MiB, and no other\n"
+        "input more than 16 MiB.\n\n"
         f"## Exit codes\n\n| Code | Meaning |\n|---|---|\n{rows}"
     ]
     for words in COMMANDS:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import Job, generate_jobs, read_jobs, workload_names, write_jobs
-from linkwright.cli.jobs import MOST_JOBS, PIECE, _csv, _in_pieces
+from linkwright import MOST_JOBS, Job, generate_jobs, read_jobs, workload_names, write_jobs
+from linkwright.cli.jobs import PIECE, _csv, _in_pieces
 from linkwright.files import LARGEST_INPUT
 
 

@@ -9,6 +9,7 @@ import pytest
 from commands import fails, linkwright, parsed
 
 from linkwright import FileError, InputError, Machine, load_machine, preset_names, read_text
+from linkwright.files import LARGEST_TEXT
 
 PASTES = Path(__file__).resolve().parents[2] / "examples" / "topologies"
 DGX1 = PASTES / "dgx1-v100.nvidia-smi-topo-m.txt"
@@ -151,18 +152,18 @@ def test_a_machine_is_not_named_what_cannot_be_read(name: str) -> None:
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file")
 def test_an_endless_file_is_refused() -> None:
-    assert "more than 64 MiB" in fails(2, "machine", "show", "/dev/zero")
+    assert "more than 16 MiB" in fails(2, "machine", "show", "/dev/zero")
 
 
-def test_the_largest_input_is_still_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkwright.files.LARGEST_INPUT", 100)
+def test_the_largest_input_is_still_read(tmp_path: Path) -> None:
     file = tmp_path / "a"
-    file.write_bytes(b"x" * 100)
-    assert len(read_text(file)) == 100
-    file.write_bytes(b"x" * 101)
+    file.write_bytes(b"x" * LARGEST_TEXT)
+    assert len(read_text(file)) == LARGEST_TEXT
+    file.write_bytes(b"x" * (LARGEST_TEXT + 1))
     with pytest.raises(FileError, match="holds more than"):
         read_text(file)
-    assert "<stdin>" in fails(2, "machine", "import", "-", stdin="x" * 101)
+    said = fails(2, "machine", "import", "-", stdin="x" * (LARGEST_TEXT + 1))
+    assert "`<stdin>` holds more than 16 MiB" in said
 
 
 def test_what_files_and_people_write_cannot_move_the_cursor(tmp_path: Path) -> None:

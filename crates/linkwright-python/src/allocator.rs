@@ -20,6 +20,7 @@ use crate::choices::Choice;
 use crate::errors;
 use crate::machine::Machine;
 use crate::number;
+use crate::number::{int, ints};
 use crate::pattern::Pattern;
 
 /// A pattern placed on GPUs, with its scores.
@@ -356,7 +357,7 @@ impl Allocator {
         job: &str,
         pattern: &Pattern,
         sensitive: bool,
-        limit: i128,
+        #[pyo3(from_py_with = int)] limit: i128,
     ) -> PyResult<Option<Explanation>> {
         let limit = number::within("limit", limit, usize::MAX, errors::allocation_choice)?;
         let request = Request { pattern: &pattern.0, sensitive };
@@ -369,7 +370,11 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
-    fn score(&self, pattern: &Pattern, gpus: Vec<i128>) -> PyResult<Match> {
+    fn score(
+        &self,
+        pattern: &Pattern,
+        #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+    ) -> PyResult<Match> {
         let gpus = self.checked(pattern, &gpus)?;
         let free = self.0.state().free();
         let chosen = self.0.machine().score(&pattern.0, gpus, free);
@@ -384,7 +389,7 @@ impl Allocator {
     fn best_placement(
         slf: &Bound<'_, Self>,
         pattern: &Pattern,
-        gpus: Vec<i128>,
+        #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     ) -> PyResult<Match> {
         let gpus = slf.borrow().checked(pattern, &gpus)?;
         let now = Self::now(slf);
@@ -398,7 +403,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
-    fn sound_bandwidth(&self, gpus: Vec<i128>) -> PyResult<f64> {
+    fn sound_bandwidth(&self, #[pyo3(from_py_with = ints)] gpus: Vec<i128>) -> PyResult<f64> {
         let gpus = self.known(&gpus)?;
         Ok(self.0.machine().sound_bandwidth(gpus.into_iter().collect::<GpuSet>()))
     }
@@ -415,7 +420,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
-    fn mark_unhealthy(&mut self, gpu: i128) -> PyResult<()> {
+    fn mark_unhealthy(&mut self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<()> {
         let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_unhealthy(gpu).map_err(errors::allocation)
     }
@@ -424,7 +429,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
-    fn mark_healthy(&mut self, gpu: i128) -> PyResult<()> {
+    fn mark_healthy(&mut self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<()> {
         let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_healthy(gpu).map_err(errors::allocation)
     }
@@ -443,7 +448,7 @@ impl Allocator {
         slf: &Bound<'_, Self>,
         pattern: &Pattern,
         sensitive: bool,
-        repeats: i128,
+        #[pyo3(from_py_with = int)] repeats: i128,
     ) -> PyResult<f64> {
         let repeats = number::within("repeats", repeats, u32::MAX, errors::allocation_choice)?;
         let now = Self::now(slf);
@@ -473,7 +478,11 @@ pub fn policy_names() -> Vec<&'static str> {
 /// Raises:
 ///     AllocationError: If a number is negative.
 #[pyfunction]
-pub fn published_effective_bandwidth(double: i128, single: i128, pcie: i128) -> PyResult<f64> {
+pub fn published_effective_bandwidth(
+    #[pyo3(from_py_with = int)] double: i128,
+    #[pyo3(from_py_with = int)] single: i128,
+    #[pyo3(from_py_with = int)] pcie: i128,
+) -> PyResult<f64> {
     let count = |what, links| number::within(what, links, usize::MAX, errors::allocation_choice);
     let links = LinkCounts {
         double: count("double", double)?,

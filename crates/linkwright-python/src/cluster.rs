@@ -15,6 +15,7 @@ use crate::cluster_job::{ClusterJob, named_mapping};
 use crate::cluster_run::ClusterRun;
 use crate::errors;
 use crate::number;
+use crate::number::{int, optional_int};
 use crate::pickle::Source;
 use crate::values;
 
@@ -219,8 +220,8 @@ impl Cluster {
         py: Python<'_>,
         jobs: Vec<ClusterJob>,
         mapping: &str,
-        seed: Option<i128>,
-        timeline: i128,
+        #[pyo3(from_py_with = optional_int)] seed: Option<i128>,
+        #[pyo3(from_py_with = int)] timeline: i128,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<ClusterRun> {
         let mapping = named_mapping(mapping)?;

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::number;
+use crate::number::{int, ints, real};
 use crate::program::Program;
 
 /// A program that runs on some GPUs of a cluster from some time on.
@@ -30,7 +31,7 @@ pub fn named_mapping(name: &str) -> PyResult<Mapping> {
 #[derive(FromPyObject)]
 pub enum MappingArgument {
     Name(String),
-    Gpus(Vec<i128>),
+    Gpus(#[pyo3(from_py_with = ints)] Vec<i128>),
 }
 
 impl MappingArgument {
@@ -70,10 +71,10 @@ impl ClusterJob {
     fn new(
         program: &Program,
         name: Option<String>,
-        iterations: i128,
-        start: f64,
-        computation_scale: f64,
-        priority: i128,
+        #[pyo3(from_py_with = int)] iterations: i128,
+        #[pyo3(from_py_with = real)] start: f64,
+        #[pyo3(from_py_with = real)] computation_scale: f64,
+        #[pyo3(from_py_with = int)] priority: i128,
         mapping: Option<MappingArgument>,
     ) -> PyResult<Self> {
         let count: u32 = number::whole("iterations", iterations, u32::MAX)?;

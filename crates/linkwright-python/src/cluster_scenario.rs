@@ -106,6 +106,15 @@ impl ClusterScenario {
     }
 }
 
+/// Whether a scenario's TOML text is of a cluster, and not of a shared server.
+///
+/// A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`. A text
+/// that is no TOML is of no cluster.
+#[pyfunction]
+pub fn is_cluster_scenario(text: &str) -> bool {
+    cluster::is_cluster_scenario(text)
+}
+
 /// Reads a cluster scenario's TOML text; reading the files it names is left to the caller.
 ///
 /// Raises:

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::machine::Machine;
+use crate::number::{ints, optional_int};
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::table::Table;
 use crate::timing::bytes;
@@ -33,10 +34,10 @@ use crate::worker::interruptible;
 pub fn expect(
     py: Python<'_>,
     machine: &Machine,
-    gpus: Vec<i128>,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     collective: &str,
-    sizes: Vec<i128>,
-    root: Option<i128>,
+    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
 ) -> PyResult<Table> {
     let machine = machine.0.clone();
     let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::number;
+use crate::number::{int, optional_int, optional_real, real};
 use crate::table::Table;
 
 /// One job of a shared server.
@@ -39,11 +40,11 @@ impl Job {
     fn new(
         name: String,
         workload: &str,
-        gpus: i128,
+        #[pyo3(from_py_with = int)] gpus: i128,
         pattern: &str,
         sensitive: Option<bool>,
-        arrival: f64,
-        iterations: Option<i128>,
+        #[pyo3(from_py_with = real)] arrival: f64,
+        #[pyo3(from_py_with = optional_int)] iterations: Option<i128>,
     ) -> PyResult<Self> {
         let gpus = number::whole("gpus", gpus, u32::MAX)?;
         let workload = Workload::find(workload).map_err(errors::simulation)?;
@@ -108,7 +109,7 @@ impl Job {
     /// Raises:
     ///     SimulationError: If the bandwidth is negative or no number, or so small that the job
     ///         would run for more than 213 days.
-    fn run_time(&self, effective_bandwidth: f64) -> PyResult<f64> {
+    fn run_time(&self, #[pyo3(from_py_with = real)] effective_bandwidth: f64) -> PyResult<f64> {
         let bandwidth = number::bandwidth("the effective bandwidth", effective_bandwidth)?;
         self.0.run_time(bandwidth).map(Picoseconds::as_seconds).map_err(errors::simulation)
     }
@@ -156,7 +157,11 @@ pub fn workloads() -> PyResult<Table> {
 ///         and column.
 #[pyfunction]
 #[pyo3(signature = (text, file = "<text>", *, healthy_gpus = None))]
-pub fn read_jobs(text: &str, file: &str, healthy_gpus: Option<i128>) -> PyResult<Vec<Job>> {
+pub fn read_jobs(
+    text: &str,
+    file: &str,
+    #[pyo3(from_py_with = optional_int)] healthy_gpus: Option<i128>,
+) -> PyResult<Vec<Job>> {
     let gpus = match healthy_gpus {
         Some(gpus) => number::whole("healthy_gpus", gpus, usize::MAX)?,
         None => usize::MAX,
@@ -186,11 +191,11 @@ pub fn write_jobs(jobs: Vec<Job>) -> String {
 #[pyfunction]
 #[pyo3(signature = (seed = 0, count = 300, max_gpus = 5, *, workloads = None, mean_interarrival = None))]
 pub fn generate_jobs(
-    seed: i128,
-    count: i128,
-    max_gpus: i128,
+    #[pyo3(from_py_with = int)] seed: i128,
+    #[pyo3(from_py_with = int)] count: i128,
+    #[pyo3(from_py_with = int)] max_gpus: i128,
     workloads: Option<Vec<String>>,
-    mean_interarrival: Option<f64>,
+    #[pyo3(from_py_with = optional_real)] mean_interarrival: Option<f64>,
 ) -> PyResult<Vec<Job>> {
     let default = MixOptions::default();
     let time = |mean| number::time("the mean interarrival", mean);

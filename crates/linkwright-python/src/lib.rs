@@ -45,7 +45,7 @@ mod _core {
     #[pymodule_export]
     use crate::cluster_run::ClusterRun;
     #[pymodule_export]
-    use crate::cluster_scenario::{ClusterScenario, read_cluster_scenario};
+    use crate::cluster_scenario::{ClusterScenario, is_cluster_scenario, read_cluster_scenario};
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]
@@ -78,7 +78,17 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::silence_panics();
+        module.add("MOST_JOBS", linkwright::simulation::MOST_JOBS)?;
         crate::pickle::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Leaves it to Python's exception to tell of a panic: a command says one line, and a panic is a
+/// mistake of ours. `RUST_BACKTRACE` in the environment shows where it arose, as ever.
+fn silence_panics() {
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        std::panic::set_hook(Box::new(|_| {}));
     }
 }

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::choices::Choice;
 use crate::errors;
 use crate::number;
+use crate::number::{int, optional_int, real};
 use crate::table::Table;
 
 /// The most servers of a cluster.
@@ -75,7 +76,7 @@ impl Machine {
         name: Option<String>,
         nvlink: Option<&str>,
         pcie: Option<&str>,
-        xgmi_links: Option<i128>,
+        #[pyo3(from_py_with = optional_int)] xgmi_links: Option<i128>,
     ) -> PyResult<Self> {
         let format = format.map(str::parse::<ImportFormat>).transpose();
         let xgmi_links = xgmi_links
@@ -99,7 +100,13 @@ impl Machine {
     /// Raises:
     ///     MachineError: If the machine is more than a server, or an argument out of range.
     #[pyo3(signature = (count, bandwidth, *, kind = "infiniband", latency = 0.6e-6))]
-    fn cluster(&self, count: i128, bandwidth: &str, kind: &str, latency: f64) -> PyResult<Self> {
+    fn cluster(
+        &self,
+        #[pyo3(from_py_with = int)] count: i128,
+        bandwidth: &str,
+        kind: &str,
+        #[pyo3(from_py_with = real)] latency: f64,
+    ) -> PyResult<Self> {
         let kind = NetworkKind::named(kind)?;
         let bandwidth_per_nic =
             bandwidth.parse::<Bandwidth>().map_err(|error| errors::machine(error.to_string()))?;

@@ -4,6 +4,7 @@ use linkwright::program::workload;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::number::{self, int, ints};
 
 /// Reads a mapping file: the index of one GPU for each rank, a line each.
 ///
@@ -19,8 +20,17 @@ use crate::errors;
 /// Raises:
 ///     InputError: If a line names no GPU or one that another rank has, or if there are too few
 ///         lines or too many; with line and column.
+///     SimulationError: If a count is below zero or above 2^32 - 1.
 #[pyfunction]
 #[pyo3(signature = (text, ranks, gpus, file = "<text>"))]
-pub fn read_mapping(text: &str, ranks: Vec<u32>, gpus: u32, file: &str) -> PyResult<Vec<Vec<u32>>> {
-    workload::read_mapping(file, text, &ranks, gpus).map_err(errors::input)
+pub fn read_mapping(
+    text: &str,
+    #[pyo3(from_py_with = ints)] ranks: Vec<i128>,
+    #[pyo3(from_py_with = int)] gpus: i128,
+    file: &str,
+) -> PyResult<Vec<Vec<u32>>> {
+    let ranks: PyResult<Vec<u32>> =
+        ranks.into_iter().map(|size| number::whole("a job's ranks", size, u32::MAX)).collect();
+    let gpus = number::whole("gpus", gpus, u32::MAX)?;
+    workload::read_mapping(file, text, &ranks?, gpus).map_err(errors::input)
 }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::machine::Machine;
+use crate::number::{int, int_pairs};
 
 /// An edge's two vertices and the bytes from the first to the second and back.
 type Traffic = (usize, usize, u64, u64);
@@ -22,7 +23,7 @@ impl Pattern {
     /// Raises:
     ///     AllocationError: If the shape is unknown or the size is not 1 to 128.
     #[new]
-    fn new(shape: &str, size: i128) -> PyResult<Self> {
+    fn new(shape: &str, #[pyo3(from_py_with = int)] size: i128) -> PyResult<Self> {
         let shape = Shape::from_name(shape).map_err(errors::allocation)?;
         let size = pattern_size(size)?;
         allocation::Pattern::new(shape, size).map(Self).map_err(errors::allocation)
@@ -33,7 +34,10 @@ impl Pattern {
     /// Raises:
     ///     AllocationError: If an edge is no edge of such a graph.
     #[staticmethod]
-    fn from_edges(size: i128, edges: Vec<(i128, i128)>) -> PyResult<Self> {
+    fn from_edges(
+        #[pyo3(from_py_with = int)] size: i128,
+        #[pyo3(from_py_with = int_pairs)] edges: Vec<(i128, i128)>,
+    ) -> PyResult<Self> {
         let size = pattern_size(size)?;
         let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
         let edge = |(a, b): &(i128, i128)| {

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::machine::Machine;
+use crate::number::{ints, optional_int, optional_real};
 use crate::schedule::Schedule;
 use crate::timing::bytes;
 use crate::worker::interruptible;
@@ -120,13 +121,13 @@ impl Tree {
 pub fn plan(
     py: Python<'_>,
     machine: &Machine,
-    gpus: Vec<i128>,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     collective: &str,
     algorithm: &str,
-    root: Option<i128>,
+    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
     links: &str,
-    size: Option<i128>,
-    peer_access_switch: Option<f64>,
+    #[pyo3(from_py_with = optional_int)] size: Option<i128>,
+    #[pyo3(from_py_with = optional_real)] peer_access_switch: Option<f64>,
 ) -> PyResult<Schedule> {
     let machine = Arc::new(machine.0.clone());
     let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
@@ -167,7 +168,7 @@ pub fn plan(
 pub fn packing_rate(
     py: Python<'_>,
     machine: &Machine,
-    gpus: Vec<i128>,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     links: &str,
 ) -> PyResult<(f64, &'static str)> {
     let machine = Arc::new(machine.0.clone());
@@ -195,7 +196,7 @@ pub fn packing_rate(
 #[pyo3(signature = (machine, gpus, collective, *, algorithm = "packing"))]
 pub fn planning_seconds(
     machine: &Machine,
-    gpus: Vec<i128>,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     collective: &str,
     algorithm: &str,
 ) -> PyResult<f64> {

@@ -18,6 +18,7 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::number;
+use crate::number::{int, real};
 use crate::table::Table;
 use crate::values;
 use crate::worker;
@@ -45,7 +46,7 @@ impl Program {
     fn skeleton(
         py: Python<'_>,
         application: String,
-        ranks: i128,
+        #[pyo3(from_py_with = int)] ranks: i128,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let ranks = number::whole("ranks", ranks, u32::MAX)?;
@@ -66,7 +67,12 @@ impl Program {
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
     #[pyo3(signature = (text, file = "<text>", *, time_unit = 1e-9))]
-    fn from_goal(py: Python<'_>, text: String, file: &str, time_unit: f64) -> PyResult<Self> {
+    fn from_goal(
+        py: Python<'_>,
+        text: String,
+        file: &str,
+        #[pyo3(from_py_with = real)] time_unit: f64,
+    ) -> PyResult<Self> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
         let options = goal::Options { time_unit };
         let file = file.to_owned();
@@ -142,7 +148,7 @@ impl Program {
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank.
-    fn operations_of(&self, rank: i128) -> PyResult<Table> {
+    fn operations_of(&self, #[pyo3(from_py_with = int)] rank: i128) -> PyResult<Table> {
         let found = usize::try_from(rank).ok().and_then(|rank| self.0.ranks.get(rank));
         let found = found.ok_or_else(|| {
             let ranks = self.0.ranks.len();
@@ -156,7 +162,7 @@ impl Program {
     /// Raises:
     ///     SimulationError: If GOAL cannot say it.
     #[pyo3(signature = (*, time_unit = 1e-9))]
-    fn to_goal(&self, time_unit: f64) -> PyResult<String> {
+    fn to_goal(&self, #[pyo3(from_py_with = real)] time_unit: f64) -> PyResult<String> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
         goal::write(&self.0, &goal::Options { time_unit }).map_err(errors::program)
     }
@@ -239,7 +245,7 @@ pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
 /// Raises:
 ///     SimulationError: If the seed is not 0 to 2^64 - 1.
 #[pyfunction]
-pub fn random_mixes(seed: i128) -> PyResult<Vec<Vec<(String, u32)>>> {
+pub fn random_mixes(#[pyo3(from_py_with = int)] seed: i128) -> PyResult<Vec<Vec<(String, u32)>>> {
     let seed = number::whole("seed", seed, u64::MAX)?;
     let mixes = workload::random_mixes(&MixRules::default(), seed);
     let jobs = |mix: Vec<workload::MixJob>| {

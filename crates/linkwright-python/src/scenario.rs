@@ -64,6 +64,15 @@ impl Scenario {
         }
     }
 
+    /// What the jobs that it generates are drawn from; None where it names a job file.
+    #[getter]
+    fn seed(&self) -> Option<u64> {
+        match &self.0.jobs {
+            JobSource::File(_) => None,
+            JobSource::Generate(options) => Some(options.seed),
+        }
+    }
+
     /// GPUs that are out of order from the start.
     #[getter]
     fn unhealthy(&self) -> Vec<usize> {

@@ -16,6 +16,7 @@ use crate::errors;
 use crate::execution;
 use crate::machine::Machine;
 use crate::number;
+use crate::number::{int, optional_int, optional_ints};
 use crate::plan::Tree;
 use crate::table::Table;
 use crate::timing::{self, Timing};
@@ -185,7 +186,11 @@ impl Schedule {
     ///     CollectiveError: If the GPUs are not one for each rank, each once.
     #[staticmethod]
     #[pyo3(signature = (text, file = "<text>", *, gpus = None))]
-    fn from_msccl_xml(text: &str, file: &str, gpus: Option<Vec<i128>>) -> PyResult<Self> {
+    fn from_msccl_xml(
+        text: &str,
+        file: &str,
+        #[pyo3(from_py_with = optional_ints)] gpus: Option<Vec<i128>>,
+    ) -> PyResult<Self> {
         let mut schedule = read_msccl_xml(file, text).map_err(errors::input)?;
         if let Some(gpus) = gpus {
             let ranks = schedule.ranks();
@@ -421,9 +426,9 @@ impl Schedule {
     fn time(
         &self,
         py: Python<'_>,
-        size: i128,
+        #[pyo3(from_py_with = int)] size: i128,
         machine: Option<&Machine>,
-        chunk: Option<i128>,
+        #[pyo3(from_py_with = optional_int)] chunk: Option<i128>,
         protocol: Option<&str>,
     ) -> PyResult<Timing> {
         timing::time_schedule(py, self, size, machine, chunk, protocol)
@@ -441,9 +446,9 @@ impl Schedule {
     #[pyo3(signature = (*, min_bytes = 0, max_bytes = None, step_limit = 64))]
     fn to_msccl_xml(
         &self,
-        min_bytes: i128,
-        max_bytes: Option<i128>,
-        step_limit: i128,
+        #[pyo3(from_py_with = int)] min_bytes: i128,
+        #[pyo3(from_py_with = optional_int)] max_bytes: Option<i128>,
+        #[pyo3(from_py_with = int)] step_limit: i128,
     ) -> PyResult<Export> {
         let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
         let step_limit = option("step_limit", step_limit)?;
@@ -475,13 +480,13 @@ impl Schedule {
     fn to_mscclpp_json(
         &self,
         py: Python<'_>,
-        min_bytes: i128,
-        max_bytes: Option<i128>,
+        #[pyo3(from_py_with = int)] min_bytes: i128,
+        #[pyo3(from_py_with = optional_int)] max_bytes: Option<i128>,
         in_place: Option<bool>,
-        threads_per_block: i128,
-        block_limit: i128,
-        pieces: Option<i128>,
-        size: i128,
+        #[pyo3(from_py_with = int)] threads_per_block: i128,
+        #[pyo3(from_py_with = int)] block_limit: i128,
+        #[pyo3(from_py_with = optional_int)] pieces: Option<i128>,
+        #[pyo3(from_py_with = int)] size: i128,
     ) -> PyResult<Export> {
         let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
         let threads_per_block = option("threads_per_block", threads_per_block)?;

@@ -12,6 +12,7 @@ use crate::errors;
 use crate::job::Job;
 use crate::machine::Machine;
 use crate::number;
+use crate::number::optional_ints;
 use crate::table::Table;
 use crate::worker;
 
@@ -86,7 +87,7 @@ pub fn simulate(
     bandwidth_model: &str,
     bandwidth_profile: &str,
     discipline: &str,
-    unhealthy: Option<Vec<i128>>,
+    #[pyo3(from_py_with = optional_ints)] unhealthy: Option<Vec<i128>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;

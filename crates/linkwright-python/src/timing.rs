@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::choices::Choice;
 use crate::errors;
 use crate::machine::Machine;
+use crate::number::{ints, optional_int};
 use crate::plan::peer_access_time;
 use crate::schedule::Schedule;
 use crate::table::Table;
@@ -180,8 +181,8 @@ pub fn time_sweep(
     py: Python<'_>,
     schedule: &Schedule,
     machine: Option<&Machine>,
-    sizes: Vec<i128>,
-    chunk: Option<i128>,
+    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
+    #[pyo3(from_py_with = optional_int)] chunk: Option<i128>,
     protocol: Option<&str>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Table> {

@@ -8,23 +8,35 @@ use crate::errors;
 
 /// A table of the arguments; those that are None count as absent.
 pub fn table(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Table> {
+    table_at(0, arguments)
+}
+
+/// The most tables and lists within one another: one may hold itself.
+const DEEPEST: usize = 32;
+
+fn table_at(depth: usize, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Table> {
     let mut table = Table::new();
     for (key, argument) in arguments.into_iter().flatten() {
         let key: String = key.extract()?;
         if !argument.is_none() {
-            let value = value(&key, &argument)?;
+            let value = value(depth, &key, &argument)?;
             table.insert(key, value);
         }
     }
     Ok(table)
 }
 
-fn value(key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if depth == DEEPEST {
+        let problem = format!("`{key}` lies {DEEPEST} levels deep; write values side by side");
+        return Err(errors::range(problem));
+    }
     if argument.is_instance_of::<PyBool>() {
         return Ok(Value::Boolean(argument.extract()?));
     }
     if argument.is_instance_of::<PyInt>() {
-        let refuse = |_| errors::range(format!("`{key}` is {argument}; give a smaller number"));
+        // Python writes no number of thousands of digits.
+        let refuse = |_| errors::range(format!("`{key}` is below -2^63 or above 2^63 - 1"));
         return Ok(Value::Integer(argument.extract().map_err(refuse)?));
     }
     if argument.is_instance_of::<PyFloat>() {
@@ -34,10 +46,10 @@ fn value(key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::String(argument.extract()?));
     }
     if let Ok(inner) = argument.cast::<PyDict>() {
-        return table(Some(inner)).map(Value::Table);
+        return table_at(depth + 1, Some(inner)).map(Value::Table);
     }
     if let Ok(items) = argument.try_iter() {
-        let values = items.map(|item| value(key, &item?));
+        let values = items.map(|item| value(depth + 1, key, &item?));
         return Ok(Value::Array(values.collect::<PyResult<_>>()?));
     }
     let message = format!("`{key}` is {argument}; give a number, a text, or a list of them");

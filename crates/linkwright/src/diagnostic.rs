@@ -3,9 +3,13 @@
 //! Every parser of the crate reports through [`InputError`], so that a person always
 //! reads the same five things: file, line and column, the problem, the value, the remedy.
 
+mod toml;
+
 use std::fmt;
 
 use thiserror::Error;
+
+pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, toml_table};
 
 /// A place in a text: line and column count from one, columns in characters. In a file that is
 /// no text, the line is one and the columns count bytes.
@@ -171,7 +175,7 @@ impl InputError {
 
     /// An error of the TOML reader, with the value that its span covers.
     #[must_use]
-    pub fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+    pub fn from_toml(file: &str, text: &str, error: &::toml::de::Error) -> Self {
         let span = error.span().unwrap_or(text.len()..text.len());
         let value = text.get(span.clone()).unwrap_or_default();
         let position = Position::of_offset(text, span.start);

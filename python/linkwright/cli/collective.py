@@ -35,6 +35,7 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import standard_input
+from linkwright.files import LARGEST_INPUT
 
 app = typer.Typer(
     help="Plan, check, run and time collectives on a job's links.", no_args_is_help=True
@@ -188,7 +189,11 @@ def check(
     """
     if machine is None and (servers > 1 or network is not None):
         raise typer.BadParameter("--servers and --network say where to time it; give --machine.")
-    text, name = (standard_input(), "<stdin>") if file == "-" else (read_text(file), file)
+    text, name = (
+        (standard_input(LARGEST_INPUT), "<stdin>")
+        if file == "-"
+        else (read_text(file, LARGEST_INPUT), file)
+    )
     schedule = Schedule.from_msccl_xml(text, name, gpus=gpu_ids(gpus) or None)
     report = schedule.check()
     timing = whole = None

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linkwright import Job, generate_jobs, workload_names, workloads, write_jobs
+from linkwright import MOST_JOBS, Job, generate_jobs, workload_names, workloads, write_jobs
 from linkwright.cli import output
 from linkwright.cli.options import Json, among
 from linkwright.documents import json_text
@@ -16,9 +16,6 @@ from linkwright.documents import json_text
 app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
 
 LONGEST_INTERARRIVAL = 10_000_000
-
-# A job file of more would be larger than what a scenario reads.
-MOST_JOBS = 1_000_000
 
 # Few enough to be written before anybody waits for Ctrl-C.
 PIECE = 10_000

@@ -10,18 +10,20 @@ import typer
 
 from linkwright import (
     InputError,
-    Program,
-    SimulationError,
     applications,
     interconnect_names,
 )
 from linkwright.cli import replay_output
 from linkwright.cli.options import Json, among
+from linkwright.errors import ApplicationError
 
 SETTINGS = "<settings>"
 CHARTS = (".html", ".png", ".svg", ".json")
 ARBITRATIONS = ("round-robin", "age", "priority")
 FIDELITIES = ("packet", "flow")
+# Of an application's parameter, in characters and levels; a longer one is a text.
+LONGEST_VALUE = 1_000
+DEEPEST_VALUE = 32
 ROUTINGS = (
     "static",
     "adaptive",
@@ -77,6 +79,9 @@ def _pairs(texts: list[str] | None) -> dict[str, object]:
 
 def _value(text: str) -> object:
     """A number, a list or a truth value where the text is one in TOML; else the text."""
+    # The reader's memory grows with the square of a text's dots, and its stack with brackets.
+    if len(text) > LONGEST_VALUE or len(text.split(".")) + text.count("[") > DEEPEST_VALUE:
+        return text
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -238,11 +243,14 @@ def replay(
             )
         except InputError as error:
             raise _of_options(error) from error
+        except ApplicationError as error:
+            # What was typed asks for it.
+            raise typer.BadParameter(str(error)) from error
     replay_output.show(played, wanted, watch)
 
 
 def _check_program(trace: str, ranks: int | None, parameters: dict[str, object]) -> None:
-    """Refuses what an application cannot be, and what a trace does not need.
+    """Refuses an application without ranks, and what a trace does not need.
 
     Raises:
         typer.BadParameter: If it is so.
@@ -259,10 +267,6 @@ def _check_program(trace: str, ranks: int | None, parameters: dict[str, object])
         return
     if ranks is None:
         raise typer.BadParameter(f"`{trace}` needs a number of ranks; give --ranks, such as 64.")
-    try:
-        Program.skeleton(trace, ranks, **parameters)
-    except SimulationError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def _bandwidth(text: str | None) -> dict[str, object]:

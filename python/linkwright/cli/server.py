@@ -16,7 +16,7 @@ from pathlib import Path
 from linkwright import Allocator, FileError, Machine
 from linkwright.cli import output
 from linkwright.errors import printable
-from linkwright.files import cause_of, decode, read_bytes
+from linkwright.files import LARGEST_TEXT, cause_of, decode, read_bytes
 from linkwright.writing import resolved, turn
 
 __all__ = ["Stored", "describe", "open_state", "stored", "tell"]
@@ -205,4 +205,4 @@ def _content(name: Path, file: Path) -> bytes | None:
             f"`{name}` has {status.st_nlink} names (hard links), which would become different "
             "states; keep one of them, and make the others symbolic links"
         )
-    return read_bytes(file)
+    return read_bytes(file, LARGEST_TEXT)

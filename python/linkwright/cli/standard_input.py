@@ -7,7 +7,7 @@ import sys
 import typer
 
 from linkwright import FileError, Machine, load_machine
-from linkwright.files import cause_of, decode, read_stream
+from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream
 
 __all__ = ["given_machine", "standard_input"]
 
@@ -15,8 +15,8 @@ __all__ = ["given_machine", "standard_input"]
 DASH = "-"
 
 
-def standard_input() -> str:
-    """All of standard input as text.
+def standard_input(most: int = LARGEST_TEXT) -> str:
+    """All of standard input as text, of at most so many bytes.
 
     Raises:
         FileError: If it is closed, cannot be read, or holds more than a file may.
@@ -28,7 +28,7 @@ def standard_input() -> str:
     if sys.stdin.isatty():
         typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
     try:
-        content = read_stream("<stdin>", sys.stdin.buffer)
+        content = read_stream("<stdin>", sys.stdin.buffer, most)
     except FileError:
         raise
     except OSError as error:

@@ -73,7 +73,7 @@ def _answer(document: dict[str, object], line: str, json: bool) -> Callable[[], 
     """What prints the document as JSON, or the line."""
     if json:
         return lambda: output.print_json(document)
-    return lambda: typer.echo(line)
+    return lambda: output.say(line)
 
 
 def _shown(allocator: Allocator, json: bool) -> Callable[[], None]:

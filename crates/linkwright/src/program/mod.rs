@@ -18,8 +18,14 @@ pub mod tables;
 pub mod trace;
 pub mod workload;
 
+use crate::units::Bytes;
 pub use build::{RankBuilder, Request};
+
 pub use operation::{Collective, Dependency, Operation, Rank, Tag};
+
+/// The most that one message, or one collective for each rank, may carry: some times the memory
+/// of any GPU. A packet network plays a message packet by packet, and one of an exabyte for ever.
+pub const MOST_MESSAGE: Bytes = Bytes(1 << 40);
 
 /// The index of a communicator in [`Program::communicators`].
 pub type CommunicatorId = u32;

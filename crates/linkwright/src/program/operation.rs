@@ -66,6 +66,19 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// What it sends, takes or contributes; nothing where it moves no data.
+    #[must_use]
+    pub const fn size(&self) -> Bytes {
+        match *self {
+            Self::Send { size, .. }
+            | Self::Receive { size, .. }
+            | Self::Collective { size, .. } => size,
+            Self::Compute { .. } | Self::Join | Self::Enter { .. } | Self::Leave { .. } => Bytes(0),
+        }
+    }
+}
+
 /// A collective operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Collective {

@@ -7,6 +7,8 @@ use crate::diagnostic::{InputError, shown};
 use crate::engine::PastEvent;
 use crate::units::Bandwidth;
 
+use super::generate::MOST_JOBS;
+
 /// Any failure of the simulation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SimulationError {
@@ -65,6 +67,12 @@ pub enum SimulationError {
         name: String,
         /// The names that exist.
         known: String,
+    },
+    /// A mix of more jobs than are drawn.
+    #[error("a mix of {count} jobs is more than {MOST_JOBS}; ask for 1 to {MOST_JOBS}")]
+    TooManyJobs {
+        /// The jobs asked for.
+        count: u32,
     },
     /// A mix of jobs without workloads to draw from.
     #[error("the mix has no workloads; name at least one of {known}")]

@@ -19,6 +19,10 @@ use crate::units::Picoseconds;
 /// one seed gives the same jobs whether they arrive at once or not.
 const ARRIVALS: u64 = 1;
 
+/// The most jobs of a mix, and of a job file: more than three years of one a minute. Each takes
+/// some 200 bytes before it runs, and more when it has.
+pub const MOST_JOBS: u32 = 1_000_000;
+
 /// What to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixOptions {
@@ -51,8 +55,8 @@ impl Default for MixOptions {
 /// Draws a mix of jobs, named `job-001` and so on, each with a ring.
 ///
 /// # Errors
-/// No workload, a workload that the table does not hold, no GPU, and arrivals that do not fit
-/// 64 bits of picoseconds.
+/// More than [`MOST_JOBS`] jobs, no workload, a workload that the table does not hold, no GPU, and
+/// arrivals that do not fit 64 bits of picoseconds.
 ///
 /// ```
 /// use linkwright::simulation::{MixOptions, generate};
@@ -62,6 +66,9 @@ impl Default for MixOptions {
 /// # Ok::<(), linkwright::simulation::SimulationError>(())
 /// ```
 pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
+    if options.count > MOST_JOBS {
+        return Err(SimulationError::TooManyJobs { count: options.count });
+    }
     let workloads: Vec<&Workload> =
         options.workloads.iter().map(|name| Workload::find(name)).collect::<Result<_, _>>()?;
     let largest = NonZeroU64::new(options.max_gpus.into()).ok_or(SimulationError::NoGpus)?;
@@ -92,6 +99,16 @@ pub fn generate(options: &MixOptions) -> Result<Vec<Job>, SimulationError> {
 mod tests {
     use super::*;
     use crate::simulation::job_file;
+
+    #[test]
+    fn more_jobs_than_fit_are_refused_before_the_first_is_drawn() {
+        for count in [MOST_JOBS + 1, 1 << 31, u32::MAX] {
+            let error = generate(&MixOptions { count, ..MixOptions::default() }).unwrap_err();
+            assert_eq!(error, SimulationError::TooManyJobs { count });
+        }
+        let error = SimulationError::TooManyJobs { count: 2_000_000 }.to_string();
+        assert_eq!(error, "a mix of 2000000 jobs is more than 1000000; ask for 1 to 1000000");
+    }
 
     #[test]
     fn seed_seven_gives_these_jobs() {

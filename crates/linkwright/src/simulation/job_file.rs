@@ -19,6 +19,7 @@ use std::str::FromStr;
 
 use super::error::SimulationError;
 use super::fields::{Field, quote, split};
+use super::generate::MOST_JOBS;
 use super::job::Job;
 use super::workload::Workload;
 use crate::allocation::Shape;
@@ -207,8 +208,8 @@ impl<'a> Row<'a> {
 ///
 /// # Errors
 /// A header with unknown, repeated or missing columns, rows of another length than the
-/// header, fields that are no value of their column, and a job's name given twice; each
-/// with file, line and column; so is a file of nothing but a header.
+/// header, fields that are no value of their column, a job's name given twice, and more than
+/// [`MOST_JOBS`] rows; each with file, line and column; so is a file of nothing but a header.
 pub fn read(file: &str, text: &str) -> Result<Vec<Job>, SimulationError> {
     read_for(file, text, usize::MAX)
 }
@@ -240,6 +241,11 @@ pub fn read_for(file: &str, text: &str, gpus: usize) -> Result<Vec<Job>, Simulat
             let field = row.required(Column::Gpus)?;
             let problem = "the job asks for more GPUs than are healthy, so it can never start";
             return Err(row.refuse(field, problem, remedy).into());
+        }
+        if jobs.len() == MOST_JOBS as usize {
+            let problem = "the file has more jobs than may be played";
+            let remedy = format!("keep {MOST_JOBS} of them");
+            return Err(line.refuse(1, problem, line.text, remedy).into());
         }
         if let Some(first) = first_uses.insert(job.name.clone(), line.number) {
             let remedy = format!("line {first} uses this name already; give each job its own");

@@ -16,7 +16,7 @@ pub mod tables;
 pub mod workload;
 
 pub use error::SimulationError;
-pub use generate::{MixOptions, generate};
+pub use generate::{MOST_JOBS, MixOptions, generate};
 pub use job::Job;
 pub use scenario::{JobSource, MachineSource, Scenario};
 pub use server::{JobRecord, QueueDiscipline, simulate};

@@ -22,15 +22,14 @@
 
 use serde::Deserialize;
 use toml::Spanned;
-use toml::de::DeTable;
 
 use super::error::SimulationError;
-use super::generate::MixOptions;
+use super::generate::{MOST_JOBS, MixOptions};
 use super::server::QueueDiscipline;
 use super::source::{Source, Tables};
 use super::workload::Workload;
 use crate::allocation::{BandwidthModel, POLICIES, Policy, policy};
-use crate::diagnostic::{InputError, Position, closest};
+use crate::diagnostic::{InputError, Position, closest, from_toml, toml_table};
 use crate::topology::{BandwidthProfile, presets};
 use crate::units::Picoseconds;
 
@@ -197,6 +196,10 @@ impl Source<'_> {
             }
             value => Ok(value.as_ref().map_or(absent, |value| *value.get_ref())),
         };
+        if let Some(count) = table.count.as_ref().filter(|count| *count.get_ref() > MOST_JOBS) {
+            let problem = "this is more jobs than a mix may have";
+            return Err(self.refuse(&count.span(), problem, format!("write 1 to {MOST_JOBS}")));
+        }
         let default = MixOptions::default();
         let workloads = match &table.workloads {
             None => default.workloads,
@@ -259,10 +262,9 @@ impl Source<'_> {
 /// of two sources, nothing to play, each with file, line and column.
 pub fn read(file: &str, text: &str) -> Result<Scenario, SimulationError> {
     let source = Source { file, text };
-    let from_toml = |error: toml::de::Error| InputError::from_toml(file, text, &error);
-    let document = DeTable::parse(text).map_err(from_toml)?;
+    let document = toml_table(file, text)?;
     source.check_keys(TABLES, document.get_ref())?;
-    let parsed: File = toml::from_str(text).map_err(from_toml)?;
+    let parsed: File = from_toml(file, text)?;
     let (machine, machine_position) = source.machine(&parsed.machine)?;
     let (jobs, jobs_position) = source.jobs(&parsed.jobs)?;
     let unhealthy = &parsed.machine.get_ref().unhealthy;
@@ -359,6 +361,10 @@ mod tests {
                 "s.toml:5:1: unknown key: `x`; the keys of",
             ),
             (SMALL.replace("preset = \"dgx1-v100\"", ""), "s.toml:1:1: not one source"),
+            (
+                SMALL.replace("count = 20", "count = 1000000000"),
+                "s.toml:4:32: this is more jobs than a mix may have: `1000000000`; write 1 to ",
+            ),
             (SMALL.replace("count = 20", "count = -2"), "s.toml:4:32: "),
             (format!("{SMALL}bandwidth_model = \"nice\"\n"), "s.toml:7:19: "),
         ] {

@@ -33,7 +33,7 @@ use super::error::TopologyError;
 use super::kinds::{DeviceKind, LinkKind};
 use super::locality::{Affinity, Locality, is_pci_address};
 use super::machine::{Device, DeviceId, Link, Machine, MachineBuilder, MachineError};
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Position, from_toml};
 use crate::units::{Bandwidth, Picoseconds};
 
 #[derive(Deserialize)]
@@ -84,8 +84,7 @@ const fn one() -> u32 {
 /// Text that is not TOML, unknown keys or kinds, and devices and links that make no
 /// machine, each with file, line and column.
 pub fn read(file: &str, text: &str) -> Result<Machine, TopologyError> {
-    let parsed: File =
-        toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))?;
+    let parsed: File = from_toml(file, text)?;
     let refuse = |span: Range<usize>, error: MachineError| {
         let value = text.get(span.clone()).unwrap_or_default();
         let position = Position::of_offset(text, span.start);

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::Options;
 use super::token::{Kind, Token, Tokens};
 use crate::diagnostic::InputError;
-use crate::program::{Dependency, Operation, Program, Rank, RankBuilder, RankProgram, Tag, WORLD};
+use crate::program::{
+    Dependency, MOST_MESSAGE, Operation, Program, Rank, RankBuilder, RankProgram, Tag, WORLD,
+};
 use crate::units::{Bytes, Picoseconds};
 
 /// The program of a GOAL text; `file` is its name, in errors and as the program's name.
@@ -229,6 +231,10 @@ impl<'a> Parser<'a> {
         };
         let token = self.next()?;
         let amount: u64 = self.number(token, "an amount")?;
+        if word != "calc" && amount > MOST_MESSAGE.0 {
+            let remedy = format!("write at most {}", MOST_MESSAGE.0);
+            return Err(token.fault(self.file, "a message larger than any GPU's memory", remedy));
+        }
         let (operation, end) = if word == "calc" {
             (self.calculation(token, amount)?, self.next()?)
         } else {

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::{Options, WriteError, read, write};
 use crate::program::skeletons::APPLICATIONS;
-use crate::program::{Collective, Dependency, Operation, Program, RankBuilder, RankProgram, WORLD};
+use crate::program::{
+    Collective, Dependency, MOST_MESSAGE, Operation, Program, RankBuilder, RankProgram, WORLD,
+};
 use crate::units::{Bytes, Picoseconds};
 
 fn program(ranks: Vec<RankProgram>) -> Program {
@@ -173,10 +175,10 @@ fn operation(ranks: u32) -> impl Strategy<Value = Operation> {
     let (communicator, tag) = (WORLD, 0..u32::MAX);
     prop_oneof![
         (1..1_000_000_u64).prop_map(|ns| Operation::Compute { duration: Picoseconds(ns * 1_000) }),
-        (0..ranks, tag.clone(), any::<u64>()).prop_map(move |(to, tag, size)| {
+        (0..ranks, tag.clone(), 0..=MOST_MESSAGE.0).prop_map(move |(to, tag, size)| {
             Operation::Send { to, tag, communicator, size: Bytes(size) }
         }),
-        (prop::option::of(0..ranks), prop::option::of(tag), any::<u64>()).prop_map(
+        (prop::option::of(0..ranks), prop::option::of(tag), 0..=MOST_MESSAGE.0).prop_map(
             move |(from, tag, size)| {
                 Operation::Receive { from, tag, communicator, size: Bytes(size) }
             }
@@ -223,5 +225,15 @@ proptest! {
     ) {
         let _ = read_text(&words.join(" "));
         let _ = read_text(&format!("num_ranks 1\nrank 0 {{\n{}", words.join(" ")));
+    }
+}
+
+#[test]
+fn a_message_that_no_rank_has_the_memory_for_is_refused() {
+    for (word, peer) in [("send", "to"), ("recv", "from")] {
+        let text = format!("num_ranks 1\nrank 0 {{\n{word} 4611686018427387904b {peer} 0\n}}\n");
+        let error = read("a.goal", &text, &Options::default()).unwrap_err().to_string();
+        let place = "a.goal:3:6: a message larger than any GPU's memory: `4611686018427387904`";
+        assert!(error.starts_with(place), "{error}");
     }
 }

@@ -34,8 +34,9 @@ mod tests;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use super::{Program, Rank, RankProgram};
+use super::{MOST_MESSAGE, Operation, Program, Rank, RankProgram};
 use crate::diagnostic::{closest, shown};
+use crate::units::Bytes;
 
 /// An application that programs can be made of.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +63,13 @@ impl Application {
     /// Options that the application does not have or cannot take, and a count of ranks that it
     /// cannot run on.
     pub fn program(&self, ranks: u32, options: &toml::Table) -> Result<Program, SkeletonError> {
-        (self.generate)(ranks, options)
+        let program = (self.generate)(ranks, options)?;
+        let size =
+            program.ranks.iter().flat_map(RankProgram::operations).map(Operation::size).max();
+        match size.filter(|size| *size > MOST_MESSAGE) {
+            Some(size) => Err(SkeletonError::Message { application: self.name, size }),
+            None => Ok(program),
+        }
     }
 }
 
@@ -107,6 +114,17 @@ pub enum SkeletonError {
         value: u64,
         /// What would do.
         remedy: &'static str,
+    },
+    /// A message of more than [`MOST_MESSAGE`].
+    #[error(
+        "{application} would send messages of {size} bytes; take sizes of at most {most}",
+        size = .size.0, most = MOST_MESSAGE.0
+    )]
+    Message {
+        /// The application.
+        application: &'static str,
+        /// The largest.
+        size: Bytes,
     },
     /// A count of ranks that the application cannot run on.
     #[error("{application} cannot run on {ranks} ranks: {reason}")]

@@ -3,7 +3,8 @@
 use thiserror::Error;
 
 use crate::diagnostic::shown;
-use crate::program::Rank;
+use crate::program::{MOST_MESSAGE, Rank};
+use crate::units::Bytes;
 
 /// An archive that is no program.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -97,6 +98,15 @@ pub enum CallFault {
     UnknownCollective {
         /// Its number in OTF2.
         number: u8,
+    },
+    /// A message or a collective of more than [`MOST_MESSAGE`].
+    #[error(
+        "it carries {size} bytes, and a rank may send {most} at once; the trace is probably \
+         damaged, record the program again", most = MOST_MESSAGE.0, size = .size.0
+    )]
+    TooLarge {
+        /// What it carries.
+        size: Bytes,
     },
     /// A collective that needs a root.
     #[error("the collective has no root in its communicator; record the program again")]

@@ -10,8 +10,8 @@ use super::note::{Counts, is_mpi};
 use super::steps::{Action, Step, Steps};
 use super::{TRACER_LOOP, TraceOptions};
 use crate::program::otf2::{Archive, CollectiveCall, EventKind, Location, Members, Message, Root};
-use crate::program::{Operation, Rank, RankBuilder, RankProgram, Request};
-use crate::units::Picoseconds;
+use crate::program::{MOST_MESSAGE, Operation, Rank, RankBuilder, RankProgram, Request};
+use crate::units::{Bytes, Picoseconds};
 
 /// The events of a main loop: the first entry, and the last exit if the loop is left.
 pub type Body = (usize, Option<usize>);
@@ -329,6 +329,9 @@ impl Writer<'_> {
         event: usize,
         action: &Action,
     ) -> Result<Option<Operation>, TraceError> {
+        if let Action::Send(message) | Action::Receive(message) = action {
+            self.check_size(event, message.length)?;
+        }
         match action {
             Action::Send(message) => Ok(Some(Operation::Send {
                 to: self.peer(message),
@@ -344,6 +347,15 @@ impl Writer<'_> {
             })),
             Action::Collective(call) => self.collective(event, call),
         }
+    }
+
+    /// Refuses what no rank has the memory to send.
+    fn check_size(&self, event: usize, size: Bytes) -> Result<(), TraceError> {
+        if size <= MOST_MESSAGE {
+            return Ok(());
+        }
+        let call = call_name(self.context.archive, self.rank as usize, event);
+        Err(TraceError::Call { rank: self.rank, event, call, fault: CallFault::TooLarge { size } })
     }
 
     /// The other end of a message, as a rank of the program. The reader has checked that there
@@ -369,6 +381,7 @@ impl Writer<'_> {
         if alone || members.len() == 1 {
             return Ok(None);
         }
+        self.check_size(event, size)?;
         let kind = collectives::kind(call.operation);
         let root = match call.root {
             Root::Rank(place) => members.get(place as usize).copied(),

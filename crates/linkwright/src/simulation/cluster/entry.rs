@@ -155,11 +155,14 @@ fn skeleton_error(
         SkeletonError::Parameter { parameter, .. } => {
             parameter_place(fields, parameters, parameter)
         }
-        SkeletonError::Options { .. } => {
+        SkeletonError::Options { .. } | SkeletonError::Message { .. } => {
             // The reader names no key; the one that is refused on its own is the one.
             let refused = parameters.iter().find(|(key, value)| {
                 let alone = Table::from_iter([((*key).clone(), (*value).clone())]);
-                matches!(application.program(ranks, &alone), Err(SkeletonError::Options { .. }))
+                matches!(
+                    application.program(ranks, &alone),
+                    Err(SkeletonError::Options { .. } | SkeletonError::Message { .. })
+                )
             });
             let key = refused.map_or("", |(key, _)| key.as_str());
             parameter_place(fields, parameters, key)

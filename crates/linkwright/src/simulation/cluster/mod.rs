@@ -44,7 +44,9 @@ pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use network::{GpuBandwidth, InterconnectSource, NetworkPlaces, NetworkSettings};
 pub use placement::{Mapping, PlacementError, place};
-pub use scenario::{BuiltScenario, ClusterScenario, read_network, read_scenario};
+pub use scenario::{
+    BuiltScenario, ClusterScenario, is_cluster_scenario, read_network, read_scenario,
+};
 pub use stays::{RegionInterval, Stays};
 pub use watch::{ComputationInterval, MessageInterval, Watch};
 

@@ -54,7 +54,7 @@ use super::files::{Files, text_of};
 use super::network::{self, InterconnectSource, NetworkSettings};
 use super::placement::{Mapping, PlacementError, place};
 use super::{Cluster, ClusterJob};
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Position, from_toml, toml_table};
 use crate::program::Program;
 use crate::program::trace::TraceNote;
 use crate::program::workload::{Gpu, read_mapping};
@@ -125,11 +125,10 @@ struct Parts {
 
 fn parts(source: Source<'_>, tables: Tables) -> Result<(Fields<'_>, Parts), InputError> {
     let Source { file, text } = source;
-    let from_toml = |error: toml::de::Error| InputError::from_toml(file, text, &error);
-    let document = toml::de::DeTable::parse(text).map_err(from_toml)?;
+    let document = toml_table(file, text)?;
     source.check_keys(tables, document.get_ref())?;
-    let parts: Parts = toml::from_str(text).map_err(from_toml)?;
-    let mut top: SpannedTable = toml::from_str(text).map_err(from_toml)?;
+    let parts: Parts = from_toml(file, text)?;
+    let mut top: SpannedTable = from_toml(file, text)?;
     for table in ["network", "protocol", "collectives", "job"] {
         top.remove(table);
     }
@@ -145,6 +144,16 @@ fn table(
 ) -> Result<Option<Fields<'_>>, InputError> {
     let fields = table.map(|table| Fields::new(source, table.span(), table.into_inner()));
     fields.transpose()
+}
+
+/// Whether a scenario's text is of a cluster, which has a `[network]` and `[[job]]`s, and not of
+/// a shared server, which has a `[machine]` and `[jobs]`; a text that is no TOML is of neither.
+#[must_use]
+pub fn is_cluster_scenario(text: &str) -> bool {
+    let Ok(document) = toml_table("", text) else { return false };
+    let has = |key: &&str| document.get_ref().keys().any(|it| it.get_ref() == key);
+    ["job", "network", "protocol", "collectives"].iter().any(has)
+        && !["machine", "jobs"].iter().any(has)
 }
 
 /// Reads the settings of a network from a TOML text whose top level is a scenario's `[network]`,
@@ -177,6 +186,12 @@ pub fn read_scenario(file: &str, text: &str) -> Result<ClusterScenario, InputErr
     let collectives = table(source, parts.collectives)?;
     let seed = top.or("seed", 0)?;
     let network = NetworkSettings::read(&network, protocol.as_ref(), collectives.as_ref(), seed)?;
+    if let InterconnectSource::Specification(specification) = &network.interconnect
+        && let Ok(interconnect) = specification.build()
+    {
+        let gpus = interconnect.nodes().saturating_mul(network.packets.node.gpus);
+        check_room(source, &parts.job, gpus)?;
+    }
     if parts.job.is_empty() {
         let remedy = "write a `[[job]]` with `program` and `ranks`";
         return Err(source.refuse(&(text.len()..text.len()), "a scenario without jobs", remedy));
@@ -210,6 +225,41 @@ pub fn read_scenario(file: &str, text: &str) -> Result<ClusterScenario, InputErr
     Ok(ClusterScenario { file: file.to_owned(), name, seed, network, mapping, jobs })
 }
 
+/// Refuses more ranks than GPUs before the jobs are read, which makes the program of each.
+fn check_room(
+    source: Source<'_>,
+    jobs: &[Spanned<SpannedTable>],
+    gpus: u32,
+) -> Result<(), InputError> {
+    let sizes = jobs.iter().filter_map(|job| {
+        let ranks = job.get_ref().get("ranks")?;
+        Some((ranks.span(), u64::try_from(ranks.get_ref().as_integer()?).ok()?))
+    });
+    let mut ranks = 0_u64;
+    let mut first = None;
+    for (span, size) in sizes {
+        ranks = ranks.saturating_add(size);
+        if ranks > u64::from(gpus) {
+            first.get_or_insert(span);
+        }
+    }
+    match first {
+        Some(span) => Err(unplaced(
+            source.file,
+            source.position(&span),
+            &PlacementError::TooManyRanks { ranks, gpus },
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The error of jobs that cannot be placed.
+fn unplaced(file: &str, position: Position, error: &PlacementError) -> InputError {
+    let message = error.to_string();
+    let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "map it otherwise"));
+    InputError::at(file, position, problem, "", remedy)
+}
+
 impl ClusterScenario {
     /// The files that it names, in the order of its tables. An archive's anchor stands for all
     /// of its files: `dir/traces.otf2` for `dir/traces.def`, `dir/traces/0.evt` and so on.
@@ -236,6 +286,7 @@ impl ClusterScenario {
     pub fn build(&self, files: &Files) -> Result<BuiltScenario, InputError> {
         let cluster = self.network.build(&self.file, files)?;
         let names = self.names();
+        self.check_room(cluster.gpus())?;
         let (programs, notes) = self.programs(files)?;
         let mappings = self.mappings(&programs, cluster.gpus(), files)?;
         let wanted: Vec<(&str, u32, &Mapping)> = names
@@ -245,7 +296,7 @@ impl ClusterScenario {
             .map(|((name, program), mapping)| (name.as_str(), program.ranks.len() as u32, mapping))
             .collect();
         let placed = place(&wanted, cluster.gpus(), self.seed)
-            .map_err(|error| self.unplaced(&error, &programs))?;
+            .map_err(|error| self.unplaced(&error, &sizes_of(&programs)))?;
         let parts = names.into_iter().zip(programs).zip(placed);
         let jobs = self.jobs.iter().zip(parts).map(|(entry, ((name, program), gpus))| ClusterJob {
             name,
@@ -257,6 +308,20 @@ impl ClusterScenario {
             mapping: Some(Mapping::Gpus(gpus)),
         });
         Ok(BuiltScenario { cluster, jobs: jobs.collect(), notes })
+    }
+
+    /// Refuses more ranks than GPUs before any program is made.
+    fn check_room(&self, gpus: u32) -> Result<(), InputError> {
+        let known = |job: &JobEntry| match job.program {
+            ProgramSource::Skeleton { ranks, .. } => ranks,
+            ProgramSource::Goal(_) | ProgramSource::Trace { .. } => 0,
+        };
+        let sizes: Vec<u32> = self.jobs.iter().map(known).collect();
+        let ranks = sizes.iter().copied().map(u64::from).sum();
+        if ranks <= u64::from(gpus) {
+            return Ok(());
+        }
+        Err(self.unplaced(&PlacementError::TooManyRanks { ranks, gpus }, &sizes))
     }
 
     /// A name for each job: its own, or its program's with a number if that is taken.
@@ -306,7 +371,7 @@ impl ClusterScenario {
         gpus: u32,
         files: &Files,
     ) -> Result<Vec<Mapping>, InputError> {
-        let sizes: Vec<u32> = programs.iter().map(|program| program.ranks.len() as u32).collect();
+        let sizes = sizes_of(programs);
         let read = |file: &FileName, sizes: &[u32]| {
             read_mapping(&file.name, text_of(&self.file, file, files)?, sizes, gpus)
         };
@@ -329,13 +394,13 @@ impl ClusterScenario {
     }
 
     /// Why jobs have no place, at the one that is to blame.
-    fn unplaced(&self, error: &PlacementError, programs: &[Arc<Program>]) -> InputError {
+    fn unplaced(&self, error: &PlacementError, sizes: &[u32]) -> InputError {
         let position = match error {
             PlacementError::TooManyRanks { gpus, .. } => {
                 let mut ranks = 0;
-                let first = programs.iter().position(|program| {
-                    ranks += program.ranks.len();
-                    ranks > *gpus as usize
+                let first = sizes.iter().position(|size| {
+                    ranks += u64::from(*size);
+                    ranks > u64::from(*gpus)
                 });
                 self.jobs[first.unwrap_or(0)].places.ranks
             }
@@ -343,10 +408,13 @@ impl ClusterScenario {
             | PlacementError::UnknownGpu { job, .. }
             | PlacementError::SharedGpu { job, .. } => self.jobs[*job].places.mapping,
         };
-        let message = error.to_string();
-        let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "map it otherwise"));
-        InputError::at(&self.file, position, problem, "", remedy)
+        unplaced(&self.file, position, error)
     }
+}
+
+/// The ranks of each program.
+fn sizes_of(programs: &[Arc<Program>]) -> Vec<u32> {
+    programs.iter().map(|program| program.ranks.len() as u32).collect()
 }
 
 /// Whether two sources give one program.

@@ -25,6 +25,9 @@ pub(super) struct Placed {
     pub is_bare: bool,
 }
 
+/// The most tokens: forty thousand links with their attributes. Each takes some 100 bytes.
+const MOST_TOKENS: usize = 1 << 19;
+
 /// Cuts a text into tokens; comments and lines that start with `#` are left out.
 pub(super) fn tokens(file: &str, text: &str) -> Result<Vec<Placed>, InputError> {
     let bytes = text.as_bytes();
@@ -39,9 +42,10 @@ pub(super) fn tokens(file: &str, text: &str) -> Result<Vec<Placed>, InputError> 
             at += 1;
             continue;
         }
-        let line = rest.find('\n').unwrap_or(rest.len());
+        // Only where it is needed: a text of one long line has a million tokens.
+        let line = || rest.find('\n').unwrap_or(rest.len());
         if (byte == b'#' && is_line_start) || rest.starts_with("//") {
-            at += line;
+            at += line();
             continue;
         }
         is_line_start = false;
@@ -59,10 +63,10 @@ pub(super) fn tokens(file: &str, text: &str) -> Result<Vec<Placed>, InputError> 
             _ if rest.starts_with("--") => (Token::Edge(false), 2),
             _ if rest.starts_with("->") => (Token::Edge(true), 2),
             b'"' => quoted(rest).ok_or_else(|| {
-                input_error(file, text, at..at + line, "a string without end", "close it with \"")
+                input_error(file, text, at..at + line(), "a string without end", "close it with \"")
             })?,
             b'<' => html(rest).ok_or_else(|| {
-                input_error(file, text, at..at + line, "a <…> string without end", "add its >")
+                input_error(file, text, at..at + line(), "a <…> string without end", "add its >")
             })?,
             _ => word(rest).ok_or_else(|| {
                 let length = rest.chars().next().map_or(1, char::len_utf8);
@@ -70,6 +74,10 @@ pub(super) fn tokens(file: &str, text: &str) -> Result<Vec<Placed>, InputError> 
                 input_error(file, text, at..at + length, "no part of the DOT language", remedy)
             })?,
         };
+        if found.len() == MOST_TOKENS {
+            let problem = format!("more than {MOST_TOKENS} names and marks");
+            return Err(input_error(file, text, at..at + length, &problem, "give a smaller graph"));
+        }
         let is_bare = !matches!(byte, b'"' | b'<');
         found.push(Placed { token, span: at..at + length, is_bare });
         at += length;

@@ -33,7 +33,7 @@ use toml::Spanned;
 
 use super::links::LinkRate;
 use super::{Interconnect, InterconnectError, NodeLink, Shape, SwitchId, SwitchLink};
-use crate::diagnostic::{InputError, Position, closest, shown};
+use crate::diagnostic::{InputError, Position, closest, from_toml, shown};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// What a graph's file lists, before it is an interconnect: the common ground of its formats.
@@ -142,8 +142,7 @@ const fn one() -> u32 {
 /// Text that is not TOML, unknown keys, switches named twice or not at all, links without
 /// bandwidth or latency, nodes that no path of links joins: each with file, line and column.
 pub fn read_graph(file: &str, text: &str) -> Result<Interconnect, InputError> {
-    let parsed: File =
-        toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))?;
+    let parsed: File = from_toml(file, text)?;
     let refuse =
         |span, problem: &str, remedy: String| input_error(file, text, span, problem, remedy);
     let absent = |span, key: &str| {
@@ -184,15 +183,15 @@ pub fn read_graph(file: &str, text: &str) -> Result<Interconnect, InputError> {
     for group in &parsed.link {
         for pair in &group.between {
             let (a, b) = pair.get_ref();
-            let find = |name: &str| {
-                let meant = closest(name, &known);
-                let remedy = meant.map_or_else(
+            let unknown = |name: &str| {
+                let remedy = closest(name, &known).map_or_else(
                     || "list it under a [[switch]]'s names".to_owned(),
                     |meant| format!("did you mean `{}`?", shown(meant)),
                 );
                 let problem = format!("there is no switch `{}`", shown(name));
-                ids.get(name).copied().ok_or_else(|| refuse(pair.span(), &problem, remedy))
+                refuse(pair.span(), &problem, remedy)
             };
+            let find = |name: &str| ids.get(name).copied().ok_or_else(|| unknown(name));
             let rate = LinkRate {
                 bandwidth: group
                     .bandwidth

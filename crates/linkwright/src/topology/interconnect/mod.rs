@@ -25,7 +25,7 @@ mod specification;
 mod torus;
 mod wiring;
 
-use crate::diagnostic::InputError;
+use crate::diagnostic::{InputError, from_toml};
 use crate::units::{Bandwidth, Picoseconds};
 
 pub use dot_reader::read_dot;
@@ -114,7 +114,7 @@ pub fn read_interconnect(file: &str, text: &str) -> Result<Interconnect, InputEr
     if ["graph", "digraph", "strict"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
         return read_dot(file, text);
     }
-    let table: Result<toml::Table, _> = toml::from_str(text);
+    let table: Result<toml::Table, _> = from_toml(file, text);
     if table.is_ok_and(|table| table.contains_key("kind")) {
         return read_specification(file, text);
     }

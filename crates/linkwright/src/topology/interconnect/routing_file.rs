@@ -22,7 +22,7 @@ use toml::Spanned;
 use super::graph::input_error;
 use super::routing_tables::{RoutingTables, check_entries, neighbours, rows};
 use super::{ChannelId, End, Interconnect, NodeId, SwitchId};
-use crate::diagnostic::{InputError, closest, shown};
+use crate::diagnostic::{InputError, closest, from_toml, shown};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,8 +70,7 @@ pub fn read_routing(
     text: &str,
     interconnect: &Interconnect,
 ) -> Result<RoutingTables, InputError> {
-    let parsed: File =
-        toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))?;
+    let parsed: File = from_toml(file, text)?;
     let named = (0..interconnect.switches()).map(|id| (interconnect.switch_name(id), id));
     let reader = Reader { file, text, interconnect, ids: named.collect() };
     let (mut row_of_node, destinations) = rows(interconnect);

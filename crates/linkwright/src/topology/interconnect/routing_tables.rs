@@ -37,23 +37,10 @@ impl RoutingTables {
         let (row_of_node, destinations) = rows(interconnect);
         check_entries(destinations.len() as u64 * u64::from(switches))?;
         let mut tables = Self::with_room(switches, row_of_node, destinations.len());
-        let mut hops = vec![u32::MAX; switches as usize];
-        let mut queue: Vec<SwitchId> = Vec::with_capacity(switches as usize);
+        let mut search = Search::new(interconnect);
         for destination in destinations {
-            hops.fill(u32::MAX);
-            hops[destination as usize] = 0;
-            queue.clear();
-            queue.push(destination);
-            let mut head = 0;
-            while let Some(at) = queue.get(head).copied() {
-                head += 1;
-                for (_, next) in neighbours(interconnect, at) {
-                    if hops[next as usize] == u32::MAX {
-                        hops[next as usize] = hops[at as usize] + 1;
-                        queue.push(next);
-                    }
-                }
-            }
+            search.from(destination);
+            let hops = &search.hops;
             for at in 0..switches {
                 let here = hops[at as usize];
                 if here != u32::MAX && here > 0 {
@@ -66,6 +53,15 @@ impl RoutingTables {
             }
         }
         Ok(tables)
+    }
+
+    /// At least so many links does the longest of the tables of shortest paths have; found from one
+    /// destination, and so at once, however large the tables would be.
+    #[must_use]
+    pub fn least_longest(interconnect: &Interconnect) -> u32 {
+        let mut search = Search::new(interconnect);
+        search.from(interconnect.switch_of(0));
+        search.hops.into_iter().filter(|hops| *hops < u32::MAX).max().unwrap_or(0)
     }
 
     /// Tables whose entries follow, row by row and in a row switch by switch.
@@ -124,6 +120,39 @@ impl RoutingTables {
     #[must_use]
     pub fn longest(&self) -> u32 {
         self.longest
+    }
+}
+
+/// How many links lie between each switch and one of them.
+struct Search<'a> {
+    interconnect: &'a Interconnect,
+    /// Of each switch; `u32::MAX` where no way leads.
+    hops: Vec<u32>,
+    queue: Vec<SwitchId>,
+}
+
+impl<'a> Search<'a> {
+    fn new(interconnect: &'a Interconnect) -> Self {
+        let switches = interconnect.switches() as usize;
+        let (hops, queue) = (vec![u32::MAX; switches], Vec::with_capacity(switches));
+        Self { interconnect, hops, queue }
+    }
+
+    fn from(&mut self, destination: SwitchId) {
+        self.hops.fill(u32::MAX);
+        self.hops[destination as usize] = 0;
+        self.queue.clear();
+        self.queue.push(destination);
+        let mut head = 0;
+        while let Some(at) = self.queue.get(head).copied() {
+            head += 1;
+            for (_, next) in neighbours(self.interconnect, at) {
+                if self.hops[next as usize] == u32::MAX {
+                    self.hops[next as usize] = self.hops[at as usize] + 1;
+                    self.queue.push(next);
+                }
+            }
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, Interconnect, InterconnectError, LinkRate,
     PodTree, Torus, TorusRates, dragonfly, fat_tree, pod_tree, torus,
 };
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{InputError, Position, from_toml};
 use crate::topology::TopologyError;
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -197,7 +197,7 @@ impl InterconnectSpecification {
     /// # Errors
     /// Text that is not TOML, an unknown kind or key, a value of the wrong type or unit.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        toml::from_str(text).map_err(|error| InputError::from_toml(file, text, &error))
+        from_toml(file, text)
     }
 
     /// What this kind's preset says.
@@ -322,7 +322,7 @@ pub fn read_specification(file: &str, text: &str) -> Result<Interconnect, InputE
 
 /// The error at the key that it names, or at the start of the text.
 fn locate(file: &str, text: &str, error: &InterconnectError) -> InputError {
-    let places: BTreeMap<String, Spanned<toml::Value>> = toml::from_str(text).unwrap_or_default();
+    let places: BTreeMap<String, Spanned<toml::Value>> = from_toml(file, text).unwrap_or_default();
     let key = match error {
         InterconnectError::Parameter { parameter, .. } => *parameter,
         _ => "",

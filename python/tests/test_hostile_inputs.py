@@ -1,0 +1,169 @@
+"""Inputs that would take the computer: refused in one line, at once and in little memory.
+
+Each command runs in a process of its own, whose processor time and memory the system bounds; that
+of a plain `--version` is what the package itself takes.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from linkwright import MOST_JOBS, InputError, LinkwrightError, generate_jobs, read_scenario
+
+if sys.platform == "win32":
+    pytest.skip("needs the limits of POSIX", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+MANY = 1_000_000
+# In seconds of processor time: the import of the package, and a second.
+MOST_SECONDS = 3
+# In bytes, above what the package takes by itself.
+MOST_MEMORY = 100 * 2**20
+
+WRITE_PEAK = """
+import sys
+from linkwright.cli import main
+try:
+    main()
+finally:
+    peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    open("peak", "w").write(peak.split()[1])
+"""
+
+
+def run(folder: Path, *words: object) -> tuple[int, str, int]:
+    """The exit code, what was said, and the most memory that was used at once, in bytes."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))
+
+    done = subprocess.run(
+        [sys.executable, "-c", WRITE_PEAK, *map(str, words)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit,
+    )
+    peak = folder / "peak"
+    memory = int(peak.read_text(encoding="utf-8")) * 1024 if peak.exists() else 2**62
+    return done.returncode, done.stdout + done.stderr, memory
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """The memory of each command where nothing is wrong with its words but that there is none."""
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "none").write_text("none", encoding="utf-8")
+    return {kind: run(folder, *COMMANDS[kind]("none"))[2] for kind in COMMANDS}
+
+
+def ring(switches: int) -> str:
+    names = ", ".join(f'"s{at}"' for at in range(switches))
+    links = ", ".join(f'["s{at}", "s{(at + 1) % switches}"]' for at in range(switches))
+    return (
+        '[defaults]\nbandwidth = "12 GB/s"\nlatency = "100 ns"\n'
+        f"[[switch]]\nnames = [{names}]\nnodes = 1\n[[link]]\nbetween = [{links}]\n"
+    )
+
+
+COMMANDS: dict[str, Callable[[str], list[str]]] = {
+    "run": lambda file: ["run", file],
+    "compare": lambda file: ["compare", file],
+    "machine": lambda file: ["machine", "show", file],
+    "network": lambda file: ["replay", "kripke", "--ranks", "8", "-m", file],
+    "trace": lambda file: ["replay", file],
+    "schedule": lambda file: ["collective", "check", file],
+    "state": lambda file: ["state", "show", "-m", "dgx1-v100", "--state", file],
+    "edges": lambda file: ["allocate", "-m", "dgx1-v100", "--edges", file],
+    "mapping": lambda file: ["replay", "kripke", "--ranks", "8", "--mapping", file],
+}
+TOML = ("run", "compare", "machine", "network")
+TEXTS: dict[str, tuple[Callable[[], str], tuple[str, ...]]] = {
+    # A trace and an algorithm may have 64 MiB, which are read before they are refused.
+    "60 MB of brackets": (
+        lambda: "[" * 60_000_000,
+        tuple(kind for kind in COMMANDS if kind not in ("trace", "schedule")),
+    ),
+    "brackets": (lambda: 'name = "a"\na = ' + "[" * 15 * MANY, tuple(COMMANDS)),
+    "2,000 brackets": (lambda: 'name = "a"\na = ' + "[" * 2_000 + "]" * 2_000, TOML),
+    "a dotted key": (lambda: 'name = "a"\n' + ".".join("a" * 40_000) + " = 1", TOML),
+    "a dotted table": (lambda: 'name = "a"\n[' + ".".join("a" * 40_000) + "]", TOML),
+    "braces": (lambda: 'name = "a"\na = ' + "{a=" * MANY, TOML),
+    "a long integer": (lambda: 'name = "a"\nseed = ' + "9" * 5_000, TOML),
+    "a million jobs": (
+        lambda: '[machine]\npreset = "dgx1-v100"\n[jobs]\ngenerate = { count = 1000000000 }',
+        ("run", "compare"),
+    ),
+    "ranks of a scenario": (
+        lambda: '[network]\nkind = "fat-tree"\n[[job]]\nprogram = "kripke"\nranks = 65536',
+        ("run",),
+    ),
+    "deep XML": (lambda: '<system version="1">' * MANY, ("machine", "schedule")),
+    "wide XML": (
+        lambda: "<system " + " ".join(f'a{at}="1"' for at in range(MANY // 4)) + "/>",
+        ("machine", "schedule"),
+    ),
+    "DOT on one line": (lambda: "graph {" * MANY, ("network",)),
+    "DOT of subgraphs": (lambda: "graph a {" + "subgraph b {" * MANY, ("network",)),
+    "a long ring": (lambda: ring(20_000), ("network",)),
+    "no ranks": (lambda: "num_ranks 4000000000\n", ("trace",)),
+    "an exabyte": (
+        lambda: (
+            "num_ranks 2\nrank 0 {\nsend 4611686018427387904b to 1\n}\n"
+            "rank 1 {\nrecv 4611686018427387904b from 0\n}\n"
+        ),
+        ("trace",),
+    ),
+}
+CASES = [(name, kind) for name, (_, kinds) in TEXTS.items() for kind in kinds]
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_an_absurd_text_is_refused_at_once(
+    name: str, kind: str, tmp_path: Path, plain: dict[str, int]
+) -> None:
+    (tmp_path / "absurd").write_text(TEXTS[name][0](), encoding="utf-8")
+    code, said, memory = run(tmp_path, *COMMANDS[kind]("absurd"))
+    assert code in (1, 2), said[-500:]
+    assert len(said.splitlines()) == 1
+    assert said.startswith("error: ")
+    assert "a fault of Linkwright" not in said
+    assert len(said) < 1_500
+    assert memory < plain[kind] + MOST_MEMORY
+
+
+def test_ranks_are_compared_with_gpus_before_programs_are_made(
+    tmp_path: Path, plain: dict[str, int]
+) -> None:
+    code, said, memory = run(tmp_path, "replay", "kripke", "--ranks", "65536", "-m", "fat-tree")
+    assert code == 1
+    assert "65536 ranks" in said
+    assert "GPUs" in said
+    assert memory < plain["network"] + MOST_MEMORY
+
+
+def test_jobs_beyond_counting_are_refused() -> None:
+    for count in (MOST_JOBS + 1, 2**31, 2**32, 10**30):
+        with pytest.raises(LinkwrightError, match=r"1000000|give 0 to"):
+            generate_jobs(count=count)
+    with pytest.raises(InputError, match="write 1 to 1000000"):
+        read_scenario(TEXTS["a million jobs"][0]())
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["[" * 2_000, "{a=" * 300, ".".join("1" * 400), "9" * 5_000, "{" + "a." * 60_000 + "a=1}"],
+)
+def test_a_parameter_brings_no_traceback(value: str, tmp_path: Path) -> None:
+    words = ("replay", "kripke", "--ranks", "8", "--parameter", f"message={value}")
+    code, said, _ = run(tmp_path, *words)
+    assert code in (1, 2)
+    assert len(said.splitlines()) == 1
+    assert "a fault of Linkwright" not in said
