@@ -222,7 +222,7 @@ fn stars(gpus: usize, collective: Collective) -> Schedule {
 fn stars_share_blocks_where_more_are_needed_than_run_at_once() {
     for collective in [Collective::AllReduce, Collective::AllGather] {
         let schedule = stars(7, collective);
-        let few = MscclppOptions { block_limit: 13, ..MscclppOptions::default() };
+        let few = MscclppOptions { block_limit: 8, ..MscclppOptions::default() };
         let export = to_mscclpp_json(&schedule, &few).unwrap();
         assert!(export.notes.iter().any(|note| note.contains("share thread blocks")));
         let mut player = Player::new(&export.text);
