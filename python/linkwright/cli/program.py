@@ -17,6 +17,7 @@ from linkwright.cli.interruption import INTERRUPTED, TERMINATED
 from linkwright.cli.interruption import code as interruption_code
 from linkwright.cli.streams import ReaderLeftError, guarded, keep_quiet
 from linkwright.errors import printable
+from linkwright.extras import advice
 
 __all__ = ["EPILOG", "EXIT_CODES", "NotNowError", "Program"]
 
@@ -98,6 +99,11 @@ class Program(TyperGroup):
                 code = _fail(str(error), MISUSED)
             except LinkwrightError as error:
                 code = _fail(str(error), FAILED)
+            except ModuleNotFoundError as error:
+                missing = advice(error)
+                if missing is None:
+                    raise
+                code = _fail(missing, FAILED)
             except OSError as error:
                 code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
             except MemoryError:

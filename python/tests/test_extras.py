@@ -1,0 +1,96 @@
+"""What works without the optional packages, and what is said where one is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from linkwright.extras import EXTRAS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# As if none were installed: importing one is the same error as where it is not there.
+BARE = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name in {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from linkwright.cli import main
+main()
+"""
+
+
+def bare(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """The program where no optional package is installed."""
+    code = BARE.format(missing=set(EXTRAS))
+    command = [sys.executable, "-c", code, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_a_server_is_kept_without_any_optional_package(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    machine = ["--machine", "examples/topologies/dgx1-v100.nvidia-smi-topo-m.txt"]
+    for words in (
+        ["machine", "show", machine[1]],
+        ["allocate", *machine, "--gpus", "3", "--explain"],
+        ["allocate", *machine, "--gpus", "2", "--state", state, "--job", "a"],
+        ["state", "show", *machine, "--state", state],
+        ["state", "release", "a", *machine, "--state", state],
+        ["collective", "plan", "all-reduce", *machine, "--size", "64MiB"],
+        ["collective", "compare", "all-reduce", *machine, "--gpus", "1,4,5,6"],
+        ["collective", "expect", "all-reduce", *machine],
+    ):
+        done = bare(*words)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (["compare", "examples/dgx1-v100-mix.toml"], "arrow"),
+        (["study", "mapa", "--quick"], "plot"),
+    ],
+)
+def test_a_missing_package_is_named_with_what_brings_it(words: list[str], extra: str) -> None:
+    done = bare(*words)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: this needs the package")
+    assert f"pip install 'linkwright[{extra}]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_every_optional_package_is_in_an_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = project["optional-dependencies"]
+    for package, extra in EXTRAS.items():
+        # Jinja2 brings its own escaping.
+        name = {"vl_convert": "vl-convert-python", "markupsafe": "jinja2"}.get(package, package)
+        assert any(line.startswith(f"{name}>") for line in declared[extra]), package
+        assert not any(line.startswith(name) for line in project["dependencies"])
+
+
+def test_links_of_the_readme_lead_somewhere_from_a_package_index_too() -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+    blob = f"{urls['Homepage']}/blob/main/"
+    raw = blob.replace("github.com", "raw.githubusercontent.com").replace("/blob/", "/")
+    targets = markdown_targets((ROOT / "README.md").read_text())
+    assert targets
+    for target in targets:
+        base = next((base for base in (blob, raw) if target.startswith(base)), None)
+        if base is None:
+            assert target.startswith("https://"), f"{target}: no path works on a package index"
+            continue
+        assert (ROOT / target.removeprefix(base)).exists(), target
+
+
+def markdown_targets(text: str) -> list[str]:
+    """Where the links and pictures of a page lead."""
+    return [part.partition(")")[0] for part in text.split("](")[1:]]
