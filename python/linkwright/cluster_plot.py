@@ -16,7 +16,6 @@ from linkwright.replay_summary import (
     job_summaries,
     level_summaries,
     link_rows,
-    rows_of,
 )
 
 __all__ = ["job_times", "link_heat_map", "link_loads", "message_latencies"]
@@ -74,7 +73,7 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
     """Histogram of how long messages took, by their size, on a logarithmic axis."""
     counts: dict[tuple[str, int], int] = {}
     classes: dict[str, None] = {}
-    for row in rows_of(replay.run.latency_histogram()):
+    for row in replay.run.latency_histogram():
         name = _size_class(row["largest"], row["within_node"])
         classes[name] = None
         # Eight bars to a decade; what takes no time at all stands with the shortest.

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
-import pyarrow as pa
 
 from linkwright import Machine
 
@@ -129,7 +128,7 @@ def _span(devices: Sequence[Mapping[str, Any]], axis: str, margin: float) -> tup
 def _devices(machine: Machine) -> list[dict[str, Any]]:
     # The core lays the devices out; its text for Graphviz is where it says how.
     places = POSITION.findall(machine.to_dot())
-    rows = pa.table(machine.devices()).to_pylist()
+    rows = list(machine.devices())
     return [
         {
             "name": row["name"],
@@ -147,7 +146,7 @@ def _devices(machine: Machine) -> list[dict[str, Any]]:
 def _links(machine: Machine, places: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         _link(row, places[row["a"]], places[row["b"]])
-        for row in pa.table(machine.links()).to_pylist()
+        for row in machine.links()
     ]
 
 

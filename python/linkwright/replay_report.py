@@ -18,7 +18,6 @@ from linkwright.replay_summary import (
     job_summaries,
     level_summaries,
     link_rows,
-    rows_of,
 )
 from linkwright.writing import replace_file
 
@@ -62,7 +61,7 @@ def write_replay_report(path: Path, replay: Replay) -> None:
         lead=_lead(replay),
         facts=_facts(replay),
         jobs=job_summaries(replay),
-        latencies=rows_of(replay.run.latencies()),
+        latencies=list(replay.run.latencies()),
         levels=level_summaries(rows),
         busiest=busiest_links(rows, BUSIEST),
         notes=replay.notes,
@@ -73,7 +72,7 @@ def write_replay_report(path: Path, replay: Replay) -> None:
 
 def _charts(replay: Replay) -> dict[str, alt.TopLevelMixin]:
     charts: dict[str, alt.TopLevelMixin] = {"Time of each job": job_times(replay)}
-    if rows_of(replay.run.latencies()):
+    if len(replay.run.latencies()):
         charts["How long messages took"] = message_latencies(replay)
     charts["Load of the links, by level"] = link_loads(replay)
     charts["How busy every link was"] = link_heat_map(replay)

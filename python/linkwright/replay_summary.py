@@ -25,7 +25,6 @@ __all__ = [
     "level_summaries",
     "link_rows",
     "replay_summary",
-    "rows_of",
 ]
 
 SWITCHES = ("leaf", "aggregate", "core")
@@ -140,15 +139,6 @@ class LevelSummary:
     most: float
 
 
-def rows_of(table: object) -> list[dict[str, Any]]:
-    """A table of columns as rows."""
-    # It takes longer to import than most commands take to run.
-    import pyarrow as pa
-
-    rows: list[dict[str, Any]] = pa.table(table).to_pylist()
-    return rows
-
-
 def job_summaries(replay: Replay) -> list[JobSummary]:
     """Each job, in the replay's order."""
 
@@ -167,7 +157,7 @@ def job_summaries(replay: Replay) -> list[JobSummary]:
             messages=row["messages"],
             data=row["data"],
         )
-        for row in rows_of(replay.run.jobs())
+        for row in replay.run.jobs()
     ]
 
 
@@ -190,7 +180,7 @@ def level_of(kind: str, source: str, destination: str) -> str:
 
 def link_rows(replay: Replay) -> list[dict[str, Any]]:
     """The rows of `ClusterRun.links`, each with its `level`."""
-    rows = rows_of(replay.run.links())
+    rows = list(replay.run.links())
     for row in rows:
         row["level"] = level_of(row["kind"], row["from"], row["to"])
     return rows
@@ -255,7 +245,7 @@ def replay_summary(replay: Replay, *, links: int = 10) -> dict[str, object]:
         "known_error": None if replay.known_error is None else asdict(replay.known_error),
         "makespan": run.makespan,
         "jobs": [asdict(job) for job in job_summaries(replay)],
-        "latencies": rows_of(run.latencies()),
+        "latencies": list(run.latencies()),
         "levels": [asdict(level) for level in level_summaries(rows)],
         "busiest_links": [asdict(link) for link in busiest_links(rows, links)],
         "events": run.events,

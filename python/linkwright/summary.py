@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from linkwright import SimulationResult
 from linkwright.errors import SimulationError
 
@@ -106,7 +104,7 @@ class Speedup:
 
 def job_rows(result: SimulationResult) -> list[dict[str, Any]]:
     """One dictionary per job, with the columns of `SimulationResult.jobs` as keys."""
-    return pa.table(result.jobs()).to_pylist()
+    return list(result.jobs())
 
 
 def summarise(result: SimulationResult) -> PolicySummary:

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkwright.replay_summary import Replay, rows_of
+from linkwright import Table
+from linkwright.replay_summary import Replay
 from linkwright.writing import replace_file
 
 __all__ = ["timeline_events", "timeline_text", "write_timeline"]
@@ -43,13 +44,13 @@ def timeline_events(replay: Replay) -> Iterator[Event]:
     regions = _by_rank(run.regions())
     computation = _by_rank(run.computation())
     is_whole = len(replay.jobs) > 0 and _kept(replay)[0] == run.timeline_counts[0]
-    starts = [_whole(row["start"]) for row in rows_of(run.jobs())]
+    starts = [_whole(row["start"]) for row in run.jobs()]
     for job, played in enumerate(replay.jobs):
         yield _metadata("process_name", job, 0, played.name)
         yield {**_metadata("process_sort_index", job, 0, ""), "args": {"sort_index": job}}
     threads: dict[tuple[int, int], int] = {}
     used = [0] * len(replay.jobs)
-    for row in rows_of(run.ranks()):
+    for row in run.ranks():
         job, rank = row["job"], row["rank"]
         stays = [
             _Slice(_whole(stay["start"]), _whole(stay["end"]), stay["region"], "region")
@@ -82,7 +83,7 @@ def timeline_events(replay: Replay) -> Iterator[Event]:
                     "name": piece.name,
                     "cat": piece.category,
                 }
-    yield from _arrows(rows_of(run.messages()), threads)
+    yield from _arrows(list(run.messages()), threads)
 
 
 def _arrows(
@@ -146,9 +147,9 @@ def _metadata(what: str, process: int, thread: int, name: str) -> dict[str, obje
     return {"ph": "M", "pid": process, "tid": thread, "name": what, "args": {"name": name}}
 
 
-def _by_rank(table: object) -> dict[tuple[int, int], list[dict[str, Any]]]:
+def _by_rank(table: Table) -> dict[tuple[int, int], list[dict[str, Any]]]:
     found: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in rows_of(table):
+    for row in table:
         found.setdefault((row["job"], row["rank"]), []).append(row)
     return found
 

@@ -47,6 +47,8 @@ def test_a_server_is_kept_without_any_optional_package(tmp_path: Path) -> None:
         ["collective", "plan", "all-reduce", *machine, "--size", "64MiB"],
         ["collective", "compare", "all-reduce", *machine, "--gpus", "1,4,5,6"],
         ["collective", "expect", "all-reduce", *machine],
+        ["compare", "examples/dgx1-v100-mix.toml"],
+        ["replay", "examples/traces/stencil4d-32"],
     ):
         done = bare(*words)
         assert done.returncode == 0, (words, done.stderr)
@@ -55,7 +57,7 @@ def test_a_server_is_kept_without_any_optional_package(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
-        (["compare", "examples/dgx1-v100-mix.toml"], "arrow"),
+        (["jobs", "workloads"], "arrow"),
         (["study", "mapa", "--quick"], "plot"),
     ],
 )

@@ -20,7 +20,6 @@ from linkwright.replay_summary import (
     level_of,
     level_summaries,
     link_rows,
-    rows_of,
 )
 from linkwright.replays import _fat_tree_for
 from linkwright.specification import chart_specification
@@ -177,8 +176,8 @@ def test_numbers_of_a_replay_add_up(stencil: Replay) -> None:
     ]
     loads = [link.utilisation for link in busiest_links(rows, 5)]
     assert loads == sorted(loads, reverse=True)
-    histogram = rows_of(stencil.run.latency_histogram())
-    sums = rows_of(stencil.run.latencies())
+    histogram = list(stencil.run.latency_histogram())
+    sums = list(stencil.run.latencies())
     assert sum(row["messages"] for row in histogram) == sum(row["messages"] for row in sums)
 
 

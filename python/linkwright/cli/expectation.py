@@ -96,9 +96,4 @@ def _sizes(least: int, most: int, factor: int) -> list[int]:
 def _rows(
     machine: Machine, gpus: list[int], collective: str, sizes: list[int], root: int | None
 ) -> list[dict[str, Any]]:
-    import pyarrow as pa
-
-    rows: list[dict[str, Any]] = pa.table(
-        expect(machine, gpus, collective, sizes, root=root)
-    ).to_pylist()
-    return rows
+    return list(expect(machine, gpus, collective, sizes, root=root))

@@ -115,10 +115,8 @@ def _style(bandwidth: float, levels: list[float]) -> str:
 
 def _devices(machine: Machine) -> list[tuple[str, str, str]]:
     """Each kind and model: the kind, its devices' names, and the model."""
-    import pyarrow as pa
-
     groups: dict[tuple[str, str], list[str]] = {}
-    for row in pa.table(machine.devices()).to_pylist():
+    for row in machine.devices():
         groups.setdefault((row["kind"], row["model"]), []).append(row["name"])
     return [(kind, _range(names), model) for (kind, model), names in groups.items()]
 
@@ -132,13 +130,11 @@ def _range(names: list[str]) -> str:
 
 def _sockets(machine: Machine) -> dict[str, list[str]]:
     """Each CPU with the GPUs that are nearer to it than to another; empty for one CPU."""
-    import pyarrow as pa
-
-    kinds = {row["name"]: row["kind"] for row in pa.table(machine.devices()).to_pylist()}
+    kinds = {row["name"]: row["kind"] for row in machine.devices()}
     if Counter(kinds.values())["cpu"] < 2:
         return {}
     neighbours: dict[str, list[str]] = {name: [] for name in kinds}
-    for link in pa.table(machine.links()).to_pylist():
+    for link in machine.links():
         neighbours[link["a"]].append(link["b"])
         neighbours[link["b"]].append(link["a"])
     sockets: dict[str, list[str]] = {name: [] for name, kind in kinds.items() if kind == "cpu"}

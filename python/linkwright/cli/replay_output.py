@@ -211,7 +211,7 @@ def _say_what_is_cut(played: Replay, wanted: Wanted) -> None:
 
 
 def _print(played: Replay, watch: Watch) -> None:
-    from linkwright.replay_summary import busiest_links, job_summaries, link_rows, rows_of
+    from linkwright.replay_summary import busiest_links, job_summaries, link_rows
 
     cluster, run = played.cluster, played.run
     console = output.console()
@@ -245,7 +245,7 @@ def _print(played: Replay, watch: Watch) -> None:
     _print_planned(played)
     console.print()
     made = output.table(["messages up to", "path", "count", "p50", "p99", "longest"], left=["path"])
-    for row in rows_of(run.latencies()):
+    for row in run.latencies():
         made.add_row(
             size(row["largest"]),
             "within a node" if row["within_node"] else "network",
@@ -276,9 +276,7 @@ def _print(played: Replay, watch: Watch) -> None:
 
 def _print_planned(played: Replay) -> None:
     """Which algorithms the planner chose, a line for communicators alike."""
-    from linkwright.replay_summary import rows_of
-
-    rows = rows_of(played.run.planned())
+    rows = list(played.run.planned())
     if not rows:
         return
     console = output.console()

@@ -117,8 +117,6 @@ def _sweep(
     chunk: int | None,
     protocol: str | None,
 ) -> list[dict[str, Any]]:
-    import pyarrow as pa
-
     with output.progress_bar() as show:
 
         def progress(done: int, total: int) -> None:
@@ -128,8 +126,7 @@ def _sweep(
         made = time_sweep(
             schedule, machine, sizes, chunk=chunk, protocol=protocol, progress=progress
         )
-    rows: list[dict[str, Any]] = pa.table(made).to_pylist()
-    return rows
+    return list(made)
 
 
 def _title(schedule: Schedule, machine: Machine) -> str:
