@@ -51,4 +51,8 @@ def _core_sha256() -> bytes:
     # As it was when it was first looked at, which is near to what this process runs.
     core = find_spec("linkwright._core")
     file = None if core is None else core.origin
-    return hashlib.sha256(b"" if file is None else read_bytes(Path(file))).digest()
+    if file is None:
+        return hashlib.sha256(b"").digest()
+    # It is no input: one built for debugging is larger than any of those may be.
+    with Path(file).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
