@@ -1,3 +1,8 @@
 #![no_main]
-use linkwright::topology::nccl_xml;
-libfuzzer_sys::fuzz_target!(|text: &str| drop(nccl_xml::read("fuzz", text, &Default::default())));
+use linkwright::topology::LinkKind;
+use linkwright::topology::nccl_xml::{self, NcclXmlOptions};
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    for nvlink in [None, Some(LinkKind::Nvlink4)] {
+        drop(nccl_xml::read("fuzz", text, &NcclXmlOptions { nvlink, ..Default::default() }));
+    }
+});

@@ -177,3 +177,26 @@ def test_what_files_and_people_write_cannot_move_the_cursor(tmp_path: Path) -> N
 
 def test_a_file_s_name_need_not_be_text() -> None:
     assert "\\udcff" in fails(2, "machine", "show", "\udcff")
+
+
+CLOUD = PASTES / "cloud-8x-a100-nvswitch.nccl-topo.xml"
+
+
+def test_a_doubtful_machine_is_warned_of_before_every_answer() -> None:
+    shown = linkwright("machine", "show", CLOUD)
+    assert shown.stdout.startswith("Warning:\n- The file lists 8 GPUs and no NVLink between them")
+    allocated = linkwright("allocate", "-m", CLOUD, "-k", "2")
+    assert allocated.stderr.startswith("Warning:\n- The file lists 8 GPUs")
+    imported = linkwright("machine", "import", CLOUD)
+    assert imported.stderr.startswith("Warning:\n- The file lists 8 GPUs")
+    assert load_machine(CLOUD).warnings == Machine.from_toml(imported.stdout).warnings
+    added = linkwright("machine", "import", CLOUD, "--nvlink", "nvlink3")
+    assert not Machine.from_toml(added.stdout).warnings
+
+
+def test_a_file_larger_than_any_machine_is_refused_unread(tmp_path: Path) -> None:
+    huge = tmp_path / "huge.txt"
+    with huge.open("wb") as stream:
+        stream.truncate(36 << 20)
+    with pytest.raises(FileError, match="16 MiB"):
+        load_machine(huge)

@@ -60,11 +60,12 @@ def show(
     """Show a machine: the link of every pair of GPUs, the devices, and what was assumed."""
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
-    loaded = given_machine(machine)
-    if json or form != "table":
-        output.document(_text(loaded, "json" if json else form))
-    else:
+    as_table = not json and form == "table"
+    loaded = given_machine(machine, warn=not as_table)
+    if as_table:
         matrix.print_machine(loaded, bandwidth_profile)
+    else:
+        output.document(_text(loaded, "json" if json else form))
 
 
 @app.command("import")
@@ -120,6 +121,7 @@ def import_machine(
         output.document(_text(machine, "json"))
     elif to is None:
         output.document(text)
+    output.notes("Warning", machine.warnings, stderr=True)
     output.notes("Assumed", machine.assumptions, stderr=True)
 
 

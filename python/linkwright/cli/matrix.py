@@ -27,7 +27,10 @@ MEANINGS = {
 
 
 def print_machine(machine: Machine, bandwidth_profile: str) -> None:
-    """Prints the matrix, its legend, the devices, the sockets and the assumptions."""
+    """Prints the warnings, the matrix, its legend, the devices, the sockets and the assumptions."""
+    if machine.warnings:
+        output.notes("Warning", machine.warnings)
+        output.console().print()
     console = output.rich_console()
     console.print(Text(printable(machine.name), style="bold"))
     console.print(Text(printable(machine.source), style="dim"))

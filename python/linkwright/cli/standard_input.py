@@ -7,6 +7,7 @@ import sys
 import typer
 
 from linkwright import FileError, Machine, load_machine
+from linkwright.cli import output
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream
 
 __all__ = ["given_machine", "standard_input"]
@@ -36,13 +37,19 @@ def standard_input(most: int = LARGEST_TEXT) -> str:
     return decode("<stdin>", content)
 
 
-def given_machine(name: str) -> Machine:
+def given_machine(name: str, *, warn: bool = True) -> Machine:
     """The machine of a preset, a file, or standard input, which is written `-`.
+
+    Where `warn`, what probably makes its description wrong is said on standard error, before
+    any answer.
 
     Raises:
         FileError: If there is no such preset or file, or standard input cannot be read.
         InputError: If the text describes no machine, with line and column.
     """
-    if name == DASH:
-        return Machine.import_text(standard_input(), "<stdin>")
-    return load_machine(name)
+    machine = (
+        Machine.import_text(standard_input(), "<stdin>") if name == DASH else load_machine(name)
+    )
+    if warn:
+        output.notes("Warning", machine.warnings, stderr=True)
+    return machine

@@ -32,6 +32,8 @@ pub(super) struct Endpoint {
     pub(super) name: String,
     /// A GPU or a NIC.
     pub(super) kind: DeviceKind,
+    /// Its product, where the input names it.
+    pub(super) model: Option<String>,
     /// What tells its socket: the NUMA nodes near it, or the CPU cores.
     pub(super) affinity: Option<Affinity>,
     /// All that the input says of its place.
@@ -258,7 +260,7 @@ impl HostTree {
         let add = |builder: &mut MachineBuilder, ids: &mut [DeviceId], kind| {
             for (endpoint, id) in self.endpoints.iter().zip(ids) {
                 if endpoint.kind == kind {
-                    *id = builder.device(&endpoint.name, kind, None)?;
+                    *id = builder.device(&endpoint.name, kind, endpoint.model.as_deref())?;
                     builder.locate(*id, endpoint.locality.clone());
                 }
             }

@@ -30,7 +30,8 @@ pub enum ImportFormat {
 pub struct ImportOptions {
     /// The machine's name; the TOML file's own, or the format's name, where absent.
     pub name: Option<String>,
-    /// The NVLink generation behind `nvidia-smi` counts.
+    /// The NVLink generation behind `nvidia-smi` counts, and of the NVSwitches that a NCCL
+    /// topology leaves out.
     pub nvlink: Option<LinkKind>,
     /// The PCIe generation where the input does not give one.
     pub pcie: Option<LinkKind>,
@@ -98,7 +99,9 @@ pub fn detect(text: &str) -> Option<ImportFormat> {
         return Some(ImportFormat::RocmSmi);
     }
     let is_matrix = text.contains("nvidia-smi topo")
-        || paste::lines(text).iter().any(|line| paste::is_gpu_name(line.first()));
+        || text.lines().any(|line| {
+            paste::words(line).first().is_some_and(|line| paste::is_gpu_name(line.first()))
+        });
     is_matrix.then_some(ImportFormat::NvidiaSmi)
 }
 
@@ -130,7 +133,10 @@ pub fn import(
             let options = RocmSmiOptions { name, pcie, xgmi_links: options.xgmi_links };
             rocm_smi::read(file, text, &options)
         }
-        ImportFormat::NcclXml => nccl_xml::read(file, text, &NcclXmlOptions { name, pcie }),
+        ImportFormat::NcclXml => {
+            let options = NcclXmlOptions { name, pcie, nvlink: options.nvlink };
+            nccl_xml::read(file, text, &options)
+        }
         ImportFormat::Toml => {
             let machine = toml_format::read(file, text)?;
             Ok(match &name {

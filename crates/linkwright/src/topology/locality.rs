@@ -53,6 +53,11 @@ impl Affinity {
         (!numbers.is_empty()).then(|| Self::of_ascending(numbers.into_iter().map(|n| (n, n))))
     }
 
+    /// How many numbers it holds.
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|(low, high)| (high - low) as usize + 1).sum()
+    }
+
     /// What is in any of them; `None` where there is none.
     #[must_use]
     pub fn union<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {

@@ -20,6 +20,7 @@ pub(crate) mod dot;
 pub mod error;
 pub mod export;
 pub mod gpu_graph;
+mod gpu_models;
 mod host_tree;
 pub mod import;
 pub mod interconnect;

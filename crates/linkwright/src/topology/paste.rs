@@ -13,6 +13,10 @@ pub(super) struct Token {
     pub(super) text: String,
     /// Where it starts.
     pub(super) position: Position,
+    /// The column where a reader sees it, colour codes left out.
+    pub(super) seen_at: usize,
+    /// How many tabs stand before it on its line.
+    pub(super) tabs: usize,
 }
 
 impl Token {
@@ -49,8 +53,25 @@ impl Line {
     }
 }
 
+/// More than any tool prints of a server: the matrix of 512 devices takes half of it.
+const MOST_BYTES: usize = 4 << 20;
+
 /// The lines of a text, blank ones included.
-pub(super) fn lines(text: &str) -> Vec<Line> {
+///
+/// # Errors
+/// A text of more than 4 MiB.
+pub(super) fn lines(file: &str, text: &str) -> Result<Vec<Line>, InputError> {
+    if text.len() > MOST_BYTES {
+        let problem = format!("the paste has {} bytes, more than any server's", text.len());
+        let start = Position { line: 1, column: 1 };
+        let remedy = "paste the output of one server, of at most 4 MiB";
+        return Err(InputError::at(file, start, problem, "", remedy));
+    }
+    Ok(words(text))
+}
+
+/// The same, however long.
+pub(super) fn words(text: &str) -> Vec<Line> {
     text.lines().enumerate().map(|(index, line)| split(line, index + 1)).collect()
 }
 
@@ -65,9 +86,12 @@ fn split(line: &str, number: usize) -> Line {
     let mut inside = false;
     let mut end = 1;
     let mut at = 0;
+    let mut unseen = 0;
+    let mut tabs = 0;
     while at < characters.len() {
         if let Some(length) = colour_code(&characters[at..]) {
             at += length;
+            unseen += length;
             continue;
         }
         let character = characters[at];
@@ -75,11 +99,12 @@ fn split(line: &str, number: usize) -> Line {
         let quote = character == '>' && tokens.is_empty();
         if quote || character.is_whitespace() || character == '\u{feff}' {
             inside = false;
+            tabs += usize::from(character == '\t');
             continue;
         }
         if !inside {
             let position = Position { line: number, column: at };
-            tokens.push(Token { text: String::new(), position });
+            tokens.push(Token { text: String::new(), position, seen_at: at - unseen, tabs });
             inside = true;
         }
         if let Some(token) = tokens.last_mut() {
@@ -121,7 +146,7 @@ mod tests {
 
     #[test]
     fn colour_codes_and_odd_spaces_vanish() {
-        let lines = lines("\u{1b}[4mGPU0\tGPU1\u{1b}[0m\r\n  [4mA\u{a0}B[0m\n\n");
+        let lines = words("\u{1b}[4mGPU0\tGPU1\u{1b}[0m\r\n  [4mA\u{a0}B[0m\n\n");
         assert_eq!(lines[0].joined(), "GPU0 GPU1");
         assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 5 });
         assert_eq!(lines[1].joined(), "A B");
@@ -131,7 +156,7 @@ mod tests {
 
     #[test]
     fn quotation_marks_vanish_from_the_start_of_a_line() {
-        let lines = lines("> GPU0\tX\n>> >GPU1 > X\n>\n");
+        let lines = words("> GPU0\tX\n>> >GPU1 > X\n>\n");
         assert_eq!(lines[0].joined(), "GPU0 X");
         assert_eq!(lines[0].tokens[0].position, Position { line: 1, column: 3 });
         assert_eq!(lines[1].joined(), "GPU1 > X");

@@ -14,6 +14,9 @@ pub(super) struct Sockets {
     pub(super) assumptions: Vec<String>,
 }
 
+/// More devices that are all far apart than any server has sockets.
+const MOST_UNNAMED: usize = 4;
+
 struct Socket {
     affinity: Option<Affinity>,
     members: Vec<usize>,
@@ -34,27 +37,40 @@ pub(super) fn assign(host: &Host) -> Sockets {
         .into_iter()
         .partition(|group| affinity(group).is_some());
     let mut sockets: Vec<Socket> = Vec::new();
+    // Groups whose distance within one NUMA node no further socket explains.
+    let mut far_within: Vec<usize> = Vec::new();
     for group in known {
         note_mixed_affinity(host, &group, &mut assumptions);
         let own = affinity(&group);
-        let alike = |socket: &&mut Socket| socket.affinity == own;
-        if sockets.iter_mut().find(alike).is_some_and(|socket| apart(host, socket, &group)) {
-            assumptions.push(format!(
-                "{} shares its affinity with devices that the input puts on another socket; \
-                 it is taken to be on a socket of its own.",
-                host.endpoints[group[0]].name
-            ));
-        }
-        let fits = |socket: &&mut Socket| alike(socket) && !apart(host, socket, &group);
-        match { sockets.iter_mut() }.find(|socket| fits(socket)) {
-            Some(socket) => socket.members.extend(group),
-            None => sockets.push(Socket { affinity: own, members: group }),
+        let alike: Vec<usize> =
+            (0..sockets.len()).filter(|at| sockets[*at].affinity == own).collect();
+        let free = alike.iter().find(|at| !apart(host, &sockets[**at], &group));
+        match (free, alike.first()) {
+            (Some(at), _) => sockets[*at].members.extend(group),
+            (None, Some(first)) if alike.len() >= nodes(host, &group) => {
+                sockets[*first].members.extend(group);
+                far_within.retain(|device| !sockets[*first].members.contains(device));
+                far_within.extend(&sockets[*first].members);
+            }
+            (None, first) => {
+                if first.is_some() {
+                    assumptions.push(format!(
+                        "{} shares its affinity with devices that the input puts on another \
+                         socket; it is taken to be on a socket of its own.",
+                        host.endpoints[group[0]].name
+                    ));
+                }
+                sockets.push(Socket { affinity: own, members: group });
+            }
         }
     }
+    let named = !sockets.is_empty();
     sockets.sort_by(|a, b| a.affinity.cmp(&b.affinity));
     let mut guests: Vec<Vec<usize>> = vec![Vec::new(); sockets.len()];
     for group in unknown {
-        match sockets.iter().position(|socket| !apart(host, socket, &group)) {
+        let near = sockets.iter().position(|socket| !apart(host, socket, &group));
+        // Where far means nothing, no socket is made up for it.
+        match near.or_else(|| (!far_within.is_empty()).then_some(0)) {
             Some(index) => {
                 guests[index].extend(&group);
                 sockets[index].members.extend(group);
@@ -64,6 +80,19 @@ pub(super) fn assign(host: &Host) -> Sockets {
                 guests.push(Vec::new());
             }
         }
+    }
+    if !named && sockets.len() > MOST_UNNAMED {
+        far_within = sockets.drain(..).flat_map(|socket| socket.members).collect();
+        sockets.push(Socket { affinity: None, members: far_within.clone() });
+        guests.clear();
+    }
+    if !far_within.is_empty() {
+        far_within.sort_unstable();
+        assumptions.push(format!(
+            "The input puts {} as far apart as sockets (SYS), yet names no socket for each; those \
+             of one NUMA node are taken to be on one socket, behind root ports of their own.",
+            names(host, &far_within)
+        ));
     }
     for (index, guests) in guests.iter().enumerate().filter(|(_, guests)| !guests.is_empty()) {
         assumptions.push(format!(
@@ -105,6 +134,13 @@ pub(super) fn join(
 /// two-socket servers, and that of the processors whose sockets appear as many NUMA nodes.
 pub(super) fn default_link(sockets: usize) -> LinkKind {
     if sockets > 2 { LinkKind::InfinityFabric } else { LinkKind::Upi }
+}
+
+/// On how many sockets devices of the same affinity can be: as many as it names NUMA nodes,
+/// and one where it names cores.
+fn nodes(host: &Host, group: &[usize]) -> usize {
+    let numa = |member: &usize| host.endpoints[*member].locality.numa_affinity.clone();
+    group.iter().find_map(numa).map_or(1, |nodes| nodes.count())
 }
 
 fn apart(host: &Host, socket: &Socket, group: &[usize]) -> bool {

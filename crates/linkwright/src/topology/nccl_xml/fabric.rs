@@ -7,6 +7,7 @@ use roxmltree::Node;
 use super::attributes::Source;
 use super::tree::{Found, Tree};
 use crate::diagnostic::InputError;
+use crate::topology::gpu_models::{self, Wiring};
 use crate::topology::kinds::{DeviceKind, LinkKind};
 
 /// The PCI class of an NVSwitch.
@@ -40,6 +41,73 @@ struct Wire<'a> {
     class: Option<u32>,
     kind: LinkKind,
     count: u32,
+    /// The xGMI generation that the file tells.
+    processor: Option<LinkKind>,
+}
+
+/// Whether a wire names its own GPU as its far end.
+fn is_to_itself(devices: &[Found], wire: &Wire) -> bool {
+    devices[wire.gpu].address.as_deref() == Some(wire.target.as_str())
+}
+
+/// The PCI device id of a GPU, where the file gives it.
+fn model(device: &Found) -> Option<&'static gpu_models::GpuModel> {
+    let id = device.node.attribute("device")?.strip_prefix("0x")?;
+    gpu_models::by_id(u32::from_str_radix(id, 16).ok()?)
+}
+
+/// Whether a GPU may have links that the file leaves out: all may but those that are sold
+/// without, by their PCI id or compute capability.
+fn may_have_links(device: &Found) -> bool {
+    if let Some(model) = model(device) {
+        return model.fabric.is_some_and(|fabric| fabric.wiring == Wiring::Board);
+    }
+    let sm = device.gpu.and_then(|gpu| gpu.attribute("sm"));
+    sm.is_none_or(|sm| matches!(sm, "60" | "70" | "80" | "90" | "100" | "103"))
+}
+
+/// The links of a file that names none, or none with a far end: as the option says, each GPU's
+/// to one NVSwitch; else none, and a warning.
+fn without_far_ends(tree: &mut Tree, wires: &[Wire], nvlink: Option<LinkKind>) -> Fabric {
+    let gpus: Vec<usize> =
+        (0..tree.devices.len()).filter(|at| tree.devices[*at].kind == DeviceKind::Gpu).collect();
+    let mut fabric = Fabric::default();
+    if let Some(kind) = nvlink {
+        fabric.switches = 1;
+        for gpu in gpus {
+            let own = wires.iter().find(|wire| wire.gpu == gpu).map(|wire| wire.count);
+            let known = model(&tree.devices[gpu]).and_then(|model| model.fabric);
+            let known = known.filter(|known| known.kind == kind).map(|known| known.links);
+            let count = own.or(known).unwrap_or_else(|| gpu_models::most_links(kind));
+            fabric.bundles.push((gpu, FarEnd::Switch(0), kind, count));
+        }
+        tree.assumptions.push(format!(
+            "The file does not say what its NVLinks join; each GPU is taken to have all of its \
+             {} links to one switch, NVSwitch0 (option `nvlink`).",
+            kind.name()
+        ));
+    } else if let Some(wire) = wires.first() {
+        tree.warnings.push(format!(
+            "The NVLinks of the file lead from each GPU to itself ({} of {}), so it does not say \
+             what they join, and they are left out: {} GPUs share PCIe alone. Give the option \
+             `nvlink`, such as `{}`, if they meet at NVSwitches.",
+            wire.count,
+            tree.devices[wire.gpu].name,
+            gpus.len(),
+            wire.kind.name()
+        ));
+    } else if gpus.len() > 1 && gpus.iter().any(|gpu| may_have_links(&tree.devices[*gpu])) {
+        let known = gpus.iter().find_map(|gpu| model(&tree.devices[*gpu])?.fabric);
+        let example = known.map_or("nvlink4", |fabric| fabric.kind.name());
+        tree.warnings.push(format!(
+            "The file lists {} GPUs and no NVLink between them, as clouds' files do where GPUs \
+             meet at NVSwitches: without them the GPUs share PCIe alone. Give the option `nvlink`, \
+             such as `{example}`, to add NVSwitches; where the NVLinks are a mesh, as of 8 V100, \
+             take the preset `dgx1-v100` or the output of `nvidia-smi topo -m`.",
+            gpus.len()
+        ));
+    }
+    fabric
 }
 
 /// Finds the links.
@@ -47,8 +115,22 @@ struct Wire<'a> {
 /// # Errors
 /// Links that only one of their two GPUs lists, targets listed twice, and targets of a
 /// class that no link leads to.
-pub(super) fn find(source: &Source, tree: &mut Tree) -> Result<Fabric, InputError> {
-    let wires = wires(source, &tree.devices)?;
+pub(super) fn find(
+    source: &Source,
+    tree: &mut Tree,
+    nvlink: Option<LinkKind>,
+) -> Result<Fabric, InputError> {
+    let wires = wires(source, &tree.devices, nvlink)?;
+    if wires.iter().all(|wire| is_to_itself(&tree.devices, wire)) {
+        return Ok(without_far_ends(tree, &wires, nvlink));
+    }
+    if wires.iter().any(|wire| wire.kind == LinkKind::Xgmi && wire.processor.is_none()) {
+        tree.warnings.push(
+            "The file does not say which AMD GPUs these are (`gcn` or `device`); their xGMI is \
+             taken to be that of the MI200 series, 50 GB/s a link."
+                .to_owned(),
+        );
+    }
     let by_address: BTreeMap<&str, usize> = tree
         .devices
         .iter()
@@ -93,11 +175,19 @@ pub(super) fn find(source: &Source, tree: &mut Tree) -> Result<Fabric, InputErro
     Ok(fabric)
 }
 
-fn wires<'a>(source: &Source, devices: &[Found<'a>]) -> Result<Vec<Wire<'a>>, InputError> {
+fn wires<'a>(
+    source: &Source,
+    devices: &[Found<'a>],
+    nvlink: Option<LinkKind>,
+) -> Result<Vec<Wire<'a>>, InputError> {
     let mut wires = Vec::new();
     for (index, device) in devices.iter().enumerate() {
         let Some(gpu) = device.gpu else { continue };
         let mut targets = BTreeSet::new();
+        let processor = gpu
+            .attribute("gcn")
+            .and_then(gpu_models::xgmi_of)
+            .or_else(|| model(device)?.fabric.map(|own| own.kind).filter(|kind| kind.is_xgmi()));
         let links = |n: &Node| n.has_tag_name("nvlink") || n.has_tag_name("xgmi");
         for node in gpu.children().filter(links) {
             let target = source.address(node, "target")?;
@@ -105,10 +195,10 @@ fn wires<'a>(source: &Source, devices: &[Found<'a>]) -> Result<Vec<Wire<'a>>, In
                 let remedy = "write one element and raise its count";
                 return Err(source.refuse(node, "this GPU lists the target twice", remedy));
             }
-            let kind = if node.has_tag_name("xgmi") {
-                LinkKind::Xgmi
-            } else {
-                generation(source.number(gpu, "sm")?)
+            let kind = match (node.has_tag_name("xgmi"), nvlink) {
+                (true, _) => processor.unwrap_or(LinkKind::Xgmi),
+                (false, Some(kind)) => kind,
+                (false, None) => generation(source.number(gpu, "sm")?),
             };
             let count = source.number(node, "count")?;
             if !(1..=36).contains(&count) {
@@ -116,7 +206,7 @@ fn wires<'a>(source: &Source, devices: &[Found<'a>]) -> Result<Vec<Wire<'a>>, In
                 return Err(source.refuse(node, problem, "write a count from 1 to 36"));
             }
             let class = source.class(node, "tclass")?;
-            wires.push(Wire { node, gpu: index, target, class, kind, count });
+            wires.push(Wire { node, gpu: index, target, class, kind, count, processor });
         }
     }
     Ok(wires)

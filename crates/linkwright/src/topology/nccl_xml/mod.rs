@@ -25,6 +25,7 @@ use crate::xml;
 
 /// More nodes than the file of any server has.
 const MOST_NODES: u32 = 20_000;
+const MOST_BYTES: usize = 8 << 20;
 
 /// What the file may not say and its owner may know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +35,9 @@ pub struct NcclXmlOptions {
     /// The PCIe generation of links whose speed the file does not give; PCIe 3 where
     /// absent, as NCCL takes it.
     pub pcie: Option<LinkKind>,
+    /// The NVLink generation, where the file's compute capabilities do not tell it. Where the
+    /// file lists no NVLink, each GPU gets all of that generation to one NVSwitch.
+    pub nvlink: Option<LinkKind>,
 }
 
 /// Reads a machine from NCCL's topology XML; `file` names it in errors.
@@ -48,12 +52,22 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Machine,
         let remedy = "choose such as pcie4, or leave the option out";
         return Err(InputError::at(file, start, problem, kind.name(), remedy).into());
     }
+    if let Some(kind) = options.nvlink.filter(|kind| !kind.is_nvlink()) {
+        let problem = "the option `nvlink` is no generation of nvlink";
+        let remedy = "choose such as nvlink3, or leave the option out";
+        return Err(InputError::at(file, start, problem, kind.name(), remedy).into());
+    }
+    if text.len() > MOST_BYTES {
+        let problem = format!("the file has {} bytes, more than any server's", text.len());
+        let remedy = "give the topology of one server, of at most 8 MiB";
+        return Err(InputError::at(file, start, problem, "", remedy).into());
+    }
     let remedy = "give the whole file that NCCL_TOPO_DUMP_FILE names";
     let document = xml::parse(file, text, MOST_NODES, remedy)?;
     let remedy = "dump the topology again with NCCL_TOPO_DUMP_FILE";
     let source = Source { file, document: &document, remedy };
     let mut tree = tree::walk(&source)?;
-    let fabric = fabric::find(&source, &mut tree)?;
+    let fabric = fabric::find(&source, &mut tree, options.nvlink)?;
     if !tree.devices.iter().any(|device| device.kind == DeviceKind::Gpu) {
         let remedy = "dump the topology from a run that uses the GPUs";
         let problem = "the file lists no GPU";
@@ -62,6 +76,9 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Machine,
 
     let name = options.name.as_deref().unwrap_or("nccl-xml");
     let mut builder = MachineBuilder::new(name, "NCCL topology file");
+    for warning in &tree.warnings {
+        builder.warn(warning.as_str());
+    }
     for assumption in &tree.assumptions {
         builder.assume(assumption.as_str());
     }

@@ -4,8 +4,9 @@ use super::*;
 use crate::topology::host_tree::Relation;
 use crate::topology::test_support::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
-    census, damaged, relation,
+    census, damaged, example, relation,
 };
+use crate::topology::{BandwidthProfile, GpuGraph};
 
 /// Two sockets, two GPUs under one switch and one elsewhere, NVLink in a chain.
 const WIRES: &str = r#"<system version="1">
@@ -73,6 +74,10 @@ const PLAIN: &str = r#"<system version="1">
   </cpu>
 </system>
 "#;
+
+const MI300X: &str = example!("mi300x-8.nccl-topo.xml");
+const CLOUD: &str = example!("cloud-8x-a100-nvswitch.nccl-topo.xml");
+const SELF_LINKS: &str = example!("cloud-4x-a100-self-link.nccl-topo.xml");
 
 fn plain(text: &str) -> Result<Machine, TopologyError> {
     read("topo.xml", text, &NcclXmlOptions::default())
@@ -204,7 +209,7 @@ proptest! {
 
     #[test]
     fn one_wrong_character_loses_no_device(
-        (text, damaged) in prop::sample::select(vec![WIRES, SWITCHED, PLAIN])
+        (text, damaged) in prop::sample::select(vec![WIRES, SWITCHED, PLAIN, CLOUD, SELF_LINKS])
             .prop_flat_map(|text| (Just(text), damaged(text))),
     ) {
         assert_nothing_vanishes(text, &damaged, plain);
@@ -226,4 +231,55 @@ fn places_come_from_the_address_and_the_cpu_above() {
     assert_eq!(place("GPU2"), shown("4-7", 1, &at("0000:85:00.0")));
     assert_eq!(place("mlx5_0"), shown("0-3", 0, &at("0000:0c:00.0")));
     assert_eq!(place("eth0"), shown("4-7", 1, ""), "it has no address");
+}
+
+#[test]
+fn mi300x_is_joined_by_its_own_generation() {
+    let machine = plain(MI300X).unwrap();
+    let mesh = machine.links().iter().filter(|link| link.kind == LinkKind::XgmiMi300);
+    assert_eq!((mesh.count(), machine.warnings().len()), (28, 0));
+    let graph = GpuGraph::new(&machine, BandwidthProfile::DataSheet).unwrap();
+    let pair = graph.pair(0, 7).unwrap();
+    assert_eq!((pair.link.label().as_str(), pair.bandwidth.0), ("XGMI1", 64_000_000_000));
+    for (gcn, kind) in
+        [("910", LinkKind::Xgmi), ("gfx908", LinkKind::XgmiMi100), ("gfx950", LinkKind::XgmiMi350)]
+    {
+        let other = plain(&MI300X.replace("gfx942", gcn)).unwrap();
+        assert!(other.links().iter().any(|link| link.kind == kind), "{gcn}");
+    }
+}
+
+#[test]
+fn nvlinks_that_a_file_leaves_out_are_missed_and_added() {
+    let nvlink = Some(LinkKind::Nvlink3);
+    for (text, gpus, words) in [(CLOUD, 8, "no NVLink between them"), (SELF_LINKS, 4, "to itself")]
+    {
+        let machine = plain(text).unwrap();
+        assert_eq!(machine.gpus().len(), gpus);
+        assert!(machine.links().iter().all(|link| !link.kind.is_gpu_fabric()));
+        let said = machine.warnings().join("\n");
+        assert!(said.contains(words) && said.contains("`nvlink3`"), "{said}");
+        let options = NcclXmlOptions { nvlink, ..NcclXmlOptions::default() };
+        let switched = read("topo.xml", text, &options).unwrap();
+        assert!(switched.warnings().is_empty());
+        let graph = GpuGraph::new(&switched, BandwidthProfile::DataSheet).unwrap();
+        let pair = graph.pair(0, gpus - 1).unwrap();
+        assert_eq!((pair.link.label().as_str(), pair.bandwidth.0), ("NV12", 300_000_000_000));
+    }
+    // L40S are sold without NVLink.
+    assert!(plain(&CLOUD.replace("0x20b0", "0x26b9")).unwrap().warnings().is_empty());
+    let wrong = NcclXmlOptions { nvlink: Some(LinkKind::Pcie4), ..NcclXmlOptions::default() };
+    assert_is_helpful(&read("topo.xml", CLOUD, &wrong).unwrap_err());
+}
+
+#[test]
+fn a_device_without_class_is_what_its_vendor_makes() {
+    let bare = PLAIN.replace(" class=\"0x020700\"", "");
+    let machine = plain(&bare).unwrap();
+    assert_eq!(census(&machine)["nic"], 1);
+    assert!(machine.warnings().join("").contains("0101:00:00.0"), "{:?}", machine.warnings());
+    let known = PLAIN.replace(" class=\"0x030200\"", " vendor=\"0x10de\"");
+    assert_eq!(census(&plain(&known).unwrap())["gpu"], 1);
+    let mistyped = PLAIN.replace("class=\"0x020700\"", "clss=\"0x020700\"");
+    assert_is_helpful(&plain(&mistyped).unwrap_err());
 }

@@ -50,6 +50,8 @@ pub(super) struct Tree<'a> {
     pub(super) devices: Vec<Found<'a>>,
     /// One sentence each.
     pub(super) assumptions: Vec<String>,
+    /// What probably makes the machine wrong, likewise.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Tree<'_> {
@@ -84,6 +86,10 @@ struct Walk<'s, 'a> {
 /// attributes that it writes.
 pub(super) fn walk<'a>(source: &Source<'a>) -> Result<Tree<'a>, InputError> {
     let root = source.document.root_element();
+    if root.tag_name().name() == "topology" {
+        let problem = "this is hwloc's file, which names no links between GPUs, and not <system>";
+        return Err(source.refuse(root, problem, "give the file that NCCL_TOPO_DUMP_FILE names"));
+    }
     if root.tag_name().name() != "system" {
         return Err(source.refuse(root, "the outermost element is not <system>", DUMP_AGAIN));
     }
@@ -95,7 +101,7 @@ pub(super) fn walk<'a>(source: &Source<'a>) -> Result<Tree<'a>, InputError> {
     }
     let mut walk = Walk {
         source,
-        tree: Tree { devices: Vec::new(), assumptions: Vec::new() },
+        tree: Tree { devices: Vec::new(), assumptions: Vec::new(), warnings: Vec::new() },
         by_node: BTreeMap::new(),
         addresses: BTreeSet::new(),
     };
@@ -111,6 +117,20 @@ pub(super) fn walk<'a>(source: &Source<'a>) -> Result<Tree<'a>, InputError> {
     walk.number_gpus()?;
     walk.check_one_host()?;
     Ok(walk.tree)
+}
+
+/// Whether all attributes of a device are known ones, so that none is a class mistyped.
+fn is_plain(node: Node) -> bool {
+    let known = [
+        "busid",
+        "vendor",
+        "device",
+        "subsystem_vendor",
+        "subsystem_device",
+        "link_speed",
+        "link_width",
+    ];
+    node.attributes().all(|attribute| known.contains(&attribute.name()))
 }
 
 fn children<'a>(node: Node<'a, 'a>, name: &str) -> Vec<Node<'a, 'a>> {
@@ -192,6 +212,7 @@ impl<'a> Walk<'_, 'a> {
             Some(0x03) => DeviceKind::Gpu,
             Some(0x02) => DeviceKind::Nic,
             Some(0x06) => DeviceKind::PcieSwitch,
+            None if is_plain(node) => self.by_vendor(node, &address),
             _ => {
                 let problem = "this device is neither a GPU nor a network interface nor a switch";
                 return Err(source.refuse(node, problem, "give its class, or remove the element"));
@@ -220,6 +241,23 @@ impl<'a> Walk<'_, 'a> {
             gpu: gpus.first().copied(),
         });
         Ok(())
+    }
+
+    /// What a device without class is, by its vendor.
+    fn by_vendor(&mut self, node: Node<'a, 'a>, address: &str) -> DeviceKind {
+        let kind = match node.attribute("vendor") {
+            Some("0x10de" | "0x1002") => DeviceKind::Gpu,
+            _ => DeviceKind::Nic,
+        };
+        let what = if kind == DeviceKind::Gpu { "a GPU" } else { "a network interface" };
+        let sentence =
+            format!("The file does not give the class of {address}; it is taken to be {what}.");
+        if node.attribute("vendor").is_some_and(|vendor| vendor.len() == 6) {
+            self.tree.assumptions.push(sentence);
+        } else {
+            self.tree.warnings.push(sentence);
+        }
+        kind
     }
 
     /// A network interface that stands in a CPU has no PCI address, as virtual ones have none.

@@ -5,18 +5,24 @@
 //! assumption is recorded in the machine. A paste that is cut off or contradicts itself is
 //! refused, never read as a smaller machine.
 
+mod cells;
 mod matrix;
+mod names;
 mod nvlink;
+mod peer_access;
 #[cfg(test)]
 mod tests;
 
-use self::matrix::{Cell, Device, Matrix};
+use self::cells::Cell;
+use self::matrix::{Device, Matrix};
+use self::names::Names;
 use self::nvlink::Fabric;
 use super::error::TopologyError;
 use super::host_tree::{Contradiction, Endpoint, Host, HostTree};
 use super::kinds::{DeviceKind, LinkKind};
 use super::locality::Locality;
-use super::machine::{Machine, MachineBuilder};
+use super::machine::{Link, Machine, MachineBuilder};
+use super::paste::{self, Line};
 use crate::diagnostic::{InputError, Position};
 
 /// What the paste does not say and its owner may know.
@@ -37,30 +43,55 @@ pub struct NvidiaSmiOptions {
 /// relations that no machine can have, each with file, line, column and remedy.
 pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Machine, TopologyError> {
     check_options(file, options)?;
-    let matrix = matrix::read(file, text)?;
-    let fabric = nvlink::reconstruct(file, &matrix, options.nvlink)?;
-    let tree = HostTree::rebuild(host(&matrix))
+    let lines = paste::lines(file, text)?;
+    let matrix = matrix::read(file, text, &lines)?;
+    let names = names::read(file, &lines, &matrix)?;
+    let fabric = nvlink::reconstruct(file, &matrix, options.nvlink, names.product())?;
+    let tree = HostTree::rebuild(host(&matrix, &names))
         .map_err(|contradiction| explain(file, &matrix, &contradiction))?;
 
     let mut builder =
         MachineBuilder::new(options.name.as_deref().unwrap_or("nvidia-smi"), "nvidia-smi topo -m");
+    for warning in &fabric.warnings {
+        builder.warn(warning.as_str());
+    }
+    if lines.iter().any(asks_for_pcie_only) {
+        builder.warn(
+            "The matrix is that of `nvidia-smi topo -mp`, which leaves NVLinks out; paste the \
+             output of `nvidia-smi topo -m`.",
+        );
+    }
+    if !matrix.glued.is_empty() {
+        builder.assume(format!(
+            "Cells ran into each other: {}; with any other reading the rows would have another \
+             number of cells.",
+            matrix.glued.join(", ")
+        ));
+    }
     for assumption in &fabric.assumptions {
         builder.assume(assumption.as_str());
     }
-    let pcie = pcie_kind(&mut builder, &fabric, options);
+    let pcie = pcie_kind(&mut builder, &fabric, &names, options);
     let installed = tree.install(&mut builder, pcie, fabric.switches.len())?;
     let id = |device: usize| installed.endpoints[device];
     if let Some(kind) = fabric.kind {
+        let (bandwidth, latency) = (fabric.bandwidth, kind.data_sheet().latency);
+        let bundle = |a, b, count| Link { a, b, kind, count, bandwidth, latency };
         for (a, b, count) in fabric.direct {
-            builder.data_sheet_link(id(a), id(b), kind, count)?;
+            builder.link(bundle(id(a), id(b), count))?;
         }
         for (gpus, switch) in fabric.switches.iter().zip(&installed.fabric_switches) {
             for (gpu, count) in gpus {
-                builder.data_sheet_link(id(*gpu), *switch, kind, *count)?;
+                builder.link(bundle(id(*gpu), *switch, *count))?;
             }
         }
     }
     Ok(builder.build()?)
+}
+
+/// Whether a line is the prompt of the command that shows PCIe alone.
+fn asks_for_pcie_only(line: &Line) -> bool {
+    line.tokens.windows(2).any(|pair| pair[0].text == "topo" && pair[1].text == "-mp")
 }
 
 fn check_options(file: &str, options: &NvidiaSmiOptions) -> Result<(), InputError> {
@@ -76,19 +107,20 @@ fn check_options(file: &str, options: &NvidiaSmiOptions) -> Result<(), InputErro
     }
 }
 
-/// The PCIe generation of the servers that NVLink generation came in.
+/// The PCIe generation of the GPUs that are named, or of the servers that the NVLink
+/// generation came in.
 fn pcie_kind(
     builder: &mut MachineBuilder,
     fabric: &Fabric,
+    names: &Names,
     options: &NvidiaSmiOptions,
 ) -> LinkKind {
     if let Some(kind) = options.pcie {
         return kind;
     }
-    let kind = match fabric.kind {
-        Some(LinkKind::Nvlink1 | LinkKind::Nvlink2) => LinkKind::Pcie3,
-        Some(LinkKind::Nvlink4 | LinkKind::Nvlink5) => LinkKind::Pcie5,
-        _ => LinkKind::Pcie4,
+    let kind = match (names.product(), fabric.kind) {
+        (Some((_, model)), _) => model.pcie,
+        (None, fabric) => pcie_beside(fabric),
     };
     builder.assume(format!(
         "The PCIe generation is not given; every PCIe link is taken to be {} with 16 lanes \
@@ -98,11 +130,20 @@ fn pcie_kind(
     kind
 }
 
-fn host(matrix: &Matrix) -> Host {
+const fn pcie_beside(fabric: Option<LinkKind>) -> LinkKind {
+    match fabric {
+        Some(LinkKind::Nvlink1 | LinkKind::Nvlink2) => LinkKind::Pcie3,
+        Some(LinkKind::Nvlink4 | LinkKind::Nvlink5) => LinkKind::Pcie5,
+        _ => LinkKind::Pcie4,
+    }
+}
+
+fn host(matrix: &Matrix, names: &Names) -> Host {
     let any_numa = matrix.devices.iter().any(|device| device.numa.is_some());
     let endpoint = |device: &Device| Endpoint {
         name: device.name.text.clone(),
         kind: if device.is_gpu { DeviceKind::Gpu } else { DeviceKind::Nic },
+        model: names.of(&device.name.text).map(str::to_owned),
         affinity: if any_numa { device.numa.clone() } else { device.cores.clone() },
         locality: Locality {
             cpu_affinity: device.cores.clone(),

@@ -3,32 +3,29 @@
 //! Links per GPU by generation: NVIDIA's whitepapers of P100 (4), V100 (6), A100 (12),
 //! H100 (18) and Blackwell (18).
 
-use super::matrix::{Cell, Matrix};
+use super::cells::Cell;
+use super::matrix::Matrix;
 use crate::diagnostic::InputError;
+use crate::topology::gpu_models::{GpuModel, most_links};
 use crate::topology::kinds::LinkKind;
 use crate::topology::paste::Token;
+use crate::units::Bandwidth;
 
 /// The NVLinks of a machine; devices are numbered as in the matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fabric {
     /// Their generation, or nothing where there is no NVLink.
     pub(super) kind: Option<LinkKind>,
+    /// Of one link in one direction.
+    pub(super) bandwidth: Bandwidth,
     /// Pairs of GPUs and the links between them.
     pub(super) direct: Vec<(usize, usize, u32)>,
     /// For each NVSwitch, its GPUs and the links of each.
     pub(super) switches: Vec<Vec<(usize, u32)>>,
     /// One sentence each.
     pub(super) assumptions: Vec<String>,
-}
-
-/// How many NVLinks a GPU of that generation has.
-const fn links_per_gpu(kind: LinkKind) -> u32 {
-    match kind {
-        LinkKind::Nvlink1 => 4,
-        LinkKind::Nvlink2 => 6,
-        LinkKind::Nvlink3 => 12,
-        _ => 18,
-    }
+    /// What probably makes the links wrong.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Finds the wires behind the NV# cells.
@@ -40,30 +37,64 @@ pub(super) fn reconstruct(
     file: &str,
     matrix: &Matrix,
     option: Option<LinkKind>,
+    product: Option<(&str, &GpuModel)>,
 ) -> Result<Fabric, InputError> {
-    let mut fabric =
-        Fabric { kind: None, direct: Vec::new(), switches: Vec::new(), assumptions: Vec::new() };
+    let mut fabric = Fabric {
+        kind: None,
+        bandwidth: Bandwidth(0),
+        direct: Vec::new(),
+        switches: Vec::new(),
+        assumptions: Vec::new(),
+        warnings: Vec::new(),
+    };
     let sum = |gpu: usize| matrix.cells[gpu].iter().map(|c| count(*c)).sum::<u32>();
     let most_of_gpu = (0..matrix.devices.len()).map(sum).max().unwrap_or(0);
     let most_of_pair = matrix.cells.iter().flatten().map(|c| count(*c)).max().unwrap_or(0);
     if most_of_pair == 0 {
         return Ok(fabric);
     }
-    let kind = option.unwrap_or_else(|| infer(most_of_pair, most_of_gpu));
+    let named = product.and_then(|(name, model)| Some((name, model.fabric?)));
+    let named = named.filter(|(_, own)| option.is_none_or(|kind| kind == own.kind));
+    let kind = option.or(named.map(|(_, own)| own.kind));
+    let kind = kind.unwrap_or_else(|| infer(most_of_pair, most_of_gpu));
+    fabric.bandwidth = named.map_or(kind.data_sheet().bandwidth, |(_, own)| own.bandwidth());
     if let Some(word) = beyond(matrix, kind) {
-        let problem = format!("a GPU of {} has only {} NVLinks", kind.name(), links_per_gpu(kind));
+        let problem = format!("a GPU of {} has only {} NVLinks", kind.name(), most_links(kind));
         return Err(word.refuse(file, problem, "choose another `nvlink` or mend the cell"));
     }
     fabric.kind = Some(kind);
-    if option.is_none() {
-        fabric.assumptions.push(format!(
+    match (option, named, doubt(most_of_pair, most_of_gpu)) {
+        (Some(_), ..) => {}
+        (None, Some((name, _)), _) => fabric.assumptions.push(format!(
+            "The GPUs are named {name}, whose NVLinks are {} of {} in each direction (option \
+             `nvlink`).",
+            kind.name(),
+            fabric.bandwidth
+        )),
+        (None, None, Some(doubt)) => fabric.warnings.push(format!(
+            "The NVLink generation is not given; {}, {} a link, is taken from at most \
+             {most_of_pair} links of a pair and {most_of_gpu} of a GPU, which {doubt}. Paste the \
+             output of `nvidia-smi -L` before the matrix, or give the option `nvlink`.",
+            kind.name(),
+            fabric.bandwidth
+        )),
+        (None, None, None) => fabric.assumptions.push(format!(
             "The NVLink generation is not given; {} is taken from at most {most_of_pair} links \
              of a pair and {most_of_gpu} of a GPU (option `nvlink`).",
+            kind.name()
+        )),
+    }
+    if let (Some((name, model)), None, None) = (product, option, named)
+        && model.fabric.is_none()
+    {
+        fabric.warnings.push(format!(
+            "The GPUs are named {name}, which has no NVLinks by its data sheet; {} is taken \
+             from the matrix.",
             kind.name()
         ));
     }
     for group in groups(matrix) {
-        if group.iter().all(|gpu| sum(*gpu) <= links_per_gpu(kind)) {
+        if group.iter().all(|gpu| sum(*gpu) <= most_links(kind)) {
             fabric.direct.extend(pairs(matrix, &group));
         } else {
             fabric.switches.push(switch(file, matrix, &group, kind)?);
@@ -103,9 +134,20 @@ fn infer(most_of_pair: u32, most_of_gpu: u32) -> LinkKind {
     }
 }
 
+/// What else the counts fit, at another bandwidth a link.
+fn doubt(most_of_pair: u32, most_of_gpu: u32) -> Option<&'static str> {
+    match (most_of_pair, most_of_gpu) {
+        (_, ..=4) => Some(
+            "fit P100 (20 GB/s a link), V100 and A30 (25) and RTX A6000, A40 and RTX 3090 (14) alike",
+        ),
+        (13..=18, _) => Some("fit H100 and H200 (25 GB/s a link) and B200 (50) alike"),
+        _ => None,
+    }
+}
+
 /// A cell with more links than a GPU has. A Blackwell cell may bond two dies' links.
 fn beyond(matrix: &Matrix, kind: LinkKind) -> Option<&Token> {
-    let most = links_per_gpu(kind) * if kind == LinkKind::Nvlink5 { 2 } else { 1 };
+    let most = most_links(kind) * if kind == LinkKind::Nvlink5 { 2 } else { 1 };
     let cells = matrix.cells.iter().flatten().zip(matrix.words.iter().flatten());
     cells.filter(|(cell, _)| count(**cell) > most).map(|(_, word)| word).next()
 }

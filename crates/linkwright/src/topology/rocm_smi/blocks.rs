@@ -67,7 +67,7 @@ struct Square {
 /// A paste without a whole link type block, blocks of different GPUs, cells that rocm-smi
 /// does not print, and a paste that was cut.
 pub(super) fn read(file: &str, text: &str) -> Result<Topology, InputError> {
-    let lines = paste::lines(text);
+    let lines = paste::lines(file, text)?;
     let start = Position { line: 1, column: 1 };
     if text.trim().is_empty() {
         return Err(InputError::at(file, start, "the text is empty", "", WHOLE_PASTE));

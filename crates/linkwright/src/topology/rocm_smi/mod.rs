@@ -11,6 +11,7 @@ mod tests;
 
 use self::blocks::{LinkType, Topology};
 use super::error::TopologyError;
+use super::gpu_models;
 use super::host_tree::{Contradiction, Endpoint, Host, HostTree, Relation};
 use super::kinds::{DeviceKind, LinkKind};
 use super::locality::Locality;
@@ -52,6 +53,7 @@ pub fn read(file: &str, text: &str, options: &RocmSmiOptions) -> Result<Machine,
             pcie.name()
         ));
     }
+    let xgmi = xgmi_kind(&mut builder, text, &direct, topology.gpus.len());
     let count = options.xgmi_links.unwrap_or(1);
     if options.xgmi_links.is_none() && !direct.is_empty() {
         builder.assume(
@@ -69,9 +71,48 @@ pub fn read(file: &str, text: &str, options: &RocmSmiOptions) -> Result<Machine,
     let installed = tree.install(&mut builder, pcie, 0)?;
     for (a, b) in direct {
         let (a, b) = (installed.endpoints[a], installed.endpoints[b]);
-        builder.data_sheet_link(a, b, LinkKind::Xgmi, count)?;
+        builder.data_sheet_link(a, b, xgmi, count)?;
     }
     Ok(builder.build()?)
+}
+
+/// The most GPUs that one of the MI200 series and older has xGMI links to.
+const MOST_PEERS_OF_MI200: usize = 4;
+
+/// The xGMI generation: of the GPUs that the paste names, or that have so many neighbours.
+fn xgmi_kind(
+    builder: &mut MachineBuilder,
+    text: &str,
+    direct: &[(usize, usize)],
+    gpus: usize,
+) -> LinkKind {
+    let words = || text.split(|c: char| !c.is_ascii_alphanumeric());
+    let named = words().find_map(|word| {
+        let product = gpu_models::by_name(word).and_then(|model| model.fabric);
+        let product = product.map(|fabric| fabric.kind).filter(|kind| kind.is_xgmi());
+        product.or_else(|| word.starts_with("gfx").then(|| gpu_models::xgmi_of(word))?)
+    });
+    let peers = |gpu: usize| direct.iter().filter(|(a, b)| *a == gpu || *b == gpu).count();
+    let most = (0..gpus).map(peers).max().unwrap_or(0);
+    match (named, most) {
+        (Some(kind), _) => kind,
+        (None, 0) => LinkKind::Xgmi,
+        (None, ..=MOST_PEERS_OF_MI200) => {
+            builder.assume(
+                "The GPUs are not named; their xGMI is taken to be that of the MI200 series, 50 \
+                 GB/s a link (paste the output of `rocm-smi --showproductname` with it).",
+            );
+            LinkKind::Xgmi
+        }
+        (None, _) => {
+            builder.warn(format!(
+                "The GPUs are not named; since one has links to {most} others, their xGMI is taken \
+                 to be that of the MI300 series, 64 GB/s a link; of the MI350 series it is 76.8. \
+                 Paste the output of `rocm-smi --showproductname` with it."
+            ));
+            LinkKind::XgmiMi300
+        }
+    }
 }
 
 fn check_options(file: &str, options: &RocmSmiOptions) -> Result<(), InputError> {
@@ -139,6 +180,7 @@ fn host(file: &str, topology: &Topology) -> Result<Host, InputError> {
     let endpoint = |(name, numa): (&String, &Option<_>)| Endpoint {
         name: name.clone(),
         kind: DeviceKind::Gpu,
+        model: None,
         affinity: Option::clone(numa),
         locality: Locality { numa_affinity: numa.clone(), ..Locality::default() },
     };

@@ -5,6 +5,7 @@ use crate::topology::test_support::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
     census, damaged, example, relation,
 };
+use crate::topology::{BandwidthProfile, GpuGraph};
 
 const MI210: &str = example!("4x-mi210.rocm-smi-showtopo.txt");
 
@@ -194,4 +195,38 @@ proptest! {
     ) {
         assert_nothing_vanishes(text, &damaged, plain);
     }
+}
+
+/// Eight GPUs, each joined to each.
+fn mesh() -> String {
+    let names: Vec<String> = (0..8).map(|gpu| format!("GPU{gpu}")).collect();
+    let mut text = format!("==== Link Type between two GPUs ====\n{}\n", names.join(" "));
+    for a in 0..8 {
+        let cells = (0..8).map(|b| if a == b { "0" } else { "XGMI" });
+        text += &format!("GPU{a} {}\n", cells.collect::<Vec<_>>().join(" "));
+    }
+    text + "==== End of ROCm SMI Log ====\n"
+}
+
+#[test]
+fn the_generation_is_that_of_the_gpus() {
+    let kind = |machine: &Machine| {
+        machine.links().iter().map(|link| link.kind).find(|kind| kind.is_xgmi()).unwrap()
+    };
+    let plain = |text: &str| read("paste", text, &RocmSmiOptions::default()).unwrap();
+    let machine = plain(&mesh());
+    assert_eq!(kind(&machine), LinkKind::XgmiMi300);
+    assert!(machine.warnings()[0].contains("76.8"));
+    for (name, expected) in [
+        ("Card Series: AMD Instinct MI355X", LinkKind::XgmiMi350),
+        ("GFX Version: gfx942", LinkKind::XgmiMi300),
+        ("Card Series: AMD INSTINCT MI250", LinkKind::Xgmi),
+    ] {
+        let machine = plain(&format!("GPU[0] : {name}\n{}", mesh()));
+        assert_eq!((kind(&machine), machine.warnings().len()), (expected, 0), "{name}");
+    }
+    let pcie = Some(LinkKind::Pcie5);
+    let wide = read("paste", &mesh(), &RocmSmiOptions { pcie, ..Default::default() }).unwrap();
+    let graph = GpuGraph::new(&wide, BandwidthProfile::Mapa).unwrap();
+    assert_eq!(graph.pair(0, 7).unwrap().link.label(), "XGMI1");
 }
