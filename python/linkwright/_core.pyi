@@ -161,10 +161,42 @@ class Machine:
     def links(self) -> Table:
         """One row per bundle of links: its ends, kind, count, bandwidth and latency."""
 
-    def gpu_matrix(self, bandwidth_profile: str = "mapa") -> list[list[tuple[str, float]]]:
+    @property
+    def gpu_models(self) -> list[str | None]:
+        """The GPUs' products, by id; None where the machine's source does not name one."""
+
+    def gpu_places(self) -> list[GpuPlace]:
+        """Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it."""
+
+    def cpuset(self, gpus: Sequence[int]) -> str | None:
+        """The CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
+
+        None where the machine's source does not name the cores near all of them.
+
+        Raises:
+            AllocationError: If a GPU is unknown.
+        """
+
+    def numa_nodes(self, gpus: Sequence[int]) -> str | None:
+        """The NUMA nodes near any of these GPUs, likewise.
+
+        Raises:
+            AllocationError: If a GPU is unknown.
+        """
+
+    @property
+    def default_bandwidth_profile(self) -> str:
+        """The bandwidth profile where none is chosen.
+
+        `mapa` where MAPA's Table 1 covers the machine's NVLinks and PCIe links, else
+        `data-sheet`.
+        """
+
+    def gpu_matrix(self, bandwidth_profile: str | None = None) -> list[list[tuple[str, float]]]:
         """For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
 
-        A GPU with itself is `("X", 0.0)`.
+        A GPU with itself is `("X", 0.0)`. The bandwidth profile is, if not given, the
+        machine's default.
 
         Raises:
             MachineError: If no path joins two GPUs.
@@ -256,6 +288,37 @@ class Pattern:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class GpuPlace:
+    """Where one GPU of a machine sits, as far as the machine's source says."""
+
+    @property
+    def name(self) -> str:
+        """The GPU's name in the machine."""
+
+    @property
+    def pci_address(self) -> str | None:
+        """Its PCI address, such as `0000:07:00.0`."""
+
+    @property
+    def cpu_affinity(self) -> str | None:
+        """The CPU cores near it, such as `0-11,24-35`."""
+
+    @property
+    def numa_affinity(self) -> str | None:
+        """The NUMA nodes near it, such as `0`."""
+
+    @property
+    def nics(self) -> list[str]:
+        """Its nearest network interfaces."""
+
+    @property
+    def nic_proximity(self) -> str | None:
+        """How near they are: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`; None where there are none."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class Match:
     """A pattern placed on GPUs, with its scores."""
 
@@ -267,7 +330,18 @@ class Match:
 
     @property
     def links(self) -> tuple[int, int, int]:
-        """How many double NVLinks, single NVLinks and PCIe links the pattern uses."""
+        """How many double NVLinks, single NVLinks and PCIe links the pattern uses.
+
+        These are the classes of MAPA's Eq. 2.
+        """
+
+    @property
+    def joined_by(self) -> dict[str, int]:
+        """How many pairs of GPUs that the pattern joins have which link, the widest first.
+
+        The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI, and for a
+        way through the host what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
+        """
 
     @property
     def aggregated_bandwidth(self) -> float:
@@ -309,6 +383,15 @@ class Explanation:
         """The policy's rule for this job, in one sentence."""
 
     @property
+    def decided_by(self) -> str:
+        """The key in which the chosen match and the next best part.
+
+        `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
+        `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
+        compares nothing, `no other set` where nothing competed.
+        """
+
+    @property
     def verdict(self) -> str:
         """Why the chosen match beat the next best."""
 
@@ -330,7 +413,8 @@ class Allocator:
         policy: str = "preserve",
         *,
         bandwidth_model: str = "sound",
-        bandwidth_profile: str = "mapa",
+        bandwidth_profile: str | None = None,
+        ties: str = "nearest",
         state: str | None = None,
         state_file: str = "<state>",
     ) -> Allocator:
@@ -340,7 +424,9 @@ class Allocator:
             machine: The server.
             policy: One of `policy_names`.
             bandwidth_model: `sound` or `published`.
-            bandwidth_profile: `mapa` or `data-sheet`.
+            bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
+            ties: `nearest` or `published`: what decides between matches that tie in the
+                policy's scores.
             state: What `save` returned earlier.
             state_file: The state's name in errors.
 
@@ -1053,8 +1139,12 @@ class Scenario:
         """`sound` or `published`: what the policies rank by."""
 
     @property
-    def bandwidth_profile(self) -> str:
-        """`mapa` or `data-sheet`: what labels the links."""
+    def bandwidth_profile(self) -> str | None:
+        """`mapa` or `data-sheet`: what labels the links; None where the machine is to say."""
+
+    @property
+    def ties(self) -> str:
+        """`nearest` or `published`: what decides between matches that tie."""
 
     @property
     def discipline(self) -> str:
@@ -1201,7 +1291,8 @@ def simulate(
     policy: str = "preserve",
     *,
     bandwidth_model: str = "sound",
-    bandwidth_profile: str = "mapa",
+    bandwidth_profile: str | None = None,
+    ties: str = "nearest",
     discipline: str = "fifo",
     unhealthy: Sequence[int] | None = None,
     progress: Callable[[int, int, float], object] | None = None,
@@ -1213,7 +1304,9 @@ def simulate(
         jobs: The jobs; those of one arrival time queue in this order.
         policy: One of `policy_names`.
         bandwidth_model: `sound` or `published`: what the policy ranks by.
-        bandwidth_profile: `mapa` or `data-sheet`: what labels the links.
+        bandwidth_profile: `mapa` or `data-sheet`: what labels the links; if not given, that of
+            the machine.
+        ties: `nearest` or `published`: what decides between matches that tie.
         discipline: `fifo` or `backfill`.
         unhealthy: GPUs that are out of order from the start.
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.

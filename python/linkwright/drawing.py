@@ -144,10 +144,7 @@ def _devices(machine: Machine) -> list[dict[str, Any]]:
 
 
 def _links(machine: Machine, places: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        _link(row, places[row["a"]], places[row["b"]])
-        for row in machine.links()
-    ]
+    return [_link(row, places[row["a"]], places[row["b"]]) for row in machine.links()]
 
 
 def _link(row: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,21 @@ class ScenarioRun:
     results: Sequence[SimulationResult]
     manifest: dict[str, object]
 
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the times those of another machine, and what to do about it."""
+        models = sorted({model or "" for model in self.machine.gpu_models})
+        others = [model for model in models if "V100" not in model.upper()]
+        if not others:
+            return []
+        are = "is not known" if others == [""] else f"is {', '.join(filter(None, others))}"
+        unknown = " or is not known" if "" in others and len(others) > 1 else ""
+        return [
+            f"The workloads compute at the speed of a V100, but the GPU of {self.machine.name} "
+            f"{are}{unknown}: run times and what waits for them are not this machine's. Compare "
+            "policies by bandwidth, or give measured times."
+        ]
+
 
 def run_scenario(
     path: str | Path,
@@ -122,6 +137,7 @@ def run_scenario(
                 policy,
                 bandwidth_model=scenario.bandwidth_model,
                 bandwidth_profile=scenario.bandwidth_profile,
+                ties=scenario.ties,
                 discipline=scenario.discipline,
                 unhealthy=scenario.unhealthy,
                 progress=report,
@@ -136,10 +152,14 @@ def run_scenario(
         "unhealthy": scenario.unhealthy,
         "policies": chosen,
         "bandwidth_model": scenario.bandwidth_model,
-        "bandwidth_profile": scenario.bandwidth_profile,
+        "bandwidth_profile": scenario.bandwidth_profile or machine.default_bandwidth_profile,
+        "ties": scenario.ties,
         "discipline": scenario.discipline,
     }
-    return ScenarioRun(scenario, path, machine, jobs, results, manifest)
+    run = ScenarioRun(scenario, path, machine, jobs, results, manifest)
+    if run.warnings:
+        manifest["warnings"] = run.warnings
+    return run
 
 
 def run_summary(run: ScenarioRun, *, compared_with: str | None = None) -> dict[str, object]:
@@ -162,6 +182,7 @@ def run_summary(run: ScenarioRun, *, compared_with: str | None = None) -> dict[s
         "scenario": run.path.name,
         "machine": run.machine.name,
         "jobs": len(run.jobs),
+        "warnings": run.warnings,
         "policies": [asdict(summary) for summary in summaries],
         "baseline": baseline,
         "speedups": [asdict(speedup) for speedup in speedups(summaries, baseline)],
@@ -267,13 +288,15 @@ def _report_facts(run: ScenarioRun) -> dict[str, str]:
     jobs = run.manifest["jobs"]
     assert isinstance(jobs, dict)
     origin = f"from {jobs['file']}" if "file" in jobs else f"generated with seed {jobs['seed']}"
-    facts = {
+    facts = {"Warning": " ".join(run.warnings)} if run.warnings else {}
+    facts |= {
         "Scenario": run.path.name,
         "Machine": run.machine.name,
         "Jobs": f"{jobs['count']}, {origin}",
         "Policies": ", ".join(result.policy for result in run.results),
         "Bandwidth model": run.scenario.bandwidth_model,
-        "Bandwidth profile": run.scenario.bandwidth_profile,
+        "Bandwidth profile": str(run.manifest["bandwidth_profile"]),
+        "Ties": run.scenario.ties,
         "Queue": run.scenario.discipline,
         "Version": __version__,
     }

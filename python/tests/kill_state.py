@@ -88,7 +88,8 @@ def gpus_told(out: str, as_json: bool) -> list[int] | None:
             return None
     if not out.endswith("\n"):
         return None
-    return [int(gpu) for gpu in out.strip().removeprefix("CUDA_VISIBLE_DEVICES=").split(",")]
+    gpus = out.splitlines()[0].removeprefix("CUDA_VISIBLE_DEVICES=")
+    return [int(gpu) for gpu in gpus.split(",")]
 
 
 def round_of_kills(server: Server, number: int) -> None:

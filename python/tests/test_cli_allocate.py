@@ -18,9 +18,9 @@ FULL_LINE = "error: cannot write to standard output: no space left on device\n"
 ALLOCATE = ["allocate", "--machine", "dgx1-v100"]
 
 
-def test_standard_output_is_one_line_for_the_shell() -> None:
+def test_standard_output_is_the_environment_for_the_shell() -> None:
     result = linkwright(*ALLOCATE, "--gpus", 3)
-    assert result.stdout == "CUDA_VISIBLE_DEVICES=0,3,2\n"
+    assert result.stdout == "CUDA_VISIBLE_DEVICES=0,3,2\nCUDA_DEVICE_ORDER=PCI_BUS_ID\n"
     assert "candidates" in result.stderr
 
 
@@ -42,6 +42,51 @@ def test_every_policy_explains_itself(policy: str) -> None:
     shown = linkwright(*words)
     assert shown.exit_code == 0
     assert "preserved" in shown.stderr
+
+
+def test_the_key_that_decided_is_named() -> None:
+    words = ["allocate", "-m", "hgx-h100", "-k", 4, "--busy", 0]
+    found = parsed(*words, "--explain")
+    assert sorted(found["gpus"]) == [4, 5, 6, 7]
+    assert found["explanation"]["decided_by"] == "host proximity"
+    assert "Decided by host proximity: " in linkwright(*words, "--explain").stderr
+    published = parsed(*words, "--ties", "published", "--explain")
+    assert sorted(published["gpus"]) == [1, 2, 3, 4]
+    assert published["explanation"]["decided_by"] == "lowest ids"
+    assert "did you mean `published`?" in fails(2, *words, "--ties", "publishd")
+
+
+def test_links_have_the_machine_s_names() -> None:
+    assert parsed("allocate", "-m", "hgx-h100", "-k", 4)["links"] == {"NV18": 4}
+    assert "4 NV18" in linkwright("allocate", "-m", "hgx-h100", "-k", 4).stderr
+    mixed = parsed(*ALLOCATE, "--gpus", 2, "--busy", "0,2,3,4,5,7")
+    assert mixed["links"] == {"SYS": 1}
+
+
+def test_both_bandwidths_of_a_row_are_bus_bandwidths() -> None:
+    found = parsed("allocate", "-m", "hgx-h100", "-k", 4)
+    assert found["packing_bus_bandwidth"] == pytest.approx(found["packing_rate"] * 1.5)
+    assert found["effective_bandwidth"] <= found["packing_bus_bandwidth"]
+    shown = linkwright("allocate", "-m", "hgx-h100", "-k", 4).stderr
+    assert shown.count("busbw") == 3
+    assert f"{found['packing_rate']:.1f}" not in shown
+
+
+def test_places_come_with_the_answer() -> None:
+    paste = EXAMPLES / "topologies" / "hgx-h100.nvidia-smi-topo-m.txt"
+    found = parsed("allocate", "-m", paste, "-k", 4, "--busy", 0)
+    assert found["cpuset"] == "52-103,156-207"
+    assert found["numa_nodes"] == "1"
+    assert found["environment"]["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert [place["cpus"] for place in found["places"]] == ["52-103,156-207"] * 4
+    near = parsed("allocate", "-m", "dgx-a100", "-k", 2)
+    assert near["nics"]
+    assert all(set(place["nics"]) <= set(near["nics"]) for place in near["places"])
+    assert near["cpuset"] is None
+    assert (
+        "cores 52-103,156-207; NUMA nodes 1"
+        in linkwright("allocate", "-m", paste, "-k", 4, "--busy", 0).stderr
+    )
 
 
 def test_busy_gpus_are_not_given() -> None:
@@ -174,7 +219,10 @@ def test_remarks_that_nobody_reads_cost_nothing(tmp_path: Path) -> None:
     with FULL.open("wb") as full:
         process = program(*words, stderr=full)
         out, _ = process.communicate(timeout=60)
-    assert (process.returncode, out) == (0, b"CUDA_VISIBLE_DEVICES=0,3\n")
+    assert (process.returncode, out) == (
+        0,
+        b"CUDA_VISIBLE_DEVICES=2,3\nCUDA_DEVICE_ORDER=PCI_BUS_ID\n",
+    )
     assert (tmp_path / "s").exists()
 
 

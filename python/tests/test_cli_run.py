@@ -259,3 +259,25 @@ def test_a_study_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.Monk
     assert "A note." in shown
     assert asked == [True, False]
     assert "no directory" in fails(2, "study", "mapa", "-o", write_scenario(tmp_path))
+
+
+def test_a_gpu_that_is_no_v100_is_warned_of(tmp_path: Path) -> None:
+    def scenario(preset: str) -> Path:
+        file = tmp_path / f"{preset}.toml"
+        jobs = "generate = { count = 5, max_gpus = 2 }"
+        text = f'[machine]\npreset = "{preset}"\n[jobs]\n{jobs}\n'
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    for command in ("run", "compare"):
+        said = linkwright(command, scenario("hgx-h100")).stdout
+        assert "speed of a V100, but the GPU of hgx-h100 is H100-SXM5-80GB" in " ".join(
+            said.split()
+        )
+        assert parsed(command, scenario("hgx-h100"))["warnings"]
+        assert "Warning" not in linkwright(command, scenario("dgx1-v100")).stdout
+        assert parsed(command, scenario("dgx1-v100"))["warnings"] == []
+    out = tmp_path / "out"
+    assert linkwright("run", scenario("hgx-h100"), "-o", out).exit_code == 0
+    assert "speed of a V100" in (out / "manifest.json").read_text(encoding="utf-8")
+    assert "speed of a V100" in (out / "report.html").read_text(encoding="utf-8")

@@ -85,6 +85,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "ClusterRun": lambda: [a_run(), a_run(timeline=100)],
     "ClusterScenario": lambda: [read_cluster_scenario(MIX.read_text(), "mix.toml")],
     "ClusterScenarioRun": lambda: [run_cluster_scenario(MIX)],
+    "GpuPlace": lambda: DGX1.gpu_places(),
     "Explanation": lambda: [Allocator(DGX1).explain("a", Pattern("ring", 3))],
     "Export": lambda: [a_schedule().to_msccl_xml()],
     "Job": lambda: [*generate_jobs(3, 20, mean_interarrival=86400.123456789)],

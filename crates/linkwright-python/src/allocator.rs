@@ -9,14 +9,15 @@ use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
     self, AllocationError, BandwidthModel, Effort, GpuSet, POLICIES, PreparedMachine, Request,
-    Selection, ServerState, policy,
+    Selection, ServerState, Ties, policy,
 };
 use linkwright::topology::{self, BandwidthProfile};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::choices::Choice;
+use crate::choices::{Choice, profile_of};
 use crate::errors;
 use crate::machine::Machine;
 use crate::number;
@@ -25,52 +26,77 @@ use crate::pattern::Pattern;
 
 /// A pattern placed on GPUs, with its scores.
 #[pyclass(frozen, eq, module = "linkwright")]
-#[derive(PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Match(Selection);
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Match {
+    selection: Selection,
+    /// The links that the pattern uses, by the machine's names, with their numbers.
+    joined_by: Vec<(String, usize)>,
+}
+
+impl Match {
+    fn new(machine: &PreparedMachine, pattern: &Pattern, selection: Selection) -> Self {
+        let joined_by = machine.link_names(&pattern.0, &selection.chosen.placement);
+        Self { selection, joined_by }
+    }
+}
 
 #[pymethods]
 impl Match {
     /// The GPU of each vertex of the pattern.
     #[getter]
     fn gpus(&self) -> Vec<usize> {
-        self.0.chosen.placement.clone()
+        self.selection.chosen.placement.clone()
     }
 
-    /// How many double NVLinks, single NVLinks and PCIe links the pattern uses.
+    /// How many pairs of GPUs that the pattern joins have which link, the widest first.
+    ///
+    /// The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI, and for a
+    /// way through the host what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
+    #[getter]
+    fn joined_by<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let named = PyDict::new(py);
+        for (name, count) in &self.joined_by {
+            named.set_item(name, count)?;
+        }
+        Ok(named)
+    }
+
+    /// How many double NVLinks, single NVLinks and PCIe links the pattern uses, in the classes
+    /// of MAPA's Eq. 2.
     #[getter]
     fn links(&self) -> (usize, usize, usize) {
-        let LinkCounts { double, single, pcie } = self.0.chosen.links;
+        let LinkCounts { double, single, pcie } = self.selection.chosen.links;
         (double, single, pcie)
     }
 
     /// Eq. 1, in GB/s: the bandwidth of all pairs that the pattern uses.
     #[getter]
     fn aggregated_bandwidth(&self) -> f64 {
-        self.0.chosen.aggregated_bandwidth.as_gigabytes_per_second()
+        self.selection.chosen.aggregated_bandwidth.as_gigabytes_per_second()
     }
 
     /// Predicted bus bandwidth of an all-reduce, in GB/s; None for one GPU.
     #[getter]
     fn effective_bandwidth(&self) -> Option<f64> {
-        self.0.chosen.effective_bandwidth
+        self.selection.chosen.effective_bandwidth
     }
 
     /// Eq. 3, in GB/s: the bandwidth between the GPUs that stay free.
     #[getter]
     fn preserved_bandwidth(&self) -> f64 {
-        self.0.chosen.preserved_bandwidth.as_gigabytes_per_second()
+        self.selection.chosen.preserved_bandwidth.as_gigabytes_per_second()
     }
 
     /// How many sets of GPUs competed for the decision.
     #[getter]
     fn candidates(&self) -> u64 {
-        self.0.candidates
+        self.selection.candidates
     }
 
     /// Whether no match can be better; true is a proof, false where it was not found.
     #[getter]
     fn optimal(&self) -> bool {
-        self.0.optimal
+        self.selection.optimal
     }
 
     /// By what fraction another match could be better at most: by the policy's objective, or,
@@ -78,7 +104,7 @@ impl Match {
     /// where no bound is known.
     #[getter]
     fn gap(&self) -> Option<f64> {
-        self.0.gap
+        self.selection.gap
     }
 
     fn __repr__(&self) -> String {
@@ -93,16 +119,23 @@ impl Match {
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Explanation {
     rule: String,
+    decided_by: String,
     verdict: String,
-    selection: Selection,
-    ranking: Vec<allocation::Match>,
-    certain: bool,
+    ranking: Vec<Match>,
 }
 
-impl From<allocation::Explanation> for Explanation {
-    fn from(why: allocation::Explanation) -> Self {
-        let allocation::Explanation { rule, verdict, selection, ranking, certain, .. } = why;
-        Self { rule: rule.to_owned(), verdict, selection, ranking, certain }
+impl Explanation {
+    fn new(machine: &PreparedMachine, pattern: &Pattern, why: allocation::Explanation) -> Self {
+        let Selection { candidates, optimal, gap, .. } = why.selection;
+        // Whether the others are the next best is known, or it is not.
+        let certain = (why.certain, why.certain.then_some(0.0));
+        let each = why.ranking.into_iter().enumerate().map(|(place, chosen)| {
+            let (optimal, gap) = if place == 0 { (optimal, gap) } else { certain };
+            Match::new(machine, pattern, Selection { chosen, candidates, optimal, gap })
+        });
+        let ranking = each.collect();
+        let (rule, decided_by) = (why.rule, why.decided_by.to_owned());
+        Self { rule, decided_by, verdict: why.verdict, ranking }
     }
 }
 
@@ -114,6 +147,16 @@ impl Explanation {
         &self.rule
     }
 
+    /// The key in which the chosen match and the next best part.
+    ///
+    /// `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
+    /// `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
+    /// compares nothing, `no other set` where nothing competed.
+    #[getter]
+    fn decided_by(&self) -> &str {
+        &self.decided_by
+    }
+
     /// Why the chosen match beat the next best.
     #[getter]
     fn verdict(&self) -> &str {
@@ -123,21 +166,13 @@ impl Explanation {
     /// The decision.
     #[getter]
     fn chosen(&self) -> Match {
-        Match(self.selection.clone())
+        self.ranking[0].clone()
     }
 
     /// The best candidates by the policy's own order, the chosen one first.
     #[getter]
     fn ranking(&self) -> Vec<Match> {
-        let Selection { candidates, optimal, gap, .. } = self.selection;
-        // Whether the others are the next best is known, or it is not.
-        let certain = (self.certain, self.certain.then_some(0.0));
-        let each = self.ranking.iter().cloned().enumerate();
-        each.map(|(place, chosen)| {
-            let (optimal, gap) = if place == 0 { (optimal, gap) } else { certain };
-            Match(Selection { chosen, candidates, optimal, gap })
-        })
-        .collect()
+        self.ranking.clone()
     }
 }
 
@@ -174,6 +209,7 @@ struct Origin {
     machine: Arc<topology::Machine>,
     model: String,
     profile: String,
+    ties: String,
 }
 
 impl Serialize for Allocator {
@@ -204,7 +240,8 @@ impl Allocator {
         let machine = &*origin.machine;
         let prepared = py
             .detach(|| PreparedMachine::new(machine, profile, model))
-            .map_err(errors::allocation)?;
+            .map_err(errors::allocation)?
+            .with_ties(Ties::named(&origin.ties)?);
         let (name, graph) = (machine.name(), prepared.graph());
         let state = match state {
             Some(text) => {
@@ -250,7 +287,9 @@ impl Allocator {
     ///     machine: The server.
     ///     policy: One of `policy_names`.
     ///     bandwidth_model: `sound` or `published`.
-    ///     bandwidth_profile: `mapa` or `data-sheet`.
+    ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
+    ///     ties: `nearest` or `published`: what decides between matches that tie in the policy's
+    ///         scores.
     ///     state: What `save` returned earlier.
     ///     state_file: The state's name in errors.
     ///
@@ -259,22 +298,24 @@ impl Allocator {
     ///     InputError: If the state is not what `save` gave.
     #[new]
     #[pyo3(signature = (
-        machine, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = "mapa",
-        state = None, state_file = "<state>"
+        machine, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
+        ties = "nearest", state = None, state_file = "<state>"
     ))]
     fn new(
         py: Python<'_>,
         machine: &Machine,
         policy: &str,
         bandwidth_model: &str,
-        bandwidth_profile: &str,
+        bandwidth_profile: Option<&str>,
+        ties: &str,
         state: Option<&str>,
         state_file: &str,
     ) -> PyResult<Self> {
         let origin = Origin {
             machine: Arc::new(machine.0.clone()),
             model: bandwidth_model.to_owned(),
-            profile: bandwidth_profile.to_owned(),
+            profile: profile_of(&machine.0, bandwidth_profile)?.name().to_owned(),
+            ties: ties.to_owned(),
         };
         Self::made(py, origin, policy, state, state_file)
     }
@@ -317,7 +358,8 @@ impl Allocator {
     ) -> PyResult<Option<Match>> {
         let request = Request { pattern: &pattern.0, sensitive };
         let now = Self::now(slf);
-        detached(slf.py(), |effort| now.decide(job, &request, effort)).map(|found| found.map(Match))
+        detached(slf.py(), |effort| now.decide(job, &request, effort))
+            .map(|found| found.map(|found| Match::new(now.machine(), pattern, found)))
     }
 
     /// Gives the job its GPUs; None, and no change, if too few are free.
@@ -340,8 +382,9 @@ impl Allocator {
             let mut allocator = slf.borrow_mut();
             // Another thread may have changed the state meanwhile; then the choice is stale.
             if *allocator.0.state() == before {
+                let given = decision.map(|found| Match::new(next.machine(), pattern, found));
                 allocator.0 = next;
-                return Ok(decision.map(Match));
+                return Ok(given);
             }
         }
     }
@@ -363,7 +406,7 @@ impl Allocator {
         let request = Request { pattern: &pattern.0, sensitive };
         let now = Self::now(slf);
         let explanation = detached(slf.py(), |effort| now.explain(job, &request, limit, effort))?;
-        Ok(explanation.map(Explanation::from))
+        Ok(explanation.map(|why| Explanation::new(now.machine(), pattern, why)))
     }
 
     /// The scores of a placement: the GPU of each vertex.
@@ -378,7 +421,8 @@ impl Allocator {
         let gpus = self.checked(pattern, &gpus)?;
         let free = self.0.state().free();
         let chosen = self.0.machine().score(&pattern.0, gpus, free);
-        Ok(Match(Selection { chosen, candidates: 1, optimal: true, gap: Some(0.0) }))
+        let selection = Selection { chosen, candidates: 1, optimal: true, gap: Some(0.0) };
+        Ok(Match::new(self.0.machine(), pattern, selection))
     }
 
     /// The placement on exactly these GPUs with the most aggregated bandwidth, scored.
@@ -395,7 +439,8 @@ impl Allocator {
         let now = Self::now(slf);
         let gpus: GpuSet = gpus.into_iter().collect();
         detached(slf.py(), |effort| {
-            Ok(Match(now.machine().place(&pattern.0, gpus, now.state().free(), effort)))
+            let placed = now.machine().place(&pattern.0, gpus, now.state().free(), effort);
+            Ok(Match::new(now.machine(), pattern, placed))
         })
     }
 

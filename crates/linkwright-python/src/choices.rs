@@ -1,6 +1,6 @@
 //! Choices that Python names by text.
 
-use linkwright::allocation::BandwidthModel;
+use linkwright::allocation::{BandwidthModel, Ties};
 use linkwright::collectives::Protocol;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
@@ -48,6 +48,17 @@ impl Choice for BandwidthProfile {
     const WHAT: &'static str = "bandwidth profile";
     const NAMED: &'static [(&'static str, Self)] =
         &[("mapa", Self::Mapa), ("data-sheet", Self::DataSheet)];
+}
+
+impl Choice for Ties {
+    const WHAT: &'static str = "rule for ties";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("nearest", Self::Nearest), ("published", Self::Published)];
+}
+
+/// The profile of that name, or that of the machine where none is named.
+pub fn profile_of(machine: &Machine, name: Option<&str>) -> PyResult<BandwidthProfile> {
+    name.map_or_else(|| Ok(BandwidthProfile::default_of(machine)), BandwidthProfile::named)
 }
 
 impl Choice for QueueDiscipline {

@@ -13,6 +13,7 @@ mod cluster_scenario;
 mod errors;
 mod execution;
 mod expectation;
+mod gpu_place;
 mod job;
 mod machine;
 mod mapping;
@@ -50,6 +51,8 @@ mod _core {
     use crate::execution::reduction_names;
     #[pymodule_export]
     use crate::expectation::expect;
+    #[pymodule_export]
+    use crate::gpu_place::GpuPlace;
     #[pymodule_export]
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
     #[pymodule_export]

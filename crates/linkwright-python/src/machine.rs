@@ -9,8 +9,9 @@ use linkwright::topology::{
 use linkwright::units::{Bandwidth, Picoseconds};
 use pyo3::prelude::*;
 
-use crate::choices::Choice;
+use crate::choices::{Choice, profile_of};
 use crate::errors;
+use crate::gpu_place::GpuPlace;
 use crate::number;
 use crate::number::{int, optional_int, real};
 use crate::table::Table;
@@ -28,6 +29,14 @@ fn link_kind(name: Option<&str>) -> PyResult<Option<LinkKind>> {
     let found = LinkKind::ALL.into_iter().find(|kind| kind.name() == name);
     let known = LinkKind::ALL.map(LinkKind::name);
     found.map(Some).ok_or_else(|| errors::unknown_link_kind(name, &known))
+}
+
+impl Machine {
+    /// The GPUs by their ids.
+    fn known(&self, gpus: &[i128]) -> PyResult<Vec<usize>> {
+        let count = self.0.gpus().len();
+        gpus.iter().map(|gpu| number::gpu_of(count, *gpu)).collect()
+    }
 }
 
 #[pymethods]
@@ -171,15 +180,54 @@ impl Machine {
         Table::new(tables::links(&self.0))
     }
 
+    /// The GPUs' products, by id; None where the machine's source does not name one.
+    #[getter]
+    fn gpu_models(&self) -> Vec<Option<&str>> {
+        let model = |id: &usize| self.0.devices()[*id].model.as_deref();
+        self.0.gpus().iter().map(model).collect()
+    }
+
+    /// Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it.
+    fn gpu_places(&self) -> Vec<GpuPlace> {
+        topology::gpu_places(&self.0).into_iter().map(GpuPlace::from).collect()
+    }
+
+    /// The CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
+    ///
+    /// None where the machine's source does not name the cores near all of them.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown.
+    fn cpuset(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
+        let cores = topology::cpuset(&self.0, &self.known(&gpus)?);
+        Ok(cores.map(|cores| cores.to_string()))
+    }
+
+    /// The NUMA nodes near any of these GPUs, likewise.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown.
+    fn numa_nodes(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
+        let nodes = topology::numa_nodes(&self.0, &self.known(&gpus)?);
+        Ok(nodes.map(|nodes| nodes.to_string()))
+    }
+
+    /// The bandwidth profile where none is chosen: `mapa` where MAPA's Table 1 covers the
+    /// machine's NVLinks and PCIe links, else `data-sheet`.
+    #[getter]
+    fn default_bandwidth_profile(&self) -> &'static str {
+        BandwidthProfile::default_of(&self.0).name()
+    }
+
     /// For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
     ///
     /// A GPU with itself is `("X", 0.0)`.
     ///
     /// Raises:
     ///     MachineError: If no path joins two GPUs.
-    #[pyo3(signature = (bandwidth_profile = "mapa"))]
-    fn gpu_matrix(&self, bandwidth_profile: &str) -> PyResult<Vec<Vec<(String, f64)>>> {
-        let profile = BandwidthProfile::named(bandwidth_profile)?;
+    #[pyo3(signature = (bandwidth_profile = None))]
+    fn gpu_matrix(&self, bandwidth_profile: Option<&str>) -> PyResult<Vec<Vec<(String, f64)>>> {
+        let profile = profile_of(&self.0, bandwidth_profile)?;
         let graph = GpuGraph::new(&self.0, profile).map_err(errors::topology)?;
         let cell = |a, b| {
             graph.pair(a, b).map_or(("X".to_owned(), 0.0), |pair| {

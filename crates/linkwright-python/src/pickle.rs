@@ -19,6 +19,7 @@ use crate::cluster::Cluster;
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
 use crate::cluster_scenario::ClusterScenario;
+use crate::gpu_place::GpuPlace;
 use crate::job::Job;
 use crate::machine::Machine;
 use crate::pattern::Pattern;
@@ -78,6 +79,7 @@ pickled!(
     ClusterRun,
     ClusterScenario,
     Explanation,
+    GpuPlace,
     Export,
     Job,
     Machine,

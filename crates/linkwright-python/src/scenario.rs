@@ -97,10 +97,16 @@ impl Scenario {
         self.0.bandwidth_model.name()
     }
 
-    /// `mapa` or `data-sheet`: what labels the links.
+    /// `mapa` or `data-sheet`: what labels the links; None where the machine is to say.
     #[getter]
-    fn bandwidth_profile(&self) -> &'static str {
-        self.0.bandwidth_profile.name()
+    fn bandwidth_profile(&self) -> Option<&'static str> {
+        self.0.bandwidth_profile.map(Choice::name)
+    }
+
+    /// `nearest` or `published`: what decides between matches that tie.
+    #[getter]
+    fn ties(&self) -> &'static str {
+        self.0.ties.name()
     }
 
     /// `fifo` or `backfill`.

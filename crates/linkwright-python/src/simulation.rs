@@ -1,13 +1,12 @@
 //! `linkwright.simulate` and its result.
 
-use linkwright::allocation::{BandwidthModel, GpuSet, PreparedMachine, policy};
+use linkwright::allocation::{BandwidthModel, GpuSet, PreparedMachine, Ties, policy};
 use linkwright::engine::Progress;
 use linkwright::simulation::{self, JobRecord, QueueDiscipline, simulate as play, tables};
-use linkwright::topology::BandwidthProfile;
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 
-use crate::choices::Choice;
+use crate::choices::{Choice, profile_of};
 use crate::errors;
 use crate::job::Job;
 use crate::machine::Machine;
@@ -63,7 +62,9 @@ impl SimulationResult {
 ///     jobs: The jobs; those of one arrival time queue in this order.
 ///     policy: One of `policy_names`.
 ///     bandwidth_model: `sound` or `published`: what the policy ranks by.
-///     bandwidth_profile: `mapa` or `data-sheet`: what labels the links.
+///     bandwidth_profile: `mapa` or `data-sheet`: what labels the links; if not given, that of
+///         the machine.
+///     ties: `nearest` or `published`: what decides between matches that tie.
 ///     discipline: `fifo` or `backfill`.
 ///     unhealthy: GPUs that are out of order from the start.
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
@@ -75,8 +76,8 @@ impl SimulationResult {
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    machine, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = "mapa",
-    discipline = "fifo", unhealthy = None, progress = None
+    machine, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
+    ties = "nearest", discipline = "fifo", unhealthy = None, progress = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
@@ -85,13 +86,15 @@ pub fn simulate(
     jobs: Vec<Job>,
     policy: &str,
     bandwidth_model: &str,
-    bandwidth_profile: &str,
+    bandwidth_profile: Option<&str>,
+    ties: &str,
     discipline: &str,
     #[pyo3(from_py_with = optional_ints)] unhealthy: Option<Vec<i128>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;
-    let profile = BandwidthProfile::named(bandwidth_profile)?;
+    let profile = profile_of(&machine.0, bandwidth_profile)?;
+    let ties = Ties::named(ties)?;
     let model = BandwidthModel::named(bandwidth_model)?;
     let discipline = QueueDiscipline::named(discipline)?;
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
@@ -111,7 +114,7 @@ pub fn simulate(
         None => Ok(()),
     };
     let records = worker::watched(py, report, |hook| {
-        let prepared = PreparedMachine::new(&machine.0, profile, model)?;
+        let prepared = PreparedMachine::new(&machine.0, profile, model)?.with_ties(ties);
         play(&prepared, &jobs, policy, discipline, unhealthy, hook)
     })?;
     let records = records.map_err(errors::simulation)?;

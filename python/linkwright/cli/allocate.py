@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +27,7 @@ from linkwright.cli.options import (
     Json,
     MachineName,
     PolicyName,
+    Ties,
     among,
     gpu_count,
     gpu_ids,
@@ -76,7 +77,8 @@ def allocate(
     ] = True,
     policy: PolicyName = "preserve",
     bandwidth_model: BandwidthModel = "sound",
-    bandwidth_profile: BandwidthProfile = "mapa",
+    bandwidth_profile: BandwidthProfile = None,
+    ties: Ties = "nearest",
     explain: Annotated[
         bool, typer.Option("--explain", help="Say why, with the best candidates.")
     ] = False,
@@ -98,11 +100,12 @@ def allocate(
 ) -> None:
     """Give a job its GPUs by a policy.
 
-    Standard output is one line, CUDA_VISIBLE_DEVICES=..., in the order of the pattern's
-    vertices; what it is worth is said on standard error. Without --state nothing is kept.
-
-    The ids are those of nvidia-smi, which counts along the PCIe bus. CUDA by itself counts
-    the fastest GPU first: set CUDA_DEVICE_ORDER=PCI_BUS_ID beside it.
+    Standard output is the job's environment, for export $(linkwright allocate ...):
+    CUDA_VISIBLE_DEVICES=..., in the order of the pattern's vertices, and
+    CUDA_DEVICE_ORDER=PCI_BUS_ID, since the ids are those of nvidia-smi, which counts along
+    the PCIe bus, and CUDA by itself counts the fastest GPU first. What the GPUs are worth and
+    which cores and NICs are near them is said on standard error. Without --state nothing is
+    kept.
     """
     if state is not None and job is None:
         raise typer.BadParameter("--state needs --job, the name to release later.")
@@ -112,10 +115,11 @@ def allocate(
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
     server_machine = given_machine(machine)
     wanted = _pattern(pattern, gpus, edges, counters, server_machine)
-    choices = {
+    choices: dict[str, Any] = {
         "policy": policy,
         "bandwidth_model": bandwidth_model,
         "bandwidth_profile": bandwidth_profile,
+        "ties": ties,
     }
     best = limit if explain else None
     if state is None:
@@ -150,9 +154,10 @@ def _answer(
     """What prints the answer."""
     if json:
         document = {"machine": machine.name, "policy": policy, "job": job}
-        fields = _fields(match, machine) | _explained(why, machine)
+        fields = _fields(match, machine) | _places(match, machine) | _explained(why, machine)
         return lambda: output.print_json(document | fields)
-    return lambda: output.say(f"CUDA_VISIBLE_DEVICES={_ids(match)}")
+    lines = [f"{name}={value}" for name, value in _environment(match).items()]
+    return lambda: output.say("\n".join(lines))
 
 
 def _pattern(
@@ -200,6 +205,39 @@ def _decide(
     return match, why
 
 
+def _environment(match: Match) -> dict[str, str]:
+    return {"CUDA_VISIBLE_DEVICES": _ids(match), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+
+
+def _places(match: Match, machine: Machine) -> dict[str, object]:
+    """Where the GPUs sit: what a launcher pins the job's processes to."""
+    places = machine.gpu_places()
+    return {
+        "environment": _environment(match),
+        "cpuset": machine.cpuset(match.gpus),
+        "numa_nodes": machine.numa_nodes(match.gpus),
+        "nics": _nics(match, machine),
+        "places": [
+            {
+                "gpu": gpu,
+                "name": places[gpu].name,
+                "pci_address": places[gpu].pci_address,
+                "cpus": places[gpu].cpu_affinity,
+                "numa_nodes": places[gpu].numa_affinity,
+                "nics": places[gpu].nics,
+                "nic_proximity": places[gpu].nic_proximity,
+            }
+            for gpu in match.gpus
+        ],
+    }
+
+
+def _nics(match: Match, machine: Machine) -> list[str]:
+    """The NICs nearest to any of the GPUs, each once."""
+    places = machine.gpu_places()
+    return list(dict.fromkeys(nic for gpu in match.gpus for nic in places[gpu].nics))
+
+
 def _packing_rate(match: Match, machine: Machine) -> float | None:
     """What the best all-reduce reaches on these GPUs, in GB/s; None where there is none."""
     try:
@@ -209,25 +247,38 @@ def _packing_rate(match: Match, machine: Machine) -> float | None:
 
 
 def _fields(match: Match, machine: Machine) -> dict[str, object]:
-    double, single, pcie = match.links
+    packing = _packing_rate(match, machine)
     return {
         "gpus": match.gpus,
-        "links": {"double": double, "single": single, "pcie": pcie},
+        "links": match.joined_by,
         "aggregated_bandwidth": match.aggregated_bandwidth,
         "effective_bandwidth": match.effective_bandwidth,
         "preserved_bandwidth": match.preserved_bandwidth,
-        "packing_rate": _packing_rate(match, machine),
+        "packing_rate": packing,
+        "packing_bus_bandwidth": _bus_bandwidth(packing, match),
         "candidates": match.candidates,
         "optimal": match.optimal,
         "gap": match.gap,
     }
 
 
+def _bus_bandwidth(algorithm_bandwidth: float | None, match: Match) -> float | None:
+    """As nccl-tests turns an all-reduce's algorithm bandwidth into its bus bandwidth."""
+    size = len(match.gpus)
+    return None if algorithm_bandwidth is None else algorithm_bandwidth * 2 * (size - 1) / size
+
+
 def _explained(why: Explanation | None, machine: Machine) -> dict[str, object]:
     if why is None:
         return {}
     ranking = [_fields(match, machine) for match in why.ranking]
-    return {"explanation": {"rule": why.rule, "verdict": why.verdict, "ranking": ranking}}
+    explained = {
+        "rule": why.rule,
+        "decided_by": why.decided_by,
+        "verdict": why.verdict,
+        "ranking": ranking,
+    }
+    return {"explanation": explained}
 
 
 def _print(match: Match, why: Explanation | None, machine: Machine) -> None:
@@ -236,26 +287,44 @@ def _print(match: Match, why: Explanation | None, machine: Machine) -> None:
         _print_ranking([match], machine)
         return
     console.print(why.rule)
-    console.print(why.verdict)
+    console.print(f"Decided by {why.decided_by}: {why.verdict}")
     console.print()
     _print_ranking(why.ranking, machine)
 
 
 def _print_ranking(ranking: list[Match], machine: Machine) -> None:
-    heads = ["GPUs", "double", "single", "PCIe", "effective", "aggregated", "preserved", "packing"]
-    made = output.table(heads, left=["GPUs"])
+    heads = ["GPUs", "links", "effective\nbusbw", "packing\nbusbw", "aggregated", "preserved"]
+    made = output.table(heads, left=["GPUs", "links"])
     for match in ranking:
-        effective, packing = match.effective_bandwidth, _packing_rate(match, machine)
+        effective = match.effective_bandwidth
+        packing = _bus_bandwidth(_packing_rate(match, machine), match)
         made.add_row(
             _ids(match),
-            *(str(count) for count in match.links),
+            ", ".join(f"{count} {name}" for name, count in match.joined_by.items()) or "none",
             "none" if effective is None else f"{effective:.1f}",
+            "none" if packing is None else f"{packing:.1f}",
             f"{match.aggregated_bandwidth:g}",
             f"{match.preserved_bandwidth:g}",
-            "none" if packing is None else f"{packing:.1f}",
         )
     output.print_table(made, stderr=True)
-    output.console(stderr=True).print(f"{_competition(ranking)}; bandwidths in GB/s.")
+    console = output.console(stderr=True)
+    console.print(f"{_competition(ranking)}; bandwidths in GB/s.")
+    if len(ranking[0].gpus) > 1:
+        console.print(
+            "busbw is the bus bandwidth of an all-reduce: effective as predicted of what is "
+            "reached, packing the most that plans on these links can come to."
+        )
+    near = _near(ranking[0], machine)
+    if near:
+        console.print(f"Near GPUs {_ids(ranking[0])}: {near}.")
+
+
+def _near(match: Match, machine: Machine) -> str:
+    """The cores, NUMA nodes and NICs near the GPUs, as far as the machine says."""
+    cores, nodes = machine.cpuset(match.gpus), machine.numa_nodes(match.gpus)
+    nics = _nics(match, machine)
+    known = {"cores": cores, "NUMA nodes": nodes, "NICs": ", ".join(nics)}
+    return "; ".join(f"{what} {which}" for what, which in known.items() if which)
 
 
 def _competition(ranking: list[Match]) -> str:

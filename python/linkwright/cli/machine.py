@@ -54,7 +54,7 @@ def show(
     form: Annotated[
         Literal["table", "toml", "json", "dot"], typer.Option("--as", help="In which form.")
     ] = "table",
-    bandwidth_profile: BandwidthProfile = "mapa",
+    bandwidth_profile: BandwidthProfile = None,
     json: Json = False,
 ) -> None:
     """Show a machine: the link of every pair of GPUs, the devices, and what was assumed."""

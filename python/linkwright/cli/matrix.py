@@ -26,7 +26,7 @@ MEANINGS = {
 }
 
 
-def print_machine(machine: Machine, bandwidth_profile: str) -> None:
+def print_machine(machine: Machine, bandwidth_profile: str | None) -> None:
     """Prints the warnings, the matrix, its legend, the devices, the sockets and the assumptions."""
     if machine.warnings:
         output.notes("Warning", machine.warnings)
@@ -48,7 +48,7 @@ def print_machine(machine: Machine, bandwidth_profile: str) -> None:
         output.notes("Assumed", machine.assumptions)
 
 
-def _print_matrix(machine: Machine, bandwidth_profile: str) -> None:
+def _print_matrix(machine: Machine, bandwidth_profile: str | None) -> None:
     console = output.rich_console()
     links = machine.gpu_matrix(bandwidth_profile)
     levels = sorted({bandwidth for row in links for _, bandwidth in row if bandwidth > 0})

@@ -20,6 +20,7 @@ __all__ = [
     "PolicyName",
     "PolicyNames",
     "StateFile",
+    "Ties",
     "among",
     "gpu_count",
     "gpu_ids",
@@ -141,8 +142,19 @@ BandwidthModel = Annotated[
     typer.Option(help="What predicts effective bandwidth: the sound model, or MAPA's Eq. 2."),
 ]
 BandwidthProfile = Annotated[
-    Literal["mapa", "data-sheet"],
-    typer.Option(help="Which figures label the links: MAPA's, or the data sheets'."),
+    Literal["mapa", "data-sheet"] | None,
+    typer.Option(
+        help="Which figures label the links: MAPA's, or the data sheets'; by the machine if absent."
+    ),
+]
+Ties = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What decides between equals: nearest on the host, or as published, the lowest ids.",
+        callback=among("rule for ties", ("nearest", "published")),
+        autocompletion=lambda: ["nearest", "published"],
+    ),
 ]
 StateFile = Annotated[
     Path,

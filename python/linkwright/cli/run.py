@@ -92,7 +92,11 @@ def compare(
 
     found = speedups([summarise(result) for result in played.results], baseline)
     if json:
-        document = {"scenario": played.path.name, "machine": played.machine.name}
+        document: dict[str, object] = {
+            "scenario": played.path.name,
+            "machine": played.machine.name,
+            "warnings": played.warnings,
+        }
         rows = [asdict(speedup) for speedup in found]
         output.print_json(document | {"baseline": baseline, "speedups": rows})
         return
@@ -110,9 +114,15 @@ def compare(
         "Throughput is over all jobs.",
         style="dim",
     )
+    _warn(played)
     if not found:
         console.print("No job is sensitive and has two or more GPUs: nothing differs.")
     _say_where(to)
+
+
+def _warn(played: ScenarioRun) -> None:
+    for warning in played.warnings:
+        output.console().print(printable(f"Warning: {warning}"), style="bold")
 
 
 def _check(to: Path | None) -> None:
@@ -169,6 +179,7 @@ def _print_summary(played: ScenarioRun) -> None:
     console = output.console()
     console.print(title, style="bold")
     output.print_table(made)
+    _warn(played)
     alone = summaries[0].one_gpu_jobs
     console.print(
         "Run times and bandwidths are of the sensitive jobs of two or more GPUs; "

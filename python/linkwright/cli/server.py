@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from linkwright import Allocator, FileError, Machine
 from linkwright.cli import output
@@ -117,7 +118,8 @@ def stored(
     *,
     policy: str = "preserve",
     bandwidth_model: str = "sound",
-    bandwidth_profile: str = "mapa",
+    bandwidth_profile: str | None = None,
+    ties: str = "nearest",
 ) -> Iterator[Stored]:
     """The allocator in the file's state, or idle if there is no file, to be changed in the block.
 
@@ -129,10 +131,11 @@ def stored(
         AllocationError: If it is the state of another machine.
     """
     with _locked(file) as (target, before):
-        choices = {
+        choices: dict[str, Any] = {
             "policy": policy,
             "bandwidth_model": bandwidth_model,
             "bandwidth_profile": bandwidth_profile,
+            "ties": ties,
         }
         yield Stored(_restored(file, before, machine, **choices), file, target, before)
 
@@ -152,7 +155,7 @@ def open_state(file: Path, machine: Machine) -> Allocator:
     return _restored(file, content, machine)
 
 
-def _restored(name: Path, content: bytes | None, machine: Machine, **choices: str) -> Allocator:
+def _restored(name: Path, content: bytes | None, machine: Machine, **choices: Any) -> Allocator:
     text = None if content is None else decode(str(name), content)
     return Allocator(machine, state=text, state_file=printable(str(name)), **choices)
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::effort::Effort;
 use super::error::AllocationError;
+use super::gpu_set::GpuSet;
+use super::nearness::{Difference, Ties};
 use super::policy::{Policy, Request};
 use super::prepared::{Match, PreparedMachine};
 use super::selection::{Objective, RunnersUp, Selection};
@@ -22,7 +24,10 @@ pub struct Allocator {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// The policy's rule for this job, in one sentence.
-    pub rule: &'static str,
+    pub rule: String,
+    /// The key in which the first and the second part, such as `effective bandwidth`, `host
+    /// proximity` or `lowest ids`; `rule` where the policy compares nothing.
+    pub decided_by: &'static str,
     /// The decision.
     pub selection: Selection,
     /// The best candidates by the policy's own order, the chosen one first.
@@ -137,10 +142,10 @@ impl Allocator {
         not_stopped(job, effort)?;
         let mut ranking = vec![selection.chosen.clone()];
         ranking.extend(matches);
-        let verdict = verdict(&ranking, objective, certain);
+        let (decided_by, verdict) = verdict(&self.machine, free, &ranking, objective, certain);
         ranking.truncate(limit.max(1));
-        let rule = self.policy.rule(request);
-        Ok(Some(Explanation { rule, selection, ranking, certain, verdict }))
+        let rule = self.policy.rule(request, self.machine.ties());
+        Ok(Some(Explanation { rule, decided_by, selection, ranking, certain, verdict }))
     }
 }
 
@@ -151,43 +156,54 @@ fn not_stopped(job: &str, effort: &Effort<'_>) -> Result<(), AllocationError> {
     Ok(())
 }
 
-/// What decided between the first two of a ranking.
-fn verdict(ranking: &[Match], objective: Option<Objective>, certain: bool) -> String {
+/// What decided between the first two of a ranking: the key's name, and the sentence.
+fn verdict(
+    machine: &PreparedMachine,
+    free: GpuSet,
+    ranking: &[Match],
+    objective: Option<Objective>,
+    certain: bool,
+) -> (&'static str, String) {
     let [first, second, ..] = ranking else {
-        return "no other set of free GPUs is large enough".to_owned();
+        return ("no other set", "no other set of free GPUs is large enough".to_owned());
     };
-    let gigabytes = |m: &Match| {
-        let effective = m.effective_bandwidth.unwrap_or_default();
-        match objective {
-            Some(Objective::Aggregated) => m.aggregated_bandwidth.as_gigabytes_per_second(),
-            Some(Objective::Effective) => effective,
-            Some(Objective::Preserved) => m.preserved_bandwidth.as_gigabytes_per_second(),
-            None => 0.0,
-        }
+    let (chosen, next) = (first.gpus(), second.gpus());
+    let Some(objective) = objective else {
+        return ("rule", format!("the rule takes GPUs {chosen} whatever the links"));
     };
-    let what = match objective {
-        Some(Objective::Aggregated) => "aggregated",
-        Some(Objective::Effective) => "effective",
-        Some(Objective::Preserved) => "preserved",
-        None => {
-            return format!("the rule takes GPUs {} whatever the links", first.gpus());
-        }
+    let gigabytes = |m: &Match| match objective {
+        Objective::Aggregated => m.aggregated_bandwidth.as_gigabytes_per_second(),
+        Objective::Effective => m.effective_bandwidth.unwrap_or_default(),
+        Objective::Preserved => m.preserved_bandwidth.as_gigabytes_per_second(),
+    };
+    let key = match objective {
+        Objective::Aggregated => "aggregated bandwidth",
+        Objective::Effective => "effective bandwidth",
+        Objective::Preserved => "preserved bandwidth",
     };
     let (ours, theirs) = (gigabytes(first), gigabytes(second));
-    let (chosen, next) = (first.gpus(), second.gpus());
     if ours > theirs {
         let found = if certain { "" } else { " found" };
-        return format!(
-            "GPUs {chosen} have {ours:.2} GB/s of {what} bandwidth, the next best{found}, {next}, \
-             {theirs:.2}"
+        let why = format!(
+            "GPUs {chosen} have {ours:.2} GB/s of {key}, the next best{found}, {next}, {theirs:.2}"
         );
+        return (key, why);
     }
+    let tie = format!("GPUs {chosen} and {next} tie at {ours:.2} GB/s of {key}");
     let (a, b) = (first.aggregated_bandwidth, second.aggregated_bandwidth);
     if a > b {
-        return format!(
-            "GPUs {chosen} and {next} tie at {ours:.2} GB/s of {what} bandwidth; {chosen} have \
-             {a} of aggregated bandwidth, {next} {b}"
-        );
+        let why = format!("{tie}; {chosen} have {a} of aggregated bandwidth, {next} {b}");
+        return ("aggregated bandwidth", why);
     }
-    format!("GPUs {chosen} and {next} tie at {ours:.2} GB/s of {what} bandwidth; the lower ids win")
+    let nearness = |set: GpuSet| machine.nearness(set, free);
+    let difference = match machine.ties() {
+        Ties::Nearest => nearness(chosen).difference(&nearness(next)),
+        Ties::Published => None,
+    };
+    match difference.filter(|found| found.counts.0 < found.counts.1) {
+        Some(Difference { key, what, counts: (ours, theirs) }) => {
+            (key, format!("{tie}; {key}: {chosen} have {ours} {what}, {next} {theirs}"))
+        }
+        None => ("lowest ids", format!("{tie}; the lower ids win")),
+    }
 }

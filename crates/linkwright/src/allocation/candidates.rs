@@ -3,9 +3,12 @@
 //! All of them, while they are few; on larger machines sets that are grown from every GPU
 //! and improved by exchanging one GPU for another as long as that helps.
 
+use std::cmp::Reverse;
+
 use super::effort::Effort;
 use super::gpu_set::GpuSet;
 use super::matching::rank::Primary;
+use super::nearness::Ties;
 use super::prepared::{BandwidthModel, PreparedMachine};
 use super::selection::Objective;
 
@@ -14,7 +17,7 @@ pub const MAX_SETS: u64 = 200_000;
 
 /// Sets that compete.
 pub(super) struct Candidates {
-    /// The sets, lowest ids first.
+    /// The sets: of two that tie in all else, the better one first.
     pub sets: Vec<GpuSet>,
     /// How many sets were compared, those included that a bound ruled out.
     pub compared: u64,
@@ -54,7 +57,7 @@ impl PreparedMachine {
         {
             return found;
         }
-        let (sets, all) = match &self.tables {
+        let (mut sets, all) = match &self.tables {
             Some(tables) => {
                 let sets = tables.subsets.of_size(size).iter().map(|set| GpuSet(u128::from(*set)));
                 (sets.filter(|set| set.is_subset_of(free)).collect(), true)
@@ -67,6 +70,7 @@ impl PreparedMachine {
                 (self.grow_all(size, free, objective, reserve, effort), false)
             }
         };
+        self.sort_ties(&mut sets, free, effort);
         let mut primaries = Vec::with_capacity(sets.len());
         for set in &sets {
             primaries.push(self.primary(*set, free, objective, effort));
@@ -78,6 +82,18 @@ impl PreparedMachine {
         let compared = primaries.len() as u64;
         let sets = sets.into_iter().take(primaries.len()).collect();
         Candidates { sets, compared, primaries, complete, limit: None }
+    }
+
+    /// Sorts sets that stand lowest ids first as ties between them are decided.
+    fn sort_ties(&self, sets: &mut [GpuSet], free: GpuSet, effort: &mut Effort<'_>) {
+        match (self.ties(), &self.tables) {
+            (Ties::Published, _) => {}
+            (Ties::Nearest, Some(_)) => sets.sort_by(|a, b| self.compare_ties(*a, *b, free)),
+            (Ties::Nearest, None) => {
+                effort.spend((sets.len() * free.len()) as u64 / 64);
+                sets.sort_by_cached_key(|set| self.nearness(*set, free));
+            }
+        }
     }
 
     /// What an objective says of a set, whatever match is laid on it.
@@ -224,10 +240,16 @@ impl<'a> Growth<'a> {
         while growth.set.len() < size {
             let others = free.without(growth.set);
             let gain = |gpu: &usize| growth.own[*gpu] + growth.to_set[*gpu];
-            let next = others.iter().max_by_key(|gpu| (gain(gpu), usize::MAX - gpu));
-            let Some(next) = next else { break };
+            // Behind switches every GPU gains as much, and the near ones are to grow together.
+            let (near, steps) = match machine.ties() {
+                Ties::Published => (None, others.len() / 64),
+                Ties::Nearest => (Some(&machine.distances), others.len() / 16),
+            };
+            let added = |gpu: &usize| near.map(|near| near.added(growth.set, *gpu));
+            let key = |gpu: &usize| (gain(gpu), Reverse(added(gpu)), usize::MAX - gpu);
+            let Some(next) = others.iter().max_by_key(key) else { break };
             growth.add(next);
-            effort.spend(1 + others.len() as u64 / 64);
+            effort.spend(1 + steps as u64);
         }
         growth
     }

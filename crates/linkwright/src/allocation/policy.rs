@@ -3,6 +3,7 @@
 use super::effort::Effort;
 use super::error::AllocationError;
 use super::gpu_set::GpuSet;
+use super::nearness::Ties;
 use super::pattern::Pattern;
 use super::policies::{Baseline, Greedy, Preserve, TopologyAware};
 use super::prepared::PreparedMachine;
@@ -22,8 +23,8 @@ pub trait Policy: Send + Sync {
     /// The name in scenarios and on the command line.
     fn name(&self) -> &'static str;
 
-    /// The rule for this request, in one sentence.
-    fn rule(&self, request: &Request<'_>) -> &'static str;
+    /// The rule for this request under this rule for ties, in one sentence.
+    fn rule(&self, request: &Request<'_>, ties: Ties) -> String;
 
     /// What the policy ranks matches by; `None` where it does not rank them.
     fn objective(&self, request: &Request<'_>) -> Option<Objective>;

@@ -5,6 +5,8 @@
 //! effective bandwidth and the bandwidth inside. A decision is then a scan. Of 17 to 20 GPUs
 //! the heaviest rings alone are tabulated, when one is first asked for.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -19,8 +21,9 @@ use super::matching::ring::{MAX_EXACT, RingTable};
 use super::matching::ring_links::RingLinksTable;
 use super::matching::scores::links_of;
 use super::matching::subsets::{MAX_TABULATED, Subsets};
+use super::nearness::{HostDistances, Nearness, NearnessTable, Ties};
 use super::pattern::Pattern;
-use crate::topology::{BandwidthProfile, GpuGraph, HostTree, Machine, host_tree};
+use crate::topology::{BandwidthProfile, GpuGraph, HostTree, Machine, PairLink, host_tree};
 use crate::units::Bandwidth;
 
 /// Which model predicts the effective bandwidth of an allocation.
@@ -68,6 +71,8 @@ pub(super) struct Tables {
     pub effective: Vec<f64>,
     /// Best rings under the published model; absent under the sound one.
     pub published_rings: Option<RingLinksTable>,
+    /// The nearness of each subset.
+    pub nearness: NearnessTable,
 }
 
 impl Tables {
@@ -96,6 +101,8 @@ pub struct PreparedMachine {
     pub(super) tables: Option<Tables>,
     /// Heaviest rings of a machine of 17 to 20 GPUs, made when first needed.
     rings: OnceLock<RingTable>,
+    ties: Ties,
+    pub(super) distances: HostDistances,
 }
 
 impl PreparedMachine {
@@ -116,6 +123,7 @@ impl PreparedMachine {
         let tree = host_tree(machine);
         let pairs = PairTable::new(&graph);
         let sound = SoundModel::new(&graph);
+        let distances = HostDistances::new(machine);
         let tables = (count <= MAX_TABULATED).then(|| {
             let published = model == BandwidthModel::Published;
             Tables {
@@ -124,10 +132,40 @@ impl PreparedMachine {
                 inside: inside_of_subsets(&pairs),
                 effective: if published { Vec::new() } else { sound.tabulate() },
                 published_rings: published.then(|| RingLinksTable::new(&pairs)),
+                nearness: distances.tabulate(),
             }
         });
         let (name, rings) = (machine.name().to_owned(), OnceLock::new());
-        Ok(Self { name, graph, tree, model, pairs, sound, tables, rings })
+        let ties = Ties::default();
+        Ok(Self { name, graph, tree, model, pairs, sound, tables, rings, ties, distances })
+    }
+
+    /// The same machine with this rule for matches that tie in a policy's scores.
+    #[must_use]
+    pub fn with_ties(mut self, ties: Ties) -> Self {
+        self.ties = ties;
+        self
+    }
+
+    /// What decides between matches that tie in a policy's scores.
+    #[must_use]
+    pub const fn ties(&self) -> Ties {
+        self.ties
+    }
+
+    /// How near some of the free GPUs are on the host.
+    #[must_use]
+    pub fn nearness(&self, gpus: GpuSet, free: GpuSet) -> Nearness {
+        self.distances.nearness(gpus, free)
+    }
+
+    /// Compares two sets of free GPUs that tie in a policy's scores: the lesser wins.
+    pub(super) fn compare_ties(&self, a: GpuSet, b: GpuSet, free: GpuSet) -> Ordering {
+        match (self.ties, &self.tables) {
+            (Ties::Published, _) => Ordering::Equal,
+            (_, Some(tables)) => tables.nearness.compare(a.0 as u16, b.0 as u16, free),
+            _ => self.nearness(a, free).cmp(&self.nearness(b, free)),
+        }
     }
 
     /// The heaviest rings of all subsets, on machines that are small enough; `None` also
@@ -214,6 +252,31 @@ impl PreparedMachine {
             Some(tables) if !tables.effective.is_empty() => 0,
             _ => self.sound.steps(size),
         }
+    }
+
+    /// The links that the pattern uses on these GPUs by the machine's own names, and how many
+    /// pairs of each, the widest first: `NV18` for NVLinks, `XGMI1` for xGMI, and for a way
+    /// through the host what it crosses, such as `PIX`.
+    #[must_use]
+    pub fn link_names(&self, pattern: &Pattern, placement: &[usize]) -> Vec<(String, usize)> {
+        let mut counted: BTreeMap<(Reverse<Bandwidth>, String), usize> = BTreeMap::new();
+        for (a, b) in pattern.edges() {
+            let (a, b) = (placement[*a], placement[*b]);
+            let Some(pair) = self.graph.pair(a, b) else { continue };
+            let name = match pair.link {
+                PairLink::Host { .. } => self.distances.proximity(a, b).name().to_owned(),
+                link => link.label(),
+            };
+            *counted.entry((Reverse(pair.bandwidth), name)).or_default() += 1;
+        }
+        let mut names: Vec<(String, usize)> = Vec::new();
+        for ((_, name), count) in counted {
+            match names.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += count,
+                None => names.push((name, count)),
+            }
+        }
+        names
     }
 
     /// Scores a placement that is given, with these GPUs free before it.

@@ -1,9 +1,10 @@
 //! The best matches by one objective, over all sets of free GPUs.
 //!
-//! Ties go to the higher aggregated bandwidth, then to the lowest ids: across sets and among
-//! the matches on one set. Rings on machines of up to 20 GPUs are looked up, but for the
-//! published regression's on more than 16; other patterns are searched best bound first, so
-//! that most sets are never searched. What was not tried is bounded.
+//! Ties go to the higher aggregated bandwidth, then, unless the published rule is asked for, to
+//! the set that is nearest on the host ([`super::Nearness`]), then to the lowest ids: across
+//! sets and among the matches on one set. Rings on machines of up to 20 GPUs are looked up, but
+//! for the published regression's on more than 16; other patterns are searched best bound
+//! first, so that most sets are never searched. What was not tried is bounded.
 
 use super::candidates::{Candidates, combinations};
 use super::effort::Effort;
@@ -13,6 +14,7 @@ use super::matching::rank::{Primary, Rank};
 use super::matching::ring::{RingTable, in_ring_order};
 use super::matching::scores::{Aggregated, Published};
 use super::matching::search::{Found, Placement, best_over_sets};
+use super::nearness::Ties;
 use super::pattern::{Pattern, Shape};
 use super::prepared::{BandwidthModel, Match, PreparedMachine, Tables};
 use super::proof::gap;
@@ -225,14 +227,20 @@ impl PreparedMachine {
     ) -> Option<Selection> {
         let sets = tables.subsets.of_size(pattern.size());
         let weight = |set: u16| tables.rings.weight(usize::from(set));
+        let nearer = |a: u16, b: u16| {
+            self.ties() == Ties::Nearest && tables.nearness.compare(a, b, free).is_lt()
+        };
         let (found, candidates) = match (objective, &tables.published_rings) {
-            (Objective::Aggregated, _) => scan(sets, free, |_| Primary::NONE, weight),
+            (Objective::Aggregated, _) => scan(sets, free, |_| Primary::NONE, weight, nearer),
             (Objective::Preserved, _) => {
-                scan(sets, free, |set| tables.preserved(set, free), weight)
+                scan(sets, free, |set| tables.preserved(set, free), weight, nearer)
             }
-            (Objective::Effective, None) => scan(sets, free, |set| tables.effective(set), weight),
+            (Objective::Effective, None) => {
+                scan(sets, free, |set| tables.effective(set), weight, nearer)
+            }
             (Objective::Effective, Some(rings)) => {
-                scan(sets, free, |set| rings.primary(set), |set| rings.aggregated(set))
+                let weight = |set| rings.aggregated(set);
+                scan(sets, free, |set| rings.primary(set), weight, nearer)
             }
         };
         let set = found?;
@@ -268,13 +276,14 @@ impl PreparedMachine {
     }
 }
 
-/// The first free set with the highest rank, and how many free sets there were. Only ties
-/// read what is secondary.
+/// The first free set with the highest rank that none of the same rank is nearer than, and how
+/// many free sets there were. Only ties read what comes after the primary score.
 fn scan(
     sets: &[u16],
     free: GpuSet,
     primary: impl Fn(u16) -> Primary,
     aggregated: impl Fn(u16) -> u64,
+    nearer: impl Fn(u16, u16) -> bool,
 ) -> (Option<u16>, u64) {
     let busy = !(free.0 as u16);
     let mut best: Option<(Primary, u64, u16)> = None;
@@ -285,7 +294,10 @@ fn scan(
         let better = match best {
             None => true,
             Some((most, ..)) if first != most => first > most,
-            Some((_, most, _)) => aggregated(set) > most,
+            Some((_, most, known)) => {
+                let second = aggregated(set);
+                second > most || second == most && nearer(set, known)
+            }
         };
         if better {
             best = Some((first, aggregated(set), set));

@@ -11,7 +11,8 @@
 //! [allocation]
 //! policies = ["baseline", "preserve"]    # all four where absent
 //! bandwidth_model = "sound"       # or "published"
-//! bandwidth_profile = "mapa"      # or "data-sheet"
+//! bandwidth_profile = "mapa"      # or "data-sheet"; by the machine where absent
+//! ties = "nearest"                # or "published"
 //!
 //! [queue]
 //! discipline = "fifo"             # or "backfill"
@@ -28,7 +29,7 @@ use super::generate::{MOST_JOBS, MixOptions};
 use super::server::QueueDiscipline;
 use super::source::{Source, Tables};
 use super::workload::Workload;
-use crate::allocation::{BandwidthModel, POLICIES, Policy, policy};
+use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};
 use crate::diagnostic::{InputError, Position, closest, from_toml, toml_table};
 use crate::topology::{BandwidthProfile, presets};
 use crate::units::Picoseconds;
@@ -70,8 +71,10 @@ pub struct Scenario {
     pub policies: Vec<String>,
     /// Which model the policies rank by.
     pub bandwidth_model: BandwidthModel,
-    /// Which figures label the links.
-    pub bandwidth_profile: BandwidthProfile,
+    /// Which figures label the links; by the machine where absent.
+    pub bandwidth_profile: Option<BandwidthProfile>,
+    /// What decides between matches that tie in a policy's scores.
+    pub ties: Ties,
     /// In which order waiting jobs start.
     pub discipline: QueueDiscipline,
 }
@@ -84,7 +87,7 @@ const TABLES: Tables = Tables {
         ("machine", &["preset", "file", "unhealthy"]),
         ("jobs", &["file", "generate"]),
         ("jobs.generate", &["seed", "count", "max_gpus", "workloads", "mean_interarrival"]),
-        ("allocation", &["policies", "bandwidth_model", "bandwidth_profile"]),
+        ("allocation", &["policies", "bandwidth_model", "bandwidth_profile", "ties"]),
         ("queue", &["discipline"]),
     ],
 };
@@ -136,7 +139,9 @@ struct AllocationTable {
     #[serde(default, alias = "bandwidth-model")]
     bandwidth_model: BandwidthModel,
     #[serde(default, alias = "bandwidth-profile")]
-    bandwidth_profile: BandwidthProfile,
+    bandwidth_profile: Option<BandwidthProfile>,
+    #[serde(default)]
+    ties: Ties,
 }
 
 #[derive(Deserialize, Default)]
@@ -278,6 +283,7 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, SimulationError> {
         policies: source.policies(&parsed.allocation)?,
         bandwidth_model: parsed.allocation.bandwidth_model,
         bandwidth_profile: parsed.allocation.bandwidth_profile,
+        ties: parsed.allocation.ties,
         discipline: parsed.queue.discipline,
     })
 }
@@ -296,6 +302,7 @@ mod tests {
         assert_eq!(scenario.policies, ["greedy"]);
         assert_eq!(scenario.bandwidth_model, BandwidthModel::Sound);
         assert_eq!(scenario.discipline, QueueDiscipline::Fifo);
+        assert_eq!((scenario.bandwidth_profile, scenario.ties), (None, Ties::Nearest));
         let JobSource::Generate(options) = scenario.jobs else { panic!("generated") };
         assert_eq!((options.seed, options.count, options.max_gpus), (7, 20, 4));
     }
@@ -308,7 +315,7 @@ mod tests {
         );
         let scenario = read("s.toml", &underscored).unwrap();
         assert_eq!(scenario.bandwidth_model, BandwidthModel::Published);
-        assert_eq!(scenario.bandwidth_profile, BandwidthProfile::DataSheet);
+        assert_eq!(scenario.bandwidth_profile, Some(BandwidthProfile::DataSheet));
         let keys = ["bandwidth_model", "bandwidth_profile", "max_gpus", "mean_interarrival"];
         let hyphens = keys
             .iter()
@@ -325,7 +332,7 @@ mod tests {
         let text = "[machine]\nfile = \"m.toml\"\nunhealthy = [1]\n[jobs]\n\
             generate = { seed = 1, count = 2, max_gpus = 3, workloads = [\"gmm\"], \
             mean_interarrival = \"1 s\" }\n[allocation]\npolicies = [\"greedy\"]\n\
-            bandwidth_model = \"sound\"\nbandwidth_profile = \"mapa\"\n\
+            bandwidth_model = \"sound\"\nbandwidth_profile = \"mapa\"\nties = \"published\"\n\
             [queue]\ndiscipline = \"fifo\"\n";
         let scenario = read("s.toml", text).unwrap();
         assert_eq!(scenario.machine_position, Position { line: 2, column: 8 });

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::error::TopologyError;
 use super::kinds::{DeviceKind, LinkKind};
-use super::machine::{DeviceId, Machine};
+use super::machine::{DeviceId, Link, Machine};
 use crate::units::Bandwidth;
 
 /// Which figures label the links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BandwidthProfile {
     /// MAPA's Table 1. A pair that only the host joins has what the narrowest PCIe link on
@@ -20,10 +20,26 @@ pub enum BandwidthProfile {
     /// of 16 lanes or wider, or where the machine lists no PCIe on the way, and else what the
     /// machine lists. NVLinks keep what the machine lists, which by the data sheets is what
     /// the table has: 20 GB/s for NVLink-v1, 25 for NVLink-v2, 50 for two of those.
-    #[default]
     Mapa,
     /// The data sheets' values, as the machine lists them.
     DataSheet,
+}
+
+impl BandwidthProfile {
+    /// The profile of a machine for which none is chosen: MAPA's where its Table 1 covers all
+    /// NVLink and PCIe links of the machine, which are then NVLink-v1, NVLink-v2 and PCIe Gen 3,
+    /// and else the data sheets'. The links of NICs do not count, nor what joins sockets, which
+    /// the table has nowhere.
+    #[must_use]
+    pub fn default_of(machine: &Machine) -> Self {
+        let is_nic = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Nic;
+        let covered = |link: &Link| match link.kind {
+            LinkKind::Nvlink1 | LinkKind::Nvlink2 | LinkKind::Pcie3 => true,
+            kind if kind.is_pcie() => is_nic(link.a) || is_nic(link.b),
+            kind => !kind.is_gpu_fabric(),
+        };
+        if machine.links().iter().all(covered) { Self::Mapa } else { Self::DataSheet }
+    }
 }
 
 /// MAPA, SC'21, Table 1: peak bandwidth of 16 lanes of PCIe Gen 3.

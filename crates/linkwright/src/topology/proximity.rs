@@ -143,6 +143,25 @@ fn crossed_from(
 /// in a machine of NVLinks alone, are as far apart as can be: [`Proximity::Sys`].
 #[must_use]
 pub fn proximity(machine: &Machine) -> Vec<Vec<Option<Proximity>>> {
+    let rows = between(machine, machine.gpus()).into_iter().enumerate();
+    let row = |(start, row): (usize, Vec<Proximity>)| {
+        let cells = row.into_iter().enumerate();
+        cells.map(|(end, proximity)| (end != start).then_some(proximity)).collect()
+    };
+    rows.map(row).collect()
+}
+
+/// How close each GPU is to each network interface: a row per GPU, in the order of
+/// [`Machine::gpus`], and a column per device of that kind, in the machine's order.
+#[must_use]
+pub fn nic_proximity(machine: &Machine) -> Vec<Vec<Proximity>> {
+    let devices = machine.devices().iter().enumerate();
+    let nics = devices.filter(|(_, device)| device.kind == DeviceKind::Nic).map(|(id, _)| id);
+    between(machine, &nics.collect::<Vec<DeviceId>>())
+}
+
+/// How close each GPU is to each of the devices.
+fn between(machine: &Machine, ends: &[DeviceId]) -> Vec<Vec<Proximity>> {
     let mut neighbours = vec![Vec::new(); machine.devices().len()];
     for link in machine.links().iter().filter(|link| is_host_link(machine, link)) {
         neighbours[link.a].push(link.b);
@@ -150,10 +169,8 @@ pub fn proximity(machine: &Machine) -> Vec<Vec<Option<Proximity>>> {
     }
     let row = |start: &DeviceId| {
         let best = crossed_from(machine, &neighbours, *start);
-        let cell = |end: &DeviceId| {
-            (end != start).then(|| best[*end].map_or(Proximity::Sys, Crossed::proximity))
-        };
-        machine.gpus().iter().map(cell).collect()
+        let cell = |end: &DeviceId| best[*end].map_or(Proximity::Sys, Crossed::proximity);
+        ends.iter().map(cell).collect()
     };
     machine.gpus().iter().map(row).collect()
 }

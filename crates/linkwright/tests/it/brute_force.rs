@@ -97,11 +97,15 @@ fn compare_on(
                         (prepared.sound_bandwidth(*set), best.aggregated)
                     }
                 };
-                let mut expected = None;
+                let mut expected: Option<((f64, u64), GpuSet)> = None;
                 for (set, best) in sets.iter().zip(&bests).filter(|(set, _)| set.is_subset_of(free))
                 {
                     let value = key((set, best));
-                    if expected.is_none_or(|(most, _)| value > most) {
+                    let nearness = |set: GpuSet| prepared.nearness(set, free);
+                    let better = expected.is_none_or(|(most, known)| {
+                        value > most || value == most && nearness(*set) < nearness(known)
+                    });
+                    if better {
                         expected = Some((value, *set));
                     }
                 }

@@ -186,7 +186,12 @@ fn the_ranking_is_that_of_all_decisions_without_the_sets_before() {
             for pair in why.ranking.windows(2) {
                 let (first, second) = (key(&pair[0]), key(&pair[1]));
                 let ids = [&pair[0], &pair[1]].map(|m| m.gpus().lowest_ids_key());
-                assert!(first > second || first == second && ids[0] < ids[1]);
+                let free = allocator.state().free();
+                let near =
+                    [&pair[0], &pair[1]].map(|m| allocator.machine().nearness(m.gpus(), free));
+                let by_ids = near[0] == near[1] && ids[0] < ids[1];
+                let tie = near[0] < near[1] || by_ids;
+                assert!(first > second || first == second && tie);
             }
         }
     }

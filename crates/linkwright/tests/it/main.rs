@@ -9,6 +9,7 @@ mod flow_and_packets;
 mod interconnect;
 mod labels;
 mod layers;
+mod nearness;
 mod otf2;
 mod packet_reference;
 mod policy_contract;

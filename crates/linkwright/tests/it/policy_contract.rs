@@ -2,7 +2,7 @@
 
 use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern, PreparedMachine, Request, Shape,
-    policy,
+    Ties, policy,
 };
 use linkwright::topology::BandwidthProfile;
 use linkwright::topology::presets::{NAMES, preset};
@@ -46,8 +46,8 @@ fn a_sensitive_job_of_one_gpu_preserves() {
     let (pattern, preserve) = (Pattern::new(Shape::Ring, 1).unwrap(), policy("preserve").unwrap());
     let [sensitive, other] =
         [true, false].map(|sensitive| Request { pattern: &pattern, sensitive });
-    let rule = preserve.rule(&sensitive);
-    assert_eq!(rule, preserve.rule(&other));
+    let rule = preserve.rule(&sensitive, Ties::default());
+    assert_eq!(rule, preserve.rule(&other, Ties::default()));
     assert_eq!(preserve.objective(&sensitive), Some(Objective::Preserved));
     let mut beyond_the_lowest = 0;
     for free in (1..256).map(GpuSet) {

@@ -22,7 +22,7 @@ def decision_time(repeats: int, progress: Progress | None = None) -> Section:
     points: list[DecisionTime] = []
     for done, name in enumerate(MACHINES, start=1):
         machine = Machine.preset(name)
-        allocator = Allocator(machine, "preserve", bandwidth_model="published")
+        allocator = Allocator(machine, "preserve", bandwidth_model="published", ties="published")
         for size in range(1, machine.gpu_count + 1):
             seconds = allocator.measure_decision(Pattern("ring", size), repeats=repeats)
             points.append(DecisionTime(name, size, seconds))

@@ -24,7 +24,9 @@ def fragmentation(seeds: Sequence[int], progress: Progress | None = None) -> Sec
     results = []
     for done, seed in enumerate(seeds, start=1):
         jobs = fragmentation_jobs(seed, count)
-        results.append(simulate(machine, jobs, "baseline", bandwidth_model="published"))
+        results.append(
+            simulate(machine, jobs, "baseline", bandwidth_model="published", ties="published")
+        )
         if progress is not None:
             progress("fragmentation", done, len(seeds))
     by_seed = [_qualities(job_rows(result)) for result in results]
@@ -56,7 +58,7 @@ def _qualities(rows: Sequence[dict[str, float]]) -> dict[int, list[float]]:
 
 def _example_table(machine: Machine) -> StudyTable:
     entry = published()["fragmentation"]
-    allocator = Allocator(machine, bandwidth_model="published")
+    allocator = Allocator(machine, bandwidth_model="published", ties="published")
     rows: list[tuple[Cell, ...]] = []
     for kind in ("example", "ideal"):
         gpus = [number - 1 for number in entry[f"{kind}_gpus"]]

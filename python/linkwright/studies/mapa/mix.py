@@ -76,7 +76,7 @@ def play(
     for seed in seeds:
         jobs = generate_jobs(seed, JOBS, LARGEST, mean_interarrival=mean_interarrival)
         for policy, model in choices:
-            result = simulate(machine, jobs, policy, bandwidth_model=model)
+            result = simulate(machine, jobs, policy, bandwidth_model=model, ties="published")
             runs.append(Run(machine_name, seed, policy, model, result, job_rows(result)))
         if progress is not None:
             progress(f"job mixes on {machine_name}", len(runs) // len(choices), len(seeds))

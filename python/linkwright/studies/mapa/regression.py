@@ -21,7 +21,7 @@ Links = tuple[int, int, int]
 
 def regression() -> Section:
     """The section on Table 2 and Fig. 12."""
-    allocator = Allocator(Machine.preset(MACHINE), bandwidth_model="published")
+    allocator = Allocator(Machine.preset(MACHINE), bandwidth_model="published", ties="published")
     points = ring_points(allocator, best_only=False)
     best = ring_points(allocator, best_only=True)
     samples = published()["regression_errors"]["samples"]

@@ -1,7 +1,7 @@
 //! The lowest free ids, as Nvidia Docker gives GPUs out (MAPA, Section 4).
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
 
 /// Takes the lowest free ids; the pattern is then laid on them as well as it can be.
 #[derive(Debug)]
@@ -12,8 +12,8 @@ impl Policy for Baseline {
         "baseline"
     }
 
-    fn rule(&self, _: &Request<'_>) -> &'static str {
-        "the free GPUs with the lowest ids"
+    fn rule(&self, _: &Request<'_>, _: Ties) -> String {
+        "the free GPUs with the lowest ids".to_owned()
     }
 
     fn objective(&self, _: &Request<'_>) -> Option<Objective> {

@@ -1,7 +1,7 @@
 //! The match with the most aggregated bandwidth (MAPA, Section 4).
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
 
 /// Takes the match with the highest aggregated bandwidth, whatever the job needs.
 #[derive(Debug)]
@@ -12,8 +12,8 @@ impl Policy for Greedy {
         "greedy"
     }
 
-    fn rule(&self, _: &Request<'_>) -> &'static str {
-        "the match with the most aggregated bandwidth, then the lowest ids"
+    fn rule(&self, _: &Request<'_>, ties: Ties) -> String {
+        format!("the match with the most aggregated bandwidth, then {}", ties.rule())
     }
 
     fn objective(&self, _: &Request<'_>) -> Option<Objective> {

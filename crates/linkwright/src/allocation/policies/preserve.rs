@@ -1,7 +1,7 @@
 //! MAPA's Algorithm 1: bandwidth for the jobs that need it, kept by those that do not.
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
 
 /// Gives a sensitive job the match with the highest effective bandwidth, and any other job
 /// the match that preserves the most bandwidth between the GPUs that stay free.
@@ -26,17 +26,14 @@ impl Policy for Preserve {
         "preserve"
     }
 
-    fn rule(&self, request: &Request<'_>) -> &'static str {
-        match Self::objective_of(request) {
+    fn rule(&self, request: &Request<'_>, ties: Ties) -> String {
+        let first = match Self::objective_of(request) {
             Objective::Effective => {
-                "the job is sensitive: the match with the highest effective bandwidth, then \
-                 the most aggregated bandwidth, then the lowest ids"
+                "the job is sensitive: the match with the highest effective bandwidth"
             }
-            _ => {
-                "the job is not sensitive: the match that preserves the most bandwidth for \
-                 others, then the most aggregated bandwidth, then the lowest ids"
-            }
-        }
+            _ => "the job is not sensitive: the match that preserves the most bandwidth for others",
+        };
+        format!("{first}, then the most aggregated bandwidth, then {}", ties.rule())
     }
 
     fn objective(&self, request: &Request<'_>) -> Option<Objective> {

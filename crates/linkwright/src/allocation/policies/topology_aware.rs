@@ -8,7 +8,7 @@
 //! out: Amaral's terms for the interference of jobs that run already.
 
 use crate::allocation::policy::{Policy, Request};
-use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection};
+use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
 use crate::topology::HostTree;
 
 /// Takes GPUs that are close in the PCIe and NUMA tree; NVLink plays no part.
@@ -20,9 +20,12 @@ impl Policy for TopologyAware {
         "topology-aware"
     }
 
-    fn rule(&self, _: &Request<'_>) -> &'static str {
-        "the smallest part of the PCIe and NUMA tree that holds the job, cut in two again \
-         and again; of two that do, the fuller one, then the lower ids"
+    fn rule(&self, _: &Request<'_>, ties: Ties) -> String {
+        format!(
+            "the smallest part of the PCIe and NUMA tree that holds the job, cut in two again \
+             and again; of two that do, the fuller one, then {}",
+            ties.rule()
+        )
     }
 
     fn objective(&self, _: &Request<'_>) -> Option<Objective> {
@@ -40,13 +43,20 @@ impl Policy for TopologyAware {
         if free.len() < size {
             return None;
         }
-        let gpus = take(std::slice::from_ref(machine.tree()), size, free);
+        let nearer = |a: GpuSet, b: GpuSet| machine.compare_ties(a, b, free).is_lt();
+        let gpus = take(std::slice::from_ref(machine.tree()), size, free, &nearer);
         Some(machine.place(request.pattern, gpus, free, effort))
     }
 }
 
-/// `size` free GPUs of a part of the tree that has at least that many.
-fn take(part: &[HostTree], size: usize, free: GpuSet) -> GpuSet {
+/// `size` free GPUs of a part of the tree that has at least that many. Of two equally full
+/// halves the right one is taken where what it gives is nearer.
+fn take(
+    part: &[HostTree],
+    size: usize,
+    free: GpuSet,
+    nearer: &dyn Fn(GpuSet, GpuSet) -> bool,
+) -> GpuSet {
     let free = leaves(part).intersection(free);
     if free.len() == size {
         return free;
@@ -57,14 +67,23 @@ fn take(part: &[HostTree], size: usize, free: GpuSet) -> GpuSet {
     };
     let free_in = |half: &[HostTree]| leaves(half).intersection(free).len();
     let (in_left, in_right) = (free_in(left), free_in(right));
+    let take = |half, size| take(half, size, free, nearer);
+    let first = |half, in_half: usize, other| match size > in_half {
+        true => take(half, in_half).union(take(other, size - in_half)),
+        false => take(half, size),
+    };
+    let from_left = || first(left, in_left, right);
+    let from_right = || first(right, in_right, left);
     match (in_left >= size, in_right >= size) {
-        (true, true) if in_right < in_left => take(right, size, free),
-        (true, _) => take(left, size, free),
-        (_, true) => take(right, size, free),
-        _ if in_left >= in_right => {
-            take(left, in_left, free).union(take(right, size - in_left, free))
+        _ if in_left == in_right => {
+            let (left, right) = (from_left(), from_right());
+            if nearer(right, left) { right } else { left }
         }
-        _ => take(right, in_right, free).union(take(left, size - in_right, free)),
+        (true, true) if in_right < in_left => from_right(),
+        (true, _) => from_left(),
+        (_, true) => from_right(),
+        _ if in_left > in_right => from_left(),
+        _ => from_right(),
     }
 }
 
@@ -99,7 +118,8 @@ mod tests {
     }
 
     fn taken(size: usize, free: &[usize]) -> Vec<usize> {
-        take(&[dgx1()], size, free.iter().copied().collect()).iter().collect()
+        let by_ids = |_, _| false;
+        take(&[dgx1()], size, free.iter().copied().collect(), &by_ids).iter().collect()
     }
 
     #[test]

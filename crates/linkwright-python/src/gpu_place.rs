@@ -1,0 +1,45 @@
+//! `linkwright.GpuPlace`.
+
+use linkwright::topology::{self, Affinity};
+use pyo3::prelude::*;
+
+/// Where one GPU of a machine sits, as far as the machine's source says.
+#[pyclass(frozen, eq, get_all, module = "linkwright")]
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GpuPlace {
+    /// The GPU's name in the machine.
+    name: String,
+    /// Its PCI address, such as `0000:07:00.0`.
+    pci_address: Option<String>,
+    /// The CPU cores near it, such as `0-11,24-35`.
+    cpu_affinity: Option<String>,
+    /// The NUMA nodes near it, such as `0`.
+    numa_affinity: Option<String>,
+    /// Its nearest network interfaces.
+    nics: Vec<String>,
+    /// How near they are: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`; None where there are none.
+    nic_proximity: Option<String>,
+}
+
+impl From<topology::GpuPlace<'_>> for GpuPlace {
+    fn from(place: topology::GpuPlace<'_>) -> Self {
+        let text = |affinity: &Option<Affinity>| affinity.as_ref().map(Affinity::to_string);
+        Self {
+            name: place.name.to_owned(),
+            pci_address: place.locality.pci_address.clone(),
+            cpu_affinity: text(&place.locality.cpu_affinity),
+            numa_affinity: text(&place.locality.numa_affinity),
+            nics: place.nics.into_iter().map(str::to_owned).collect(),
+            nic_proximity: place.nic_proximity.map(|near| near.name().to_owned()),
+        }
+    }
+}
+
+#[pymethods]
+impl GpuPlace {
+    fn __repr__(&self) -> String {
+        let nics = self.nics.join(", ");
+        let near = self.nic_proximity.as_deref().unwrap_or("none");
+        format!("<GpuPlace {}: NICs {nics} ({near})>", self.name)
+    }
+}
