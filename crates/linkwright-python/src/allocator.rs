@@ -301,6 +301,7 @@ impl Allocator {
         machine, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
         ties = "nearest", state = None, state_file = "<state>"
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
         py: Python<'_>,
         machine: &Machine,

@@ -156,8 +156,8 @@ def _answer(
         document = {"machine": machine.name, "policy": policy, "job": job}
         fields = _fields(match, machine) | _places(match, machine) | _explained(why, machine)
         return lambda: output.print_json(document | fields)
-    lines = [f"{name}={value}" for name, value in _environment(match).items()]
-    return lambda: output.say("\n".join(lines))
+    lines = [f"{name}={value}\n" for name, value in _environment(match).items()]
+    return lambda: output.document("".join(lines))
 
 
 def _pattern(
