@@ -1,10 +1,21 @@
 #![no_main]
-use linkwright::allocation::ServerState;
+use linkwright::allocation::{Ended, ServerState};
 use linkwright::topology::presets::preset;
 use linkwright::topology::{BandwidthProfile, GpuGraph};
 
+// What is restored, on the machine of the state or on a smaller one of its name, saves and restores
+// to the same, and can be reconciled.
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let machine = preset("dgx1-v100").expect("a preset");
-    let graph = GpuGraph::new(&machine, BandwidthProfile::Mapa).expect("a connected machine");
-    drop(ServerState::restore("fuzz", text, machine.name(), &graph));
+    for machine in ["dgx1-v100", "pcie-tree-4"] {
+        let machine = preset(machine).expect("a preset");
+        let graph = GpuGraph::new(&machine, BandwidthProfile::Mapa).expect("a connected machine");
+        let restore =
+            |text: &str| ServerState::restore("fuzz", text, "dgx1-v100", &graph, &[]);
+        if let Ok(mut state) = restore(text) {
+            assert_eq!(restore(&state.save()).expect("its own text"), state);
+            let nobody = std::collections::BTreeSet::new();
+            state.reconcile(Ended::Unlisted { living: &nobody, since: u64::MAX });
+            assert!(state.held().is_empty() && state.owners().is_empty());
+        }
+    }
 });

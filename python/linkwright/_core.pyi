@@ -20,6 +20,7 @@ __all__ = [
     "Job",
     "Machine",
     "Match",
+    "Owner",
     "Pattern",
     "Program",
     "Scenario",
@@ -404,6 +405,49 @@ class Explanation:
         """The best candidates by the policy's own order, the chosen one first."""
 
 @final
+class Owner:
+    """Who asked for a job's GPUs on a live server, and for how long."""
+
+    def __new__(cls, pid: int, host: str, time: float, lease: float | None = None) -> Owner:
+        """An owner.
+
+        Args:
+            pid: The process that asks.
+            host: The computer on which it runs.
+            time: When it asks, in seconds since 1970, as `time.time()` gives them.
+            lease: For how long it asks, in seconds; without end where absent.
+
+        Raises:
+            AllocationError: If a number is negative or too large.
+        """
+
+    @property
+    def pid(self) -> int:
+        """The process that asked."""
+
+    @property
+    def host(self) -> str:
+        """The computer on which it ran."""
+
+    @property
+    def time(self) -> float:
+        """When it asked, in seconds since 1970."""
+
+    @property
+    def lease(self) -> float | None:
+        """For how long it asked, in seconds; None without end."""
+
+    def is_over(self, now: float) -> bool:
+        """Whether the lease has ended by this time, in seconds since 1970.
+
+        Raises:
+            AllocationError: If the time is negative or too large.
+        """
+
+    def __getnewargs__(self) -> tuple[int, str, float, float | None]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class Allocator:
     """Gives jobs their GPUs on a live server, by one policy."""
 
@@ -417,6 +461,7 @@ class Allocator:
         ties: str = "nearest",
         state: str | None = None,
         state_file: str = "<state>",
+        lost: Sequence[int] | None = None,
     ) -> Allocator:
         """An allocator; with `state`, text that `save` gave, in that state.
 
@@ -429,10 +474,12 @@ class Allocator:
                 policy's scores.
             state: What `save` returned earlier.
             state_file: The state's name in errors.
+            lost: GPUs that the machine has lost since the state was saved, by their ids then;
+                needed only where names, places and links leave open which they are.
 
         Raises:
-            AllocationError: If a name is unknown or the state is of another machine.
-            InputError: If the state is not what `save` gave.
+            AllocationError: If a name is unknown.
+            InputError: If the state is not what `save` gave, or of another machine.
         """
 
     @property
@@ -448,8 +495,24 @@ class Allocator:
         """The GPUs marked unhealthy."""
 
     @property
+    def lost(self) -> list[int]:
+        """The GPUs that the machine has lost since the state was begun, by their ids before.
+
+        They are unhealthy. Those that are left are numbered anew: `ids_before_loss` has the
+        id that each of them had.
+        """
+
+    @property
+    def ids_before_loss(self) -> list[int]:
+        """For each GPU its id before the machine lost any."""
+
+    @property
+    def owners(self) -> dict[str, Owner]:
+        """Who asked for each job's GPUs, where that is known."""
+
+    @property
     def held(self) -> dict[str, list[int]]:
-        """Each job's GPUs."""
+        """Each job's GPUs, but for those that are lost."""
 
     def decide(self, job: str, pattern: Pattern, *, sensitive: bool = True) -> Match | None:
         """What the policy would give now; None if too few GPUs are free.
@@ -459,8 +522,16 @@ class Allocator:
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
-    def allocate(self, job: str, pattern: Pattern, *, sensitive: bool = True) -> Match | None:
+    def allocate(
+        self, job: str, pattern: Pattern, *, sensitive: bool = True, owner: Owner | None = None
+    ) -> Match | None:
         """Gives the job its GPUs; None, and no change, if too few are free.
+
+        Args:
+            job: Its name, by which it is released.
+            pattern: Which of its GPUs talk to which.
+            sensitive: Whether bandwidth matters to it.
+            owner: Who asks, to be kept with the state.
 
         Raises:
             AllocationError: If the job is larger than the machine or holds GPUs already.
@@ -504,6 +575,36 @@ class Allocator:
 
         Raises:
             AllocationError: If it holds none: released before or never allocated.
+        """
+
+    def reconcile(
+        self, living: Sequence[str], *, since: float | None = None
+    ) -> dict[str, list[int]]:
+        """Takes the GPUs of all jobs back that are not in the list of living ones.
+
+        Args:
+            living: The jobs that live; others, of other servers, do no harm.
+            since: In seconds since 1970: a job that asked then or later stays, since the list
+                may be older than it is. None where the list is newer than every job.
+
+        Returns:
+            Each job that was released, and its GPUs.
+
+        Raises:
+            AllocationError: If the time is negative or too large.
+        """
+
+    def release_overdue(self, now: float) -> dict[str, list[int]]:
+        """Takes the GPUs of all jobs back whose lease is over.
+
+        Args:
+            now: The time, in seconds since 1970.
+
+        Returns:
+            Each job that was released, and its GPUs.
+
+        Raises:
+            AllocationError: If the time is negative or too large.
         """
 
     def mark_unhealthy(self, gpu: int) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
+import re
 import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from commands import fails, linkwright, parsed, program
 
-from linkwright import packing_rate
+from linkwright import AllocationError, Allocator, Machine, Owner, Pattern, packing_rate
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such locks, links and signals")
@@ -161,3 +165,184 @@ def test_a_program_that_waits_for_its_turn_can_be_ended(file: Path, tmp_path: Pa
     os.close(handle)
     assert (process.returncode, out, err) == (143, b"", b"error: interrupted\n")
     assert list(file.parent.iterdir()) == []
+
+
+def test_a_job_s_owner_is_recorded_and_shown(file: Path) -> None:
+    begun = time.time()
+    process = program("allocate", *at(file), "-k", 2, "--job", "a", "--lease", "1h30m")
+    process.communicate(timeout=60)
+    owner = parsed("state", "show", *at(file))["owners"]["a"]
+    # The process that asked is the one that started the command.
+    assert owner["pid"] == os.getpid()
+    assert owner["host"] == os.uname().nodename
+    assert begun - 1 <= owner["time"] <= time.time() + 1
+    assert owner["lease"] == 5400
+    shown = linkwright("state", "show", *at(file)).stdout
+    assert f"process {os.getpid()} on " in shown
+    assert "lease of 1h30m" in shown
+    assert "lease of 1h30m is over" not in shown
+
+
+def put(file: Path, **jobs: Owner | None) -> None:
+    """A state in which jobs of one GPU hold theirs."""
+    allocator = Allocator(Machine.preset("dgx1-v100"), "baseline")
+    for job, owner in jobs.items():
+        assert allocator.allocate(job, Pattern("ring", 1), owner=owner) is not None
+    file.write_text(allocator.save(), encoding="utf-8")
+
+
+def test_jobs_that_do_not_live_are_released(file: Path) -> None:
+    put(file, a=Owner(1, "here", 5.0), b=Owner(1, "here", 6.0), old=None)
+    words = ("state", "reconcile", *at(file))
+    before = file.read_bytes()
+    found = parsed(*words, "--dry-run", stdin="b\n")
+    assert (found["released"], found["dry_run"]) == ({"a": [0], "old": [2]}, True)
+    assert file.read_bytes() == before
+    found = parsed(*words, stdin="\n  b  \nelsewhere\n")
+    assert found["released"] == {"a": [0], "old": [2]}
+    assert held(file) == {"b": [1]}
+    assert linkwright(*words, stdin="b\n").stdout == "released nothing\n"
+    assert "names no job" in fails(2, *words, stdin="\n")
+    assert held(file) == {"b": [1]}
+    said = linkwright(*words, "--none").stdout
+    assert said == "released job b: 1 (process 1 on here, 1970-01-01 00:00:06 UTC)\n"
+    assert held(file) == {}
+
+
+def test_a_job_that_may_be_younger_than_the_list_stays(file: Path) -> None:
+    now = time.time()
+    put(file, young=Owner(1, "here", now - 30), future=Owner(1, "here", now + 600))
+    words = ("state", "reconcile", *at(file))
+    assert parsed(*words, "--grace", "1min", stdin="other\n")["released"] == {}
+    assert parsed(*words, stdin="other\n")["released"] == {"young": [0]}
+    assert held(file) == {"future": [1]}
+
+
+def test_a_lease_that_is_over_is_shown_and_ends_no_living_job(file: Path) -> None:
+    now = time.time()
+    put(file, over=Owner(1, "here", now - 100, 50.0), runs=Owner(1, "here", now - 100, 5000.0))
+    assert "lease of 50s is over" in linkwright("state", "show", *at(file)).stdout
+    words = ("state", "reconcile", *at(file))
+    result = linkwright(*words, stdin="over\nruns\n")
+    assert (result.exit_code, result.stdout) == (0, "released nothing\n")
+    assert "warning: job over lives on (process 1 on here" in result.stderr
+    assert parsed(*words, "--expired")["released"] == {"over": [0]}
+    assert held(file) == {"runs": [1]}
+
+
+def test_what_cannot_be_reconciled_is_said(file: Path) -> None:
+    assert "there is no state" in fails(2, "state", "reconcile", "--none", *at(file))
+    put(file, a=None)
+    words = ("state", "reconcile", "--state", file)
+    assert "give one" in fails(2, *words, "-m", "dgx1-v100", "--none", "--expired")
+    assert "names the living jobs" in fails(2, *words, "-m", "-", stdin="a\n")
+    for span in ("x", "", "5", "2w", "9999999h", "-1h"):
+        wrong = fails(2, *words, "-m", "dgx1-v100", "--grace", span, stdin="a\n")
+        assert "is no span of time" in wrong
+    assert "--lease needs --state" in fails(2, "allocate", "-m", "dgx2", "-k", 1, "--lease", "2h")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_reconciliation_of_which_nobody_was_told_is_taken_back(file: Path) -> None:
+    put(file, a=None)
+    before = file.read_bytes()
+    with Path("/dev/full").open("wb") as full:
+        process = program("state", "reconcile", "--none", *at(file), stdout=full)
+        process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert file.read_bytes() == before
+
+
+def test_an_owner_is_a_value() -> None:
+    owner = Owner(7, "node", 1795313410.123456, 60)
+    assert (owner.pid, owner.host, owner.time, owner.lease) == (7, "node", 1795313410.123456, 60)
+    assert pickle.loads(pickle.dumps(owner)) == owner == copy.deepcopy(owner)
+    assert owner != Owner(7, "node", 1795313410.123457, 60)
+    assert (owner.is_over(1795313470.0), owner.is_over(1795313471.0)) == (False, True)
+    for pid, moment in ((-1, 0.0), (2**32, 0.0), (1, -1.0), (1, float("nan")), (1, 1e12)):
+        with pytest.raises(AllocationError):
+            Owner(pid, "node", moment)
+
+
+def lose(text: str, lost: int) -> str:
+    """What `nvidia-smi topo -m` prints when a GPU has vanished: the others are counted anew."""
+    table, legend = text.split("\n\n", 1)
+    rows = [re.split(r"\s{2,}", line.strip()) for line in table.splitlines()]
+    rows[0].insert(0, "")
+    gone = rows[0].index(f"GPU{lost}")
+    del rows[gone]
+    for row in rows:
+        del row[gone]
+    table = "\n".join("\t".join(row) for row in rows)
+    for gpu in range(lost + 1, 8):
+        table = table.replace(f"GPU{gpu}", f"GPU{gpu - 1}")
+    return f"{table}\n\n{legend}"
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+def test_a_machine_that_lost_a_gpu_keeps_its_jobs(tmp_path: Path, gone: int) -> None:
+    text = (HERE.parents[1] / "examples/topologies/dgx1-v100.nvidia-smi-topo-m.txt").read_text()
+    paste, file = tmp_path / "node.txt", tmp_path / "state.json"
+    paste.write_text(text, encoding="utf-8")
+    at = ("-m", paste, "--state", file)
+    told = {job: parsed("allocate", *at, "-k", 2, "--job", job)["gpus"] for job in "abc"}
+    whole = parsed("state", "show", *at)
+    lost = whole["free"][gone]
+    other = whole["free"][1 - gone]
+    paste.write_text(lose(text, lost), encoding="utf-8")
+    result = linkwright("state", "show", *at)
+    assert result.exit_code == 0, result.stderr
+    assert "warning: the machine has lost 1 GPU: " in result.stderr
+    assert f"GPU {lost} is gone by the ids of the state, and marked unhealthy" in result.stderr
+    now = parsed("state", "show", *at)
+    assert now["lost"] == [lost]
+    for job, gpus in told.items():
+        assert now["held"][job] == [gpu - (gpu > lost) for gpu in gpus]
+    # One is left, and it is the one that was free.
+    gone_before = other > lost
+    assert parsed("allocate", *at, "-k", 1, "--job", "d")["gpus"] == [other - gone_before]
+    assert "none is free" in fails_with_a_warning(3, "allocate", *at, "-k", 1, "--job", "e")
+    paste.write_text(text, encoding="utf-8")
+    back = parsed("state", "show", *at)
+    assert (back["lost"], back["unhealthy"], back["free"]) == ([], [lost], [])
+    assert back["held"] == told | {"d": [other]}
+
+
+def fails_with_a_warning(code: int, *words: object) -> str:
+    """The last line of a command that fails after a warning."""
+    result = linkwright(*words)
+    assert (result.exit_code, result.stdout) == (code, "")
+    return result.stderr.splitlines()[-1]
+
+
+def test_where_it_is_open_which_gpu_is_lost_somebody_must_say_it(file: Path) -> None:
+    def described(gpus: int) -> str:
+        names = [f"GPU{gpu}" for gpu in range(gpus)]
+        pairs = [[name, "bridge"] for name in names]
+        return f"""
+name = "node"
+source = "a test"
+[[device]]
+kind = "gpu"
+names = {json.dumps(names)}
+[[device]]
+kind = "host-bridge"
+names = ["bridge"]
+[[link]]
+kind = "pcie4"
+between = {json.dumps(pairs)}
+"""
+
+    machine = file.with_name("machine.toml")
+    machine.write_text(described(4), encoding="utf-8")
+    at = ("-m", machine, "--state", file)
+    assert parsed("allocate", *at, "-k", 1, "--job", "a")["gpus"] == [0]
+    machine.write_text(described(3), encoding="utf-8")
+    refused = fails(2, "allocate", *at, "-k", 1, "--job", "b")
+    assert "the machine has 3 of its 4 GPUs left" in refused
+    assert "lost may be 0 or 1 or 2 or 3, and jobs or marks are on some" in refused
+    assert "mark-lost" in refused
+    marked = parsed("state", "mark-lost", 2, *at)
+    assert (marked["lost"], marked["held"], marked["free"]) == ([2], {"a": [0]}, [1, 2])
+    # It is said once.
+    assert parsed("allocate", *at, "-k", 1, "--job", "b")["gpus"] == [1]

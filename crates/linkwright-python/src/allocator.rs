@@ -1,6 +1,6 @@
 //! `linkwright.Allocator`, its decisions and their explanations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,8 +8,8 @@ use std::time::Instant;
 use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::links::LinkCounts;
 use linkwright::allocation::{
-    self, AllocationError, BandwidthModel, Effort, GpuSet, POLICIES, PreparedMachine, Request,
-    Selection, ServerState, Ties, policy,
+    self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, POLICIES,
+    PreparedMachine, Request, Selection, ServerState, Ties, policy,
 };
 use linkwright::topology::{self, BandwidthProfile};
 use pyo3::prelude::*;
@@ -21,7 +21,8 @@ use crate::choices::{Choice, profile_of};
 use crate::errors;
 use crate::machine::Machine;
 use crate::number;
-use crate::number::{int, ints};
+use crate::number::{int, ints, optional_ints};
+use crate::owner::{Owner, microseconds};
 use crate::pattern::Pattern;
 
 /// A pattern placed on GPUs, with its scores.
@@ -221,7 +222,7 @@ impl Serialize for Allocator {
 impl<'de> Deserialize<'de> for Allocator {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (origin, policy, state) = <(Origin, String, String)>::deserialize(deserializer)?;
-        Python::attach(|py| Self::made(py, origin, &policy, Some(&state), "<pickle>"))
+        Python::attach(|py| Self::made(py, origin, &policy, Some(&state), "<pickle>", &[]))
             .map_err(D::Error::custom)
     }
 }
@@ -233,6 +234,7 @@ impl Allocator {
         policy: &str,
         state: Option<&str>,
         state_file: &str,
+        lost: &[i128],
     ) -> PyResult<Self> {
         let policy = self::policy(policy).map_err(errors::allocation)?;
         let profile = BandwidthProfile::named(&origin.profile)?;
@@ -245,7 +247,10 @@ impl Allocator {
         let (name, graph) = (machine.name(), prepared.graph());
         let state = match state {
             Some(text) => {
-                ServerState::restore(state_file, text, name, graph).map_err(errors::allocation)?
+                let lost = lost.iter().map(|gpu| number::gpu_of(MAX_GPUS, *gpu));
+                let lost = lost.collect::<PyResult<Vec<usize>>>()?;
+                ServerState::restore(state_file, text, name, graph, &lost)
+                    .map_err(errors::allocation)?
             }
             None => ServerState::new(name, graph),
         };
@@ -292,14 +297,16 @@ impl Allocator {
     ///         scores.
     ///     state: What `save` returned earlier.
     ///     state_file: The state's name in errors.
+    ///     lost: GPUs that the machine has lost since the state was saved, by their ids then;
+    ///         needed only where names, places and links leave open which they are.
     ///
     /// Raises:
-    ///     AllocationError: If a name is unknown or the state is of another machine.
-    ///     InputError: If the state is not what `save` gave.
+    ///     AllocationError: If a name is unknown.
+    ///     InputError: If the state is not what `save` gave, or of another machine.
     #[new]
     #[pyo3(signature = (
         machine, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
-        ties = "nearest", state = None, state_file = "<state>"
+        ties = "nearest", state = None, state_file = "<state>", lost = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -311,6 +318,7 @@ impl Allocator {
         ties: &str,
         state: Option<&str>,
         state_file: &str,
+        #[pyo3(from_py_with = optional_ints)] lost: Option<Vec<i128>>,
     ) -> PyResult<Self> {
         let origin = Origin {
             machine: Arc::new(machine.0.clone()),
@@ -318,7 +326,7 @@ impl Allocator {
             profile: profile_of(&machine.0, bandwidth_profile)?.name().to_owned(),
             ties: ties.to_owned(),
         };
-        Self::made(py, origin, policy, state, state_file)
+        Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())
     }
 
     /// The policy's name.
@@ -339,7 +347,29 @@ impl Allocator {
         self.0.state().unhealthy().iter().collect()
     }
 
-    /// Each job's GPUs.
+    /// The GPUs that the machine has lost since the state was begun, by their ids before.
+    ///
+    /// They are unhealthy. Those that are left are numbered anew: `ids_before_loss` has the
+    /// id that each of them had.
+    #[getter]
+    fn lost(&self) -> Vec<usize> {
+        self.0.state().lost().to_vec()
+    }
+
+    /// For each GPU its id before the machine lost any.
+    #[getter]
+    fn ids_before_loss(&self) -> Vec<usize> {
+        self.0.state().ids_before_loss().to_vec()
+    }
+
+    /// Who asked for each job's GPUs, where that is known.
+    #[getter]
+    fn owners(&self) -> BTreeMap<String, Owner> {
+        let owners = self.0.state().owners().iter();
+        owners.map(|(job, owner)| (job.clone(), Owner(owner.clone()))).collect()
+    }
+
+    /// Each job's GPUs, but for those that are lost.
     #[getter]
     fn held(&self) -> BTreeMap<String, Vec<usize>> {
         self.0.state().held().clone()
@@ -365,21 +395,32 @@ impl Allocator {
 
     /// Gives the job its GPUs; None, and no change, if too few are free.
     ///
+    /// Args:
+    ///     job: Its name, by which it is released.
+    ///     pattern: Which of its GPUs talk to which.
+    ///     sensitive: Whether bandwidth matters to it.
+    ///     owner: Who asks, to be kept with the state.
+    ///
     /// Raises:
     ///     AllocationError: If the job is larger than the machine or holds GPUs already.
     ///     KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
-    #[pyo3(signature = (job, pattern, *, sensitive = true))]
+    #[pyo3(signature = (job, pattern, *, sensitive = true, owner = None))]
     fn allocate(
         slf: &Bound<'_, Self>,
         job: &str,
         pattern: &Pattern,
         sensitive: bool,
+        owner: Option<&Bound<'_, Owner>>,
     ) -> PyResult<Option<Match>> {
         let request = Request { pattern: &pattern.0, sensitive };
         loop {
             let mut next = Self::now(slf);
             let before = next.state().clone();
             let decision = detached(slf.py(), |effort| next.allocate(job, &request, effort))?;
+            if let (Some(_), Some(owner)) = (&decision, owner) {
+                let owned = next.state_mut().own(job, owner.get().0.clone());
+                owned.map_err(errors::allocation)?;
+            }
             let mut allocator = slf.borrow_mut();
             // Another thread may have changed the state meanwhile; then the choice is stale.
             if *allocator.0.state() == before {
@@ -460,6 +501,45 @@ impl Allocator {
     ///     AllocationError: If it holds none: released before or never allocated.
     fn release(&mut self, job: &str) -> PyResult<Vec<usize>> {
         self.0.state_mut().release(job).map_err(errors::allocation)
+    }
+
+    /// Takes the GPUs of all jobs back that are not in the list of living ones.
+    ///
+    /// Args:
+    ///     living: The jobs that live; others, of other servers, do no harm.
+    ///     since: In seconds since 1970: a job that asked then or later stays, since the list may
+    ///         be older than it is. None where the list is newer than every job.
+    ///
+    /// Returns:
+    ///     Each job that was released, and its GPUs.
+    ///
+    /// Raises:
+    ///     AllocationError: If the time is negative or too large.
+    #[pyo3(signature = (living, *, since = None))]
+    fn reconcile(
+        &mut self,
+        living: Vec<String>,
+        since: Option<f64>,
+    ) -> PyResult<BTreeMap<String, Vec<usize>>> {
+        let since = since.map_or(Ok(u64::MAX), |since| microseconds("since", since))?;
+        let living: BTreeSet<String> = living.into_iter().collect();
+        let ended = Ended::Unlisted { living: &living, since };
+        Ok(self.0.state_mut().reconcile(ended).into_iter().collect())
+    }
+
+    /// Takes the GPUs of all jobs back whose lease is over.
+    ///
+    /// Args:
+    ///     now: The time, in seconds since 1970.
+    ///
+    /// Returns:
+    ///     Each job that was released, and its GPUs.
+    ///
+    /// Raises:
+    ///     AllocationError: If the time is negative or too large.
+    fn release_overdue(&mut self, now: f64) -> PyResult<BTreeMap<String, Vec<usize>>> {
+        let ended = Ended::Overdue { now: microseconds("now", now)? };
+        Ok(self.0.state_mut().reconcile(ended).into_iter().collect())
     }
 
     /// Keeps a GPU from new jobs; a job that holds it goes on.

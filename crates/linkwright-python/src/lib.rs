@@ -18,6 +18,7 @@ mod job;
 mod machine;
 mod mapping;
 mod number;
+mod owner;
 mod pattern;
 mod pickle;
 mod plan;
@@ -59,6 +60,8 @@ mod _core {
     use crate::machine::{Machine, import_format_names, preset_names};
     #[pymodule_export]
     use crate::mapping::read_mapping;
+    #[pymodule_export]
+    use crate::owner::Owner;
     #[pymodule_export]
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]

@@ -15,6 +15,7 @@ from linkwright import (
     Explanation,
     Machine,
     Match,
+    Owner,
     Pattern,
     packing_rate,
     pattern_names,
@@ -96,6 +97,13 @@ def allocate(
         str | None,
         typer.Option(metavar="NAME", help="The job's name in the state.", callback=named),
     ] = None,
+    lease: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long the job may hold them, such as 90min or 2h; needs --state.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Give a job its GPUs by a policy.
@@ -111,6 +119,8 @@ def allocate(
         raise typer.BadParameter("--state needs --job, the name to release later.")
     if state is None and job is not None:
         raise typer.BadParameter("--job needs --state, the file that remembers it.")
+    if state is None and lease is not None:
+        raise typer.BadParameter("--lease needs --state, the file that remembers it.")
     if state is not None and busy:
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
     server_machine = given_machine(machine)
@@ -131,8 +141,13 @@ def allocate(
         _answer(server_machine, policy, job, match, why, json)()
     else:
         assert job is not None, "checked above"
+        # What a decision alone does not need.
+        from linkwright.cli.durations import parse_duration
+        from linkwright.cli.owners import asking
+
+        owner = asking(parse_duration(lease))
         with server.stored(state, server_machine, **choices) as stored:
-            match, why = _decide(stored.allocator, job, wanted, sensitive, best)
+            match, why = _decide(stored.allocator, job, wanted, sensitive, best, owner)
             stored.commit()
         # Others need not wait for the packing rate, nor for whoever reads the answer.
         server.tell(
@@ -187,13 +202,18 @@ def _pattern(
 
 
 def _decide(
-    allocator: Allocator, job: str, pattern: Pattern, sensitive: bool, limit: int | None
+    allocator: Allocator,
+    job: str,
+    pattern: Pattern,
+    sensitive: bool,
+    limit: int | None,
+    owner: Owner | None = None,
 ) -> tuple[Match, Explanation | None]:
     why = None
     # The explanation is of the decision that follows, so that it comes before it.
     if limit is not None and job not in allocator.held:
         why = allocator.explain(job, pattern, sensitive=sensitive, limit=limit)
-    match = allocator.allocate(job, pattern, sensitive=sensitive)
+    match = allocator.allocate(job, pattern, sensitive=sensitive, owner=owner)
     if match is None:
         free = allocator.free
         listed = f"({','.join(map(str, free))})"

@@ -8,11 +8,13 @@ two jobs would get the same GPUs, which nothing shows.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from linkwright import Allocator, FileError, Machine
 from linkwright.cli import output
@@ -81,7 +83,9 @@ class Stored:
                 self.undo()
                 return
             now = _restored(self.name, before, machine)
-            if now.held.get(job) == self.allocator.held[job]:
+            # Its own time tells a job from another that has got its name since.
+            mine = (self.allocator.held[job], self.allocator.owners.get(job))
+            if (now.held.get(job), now.owners.get(job)) == mine:
                 now.release(job)
                 output.save(file, now.save())
 
@@ -120,6 +124,7 @@ def stored(
     bandwidth_model: str = "sound",
     bandwidth_profile: str | None = None,
     ties: str = "nearest",
+    lost: Sequence[int] = (),
 ) -> Iterator[Stored]:
     """The allocator in the file's state, or idle if there is no file, to be changed in the block.
 
@@ -137,7 +142,8 @@ def stored(
             "bandwidth_profile": bandwidth_profile,
             "ties": ties,
         }
-        yield Stored(_restored(file, before, machine, **choices), file, target, before)
+        allocator = _restored(file, before, machine, lost, **choices)
+        yield Stored(allocator, file, target, before)
 
 
 def open_state(file: Path, machine: Machine) -> Allocator:
@@ -155,17 +161,47 @@ def open_state(file: Path, machine: Machine) -> Allocator:
     return _restored(file, content, machine)
 
 
-def _restored(name: Path, content: bytes | None, machine: Machine, **choices: Any) -> Allocator:
+def _restored(
+    name: Path,
+    content: bytes | None,
+    machine: Machine,
+    lost: Sequence[int] = (),
+    **choices: Any,
+) -> Allocator:
     text = None if content is None else decode(str(name), content)
-    return Allocator(machine, state=text, state_file=printable(str(name)), **choices)
+    allocator = Allocator(
+        machine, state=text, state_file=printable(str(name)), lost=lost, **choices
+    )
+    _warn_of_lost(allocator)
+    return allocator
+
+
+def _warn_of_lost(allocator: Allocator) -> None:
+    """Says which GPUs are lost, and that those that are left may have other ids now."""
+    lost, before = allocator.lost, allocator.ids_before_loss
+    if not lost:
+        return
+    gpus = ",".join(map(str, lost))
+    are = f"GPU {gpus} is" if len(lost) == 1 else f"GPUs {gpus} are"
+    moved = [f"{old} is {new}" for new, old in enumerate(before) if new != old]
+    now = f"; by the ids of now, {', '.join(moved)}" if moved else ""
+    typer.echo(
+        f"warning: the machine has lost {output.counted(len(lost), 'GPU')}: {are} gone by the ids "
+        f"of the state, and marked unhealthy{now}",
+        err=True,
+    )
 
 
 def describe(allocator: Allocator) -> dict[str, object]:
     """The state as data."""
+    from linkwright.cli.owners import owner_fields
+
     return {
         "free": allocator.free,
         "unhealthy": allocator.unhealthy,
         "held": allocator.held,
+        "owners": {job: owner_fields(owner) for job, owner in allocator.owners.items()},
+        "lost": allocator.lost,
     }
 
 

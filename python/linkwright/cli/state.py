@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linkwright import Allocator, FileError
+from linkwright import Allocator, FileError, Owner
 from linkwright.cli import output, server
+from linkwright.cli.durations import parse_duration
 from linkwright.cli.options import MOST_GPUS, Json, MachineName, StateFile
-from linkwright.cli.standard_input import given_machine
+from linkwright.cli.owners import owner_text
+from linkwright.cli.standard_input import DASH, given_machine, standard_input
 from linkwright.errors import printable
 
 app = typer.Typer(
@@ -43,6 +46,76 @@ def release(
         server.tell(lambda: _answer(described, line, json), stored.undo)
 
 
+@app.command()
+def reconcile(
+    machine: MachineName,
+    state: StateFile,
+    grace: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="Keep jobs that got their GPUs so shortly before."),
+    ] = "0s",
+    none: Annotated[
+        bool, typer.Option("--none", help="No job lives; standard input is not read.")
+    ] = False,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Release by leases instead of a list.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be released; change nothing.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Take back the GPUs of jobs that have ended without a release.
+
+    Standard input names the living jobs, one a line, as allocate --job named them; all
+    others are released. Names of other servers' jobs do no harm. A living job stays also
+    where its lease is over, and so does a job that got its GPUs after this command began,
+    or within --grace before: the list may be older than it is. An empty list is refused,
+    since a scheduler that does not answer prints one: say --none where no job lives.
+
+    With --expired the jobs are released whose lease is over, whatever else is known.
+    """
+    begun = time.time()
+    if none and expired:
+        raise typer.BadParameter("--none and --expired both say what has ended; give one.")
+    kept_for = parse_duration(grace) or 0.0
+    # The list comes first: nobody waits for it with the state locked.
+    living = [] if none or expired else _living(machine)
+    with server.stored(_existing(state), given_machine(machine)) as stored:
+        owners = stored.allocator.owners
+        if expired:
+            released = stored.allocator.release_overdue(time.time())
+        else:
+            released = stored.allocator.reconcile(living, since=max(0.0, begun - kept_for))
+        if released and not dry_run:
+            stored.commit()
+        document = {"released": released, "dry_run": dry_run, **server.describe(stored.allocator)}
+        verb = "would release" if dry_run else "released"
+        lines = [
+            f"{verb} job {printable(job)}: {_ids(gpus)}{_owned(owners.get(job))}"
+            for job, gpus in released.items()
+        ]
+        server.tell(
+            lambda: _answer(document, "\n".join(lines or [f"{verb} nothing"]), json),
+            stored.undo,
+        )
+    overdue = {job: owner for job, owner in stored.allocator.owners.items() if owner.is_over(begun)}
+    for job, owner in overdue.items():
+        typer.echo(f"warning: job {printable(job)} lives on{_owned(owner)}", err=True)
+
+
+@app.command("mark-lost")
+def mark_lost(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
+    """Say which GPUs a machine has lost, by their ids before.
+
+    The machine is the one that is left, with fewer GPUs. Where it alone tells which GPUs are
+    gone, nobody need say it.
+    """
+    with server.stored(_existing(state), given_machine(machine), lost=gpus) as stored:
+        stored.commit()
+        server.tell(lambda: _shown(stored.allocator, json), stored.undo)
+
+
 @app.command("mark-unhealthy")
 def mark_unhealthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json = False) -> None:
     """Keep GPUs from new jobs; a job that holds one goes on."""
@@ -63,6 +136,25 @@ def mark_healthy(gpus: Gpus, machine: MachineName, state: StateFile, json: Json 
         server.tell(lambda: _shown(stored.allocator, json), stored.undo)
 
 
+def _living(machine: str) -> list[str]:
+    """The names of living jobs on standard input."""
+    if machine == DASH:
+        raise typer.BadParameter("standard input names the living jobs; name the machine's file.")
+    lines = (line.strip() for line in standard_input().splitlines())
+    living = [line for line in lines if line]
+    if not living:
+        raise FileError(
+            "standard input names no job; where the scheduler has answered, and none lives, "
+            "say --none"
+        )
+    return living
+
+
+def _owned(owner: Owner | None) -> str:
+    known = owner_text(owner, time.time())
+    return f" ({known})" if known else ""
+
+
 def _existing(state: Path) -> Path:
     if not state.exists():
         raise FileError(f"there is no state `{state}`; `allocate --state` makes one")
@@ -81,12 +173,13 @@ def _shown(allocator: Allocator, json: bool) -> Callable[[], None]:
     if json:
         described = server.describe(allocator)
         return lambda: output.print_json(described)
-    made = output.table(["", "GPUs"], left=["", "GPUs"])
+    made = output.table(["", "GPUs", "owner"], left=["", "GPUs", "owner"])
     made.show_header = False
-    made.add_row("free", _ids(allocator.free))
-    made.add_row("unhealthy", _ids(allocator.unhealthy))
+    made.add_row("free", _ids(allocator.free), "")
+    made.add_row("unhealthy", _ids(allocator.unhealthy), "")
+    owners, now = allocator.owners, time.time()
     for job, gpus in allocator.held.items():
-        made.add_row(f"job {printable(job)}", _ids(gpus))
+        made.add_row(f"job {printable(job)}", _ids(gpus), owner_text(owners.get(job), now))
     return lambda: output.print_table(made)
 
 

@@ -1,43 +1,46 @@
-//! Which GPUs of a live server are free, held or unhealthy.
+//! Which GPUs of a live server are free, held or unhealthy, and who holds them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
-
 use super::error::AllocationError;
 use super::gpu_set::GpuSet;
-use crate::diagnostic::{InputError, Position};
-use crate::topology::{GpuGraph, PairLink};
+use super::owner::Owner;
+use super::wiring::{Wiring, way};
+use crate::topology::GpuGraph;
 
 /// The state of one server. Every change either happens as a whole or is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerState {
-    machine: String,
+    pub(super) machine: String,
     gpus: usize,
-    fingerprint: String,
-    unhealthy: GpuSet,
-    held: BTreeMap<String, Vec<usize>>,
-}
-
-/// The saved form.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Saved {
-    machine: String,
-    gpus: usize,
-    fingerprint: String,
-    unhealthy: Vec<usize>,
-    jobs: BTreeMap<String, Vec<usize>>,
+    /// That of the whole machine, as `wiring` is.
+    pub(super) fingerprint: String,
+    pub(super) wiring: Wiring,
+    /// The id in the whole machine of each GPU, and then of those that it has lost.
+    pub(super) slots: Vec<usize>,
+    pub(super) unhealthy: GpuSet,
+    pub(super) held: BTreeMap<String, Vec<usize>>,
+    /// Of each job that has lost GPUs what it held, by the ids of the whole machine.
+    pub(super) before_loss: BTreeMap<String, Vec<usize>>,
+    pub(super) owners: BTreeMap<String, Owner>,
 }
 
 impl ServerState {
     /// A server of this name and these GPUs, all of them free and healthy.
     #[must_use]
     pub fn new(machine: &str, graph: &GpuGraph) -> Self {
-        let (unhealthy, held) = (GpuSet::EMPTY, BTreeMap::new());
-        let fingerprint = fingerprint(graph);
-        Self { machine: machine.to_owned(), gpus: graph.len(), fingerprint, unhealthy, held }
+        Self {
+            machine: machine.to_owned(),
+            gpus: graph.len(),
+            fingerprint: fingerprint(graph),
+            wiring: Wiring::new(graph),
+            slots: (0..graph.len()).collect(),
+            unhealthy: GpuSet::EMPTY,
+            held: BTreeMap::new(),
+            before_loss: BTreeMap::new(),
+            owners: BTreeMap::new(),
+        }
     }
 
     /// The machine's name.
@@ -46,7 +49,7 @@ impl ServerState {
         &self.machine
     }
 
-    /// How many GPUs the machine has.
+    /// How many GPUs the machine has now.
     #[must_use]
     pub const fn gpu_count(&self) -> usize {
         self.gpus
@@ -65,7 +68,25 @@ impl ServerState {
         self.unhealthy
     }
 
-    /// Each job's GPUs, in the order of its pattern's vertices.
+    /// The GPUs that the machine has lost, by their ids before it did.
+    #[must_use]
+    pub fn lost(&self) -> &[usize] {
+        &self.slots[self.gpus..]
+    }
+
+    /// The id of each GPU before the machine lost any.
+    #[must_use]
+    pub fn ids_before_loss(&self) -> &[usize] {
+        &self.slots[..self.gpus]
+    }
+
+    /// Who asked for each job's GPUs, where that is known.
+    #[must_use]
+    pub const fn owners(&self) -> &BTreeMap<String, Owner> {
+        &self.owners
+    }
+
+    /// Each job's GPUs, in the order of its pattern's vertices, but for those that are lost.
     #[must_use]
     pub const fn held(&self) -> &BTreeMap<String, Vec<usize>> {
         &self.held
@@ -92,12 +113,26 @@ impl ServerState {
         Ok(())
     }
 
+    /// Records who asked for a job's GPUs.
+    ///
+    /// # Errors
+    /// [`AllocationError::NotAllocated`].
+    pub fn own(&mut self, job: &str, owner: Owner) -> Result<(), AllocationError> {
+        if !self.held.contains_key(job) {
+            return Err(AllocationError::NotAllocated { job: job.to_owned() });
+        }
+        self.owners.insert(job.to_owned(), owner);
+        Ok(())
+    }
+
     /// Takes a job's GPUs back and returns them.
     ///
     /// # Errors
     /// [`AllocationError::NotAllocated`] where it holds none: released before, or unknown.
     pub fn release(&mut self, job: &str) -> Result<Vec<usize>, AllocationError> {
         let held = self.held.remove(job);
+        self.owners.remove(job);
+        self.before_loss.remove(job);
         held.ok_or_else(|| AllocationError::NotAllocated { job: job.to_owned() })
     }
 
@@ -127,82 +162,7 @@ impl ServerState {
         }
         Err(AllocationError::UnknownGpu { gpu, gpus: self.gpus })
     }
-
-    /// The state as JSON, for [`Self::restore`].
-    #[must_use]
-    pub fn save(&self) -> String {
-        let saved = Saved {
-            machine: self.machine.clone(),
-            gpus: self.gpus,
-            fingerprint: self.fingerprint.clone(),
-            unhealthy: self.unhealthy.iter().collect(),
-            jobs: self.held.clone(),
-        };
-        // A map with text keys and numbers cannot fail to serialise.
-        serde_json::to_string_pretty(&saved).unwrap_or_default() + "\n"
-    }
-
-    /// The state that [`Self::save`] wrote of this machine.
-    ///
-    /// # Errors
-    /// Text that is not such JSON; the state of a machine with another name or whose GPUs are
-    /// named or joined otherwise; GPUs that do not exist or are held twice; each with its place.
-    pub fn restore(
-        file: &str,
-        text: &str,
-        machine: &str,
-        graph: &GpuGraph,
-    ) -> Result<Self, AllocationError> {
-        let saved: Saved = serde_json::from_str(text).map_err(|error| {
-            let position = Position { line: error.line().max(1), column: error.column().max(1) };
-            let value = text.lines().nth(position.line - 1).unwrap_or_default();
-            let message = error.to_string();
-            let problem = message.split(" at line ").next().unwrap_or_default();
-            InputError::at(file, position, problem, value.trim(), RESTORE)
-        })?;
-        let refuse = |key: &str, problem: String, value: &str, remedy: &str| {
-            let place = text.find(&format!("\"{key}\"")).unwrap_or_default();
-            let position = Position::of_offset(text, place);
-            AllocationError::from(InputError::at(file, position, problem, value, remedy))
-        };
-        let mut state = Self::new(machine, graph);
-        let another = "restore it on its own machine, or delete the file to start afresh";
-        if saved.machine != machine {
-            let problem = format!("the state is of another machine; this one is `{machine}`");
-            return Err(refuse("machine", problem, &saved.machine, another));
-        }
-        if saved.gpus != state.gpus {
-            let problem =
-                format!("the state is of another machine; this one has {} GPUs", state.gpus);
-            return Err(refuse("gpus", problem, &saved.gpus.to_string(), another));
-        }
-        if saved.fingerprint != state.fingerprint {
-            let problem = format!(
-                "the state is of a machine whose GPUs are named or joined otherwise; this one has \
-                 the fingerprint {}",
-                state.fingerprint
-            );
-            return Err(refuse("fingerprint", problem, &saved.fingerprint, another));
-        }
-        for (job, gpus) in &saved.jobs {
-            if gpus.is_empty() {
-                return Err(refuse("jobs", "this job holds no GPU".to_owned(), job, RESTORE));
-            }
-            state.allocate(job, gpus).map_err(|error| {
-                refuse("jobs", format!("this job cannot hold its GPUs ({error})"), job, RESTORE)
-            })?;
-        }
-        for gpu in saved.unhealthy {
-            state.mark_unhealthy(gpu).map_err(|error| {
-                let problem = format!("a GPU cannot be unhealthy ({error})");
-                refuse("unhealthy", problem, &gpu.to_string(), RESTORE)
-            })?;
-        }
-        Ok(state)
-    }
 }
-
-const RESTORE: &str = "restore a file that was saved, or delete it to start afresh";
 
 /// What tells one machine's GPUs from another's: 16 hexadecimal digits that depend on the
 /// GPUs' names, their links, and their host paths, and not on the bandwidth profile.
@@ -213,11 +173,7 @@ fn fingerprint(graph: &GpuGraph) -> String {
         let _ = writeln!(text, "gpu {} {name}", name.len());
         for a in 0..b {
             for path in graph.fabric_paths(a, b) {
-                let (way, kind, count) = match path.link {
-                    PairLink::Direct { kind, count } => ("direct", kind.name(), count),
-                    PairLink::Switched { kind, count } => ("switched", kind.name(), count),
-                    PairLink::Host { .. } => ("host", "", 0),
-                };
+                let (way, kind, count) = way(path.link);
                 let bandwidth = path.bandwidth.0;
                 let _ = writeln!(text, "{a} {b} {way} {kind} {count} {bandwidth}");
             }
@@ -289,13 +245,29 @@ mod tests {
             (saved.replace("{}", r#"{"a": []}"#), "s.json:6:3: this job holds no GPU: `a`; "),
             (saved.replace("{}", r#"{"a": [2]}"#), "s.json:6:3: this job cannot hold its GPUs (th"),
             (
-                saved.replace("[]", "[2]"),
+                saved.replace("\"unhealthy\": []", "\"unhealthy\": [2]"),
                 "s.json:5:3: a GPU cannot be unhealthy (there is no GPU 2",
             ),
-            (saved.replace("2,", "999,"), "s.json:3:3: the state is of another machine; this one"),
+            (
+                saved.replace("\"gpus\": 2,", "\"gpus\": 999,"),
+                "s.json:3:3: the state is of another machine; this one",
+            ),
+            (
+                saved.replace("\"gpus\": 2,", "\"gpus\": 1,"),
+                "s.json:3:3: the state is of another machine; this one",
+            ),
+            (
+                saved.replace("\"gpus\": 2,", "\"gpus\": 3,"),
+                "s.json:3:3: the wiring is not of so many GPUs: ",
+            ),
+            (
+                saved.replace("{}", r#"{}, "owners": {"a": {"pid": 1, "host": "", "time": 0}}"#),
+                "s.json:6:15: nobody can own these GPUs (job `a` holds no GPU",
+            ),
         ];
         for (text, start) in cases {
-            let error = ServerState::restore("s.json", &text, "m", &pair).unwrap_err().to_string();
+            let error =
+                ServerState::restore("s.json", &text, "m", &pair, &[]).unwrap_err().to_string();
             assert!(error.starts_with(start), "{error}\n{text}");
             assert!(error.contains("delete"), "{error}");
         }
@@ -309,7 +281,7 @@ mod tests {
         let saved = state.save();
         let restore = |machine: &Machine, profile| {
             let graph = GpuGraph::new(machine, profile).unwrap();
-            ServerState::restore("s.json", &saved, "dgx", &graph)
+            ServerState::restore("s.json", &saved, "dgx", &graph, &[])
         };
         for profile in [BandwidthProfile::Mapa, BandwidthProfile::DataSheet] {
             assert_eq!(restore(&dgx, profile).unwrap(), state);
@@ -328,7 +300,7 @@ mod tests {
             let error = restore(&other, BandwidthProfile::Mapa).unwrap_err().to_string();
             assert!(error.starts_with("s.json:4:3: ") && error.contains("otherwise"), "{error}");
         }
-        let named = ServerState::restore("s.json", &saved, "node17", &graph(&dgx));
+        let named = ServerState::restore("s.json", &saved, "node17", &graph(&dgx), &[]);
         let error = named.unwrap_err().to_string();
         assert!(error.starts_with("s.json:2:3: ") && error.contains("`dgx`"), "{error}");
     }
@@ -350,7 +322,11 @@ mod tests {
             for (action, job, gpu) in actions {
                 let name = format!("job-{job}");
                 let _ = match action {
-                    0 => state.allocate(&name, &[gpu, (gpu + job) % 9]),
+                    0 => state.allocate(&name, &[gpu, (gpu + job) % 9]).and_then(|()| {
+                        let (host, time) = (format!("h\"{gpu}"), 1 << (7 * gpu));
+                        let lease = (job % 2 == 0).then_some(job as u64);
+                        state.own(&name, Owner { pid: gpu as u32, host, time, lease })
+                    }),
                     1 => state.release(&name).map(|_| ()),
                     2 => state.mark_unhealthy(gpu),
                     _ => state.mark_healthy(gpu),
@@ -361,14 +337,15 @@ mod tests {
                 prop_assert!(set.intersection(state.free()).is_empty());
                 let all = set.union(state.free()).union(state.unhealthy());
                 prop_assert_eq!(all, GpuSet::first(8));
-                let restored = ServerState::restore("s", &state.save(), "m", &graph).unwrap();
+                prop_assert!(state.owners().keys().eq(state.held().keys()));
+                let restored = ServerState::restore("s", &state.save(), "m", &graph, &[]).unwrap();
                 prop_assert_eq!(&restored, &state);
             }
         }
 
         #[test]
         fn any_text_restores_or_is_refused(text in "\\PC*") {
-            let _ = ServerState::restore("s", &text, "m", &of_preset("titan-z"));
+            let _ = ServerState::restore("s", &text, "m", &of_preset("titan-z"), &[]);
         }
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::TopologyError;
 use super::kinds::{DeviceKind, LinkKind};
 use super::machine::{DeviceId, Link, Machine};
+use super::places::places;
 use crate::units::Bandwidth;
 
 /// Which figures label the links.
@@ -110,6 +111,7 @@ pub struct FabricPath {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuGraph {
     names: Vec<String>,
+    places: Vec<String>,
     pairs: Vec<Option<GpuPair>>,
     fabric_paths: Vec<Vec<FabricPath>>,
 }
@@ -161,7 +163,8 @@ impl GpuGraph {
                 fabric_paths[a * count + b] = paths;
             }
         }
-        Ok(Self { names, pairs, fabric_paths })
+        let places = places(machine);
+        Ok(Self { names, places, pairs, fabric_paths })
     }
 
     /// How many GPUs there are.
@@ -180,6 +183,13 @@ impl GpuGraph {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Where each GPU sits, by id: its PCI address, cores and NUMA node, and how close each NIC
+    /// is, as far as the machine says. GPUs of one text that sit alike have the same.
+    #[must_use]
+    pub fn places(&self) -> &[String] {
+        &self.places
     }
 
     /// The label of a pair; `None` for a GPU with itself.

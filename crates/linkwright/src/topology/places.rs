@@ -63,6 +63,20 @@ fn union(
     Affinity::union(all?)
 }
 
+/// The same as words that tell GPUs apart: PCI address, cores, NUMA nodes and nearest NICs.
+pub(super) fn places(machine: &Machine) -> Vec<String> {
+    let words = |place: &GpuPlace<'_>| {
+        let locality = place.locality;
+        let mut words: Vec<String> = Vec::new();
+        words.extend(locality.pci_address.iter().map(|address| format!("pci {address}")));
+        words.extend(locality.cpu_affinity.iter().map(|cores| format!("cpus {cores}")));
+        words.extend(locality.numa_affinity.iter().map(|nodes| format!("numa {nodes}")));
+        words.extend(place.nics.iter().map(|nic| format!("nic {nic}")));
+        words.join("; ")
+    };
+    gpu_places(machine).iter().map(words).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,176 @@
+//! How a machine's GPUs are joined, kept with a server's state: what tells which of them are
+//! left when the machine comes back with fewer.
+//!
+//! `nvidia-smi`, and CUDA with it, counts GPUs along the PCI bus: where one has vanished, those
+//! behind it move up. Their order stays, and with it every pair's links. So what is left is a
+//! part of the machine in the same order; which part it is, is told by names that are not just
+//! numbered, by where each GPU sits, and by the links.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::topology::{GpuGraph, PairLink};
+
+/// The most ways to leave GPUs out that are told apart.
+const MOST_WAYS: usize = 4096;
+/// The most pairs that the search for them compares.
+const MOST_COMPARISONS: usize = 1 << 22;
+
+/// What joins each pair of a machine's GPUs, as a state's file keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wiring {
+    /// The GPUs' names, by id.
+    names: Vec<String>,
+    /// Where each sits, as far as the machine's text says.
+    places: Vec<String>,
+    /// Every way in which two of them are joined, once.
+    links: Vec<String>,
+    /// For each GPU its way to each GPU before it: indices in `links`.
+    pairs: Vec<Vec<usize>>,
+}
+
+/// The ways in which a machine can be another without some of its GPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ways {
+    /// For each way, the ids in the whole machine of the GPUs that are left.
+    pub found: Vec<Vec<usize>>,
+    /// Whether there may be others: the search was cut short.
+    pub more: bool,
+}
+
+impl Wiring {
+    /// That of a machine.
+    #[must_use]
+    pub fn new(graph: &GpuGraph) -> Self {
+        let mut known = BTreeMap::new();
+        let mut links: Vec<String> = Vec::new();
+        let mut index = |joined: String| {
+            *known.entry(joined).or_insert_with_key(|joined| {
+                links.push(joined.clone());
+                links.len() - 1
+            })
+        };
+        let row = |b: usize| (0..b).map(|a| joined(graph, a, b)).collect::<Vec<_>>();
+        let rows: Vec<Vec<String>> = (0..graph.len()).map(row).collect();
+        let pairs = rows.into_iter().map(|row| row.into_iter().map(&mut index).collect()).collect();
+        Self { names: graph.names().to_vec(), places: graph.places().to_vec(), links, pairs }
+    }
+
+    /// Whether it is of so many GPUs, with a way for every pair.
+    #[must_use]
+    pub fn is_whole(&self, gpus: usize) -> bool {
+        let rows = self.pairs.iter().enumerate();
+        [self.names.len(), self.places.len(), self.pairs.len()] == [gpus; 3]
+            && rows
+                .into_iter()
+                .all(|(b, row)| row.len() == b && row.iter().all(|link| *link < self.links.len()))
+    }
+
+    /// Whether the GPUs of `part` are joined as these of this machine, in the same order.
+    #[must_use]
+    pub fn is_joined_as(&self, part: &Self, among: &[usize]) -> bool {
+        let mut comparisons = 0;
+        among.len() == part.names.len()
+            && (0..among.len()).all(|at| self.fits(part, among, at, &mut comparisons))
+    }
+
+    /// The ways in which `part` is this machine without some GPUs, by what tells them best:
+    /// their names, or else their places and links, or else their links alone.
+    #[must_use]
+    pub fn ways(&self, part: &Self) -> Ways {
+        let by_name = self.by_name(part);
+        if let Some(found) = by_name.filter(|found| self.is_joined_as(part, found)) {
+            return Ways { found: vec![found], more: false };
+        }
+        let mut ways = Ways::default();
+        for by_place in [true, false] {
+            let mut search = Search { whole: self, part, by_place, comparisons: 0, ways };
+            search.go_on(&mut Vec::new());
+            ways = search.ways;
+            if !ways.found.is_empty() || ways.more {
+                break;
+            }
+        }
+        ways
+    }
+
+    /// The GPUs of these names, where names tell them: a machine that lost its last GPU and one
+    /// that lost another and counts anew have the same numbers.
+    fn by_name(&self, part: &Self) -> Option<Vec<usize>> {
+        if self.names.starts_with(&part.names) {
+            return None;
+        }
+        let mut rest = self.names.iter().enumerate();
+        let find = |name: &String| rest.find(|(_, other)| *other == name).map(|(id, _)| id);
+        part.names.iter().map(find).collect()
+    }
+
+    fn pair(&self, a: usize, b: usize) -> Option<&str> {
+        let link = *self.pairs.get(a.max(b))?.get(a.min(b))?;
+        self.links.get(link).map(String::as_str)
+    }
+
+    /// Whether the GPU at this place is joined to those before it as it is in the part.
+    fn fits(&self, part: &Self, chosen: &[usize], at: usize, comparisons: &mut usize) -> bool {
+        *comparisons += at;
+        (0..at).all(|before| part.pair(before, at) == self.pair(chosen[before], chosen[at]))
+    }
+}
+
+struct Search<'a> {
+    whole: &'a Wiring,
+    part: &'a Wiring,
+    by_place: bool,
+    comparisons: usize,
+    ways: Ways,
+}
+
+impl Search<'_> {
+    /// Finds the GPUs behind those that are chosen.
+    fn go_on(&mut self, chosen: &mut Vec<usize>) {
+        let (at, left) = (chosen.len(), self.part.names.len() - chosen.len());
+        if left == 0 {
+            self.ways.found.push(chosen.clone());
+            return;
+        }
+        let first = chosen.last().map_or(0, |last| last + 1);
+        for id in first..=self.whole.names.len().saturating_sub(left) {
+            if self.ways.found.len() >= MOST_WAYS || self.comparisons >= MOST_COMPARISONS {
+                self.ways.more = true;
+                return;
+            }
+            if self.by_place && self.whole.places[id] != self.part.places[at] {
+                continue;
+            }
+            chosen.push(id);
+            if self.whole.fits(self.part, chosen, at, &mut self.comparisons) {
+                self.go_on(chosen);
+            }
+            chosen.pop();
+        }
+    }
+}
+
+/// A way between two GPUs in the words of a saved state, which stay what they are.
+pub(super) const fn way(link: PairLink) -> (&'static str, &'static str, u32) {
+    match link {
+        PairLink::Direct { kind, count } => ("direct", kind.name(), count),
+        PairLink::Switched { kind, count } => ("switched", kind.name(), count),
+        PairLink::Host { .. } => ("host", "", 0),
+    }
+}
+
+/// All that joins two GPUs, which no bandwidth profile changes.
+fn joined(graph: &GpuGraph, a: usize, b: usize) -> String {
+    let mut text = String::new();
+    for path in graph.fabric_paths(a, b) {
+        let (way, kind, count) = way(path.link);
+        let _ = write!(text, "{way} {kind} {count} {}; ", path.bandwidth.0);
+    }
+    let host = graph.pair(a, b).map_or(0, |pair| pair.host.0);
+    let _ = write!(text, "host {host}");
+    text
+}
