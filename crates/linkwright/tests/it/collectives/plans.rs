@@ -111,7 +111,7 @@ fn least_cut(count: usize, links: &[u32], root: usize) -> u32 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn plans_on_random_links_reach_the_cut_and_execute(

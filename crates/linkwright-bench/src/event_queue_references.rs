@@ -3,11 +3,33 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+use linkwright::engine::EventQueue;
+use linkwright::units::Picoseconds;
+
 /// What the comparison asks of a queue: the earliest event first, the oldest at equal times.
 pub trait Queue {
+    /// An empty queue.
     fn create() -> Self;
+    /// Schedules an event.
     fn push(&mut self, time: u64, event: u64);
+    /// Takes the next event, with its time.
     fn pop(&mut self) -> Option<(u64, u64)>;
+}
+
+impl Queue for EventQueue<u64> {
+    fn create() -> Self {
+        Self::new()
+    }
+
+    #[inline]
+    fn push(&mut self, time: u64, event: u64) {
+        Self::push(self, Picoseconds(time), event).expect("no event lies in the past");
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u64, u64)> {
+        Self::pop(self).map(|(time, event)| (time.0, event))
+    }
 }
 
 /// The standard library's heap, over time and sequence.

@@ -10,7 +10,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use linkwright::collectives::{ExecuteOptions, Placement, Reduction, Schedule, check, execute};
 
 #[allow(dead_code, reason = "the tests use more of them")]
-#[path = "../tests/it/collectives/schedules.rs"]
+#[path = "../../linkwright/tests/it/collectives/schedules.rs"]
 mod schedules;
 
 /// Elements of a rank's buffer: 32 MiB of `f32`, more than a core's caches.

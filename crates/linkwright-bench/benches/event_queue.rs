@@ -5,16 +5,13 @@
 //! which the mean is shown. Where Linux tells it, a slice's time is what it spent on a processor,
 //! in ticks of some 4 ms, so that other work on the machine disturbs it little.
 
-mod event_queue_references;
-
 use std::hint::black_box;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use linkwright::engine::{EventQueue, Random};
-use linkwright::units::Picoseconds;
 
-use event_queue_references::{BinaryHeap, CalendarQueue, FourAryHeap, Queue, RadixHeap};
+use linkwright_bench::event_queue_references::{BinaryHeap, CalendarQueue, FourAryHeap, Queue, RadixHeap};
 
 /// How many events one slice handles.
 const SLICE: usize = 1_000_000;
@@ -24,22 +21,6 @@ const PENDING: [usize; 3] = [1_000, 10_000, 100_000];
 /// Spans until an event: a packet of 4 KiB at 11.9 GB/s without and with a hop of 100 ns, one
 /// of 256 bytes with it, a credit's way back, a router's delay.
 const COMMON: [u64; 5] = [344_205, 444_205, 121_513, 100_000, 50_000];
-
-impl Queue for EventQueue<u64> {
-    fn create() -> Self {
-        Self::new()
-    }
-
-    #[inline]
-    fn push(&mut self, time: u64, event: u64) {
-        Self::push(self, Picoseconds(time), event).expect("no event lies in the past");
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<(u64, u64)> {
-        Self::pop(self).map(|(time, event)| (time.0, event))
-    }
-}
 
 /// Where the spans between events come from.
 #[derive(Clone, Copy)]
