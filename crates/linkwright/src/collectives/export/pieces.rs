@@ -79,7 +79,7 @@ mod tests {
                 check(&cut).unwrap_or_else(|fault| panic!("{}: {fault}", cut.name));
                 assert_eq!(cut.step_count(), 3 * plan.schedule.step_count());
                 let costs = Costs::of(plan.schedule.protocol);
-                let size = Bytes(60 * u64::from(cut.chunks) << 10);
+                let size = Bytes((60 * u64::from(cut.chunks)) << 10);
                 let whole = time(&cut, &machine, size, size, &costs).unwrap();
                 assert_eq!(whole.pieces, 1);
                 // The model cuts the data into as many pieces itself.
