@@ -9,8 +9,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     for machine in ["dgx1-v100", "pcie-tree-4"] {
         let machine = preset(machine).expect("a preset");
         let graph = GpuGraph::new(&machine, BandwidthProfile::Mapa).expect("a connected machine");
-        let restore =
-            |text: &str| ServerState::restore("fuzz", text, "dgx1-v100", &graph, &[]);
+        let restore = |text: &str| ServerState::restore("fuzz", text, "dgx1-v100", &graph, &[]);
         if let Ok(mut state) = restore(text) {
             assert_eq!(restore(&state.save()).expect("its own text"), state);
             let nobody = std::collections::BTreeSet::new();

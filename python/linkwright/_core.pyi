@@ -17,6 +17,7 @@ __all__ = [
     "ClusterScenario",
     "Explanation",
     "Export",
+    "GpuPlace",
     "Job",
     "Machine",
     "Match",

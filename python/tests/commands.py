@@ -13,7 +13,16 @@ from typer.testing import CliRunner, Result
 
 from linkwright.cli.commands import app
 
-__all__ = ["SCENARIO", "fails", "linkwright", "parsed", "program", "surroundings", "write_scenario"]
+__all__ = [
+    "SCENARIO",
+    "bridged",
+    "fails",
+    "linkwright",
+    "parsed",
+    "program",
+    "surroundings",
+    "write_scenario",
+]
 
 SCENARIO = """[machine]
 preset = "dgx1-v100"
@@ -66,3 +75,22 @@ def write_scenario(folder: Path, text: str = SCENARIO) -> Path:
     file = folder / "scenario.toml"
     file.write_text(text, encoding="utf-8")
     return file
+
+
+def bridged(gpus: int) -> str:
+    """A machine called node whose GPUs nothing tells apart, in TOML."""
+    names = [f"GPU{gpu}" for gpu in range(gpus)]
+    pairs = [[name, "bridge"] for name in names]
+    return f"""
+name = "node"
+source = "a test"
+[[device]]
+kind = "gpu"
+names = {json.dumps(names)}
+[[device]]
+kind = "host-bridge"
+names = ["bridge"]
+[[link]]
+kind = "pcie4"
+between = {json.dumps(pairs)}
+"""

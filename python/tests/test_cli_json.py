@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import typer
-from commands import linkwright, write_scenario
+from commands import bridged, linkwright, write_scenario
 from typer.core import TyperGroup
 
 from linkwright.cli import study as studies
@@ -21,6 +21,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PAIR = ["all-reduce", "-m", "dgx1-v100", "--gpus", "0,3"]
 SMALL = [*PAIR, "--size", "64KiB"]
 STATE = ["-m", "dgx1-v100", "--state", "state.json"]
+# A state of four GPUs, and the machine when one of them was gone.
+LEFT = ["-m", "left.toml", "--state", "left.json"]
 TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 
 # A command line of each command that prints JSON; a new command needs one here.
@@ -33,6 +35,8 @@ CASES: dict[str, list[str]] = {
     "allocate": ["-m", "dgx1-v100", "-k", "2", "--explain"],
     "state show": STATE,
     "state release": ["a", *STATE],
+    "state reconcile": ["--none", *STATE],
+    "state mark-lost": ["2", *LEFT],
     "state mark-unhealthy": ["7", *STATE],
     "state mark-healthy": ["7", *STATE],
     "collective plan": SMALL,
@@ -73,6 +77,10 @@ def _workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_scenario(tmp_path)
     assert linkwright("allocate", *STATE, "-k", 2, "--job", "a").exit_code == 0
+    left = tmp_path / "left.toml"
+    left.write_text(bridged(4), encoding="utf-8")
+    assert linkwright("allocate", *LEFT, "-k", 1, "--job", "a").exit_code == 0
+    left.write_text(bridged(3), encoding="utf-8")
     show: Callable[..., None] = studies._show
     monkeypatch.setattr(studies, "_show", lambda _run, *rest: show(a_study, *rest))
 

@@ -237,7 +237,7 @@ class FakeStudy:
         directory.mkdir()
         return [directory / "study.json"]
 
-    def to_json(self) -> dict[str, object]:
+    def fields(self) -> dict[str, object]:
         """Its tables."""
         return {"tables": [table.to_json() for table in self.tables]}
 

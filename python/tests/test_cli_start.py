@@ -128,7 +128,7 @@ def test_a_number_that_is_none_is_out_of_every_range() -> None:
 def test_ranges_of_ids_are_taken() -> None:
     plan = ["collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus"]
     assert parsed(*plan, "0-2,5")["gpus"] == [0, 1, 2, 5]
-    assert parsed(*DECIDE, "--busy", "0-3,4")["gpus"] == [5, 6]
+    assert parsed(*DECIDE, "--busy", "0-3,4")["gpus"] == [6, 7]
     said = fails(2, *plan, "4")
     assert "`4` is the id of one GPU" in said
     assert "for 4 GPUs write ids, such as 0-3; only allocate takes how many" in said
@@ -147,11 +147,11 @@ def test_a_machine_may_come_from_standard_input(tmp_path: Path) -> None:
     text = linkwright("machine", "show", "dgx1-v100", "--as", "toml").stdout
     at = ["-m", "-", "--state", tmp_path / "state.json"]
     assert parsed("machine", "show", "-", stdin=text)["name"] == "dgx1-v100"
-    assert parsed("allocate", *at, "-k", 2, "--job", "a", stdin=text)["gpus"] == [0, 3]
-    assert parsed("state", "show", *at, stdin=text)["held"] == {"a": [0, 3]}
+    assert parsed("allocate", *at, "-k", 2, "--job", "a", stdin=text)["gpus"] == [2, 3]
+    assert parsed("state", "show", *at, stdin=text)["held"] == {"a": [2, 3]}
     assert parsed("state", "mark-unhealthy", 7, *at, stdin=text)["unhealthy"] == [7]
     assert parsed("state", "mark-healthy", 7, *at, stdin=text)["unhealthy"] == []
-    assert parsed("state", "release", "a", *at, stdin=text)["released"] == [0, 3]
+    assert parsed("state", "release", "a", *at, stdin=text)["released"] == [2, 3]
     pair = ["all-reduce", "-m", "-", "--gpus", "0,3"]
     for words in (["plan"], ["run", "--size", "1KiB"], ["time", "-e", "1KiB"], ["expect"]):
         assert parsed("collective", words[0], *pair, *words[1:], stdin=text)["gpus"] == [0, 3]
@@ -165,7 +165,8 @@ def test_the_version_has_a_short_option() -> None:
 @pytest.mark.parametrize("words", [["--quiet", *DECIDE], [*DECIDE, "-q"]])
 def test_quiet_leaves_the_answer_alone(words: list[str]) -> None:
     result = linkwright(*words)
-    assert (result.stdout, result.stderr) == ("CUDA_VISIBLE_DEVICES=0,3\n", "")
+    answer = "CUDA_VISIBLE_DEVICES=2,3\nCUDA_DEVICE_ORDER=PCI_BUS_ID\n"
+    assert (result.stdout, result.stderr) == (answer, "")
     assert linkwright(*DECIDE).stderr != ""
 
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import fails, linkwright, parsed, program
+from commands import bridged, fails, linkwright, parsed, program
 
 from linkwright import AllocationError, Allocator, Machine, Owner, Pattern, packing_rate
 
@@ -316,28 +316,11 @@ def fails_with_a_warning(code: int, *words: object) -> str:
 
 
 def test_where_it_is_open_which_gpu_is_lost_somebody_must_say_it(file: Path) -> None:
-    def described(gpus: int) -> str:
-        names = [f"GPU{gpu}" for gpu in range(gpus)]
-        pairs = [[name, "bridge"] for name in names]
-        return f"""
-name = "node"
-source = "a test"
-[[device]]
-kind = "gpu"
-names = {json.dumps(names)}
-[[device]]
-kind = "host-bridge"
-names = ["bridge"]
-[[link]]
-kind = "pcie4"
-between = {json.dumps(pairs)}
-"""
-
     machine = file.with_name("machine.toml")
-    machine.write_text(described(4), encoding="utf-8")
+    machine.write_text(bridged(4), encoding="utf-8")
     at = ("-m", machine, "--state", file)
     assert parsed("allocate", *at, "-k", 1, "--job", "a")["gpus"] == [0]
-    machine.write_text(described(3), encoding="utf-8")
+    machine.write_text(bridged(3), encoding="utf-8")
     refused = fails(2, "allocate", *at, "-k", 1, "--job", "b")
     assert "the machine has 3 of its 4 GPUs left" in refused
     assert "lost may be 0 or 1 or 2 or 3, and jobs or marks are on some" in refused

@@ -102,6 +102,8 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "jobs workloads": [()],
     "state show": [("--state", "state.json", *MACHINE)],
     "state release": [("--state", "state.json", *MACHINE, "--job", HOSTILE)],
+    "state reconcile": [("--state", "state.json", *MACHINE, "--none")],
+    "state mark-lost": [("--state", "state.json", *MACHINE, "0")],
     "state mark-unhealthy": [("--state", "state.json", *MACHINE, "--gpus", "0")],
     "state mark-healthy": [("--state", "state.json", *MACHINE, "--gpus", "0")],
     "collective plan": [("all-reduce", *MACHINE)],

@@ -27,6 +27,7 @@ from linkwright import (
     Job,
     LinkwrightError,
     Machine,
+    Owner,
     Pattern,
     Program,
     Schedule,
@@ -94,6 +95,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         DGX1.cluster(2, "100 Gb/s"),
     ],
     "Match": lambda: [Allocator(DGX1).decide("a", Pattern("ring", 3))],
+    "Owner": lambda: [Owner(17, "node1", 1.75e9), Owner(17, "node1", 1.75e9, lease=7200.0)],
     "Pattern": lambda: [Pattern("ring+tree", 5), Pattern.from_edges(4, [(0, 2), (2, 3), (1, 2)])],
     "Program": lambda: [
         Program.skeleton("amg", 32),

@@ -317,4 +317,5 @@ def test_sigterm_that_is_ignored_at_the_start_stays_ignored(tmp_path: Path) -> N
         process.send_signal(signal.SIGTERM)
         stream.write(b"0 1\n")
     out, _ = process.communicate(timeout=60)
-    assert (process.returncode, out) == (0, b"CUDA_VISIBLE_DEVICES=0,3\n")
+    answer = b"CUDA_VISIBLE_DEVICES=2,3\nCUDA_DEVICE_ORDER=PCI_BUS_ID\n"
+    assert (process.returncode, out) == (0, answer)

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use linkwright::engine::{EventQueue, Random};
 
-use linkwright_bench::event_queue_references::{BinaryHeap, CalendarQueue, FourAryHeap, Queue, RadixHeap};
+use linkwright_bench::event_queue_references::{
+    BinaryHeap, CalendarQueue, FourAryHeap, Queue, RadixHeap,
+};
 
 /// How many events one slice handles.
 const SLICE: usize = 1_000_000;

@@ -2,13 +2,14 @@
 
 use linkwright::allocation;
 use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::errors;
 use crate::number::{self, int};
 
 /// Who asked for a job's GPUs on a live server, and for how long.
 #[pyclass(frozen, eq, module = "linkwright")]
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Owner(pub allocation::Owner);
 
 /// Seconds since 1970 as the core counts them: in microseconds, to the nearest.

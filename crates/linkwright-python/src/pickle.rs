@@ -22,6 +22,7 @@ use crate::cluster_scenario::ClusterScenario;
 use crate::gpu_place::GpuPlace;
 use crate::job::Job;
 use crate::machine::Machine;
+use crate::owner::Owner;
 use crate::pattern::Pattern;
 use crate::plan::Tree;
 use crate::program::Program;
@@ -84,6 +85,7 @@ pickled!(
     Job,
     Machine,
     Match,
+    Owner,
     Pattern,
     Program,
     Scenario,

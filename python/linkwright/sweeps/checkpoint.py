@@ -103,6 +103,12 @@ class Checkpoint:
         line, self._chain = _chained(self._chain, _line(record))
         _append(self._stream, self._file, line)
 
+    def count(self) -> int:
+        """How many runs the file holds: also one whose keeping Ctrl-C cut short once written."""
+        with self._file.open("rb") as stream:
+            # The first line says what the sweep is.
+            return sum(line.endswith(b"\n") for line in stream) - 1
+
 
 @contextmanager
 def open_checkpoint(

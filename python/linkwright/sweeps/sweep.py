@@ -288,7 +288,9 @@ class _Course:
 
     def _standing(self) -> str:
         """How many runs are finished, and how to go on."""
-        done = f"{len(self._finished)} of {len(self._runs)} runs are finished"
+        kept = self._checkpoint
+        count = len(self._finished) if kept is None else kept.count()
+        done = f"{count} of {len(self._runs)} runs are finished"
         if self._file is None:
             return f"{done} and lost; a checkpoint would have kept them"
         return f"{done} and kept in `{self._file}`; the same sweep with it goes on from there"

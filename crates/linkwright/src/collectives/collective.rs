@@ -220,7 +220,8 @@ mod tests {
         for name in Collective::NAMES {
             assert_eq!(Collective::named(name, 2).unwrap().name(), name);
         }
-        assert_eq!(Collective::named("allreduce", 0), None);
+        assert_eq!(Collective::named("allreduce", 0), Some(Collective::AllReduce));
+        assert_eq!(Collective::named("reduce-all", 0), None);
     }
 
     #[test]

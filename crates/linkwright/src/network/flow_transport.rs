@@ -257,14 +257,14 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
             let end = if at_once { None } else { self.flows.next_completion() };
             self.handled += 1;
             match (event, end) {
-                (None, None) => return Ok(None),
+                (None, None) if self.flows.active() == 0 => return Ok(None),
+                (None, None) => {
+                    // What is under way ends beyond the last time that is counted.
+                    self.agenda.too_long();
+                    break;
+                }
                 (event, Some((time, _))) if event.is_none_or(|event| time < event) => {
                     self.now = time.0;
-                    if time.0 == u64::MAX {
-                        // There the flow model's sums stop; the flow may need longer.
-                        self.agenda.too_long();
-                        break;
-                    }
                     if let Some((_, flow)) = self.flows.complete_next() {
                         self.finish(flow);
                     }

@@ -163,11 +163,11 @@ fn hostile_texts_are_refused_soon() {
     assert!(refused(&format!("<algo{attributes}/>")).contains("an element has"));
     assert!(refused(&format!("<algo name=\"{}\"/>", "n".repeat(2_000))).contains("an element has"));
     assert!(refused(&" ".repeat(MOST_BYTES + 1)).contains("bytes"));
-    assert!(refused(&"<a>".repeat(100_000)).contains("this is not XML"));
+    assert!(refused(&"<a>".repeat(100_000)).contains("elements within one"));
     let many = format!("<algo>{}</algo>", "<gpu/>".repeat(1_000_001));
     assert!(refused(&many).contains("this is not XML"));
     let deep = format!("{}{}", "<algo>".repeat(50_000), "</algo>".repeat(50_000));
-    assert!(refused(&deep).contains("<algo> has no attribute `name`"));
+    assert!(refused(&deep).contains("elements within one"));
     for text in ["", "<", "<!--", "<algo", "\u{0}", "<algo name='é"] {
         assert!(refused(text).starts_with("a.xml:"), "{text:?}");
     }
