@@ -5,11 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# The extension as people use it, and as it is tested: built with the Rust tests and as they are,
-# so that the core is built once for both halves, and overflow panics in the Python half, too.
 EXTENSION := $(VENV)/.extension
-TESTED := $(VENV)/.tested
-LIBRARY := target/debug/lib_core.$(if $(filter Darwin,$(shell uname)),dylib,so)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -name '*.rs' -o -name Cargo.toml)
 
 # The binding asks this interpreter for its version; maturin is found beside it.
@@ -37,14 +33,6 @@ $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	@echo "Building the extension with all optimisations: two to four minutes on two cores."
 	cargo build --release --package linkwright-python --locked
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
-	rm -f $(TESTED)
-	touch $@
-
-# The tests find the package in its folder; `make install` puts the optimised extension back.
-$(TESTED): $(INSTALLED) $(RUST_SOURCES)
-	cargo build --lib --tests --locked
-	cp $(LIBRARY) python/linkwright/_core.abi3.so
-	rm -f $(EXTENSION)
 	touch $@
 
 # A real DGX-1V in, the paper's mix of jobs out: a table here, a report in demo/report.html.
@@ -61,8 +49,7 @@ test-rust: $(INSTALLED)
 	$(CLIPPY)
 	cargo test --locked
 
-test-python: export PYTHONPATH := $(CURDIR)/python
-test-python: $(TESTED)
+test-python: install
 	$(BIN)/ruff format --check python examples
 	$(BIN)/ruff check python examples
 	$(BIN)/mypy
