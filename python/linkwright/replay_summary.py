@@ -31,8 +31,8 @@ SWITCHES = ("leaf", "aggregate", "core")
 OF_A_GROUP = re.compile(r"group(\d+)-switch\d+")
 
 
-# Errors of the flow model, by the policy of the network interfaces: the skeletons on the networks
-# of the TraceR-CODES study; docs/concepts/network.md has the comparison.
+# Errors of the flow model, by the policy of the network interfaces: the skeletons that were
+# compared on the networks of the TraceR-CODES study; docs/concepts/network.md has the comparison.
 FLOW_ERRORS = {"fcfs": (-0.15, 0.43), "rr": (-0.02, 0.91)}
 ANY_FLOW_ERROR = (-0.15, 0.91)
 

@@ -101,9 +101,7 @@ class Program(TyperGroup):
                 code = _fail(str(error), FAILED)
             except ModuleNotFoundError as error:
                 missing = advice(error)
-                if missing is None:
-                    raise
-                code = _fail(missing, FAILED)
+                code = _fault(error) if missing is None else _fail(missing, FAILED)
             except OSError as error:
                 code = _fail(f"{error.filename or 'a file'}: {error.strerror or error}", MISUSED)
             except MemoryError:

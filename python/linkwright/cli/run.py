@@ -122,7 +122,7 @@ def compare(
 
 def _warn(played: ScenarioRun) -> None:
     for warning in played.warnings:
-        output.console().print(printable(f"Warning: {warning}"), style="bold")
+        output.console().print(f"Warning: {warning}", style="bold")
 
 
 def _check(to: Path | None) -> None:
