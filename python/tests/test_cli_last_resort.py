@@ -22,6 +22,7 @@ def raising(error: BaseException) -> object:
         (KeyError("x\x1b\ny"), "KeyError: 'x\\x1b\\ny' (test_cli_last_resort.py:"),
         (RecursionError("maximum recursion depth exceeded"), "RecursionError: maximum"),
         (OverflowError("too large"), "OverflowError: too large"),
+        (ModuleNotFoundError("No module named 'x'", name="x"), "ModuleNotFoundError: No module"),
         (RuntimeError("long " * 1_000), "long long"),
         # A panic of the core is no Exception.
         (type("PanicException", (BaseException,), {})("it broke"), "PanicException: it broke"),
