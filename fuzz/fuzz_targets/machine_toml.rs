@@ -2,7 +2,7 @@
 use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
 };
-use linkwright::topology::{BandwidthProfile, toml_format};
+use linkwright::system::{BandwidthProfile, toml_format};
 
 // What is read can also be prepared and decided on, whatever its links carry.
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -1,7 +1,7 @@
 #![no_main]
 use linkwright::allocation::{Ended, ServerState};
-use linkwright::topology::presets::preset;
-use linkwright::topology::{BandwidthProfile, GpuGraph};
+use linkwright::system::presets::preset;
+use linkwright::system::{BandwidthProfile, GpuGraph};
 
 // What is restored, on the machine of the state or on a smaller one of its name, saves and restores
 // to the same, and can be reconciled.

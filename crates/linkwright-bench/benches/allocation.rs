@@ -11,8 +11,8 @@ use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
 };
 use linkwright::simulation::{MixOptions, QueueDiscipline, generate, simulate};
-use linkwright::topology::presets::preset;
-use linkwright::topology::{BandwidthProfile, ImportOptions, import};
+use linkwright::system::presets::preset;
+use linkwright::system::{BandwidthProfile, ImportOptions, import};
 
 fn prepared(name: &str, model: BandwidthModel) -> PreparedMachine {
     PreparedMachine::new(&preset(name).unwrap(), BandwidthProfile::Mapa, model).unwrap()

@@ -11,8 +11,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use linkwright::graph::arborescences::{
     ArborescencePacking, DirectedGraph, Preference, pack_from_every_root, pack_from_root,
 };
-use linkwright::topology::presets::preset;
-use linkwright::topology::{DeviceKind, LinkKind};
+use linkwright::system::presets::preset;
+use linkwright::system::{DeviceKind, LinkKind};
 
 /// The GPUs and NVSwitches of a preset, in bytes per second.
 fn fabric(name: &str) -> DirectedGraph {

@@ -17,7 +17,7 @@ use linkwright::program::skeletons::skeleton;
 use linkwright::replay::Job;
 use linkwright::simulation::cluster::{Cluster, ClusterOutcome, Files, read_network};
 
-/// The study's cluster: a scenario's defaults with this interconnect and routing.
+/// The study's cluster: a scenario's defaults with this fabric and routing.
 fn cluster(preset: &str, routing: &str, fidelity: &str) -> Cluster {
     let text = format!(
         "preset = \"{preset}\"\nrouting = \"{routing}\"\nfidelity = \"{fidelity}\"\nseed = 1\n"

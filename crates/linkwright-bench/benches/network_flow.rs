@@ -6,15 +6,15 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::network::{FlowNetwork, Route, RouteClass, Routes};
-use linkwright::topology::presets::preset;
-use linkwright::topology::{ClusterNetwork, Machine, NetworkKind, cluster};
+use linkwright::system::presets::preset;
+use linkwright::system::{ClusterNetwork, NetworkKind, Server, cluster};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 const TRANSFERS: u64 = 1_000;
 const CONCURRENT: u64 = 48;
 
 /// The routes from each GPU to those `steps` ahead of it, where the class has one.
-fn shifted(machine: &Machine, class: RouteClass, steps: &[usize]) -> (Vec<Bandwidth>, Vec<Route>) {
+fn shifted(machine: &Server, class: RouteClass, steps: &[usize]) -> (Vec<Bandwidth>, Vec<Route>) {
     let routes = Routes::new(machine, |_| 1.0).unwrap();
     let gpus = machine.gpus();
     let pairs = steps.iter().flat_map(|step| {

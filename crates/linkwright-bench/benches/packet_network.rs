@@ -12,8 +12,8 @@ use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketNetwork, P
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::simulation::cluster::read_network;
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, dragonfly, fat_tree,
 };
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -28,15 +28,10 @@ fn settings() -> PacketSettings {
 }
 
 /// Sends so many messages from every node, eight under way at a time; returns the hops.
-fn play(
-    interconnect: &Interconnect,
-    settings: PacketSettings,
-    routing: RoutingKind,
-    messages: u64,
-) -> u64 {
-    let routing = AnyRouting::new(routing, interconnect, 1).expect("the shape is right");
+fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, messages: u64) -> u64 {
+    let routing = AnyRouting::new(routing, fabric, 1).expect("the shape is right");
     let mut network = PacketNetwork::new(
-        interconnect,
+        fabric,
         settings,
         routing,
         NicPolicy::RoundRobin,
@@ -44,7 +39,7 @@ fn play(
     )
     .expect("the settings are in range");
     let mut random = Random::new(7);
-    let nodes = interconnect.nodes();
+    let nodes = fabric.nodes();
     let mut left = vec![messages; nodes as usize];
     let mut send = |network: &mut PacketNetwork<'_, AnyRouting>, source: u32| {
         if left[source as usize] > 0 {
@@ -84,16 +79,16 @@ fn benchmark(criterion: &mut Criterion) {
     let settings = settings();
     let mut group = criterion.benchmark_group("packet-network");
     group.sample_size(10).measurement_time(Duration::from_secs(5));
-    for (name, interconnect, routing) in [
+    for (name, fabric, routing) in [
         ("fat-tree static", &tree, RoutingKind::Static),
         ("fat-tree adaptive", &tree, RoutingKind::Adaptive),
         ("dragonfly minimal", &groups, RoutingKind::Minimal),
         ("dragonfly progressive", &groups, RoutingKind::Progressive),
     ] {
-        let hops = play(interconnect, settings, routing, 16);
+        let hops = play(fabric, settings, routing, 16);
         group.throughput(Throughput::Elements(hops));
         group.bench_function(name, |bencher| {
-            bencher.iter(|| black_box(play(interconnect, settings, routing, 16)));
+            bencher.iter(|| black_box(play(fabric, settings, routing, 16)));
         });
     }
     group.finish();

@@ -10,12 +10,12 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use linkwright::collectives::Collective;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, plan};
 use linkwright::collectives::time::{Costs, time};
-use linkwright::topology::presets::preset;
-use linkwright::topology::{ClusterNetwork, Machine, NetworkKind, cluster};
+use linkwright::system::presets::preset;
+use linkwright::system::{ClusterNetwork, NetworkKind, Server, cluster};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 /// DGX A100s, joined by their eight interfaces of 200 Gb/s each.
-fn dgx_a100s(count: usize) -> Machine {
+fn dgx_a100s(count: usize) -> Server {
     let network = ClusterNetwork {
         bandwidth_per_nic: Bandwidth(25_000_000_000),
         latency: Picoseconds(600_000),
@@ -24,7 +24,7 @@ fn dgx_a100s(count: usize) -> Machine {
     cluster(&preset("dgx-a100").unwrap(), count, &network).unwrap()
 }
 
-fn packed(machine: &Machine, collective: Collective) -> Plan {
+fn packed(machine: &Server, collective: Collective) -> Plan {
     let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
     plan(machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap()
 }

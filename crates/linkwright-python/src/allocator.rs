@@ -11,7 +11,7 @@ use linkwright::allocation::{
     self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, POLICIES,
     PreparedMachine, Request, Selection, ServerState, Ties, policy,
 };
-use linkwright::topology::{self, BandwidthProfile};
+use linkwright::system::{self, BandwidthProfile};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -207,7 +207,7 @@ pub struct Allocator(allocation::Allocator, Origin);
 #[derive(Clone, Serialize, Deserialize)]
 struct Origin {
     #[serde(with = "crate::pickle::machine")]
-    machine: Arc<topology::Machine>,
+    machine: Arc<system::Server>,
     model: String,
     profile: String,
     ties: String,

@@ -5,7 +5,7 @@ use linkwright::collectives::Protocol;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
 use linkwright::simulation::QueueDiscipline;
-use linkwright::topology::{BandwidthProfile, Machine, NetworkKind};
+use linkwright::system::{BandwidthProfile, NetworkKind, Server};
 
 use pyo3::prelude::*;
 
@@ -57,7 +57,7 @@ impl Choice for Ties {
 }
 
 /// The profile of that name, or that of the machine where none is named.
-pub fn profile_of(machine: &Machine, name: Option<&str>) -> PyResult<BandwidthProfile> {
+pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
     name.map_or_else(|| Ok(BandwidthProfile::default_of(machine)), BandwidthProfile::named)
 }
 
@@ -106,7 +106,7 @@ impl Choice for WantedLinks {
 }
 
 /// What a plan's links are called on a machine, whose fabric has a name of its own.
-pub fn links_name(links: LinkClass, machine: Option<&Machine>) -> &'static str {
+pub fn links_name(links: LinkClass, machine: Option<&Server>) -> &'static str {
     let is_xgmi = machine.and_then(fabric_name) == Some("xGMI");
     if links == LinkClass::Fabric && is_xgmi { "xgmi" } else { links.name() }
 }

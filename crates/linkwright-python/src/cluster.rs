@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use linkwright::diagnostic::InputError;
 use linkwright::simulation::cluster::{self, Files, Mapping, place, read_network};
-use linkwright::topology::interconnect::INTERCONNECTS;
+use linkwright::system::fabric::FABRICS;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -151,7 +151,7 @@ impl Cluster {
     /// Its network's name.
     #[getter]
     fn name(&self) -> &str {
-        self.0.interconnect.name()
+        self.0.fabric.name()
     }
 
     /// How many GPUs it has: the most ranks that its jobs can have in all.
@@ -163,13 +163,13 @@ impl Cluster {
     /// How many nodes it has.
     #[getter]
     fn nodes(&self) -> u32 {
-        self.0.interconnect.nodes()
+        self.0.fabric.nodes()
     }
 
     /// How many switches it has.
     #[getter]
     fn switches(&self) -> u32 {
-        self.0.interconnect.switches()
+        self.0.fabric.switches()
     }
 
     /// How many GPUs a node has; GPU `g` is in node `g // gpus_per_node`.
@@ -251,5 +251,5 @@ impl Cluster {
 /// The name of every kind of network that `Cluster` makes.
 #[pyfunction]
 pub fn interconnect_names() -> Vec<&'static str> {
-    INTERCONNECTS.to_vec()
+    FABRICS.to_vec()
 }

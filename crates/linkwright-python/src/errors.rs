@@ -10,7 +10,7 @@ use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{ClusterError, PlacementError};
-use linkwright::topology::TopologyError;
+use linkwright::system::SystemError;
 use pyo3::PyErr;
 
 /// The exceptions that `linkwright.errors` defines.
@@ -30,10 +30,10 @@ pub fn input(error: diagnostic::InputError) -> PyErr {
     exceptions::InputError::new_err((file, position.line, position.column, problem, value, remedy))
 }
 
-/// Any failure of the topology layer.
-pub fn topology(error: TopologyError) -> PyErr {
+/// Any failure of the system layer.
+pub fn system(error: SystemError) -> PyErr {
     match error {
-        TopologyError::Input(error) => input(error),
+        SystemError::Input(error) => input(error),
         other => exceptions::MachineError::new_err(other.to_string()),
     }
 }
@@ -42,7 +42,7 @@ pub fn topology(error: TopologyError) -> PyErr {
 pub fn allocation(error: AllocationError) -> PyErr {
     match error {
         AllocationError::Input(error) => input(error),
-        AllocationError::Topology(error) => topology(error),
+        AllocationError::System(error) => system(error),
         other => exceptions::AllocationError::new_err(other.to_string()),
     }
 }

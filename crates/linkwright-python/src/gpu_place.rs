@@ -1,6 +1,6 @@
 //! `linkwright.GpuPlace`.
 
-use linkwright::topology::{self, Affinity};
+use linkwright::system::{self, Affinity};
 use pyo3::prelude::*;
 
 /// Where one GPU of a machine sits, as far as the machine's source says.
@@ -21,8 +21,8 @@ pub struct GpuPlace {
     nic_proximity: Option<String>,
 }
 
-impl From<topology::GpuPlace<'_>> for GpuPlace {
-    fn from(place: topology::GpuPlace<'_>) -> Self {
+impl From<system::GpuPlace<'_>> for GpuPlace {
+    fn from(place: system::GpuPlace<'_>) -> Self {
         let text = |affinity: &Option<Affinity>| affinity.as_ref().map(Affinity::to_string);
         Self {
             name: place.name.to_owned(),

@@ -1,10 +1,11 @@
 //! `linkwright.Machine`.
 
-use linkwright::topology::isomorphism::{LabelledGraph, renumbering};
-use linkwright::topology::proximity::proximity;
-use linkwright::topology::{
+use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
+use linkwright::system::views::proximity::proximity;
+use linkwright::system::{
     self, BandwidthProfile, ClusterNetwork, GpuGraph, ImportFormat, ImportOptions, LinkKind,
-    NetworkKind, export, presets, tables, toml_format,
+    NetworkKind, presets, toml_format,
+    views::{export, tables},
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 use pyo3::prelude::*;
@@ -22,7 +23,7 @@ const MOST_SERVERS: usize = 1024;
 /// A server (or several): its devices and the links between them.
 #[pyclass(frozen, eq, module = "linkwright")]
 #[derive(PartialEq)]
-pub struct Machine(pub topology::Machine);
+pub struct Machine(pub system::Server);
 
 fn link_kind(name: Option<&str>) -> PyResult<Option<LinkKind>> {
     let Some(name) = name else { return Ok(None) };
@@ -47,7 +48,7 @@ impl Machine {
     ///     MachineError: If there is none; the message lists those that exist.
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
-        presets::preset(name).map(Self).map_err(errors::topology)
+        presets::preset(name).map(Self).map_err(errors::system)
     }
 
     /// Reads a machine from its TOML text; `file` names the text in errors.
@@ -57,7 +58,7 @@ impl Machine {
     #[staticmethod]
     #[pyo3(signature = (text, file = "<text>"))]
     fn from_toml(text: &str, file: &str) -> PyResult<Self> {
-        toml_format::read(file, text).map(Self).map_err(errors::topology)
+        toml_format::read(file, text).map(Self).map_err(errors::system)
     }
 
     /// Reads what people have: `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL XML, TOML.
@@ -93,9 +94,9 @@ impl Machine {
             .transpose()?;
         let options =
             ImportOptions { name, nvlink: link_kind(nvlink)?, pcie: link_kind(pcie)?, xgmi_links };
-        topology::import(file, text, format.map_err(errors::topology)?, &options)
+        system::import(file, text, format.map_err(errors::system)?, &options)
             .map(Self)
-            .map_err(errors::topology)
+            .map_err(errors::system)
     }
 
     /// Several of this server, joined by a network; GPU ids count through the first, then on.
@@ -129,7 +130,7 @@ impl Machine {
         }
         let latency = Picoseconds::from_seconds(latency);
         let network = ClusterNetwork { bandwidth_per_nic, latency, kind };
-        topology::cluster(&self.0, count, &network).map(Self).map_err(errors::topology)
+        system::cluster(&self.0, count, &network).map(Self).map_err(errors::system)
     }
 
     /// The machine's name.
@@ -189,7 +190,7 @@ impl Machine {
 
     /// Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it.
     fn gpu_places(&self) -> Vec<GpuPlace> {
-        topology::gpu_places(&self.0).into_iter().map(GpuPlace::from).collect()
+        system::gpu_places(&self.0).into_iter().map(GpuPlace::from).collect()
     }
 
     /// The CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
@@ -199,7 +200,7 @@ impl Machine {
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
     fn cpuset(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
-        let cores = topology::cpuset(&self.0, &self.known(&gpus)?);
+        let cores = system::cpuset(&self.0, &self.known(&gpus)?);
         Ok(cores.map(|cores| cores.to_string()))
     }
 
@@ -208,7 +209,7 @@ impl Machine {
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
     fn numa_nodes(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
-        let nodes = topology::numa_nodes(&self.0, &self.known(&gpus)?);
+        let nodes = system::numa_nodes(&self.0, &self.known(&gpus)?);
         Ok(nodes.map(|nodes| nodes.to_string()))
     }
 
@@ -228,7 +229,7 @@ impl Machine {
     #[pyo3(signature = (bandwidth_profile = None))]
     fn gpu_matrix(&self, bandwidth_profile: Option<&str>) -> PyResult<Vec<Vec<(String, f64)>>> {
         let profile = profile_of(&self.0, bandwidth_profile)?;
-        let graph = GpuGraph::new(&self.0, profile).map_err(errors::topology)?;
+        let graph = GpuGraph::new(&self.0, profile).map_err(errors::system)?;
         let cell = |a, b| {
             graph.pair(a, b).map_or(("X".to_owned(), 0.0), |pair| {
                 (pair.link.label(), pair.bandwidth.as_gigabytes_per_second())
@@ -243,7 +244,7 @@ impl Machine {
     /// X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
     fn proximity(&self) -> Vec<Vec<&'static str>> {
         let table = proximity(&self.0);
-        let word = |cell: &Option<topology::Proximity>| cell.map_or("X", |near| near.name());
+        let word = |cell: &Option<system::Proximity>| cell.map_or("X", |near| near.name());
         table.iter().map(|row| row.iter().map(word).collect()).collect()
     }
 

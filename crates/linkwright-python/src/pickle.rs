@@ -6,7 +6,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use linkwright::topology::{self, toml_format};
+use linkwright::system::{self, toml_format};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -120,11 +120,11 @@ impl<'de> Deserialize<'de> for Machine {
 
 /// A shared machine within another value.
 pub mod machine {
-    use super::{Arc, Deserialize, Deserializer, Machine, Serializer, topology};
+    use super::{Arc, Deserialize, Deserializer, Machine, Serializer, system};
 
     /// As the machine by itself.
     pub fn serialize<S: Serializer>(
-        machine: &Arc<topology::Machine>,
+        machine: &Arc<system::Server>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         super::option::serialize(&Some(Arc::clone(machine)), serializer)
@@ -133,18 +133,18 @@ pub mod machine {
     /// As the machine by itself.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Arc<topology::Machine>, D::Error> {
+    ) -> Result<Arc<system::Server>, D::Error> {
         Machine::deserialize(deserializer).map(|machine| Arc::new(machine.0))
     }
 }
 
 /// The same, where there may be none.
 pub mod option {
-    use super::{Arc, Deref, Deserialize, Deserializer, Machine, Serialize, Serializer, topology};
+    use super::{Arc, Deref, Deserialize, Deserializer, Machine, Serialize, Serializer, system};
 
     /// As the machine by itself, or as nothing.
     pub fn serialize<S: Serializer>(
-        machine: &Option<Arc<topology::Machine>>,
+        machine: &Option<Arc<system::Server>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         machine.as_ref().map(|machine| Machine(machine.deref().clone())).serialize(serializer)
@@ -153,7 +153,7 @@ pub mod option {
     /// As the machine by itself, or as nothing.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Option<Arc<topology::Machine>>, D::Error> {
+    ) -> Result<Option<Arc<system::Server>>, D::Error> {
         let machine = Option::<Machine>::deserialize(deserializer)?;
         Ok(machine.map(|machine| Arc::new(machine.0)))
     }

@@ -7,7 +7,7 @@ use linkwright::collectives::export::{
 };
 use linkwright::collectives::plan::Plan;
 use linkwright::collectives::{self, CheckReport as Report, check, tables};
-use linkwright::topology;
+use linkwright::system;
 use linkwright::units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 
@@ -56,7 +56,7 @@ impl Source {
 pub struct Schedule {
     source: Arc<Source>,
     #[serde(with = "crate::pickle::option")]
-    machine: Option<Arc<topology::Machine>>,
+    machine: Option<Arc<system::Server>>,
 }
 
 impl PartialEq for Schedule {
@@ -67,7 +67,7 @@ impl PartialEq for Schedule {
 
 impl Schedule {
     /// What the planner made for a machine.
-    pub fn planned(plan: Plan, machine: Arc<topology::Machine>) -> Self {
+    pub fn planned(plan: Plan, machine: Arc<system::Server>) -> Self {
         Self { source: Arc::new(Source::Planned(plan)), machine: Some(machine) }
     }
 
@@ -82,7 +82,7 @@ impl Schedule {
     }
 
     /// The machine that a caller named, or the one that the schedule was planned for.
-    pub fn machine_or(&self, named: Option<&Machine>) -> PyResult<Arc<topology::Machine>> {
+    pub fn machine_or(&self, named: Option<&Machine>) -> PyResult<Arc<system::Server>> {
         let named = named.map(|machine| Arc::new(machine.0.clone()));
         named.or_else(|| self.machine.clone()).ok_or_else(|| {
             errors::collective("a schedule from a file knows no machine; name the machine")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use linkwright::collectives::time::{self, ChunkTrial, Costs, TimeError, choose_chunk};
 use linkwright::collectives::{self, Protocol, tables};
-use linkwright::topology;
+use linkwright::system;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
@@ -22,7 +22,7 @@ use crate::worker::interruptible;
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Timing {
     #[serde(with = "crate::pickle::machine")]
-    machine: Arc<topology::Machine>,
+    machine: Arc<system::Server>,
     protocol: Protocol,
     timing: time::Timing,
     trials: Vec<ChunkTrial>,
@@ -125,7 +125,7 @@ type Timed = Result<(time::Timing, Vec<ChunkTrial>), TimeError>;
 
 fn timed(
     schedule: &collectives::Schedule,
-    machine: &topology::Machine,
+    machine: &system::Server,
     (size, chunk): (Bytes, Option<Bytes>),
     costs: &Costs,
 ) -> Timed {

@@ -1,6 +1,6 @@
 //! One model of a multi-GPU system.
 //!
-//! A [`topology::Machine`] (devices and links) and a list of jobs meet when an
+//! A [`system::Server`] (devices and links) and a list of jobs meet when an
 //! [`allocation`] policy gives each job its GPUs; [`simulation`] plays the whole
 //! mix on a shared server and returns columns that a person can read.
 //!
@@ -14,7 +14,7 @@
 //! | `xml` | XML from strangers, with the place of every fault |
 //! | [`engine`] | event queue, clock, seeded random numbers, progress |
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
-//! | [`topology`] | machines: presets, importers, exporters, derived GPU graphs |
+//! | [`system`] | servers and fabrics: presets, importers, writers, views |
 //! | [`network`] | routes over links, and flows that share them fairly |
 //! | [`program`] | what every rank of a job does, and readers of what real jobs did |
 //! | [`allocation`] | patterns, scores, policies, live state |
@@ -33,7 +33,7 @@ pub mod network;
 pub mod program;
 pub mod replay;
 pub mod simulation;
+pub mod system;
 pub mod table;
-pub mod topology;
 pub mod units;
 mod xml;

@@ -328,11 +328,11 @@ pub(super) fn combinations(gpus: GpuSet, size: usize) -> impl Iterator<Item = Gp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{BandwidthProfile, DeviceKind, LinkKind, MachineBuilder};
+    use crate::system::{BandwidthProfile, DeviceKind, LinkKind, ServerBuilder};
 
     /// Twenty-four GPUs on one bridge, some pairs with one to three NVLinks.
     fn uneven() -> PreparedMachine {
-        let mut builder = MachineBuilder::new("uneven", "test");
+        let mut builder = ServerBuilder::new("uneven", "test");
         let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
         for gpu in 0..24 {
             let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();

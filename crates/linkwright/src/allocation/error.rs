@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::diagnostic::InputError;
-use crate::topology::TopologyError;
+use crate::system::SystemError;
 
 /// Any failure of the allocation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -13,7 +13,7 @@ pub enum AllocationError {
     Input(#[from] InputError),
     /// A machine that cannot be labelled.
     #[error(transparent)]
-    Topology(#[from] TopologyError),
+    System(#[from] SystemError),
     /// A pattern name that does not exist.
     #[error("there is no pattern `{name}`; the patterns are {known}")]
     UnknownPattern {

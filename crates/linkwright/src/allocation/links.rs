@@ -3,7 +3,7 @@
 //! Hot loops want flat arrays of integers; this is the [`GpuGraph`] in that form.
 
 use super::gpu_set::GpuSet;
-use crate::topology::{GpuGraph, PairLink};
+use crate::system::{GpuGraph, PairLink};
 use serde::{Deserialize, Serialize};
 
 /// How many links of each class a match uses: the (x, y, z) of MAPA's Eq. 2.

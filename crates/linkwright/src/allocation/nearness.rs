@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use super::gpu_set::GpuSet;
-use crate::topology::{Affinity, DeviceId, Machine, Proximity, nic_proximity, proximity};
+use crate::system::{Affinity, DeviceId, Proximity, Server, nic_proximity, proximity};
 
 /// What decides between matches that tie in a policy's own scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
@@ -181,7 +181,7 @@ pub struct HostDistances {
 impl HostDistances {
     /// Measures a machine of at most [`super::MAX_GPUS`] GPUs.
     #[must_use]
-    pub fn new(machine: &Machine) -> Self {
+    pub fn new(machine: &Server) -> Self {
         let matrix = proximity(machine);
         let gpus = machine.gpus();
         let all = 0..gpus.len();
@@ -284,7 +284,7 @@ impl HostDistances {
 }
 
 /// Whether two GPUs name different NUMA nodes, or else different cores.
-fn affinity_differs(machine: &Machine, a: DeviceId, b: DeviceId) -> bool {
+fn affinity_differs(machine: &Server, a: DeviceId, b: DeviceId) -> bool {
     let place = |id: DeviceId| &machine.devices()[id].locality;
     let (a, b) = (place(a), place(b));
     let differ = |a: &Option<Affinity>, b: &Option<Affinity>| Some(a.as_ref()? != b.as_ref()?);
@@ -311,8 +311,8 @@ impl NearnessTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::presets::preset;
-    use crate::topology::toml_format;
+    use crate::system::presets::preset;
+    use crate::system::toml_format;
 
     fn of(preset_name: &str, gpus: &[usize], free: &[usize]) -> Nearness {
         let distances = HostDistances::new(&preset(preset_name).unwrap());

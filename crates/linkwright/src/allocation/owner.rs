@@ -79,8 +79,8 @@ impl ServerState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::presets::preset;
-    use crate::topology::{BandwidthProfile, GpuGraph};
+    use crate::system::presets::preset;
+    use crate::system::{BandwidthProfile, GpuGraph};
 
     fn owner(time: u64, lease: Option<u64>) -> Owner {
         Owner { pid: 7, host: "node1".to_owned(), time, lease }

@@ -23,7 +23,7 @@ use super::matching::scores::links_of;
 use super::matching::subsets::{MAX_TABULATED, Subsets};
 use super::nearness::{HostDistances, Nearness, NearnessTable, Ties};
 use super::pattern::Pattern;
-use crate::topology::{BandwidthProfile, GpuGraph, HostTree, Machine, PairLink, host_tree};
+use crate::system::{BandwidthProfile, GpuGraph, HostTree, PairLink, Server, host_tree};
 use crate::units::Bandwidth;
 
 /// Which model predicts the effective bandwidth of an allocation.
@@ -111,7 +111,7 @@ impl PreparedMachine {
     /// # Errors
     /// A machine with more than [`MAX_GPUS`] GPUs, or with two that nothing joins.
     pub fn new(
-        machine: &Machine,
+        machine: &Server,
         profile: BandwidthProfile,
         model: BandwidthModel,
     ) -> Result<Self, AllocationError> {

@@ -10,7 +10,7 @@ use super::owner::Owner;
 use super::state::ServerState;
 use super::wiring::{Ways, Wiring};
 use crate::diagnostic::{InputError, Position};
-use crate::topology::GpuGraph;
+use crate::system::GpuGraph;
 
 /// The saved form. Ids are those of the whole machine, also while some of its GPUs are lost.
 #[derive(Serialize, Deserialize)]
@@ -271,18 +271,18 @@ fn doubtful(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::presets::{NAMES, preset};
-    use crate::topology::{BandwidthProfile, DeviceKind, Link, Machine, MachineBuilder};
+    use crate::system::presets::{NAMES, preset};
+    use crate::system::{BandwidthProfile, DeviceKind, Link, Server, ServerBuilder};
     use proptest::prelude::*;
 
-    fn graph(machine: &Machine) -> GpuGraph {
+    fn graph(machine: &Server) -> GpuGraph {
         GpuGraph::new(machine, BandwidthProfile::Mapa).unwrap()
     }
 
     /// The machine as `nvidia-smi` shows it without these GPUs: the others counted anew.
-    fn without(machine: &Machine, lost: &[usize]) -> Machine {
+    fn without(machine: &Server, lost: &[usize]) -> Server {
         let gpus = machine.gpus();
-        let mut builder = MachineBuilder::new(machine.name(), "a machine that lost GPUs");
+        let mut builder = ServerBuilder::new(machine.name(), "a machine that lost GPUs");
         let mut ids = vec![None; machine.devices().len()];
         let mut counted = 0;
         for (id, device) in machine.devices().iter().enumerate() {
@@ -308,7 +308,7 @@ mod tests {
         builder.build().unwrap()
     }
 
-    fn restore(state: &str, machine: &Machine, lost: &[usize]) -> Result<ServerState, String> {
+    fn restore(state: &str, machine: &Server, lost: &[usize]) -> Result<ServerState, String> {
         ServerState::restore("s.json", state, "m", &graph(machine), lost)
             .map_err(|error| error.to_string())
     }
@@ -359,7 +359,7 @@ mod tests {
     fn what_is_named_lost_must_be_what_is_missing() {
         let whole = preset("dgx1-v100").unwrap();
         let state = ServerState::new("m", &graph(&whole)).save();
-        let named = |machine: &Machine, lost: &[usize]| restore(&state, machine, lost).unwrap_err();
+        let named = |machine: &Server, lost: &[usize]| restore(&state, machine, lost).unwrap_err();
         assert!(named(&whole, &[1]).contains("GPU 1 cannot be lost"));
         let part = without(&whole, &[2]);
         assert!(named(&part, &[7]).contains("without GPU 7"), "joined otherwise");
@@ -372,11 +372,11 @@ mod tests {
     #[test]
     fn names_that_are_not_just_numbered_tell_alike_gpus_apart() {
         let named = |names: &[&str]| {
-            let mut builder = MachineBuilder::new("m", "test");
+            let mut builder = ServerBuilder::new("m", "test");
             let host = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
             for name in names {
                 let gpu = builder.device(name, DeviceKind::Gpu, None).unwrap();
-                let kind = crate::topology::LinkKind::Pcie4;
+                let kind = crate::system::LinkKind::Pcie4;
                 builder.data_sheet_link(gpu, host, kind, 1).unwrap();
             }
             builder.build().unwrap()

@@ -7,7 +7,7 @@ use super::error::AllocationError;
 use super::gpu_set::GpuSet;
 use super::owner::Owner;
 use super::wiring::{Wiring, way};
-use crate::topology::GpuGraph;
+use crate::system::GpuGraph;
 
 /// The state of one server. Every change either happens as a whole or is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,11 +195,11 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::presets::preset;
-    use crate::topology::{BandwidthProfile, Machine, toml_format};
+    use crate::system::presets::preset;
+    use crate::system::{BandwidthProfile, Server, toml_format};
     use proptest::prelude::*;
 
-    fn graph(machine: &Machine) -> GpuGraph {
+    fn graph(machine: &Server) -> GpuGraph {
         GpuGraph::new(machine, BandwidthProfile::Mapa).unwrap()
     }
 
@@ -279,7 +279,7 @@ mod tests {
         let mut state = ServerState::new("dgx", &graph(&dgx));
         state.allocate("a", &[0, 3]).unwrap();
         let saved = state.save();
-        let restore = |machine: &Machine, profile| {
+        let restore = |machine: &Server, profile| {
             let graph = GpuGraph::new(machine, profile).unwrap();
             ServerState::restore("s.json", &saved, "dgx", &graph, &[])
         };

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::topology::{GpuGraph, PairLink};
+use crate::system::{GpuGraph, PairLink};
 
 /// The most ways to leave GPUs out that are told apart.
 const MOST_WAYS: usize = 4096;

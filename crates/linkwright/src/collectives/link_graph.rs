@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::topology::{DeviceId, DeviceKind, Link, Machine};
+use crate::system::{DeviceId, DeviceKind, Link, Server};
 
 /// Which links a graph may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum LinkClass {
 
 impl LinkClass {
     /// Whether a link is of the class; NVLink between a GPU and a CPU counts as the host's.
-    fn admits(self, machine: &Machine, link: &Link) -> bool {
+    fn admits(self, machine: &Server, link: &Link) -> bool {
         let is_cpu = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Cpu;
         let fabric = link.kind.is_gpu_fabric() && !is_cpu(link.a) && !is_cpu(link.b);
         match self {
@@ -38,7 +38,7 @@ impl LinkClass {
 /// What people call the links between the GPUs of a machine, if there are any beside PCIe:
 /// `NVLink` or `xGMI`.
 #[must_use]
-pub fn fabric_name(machine: &Machine) -> Option<&'static str> {
+pub fn fabric_name(machine: &Server) -> Option<&'static str> {
     let mut fabric = machine.links().iter().filter(|link| LinkClass::Fabric.admits(machine, link));
     let is_xgmi = |link: &Link| link.kind.name().starts_with("xgmi");
     fabric.next().map(|link| if is_xgmi(link) { "xGMI" } else { "NVLink" })
@@ -90,7 +90,7 @@ pub enum LinkGraphError {
 ///
 /// # Errors
 /// The first of them that does not fit.
-pub fn check_gpus(machine: &Machine, gpus: &[usize]) -> Result<(), LinkGraphError> {
+pub fn check_gpus(machine: &Server, gpus: &[usize]) -> Result<(), LinkGraphError> {
     let count = machine.gpus().len();
     for (index, gpu) in gpus.iter().enumerate() {
         if *gpu >= count {
@@ -109,11 +109,7 @@ impl LinkGraph {
     ///
     /// # Errors
     /// As [`check_gpus`], and [`LinkGraphError::Apart`] where the links do not join the GPUs.
-    pub fn new(
-        machine: &Machine,
-        gpus: &[usize],
-        class: LinkClass,
-    ) -> Result<Self, LinkGraphError> {
+    pub fn new(machine: &Server, gpus: &[usize], class: LinkClass) -> Result<Self, LinkGraphError> {
         check_gpus(machine, gpus)?;
         let graph = Self::unjoined(machine, gpus, class);
         graph.joined(machine, gpus, class)?;
@@ -121,7 +117,7 @@ impl LinkGraph {
     }
 
     /// As [`Self::new`] of GPUs that have been checked, whether the links join them or not.
-    pub(super) fn unjoined(machine: &Machine, gpus: &[usize], class: LinkClass) -> Self {
+    pub(super) fn unjoined(machine: &Server, gpus: &[usize], class: LinkClass) -> Self {
         let devices = machine.devices();
         let own: Vec<DeviceId> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
         let forwards = |id: &DeviceId| devices[*id].kind != DeviceKind::Gpu;
@@ -192,7 +188,7 @@ impl LinkGraph {
 
     fn joined(
         &self,
-        machine: &Machine,
+        machine: &Server,
         gpus: &[usize],
         class: LinkClass,
     ) -> Result<(), LinkGraphError> {
@@ -238,7 +234,7 @@ fn in_words(ids: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::presets;
+    use crate::system::presets;
 
     fn graph(gpus: &[usize], class: LinkClass) -> Result<LinkGraph, LinkGraphError> {
         LinkGraph::new(&presets::preset("dgx1-v100").unwrap(), gpus, class)

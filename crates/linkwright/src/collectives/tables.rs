@@ -1,7 +1,7 @@
 //! Schedules and their timings as columns.
 
+use crate::system::Server;
 use crate::table::Table;
-use crate::topology::Machine;
 
 use super::baselines::Expectation;
 use super::schedule::{Buffer, Operation, Schedule, Slice};
@@ -9,7 +9,7 @@ use super::time::Timing;
 
 /// One row per direction of a link that carried something: its ends, bytes and utilisation.
 #[must_use]
-pub fn link_loads(machine: &Machine, timing: &Timing) -> Table {
+pub fn link_loads(machine: &Server, timing: &Timing) -> Table {
     let name = |device: usize| machine.devices()[device].name.clone();
     let ends = timing.links.iter().map(|load| {
         let link = &machine.links()[load.link];
@@ -136,8 +136,8 @@ mod tests {
     use crate::collectives::Collective;
     use crate::collectives::plan::{Algorithm, Links, plan};
     use crate::collectives::time::{Costs, time};
+    use crate::system::presets::preset;
     use crate::table::Column;
-    use crate::topology::presets::preset;
     use crate::units::Bytes;
 
     #[test]

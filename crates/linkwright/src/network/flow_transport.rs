@@ -1,4 +1,4 @@
-//! The flow model of an interconnect: messages as fluids on the ways that packets would take.
+//! The flow model of a fabric: messages as fluids on the ways that packets would take.
 //!
 //! What it represents: a message takes one way, which the routing chooses when it starts by the
 //! number of messages on each channel, and shares each channel's bandwidth max-min fairly with
@@ -19,7 +19,7 @@ use super::packet::{
 };
 use super::routing::{Load, PacketRoute, Routing};
 use super::transport::{Message, MessageIndex, Occurrence, Transport, TransportError};
-use crate::topology::interconnect::{ChannelId, End, Interconnect, NodeId};
+use crate::system::fabric::{ChannelId, End, Fabric, NodeId};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// What is to happen, besides the ends of flows.
@@ -63,9 +63,9 @@ struct Interface {
     waiting: VecDeque<MessageIndex>,
 }
 
-/// The flow model of an interconnect; see the module for what it represents.
+/// The flow model of a fabric; see the module for what it represents.
 pub struct FlowTransport<'a, R> {
-    interconnect: &'a Interconnect,
+    fabric: &'a Fabric,
     settings: PacketSettings,
     routing: R,
     /// How many messages an interface sends at once.
@@ -93,21 +93,21 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     /// # Errors
     /// Settings out of range.
     pub fn new(
-        interconnect: &'a Interconnect,
+        fabric: &'a Fabric,
         settings: PacketSettings,
         routing: R,
         nic: NicPolicy,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
         let capacities: Vec<Bandwidth> =
-            interconnect.channels().iter().map(|channel| channel.bandwidth).collect();
+            fabric.channels().iter().map(|channel| channel.bandwidth).collect();
         let turns = match nic {
             NicPolicy::Fcfs => 1,
             NicPolicy::RoundRobin => usize::MAX,
             NicPolicy::RoundRobinOf(turns) => usize::from(turns),
         };
         Ok(Self {
-            interconnect,
+            fabric,
             settings,
             routing,
             turns,
@@ -116,8 +116,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             flows: FlowNetwork::new(&capacities),
             of_flow: Vec::new(),
             messages: Messages { on_channel: vec![0; capacities.len()] },
-            interfaces: vec![Interface::default(); interconnect.nodes() as usize],
-            inside: NodeLinks::new(settings.node, interconnect.nodes()),
+            interfaces: vec![Interface::default(); fabric.nodes() as usize],
+            inside: NodeLinks::new(settings.node, fabric.nodes()),
             outstanding: Outstanding::new(),
             carried: vec![ChannelStatistics::default(); capacities.len()],
             way: Vec::new(),
@@ -165,22 +165,22 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         let message = self.outstanding[index].message;
         let destination = self.inside.node_of(message.destination);
         self.way.clear();
-        self.way.push(Interconnect::injection(node));
+        self.way.push(Fabric::injection(node));
         let mut route = PacketRoute::new(node, destination);
-        let mut at = self.interconnect.channels()[self.way[0] as usize].to;
+        let mut at = self.fabric.channels()[self.way[0] as usize].to;
         while let End::Switch(switch) = at {
             let hop = self.routing.route(switch, &mut route, &mut self.messages);
             route.hops += 1;
             route.virtual_channel = hop.virtual_channel;
             self.way.push(hop.channel);
-            at = self.interconnect.channels()[hop.channel as usize].to;
+            at = self.fabric.channels()[hop.channel as usize].to;
         }
         let first_packet = message.size.0.min(self.settings.packet_size.0);
         let mut behind = self.settings.router_delay.0.saturating_mul(self.way.len() as u64 - 1);
         let mut slowest = 0;
         self.uses.clear();
         for channel in &self.way {
-            let data = self.interconnect.channels()[*channel as usize];
+            let data = self.fabric.channels()[*channel as usize];
             behind = behind.saturating_add(data.latency.0);
             if self.settings.switching == Switching::StoreAndForward {
                 let packet = serialisation(first_packet, data.bandwidth);

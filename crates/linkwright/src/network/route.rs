@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::ResourceId;
-use crate::topology::{DeviceId, DeviceKind, Link, LinkKind, Machine};
+use crate::system::{DeviceId, DeviceKind, Link, LinkKind, Server};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// Over which links a route may go.
@@ -58,11 +58,11 @@ pub enum RouteError {
 
 /// A machine's links as resources, and the routes over them.
 ///
-/// The link with index `i` in [`Machine::links`] is the resource `2 * i` from its end `a` to
+/// The link with index `i` in [`Server::links`] is the resource `2 * i` from its end `a` to
 /// its end `b`, and `2 * i + 1` back.
 #[derive(Debug, Clone)]
 pub struct Routes<'a> {
-    machine: &'a Machine,
+    machine: &'a Server,
     adjacency: Vec<Vec<usize>>,
     servers: Vec<Option<usize>>,
     capacities: Vec<Bandwidth>,
@@ -75,7 +75,7 @@ impl<'a> Routes<'a> {
     /// # Errors
     /// [`RouteError::Efficiency`] where that is not above 0 and at most 1.
     pub fn new(
-        machine: &'a Machine,
+        machine: &'a Server,
         efficiency: impl Fn(LinkKind) -> f64,
     ) -> Result<Self, RouteError> {
         let mut capacities = Vec::with_capacity(2 * machine.links().len());

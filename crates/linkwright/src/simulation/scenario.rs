@@ -31,7 +31,7 @@ use super::source::{Source, Tables};
 use super::workload::Workload;
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};
 use crate::diagnostic::{InputError, Position, closest, from_toml, toml_table};
-use crate::topology::{BandwidthProfile, presets};
+use crate::system::{BandwidthProfile, presets};
 use crate::units::Picoseconds;
 
 /// Where the machine comes from.

@@ -5,10 +5,10 @@ use linkwright::allocation::links::{LinkClass, LinkCounts};
 use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, Objective, Pattern, PreparedMachine, Shape,
 };
-use linkwright::topology::presets::preset;
-use linkwright::topology::{
-    BandwidthProfile, DeviceKind, GpuGraph, ImportOptions, Link, LinkKind, Machine, MachineBuilder,
-    PairLink, import,
+use linkwright::system::presets::preset;
+use linkwright::system::{
+    BandwidthProfile, DeviceKind, GpuGraph, ImportOptions, Link, LinkKind, PairLink, Server,
+    ServerBuilder, import,
 };
 use linkwright::units::Bandwidth;
 use proptest::prelude::*;
@@ -67,7 +67,7 @@ fn compare(machine: &str, shape: Shape, sizes: std::ops::RangeInclusive<usize>, 
 }
 
 fn compare_on(
-    machine: &Machine,
+    machine: &Server,
     profile: BandwidthProfile,
     shape: Shape,
     sizes: std::ops::RangeInclusive<usize>,
@@ -170,8 +170,8 @@ fn a_real_machine_whose_pcie_ways_differ() {
 
 /// GPUs on PCIe of three widths, with NVLinks of two kinds and zero to three links between
 /// pairs: pairs of one class differ in weight.
-fn mixed(gpus: usize, direct: &[(u32, bool)], narrow: &[u64]) -> Machine {
-    let mut builder = MachineBuilder::new("mixed", "test");
+fn mixed(gpus: usize, direct: &[(u32, bool)], narrow: &[u64]) -> Server {
+    let mut builder = ServerBuilder::new("mixed", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
     let ids: Vec<usize> = (0..gpus)
         .map(|gpu| builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap())

@@ -11,8 +11,8 @@ use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::{Baseline, Era, RingPath, expect, find_rings};
 use linkwright::collectives::plan::{Algorithm, Links, plan};
 use linkwright::graph::max_flow::FlowNetwork;
-use linkwright::topology::presets::preset;
-use linkwright::topology::{DeviceKind, LinkKind, Machine, MachineBuilder};
+use linkwright::system::presets::preset;
+use linkwright::system::{DeviceKind, LinkKind, Server, ServerBuilder};
 use linkwright::units::Bytes;
 
 fn root() -> PathBuf {
@@ -20,8 +20,8 @@ fn root() -> PathBuf {
 }
 
 /// Four V100 on one PCIe 3 switch, as in Sheffield's Bessemer.
-fn four_on_a_switch() -> Machine {
-    let mut builder = MachineBuilder::new("four-on-a-switch", "Sheffield HPC documentation");
+fn four_on_a_switch() -> Server {
+    let mut builder = ServerBuilder::new("four-on-a-switch", "Sheffield HPC documentation");
     let switch = builder.device("PCIE0", DeviceKind::PcieSwitch, None).unwrap();
     for gpu in 0..4 {
         let name = format!("GPU{gpu}");
@@ -32,7 +32,7 @@ fn four_on_a_switch() -> Machine {
 }
 
 /// The machine and GPUs of a measured system, and what the page calls it.
-fn system(name: &str) -> Option<(Machine, Vec<usize>, &'static str)> {
+fn system(name: &str) -> Option<(Server, Vec<usize>, &'static str)> {
     Some(match name {
         "DGX-1V GPUs 0,1 (NVLink x1)" => (preset("dgx1-v100").unwrap(), vec![0, 1], "V100 0, 1"),
         "DGX-1V GPUs 0,3 (NVLink x2)" => (preset("dgx1-v100").unwrap(), vec![0, 3], "V100 0, 3"),
@@ -100,7 +100,7 @@ fn error_table(errors: &BTreeMap<(String, String), Vec<f64>>) -> String {
 }
 
 /// How many NVLinks join each pair of GPUs.
-fn lanes(machine: &Machine) -> Vec<Vec<u32>> {
+fn lanes(machine: &Server) -> Vec<Vec<u32>> {
     let count = machine.gpus().len();
     let gpu = |device| machine.gpus().iter().position(|gpu| *gpu == device);
     let mut lanes = vec![vec![0; count]; count];

@@ -7,14 +7,12 @@ use linkwright::allocation::{
     PreparedMachine, Request, ServerState, Shape, policy,
 };
 use linkwright::simulation::{Job, QueueDiscipline, SimulationError, Workload, simulate};
-use linkwright::topology::presets::preset;
-use linkwright::topology::{
-    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Machine, MachineBuilder,
-};
+use linkwright::system::presets::preset;
+use linkwright::system::{BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Server, ServerBuilder};
 
 /// GPUs on one bridge; some pairs have one or two NVLinks, as on a torus of rows of eight.
-fn torus(gpus: usize) -> Machine {
-    let mut builder = MachineBuilder::new("torus", "test");
+fn torus(gpus: usize) -> Server {
+    let mut builder = ServerBuilder::new("torus", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
     for gpu in 0..gpus {
         let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
@@ -27,15 +25,15 @@ fn torus(gpus: usize) -> Machine {
     builder.build().unwrap()
 }
 
-fn prepared(machine: &Machine, model: BandwidthModel) -> PreparedMachine {
+fn prepared(machine: &Server, model: BandwidthModel) -> PreparedMachine {
     PreparedMachine::new(machine, BandwidthProfile::Mapa, model).unwrap()
 }
 
-fn graph(machine: &Machine) -> GpuGraph {
+fn graph(machine: &Server) -> GpuGraph {
     GpuGraph::new(machine, BandwidthProfile::Mapa).unwrap()
 }
 
-fn allocator(machine: &Machine, policy_name: &str) -> Allocator {
+fn allocator(machine: &Server, policy_name: &str) -> Allocator {
     let state = ServerState::new(machine.name(), &graph(machine));
     let machine = prepared(machine, BandwidthModel::Sound);
     Allocator::new(machine, policy(policy_name).unwrap(), state).unwrap()
@@ -208,8 +206,8 @@ fn a_state_of_another_machine_is_refused() {
 }
 
 /// GPUs with so many NVLinks each into one NVSwitch.
-fn switched(gpus: usize) -> Machine {
-    let mut builder = MachineBuilder::new("switched", "test");
+fn switched(gpus: usize) -> Server {
+    let mut builder = ServerBuilder::new("switched", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
     let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
     for gpu in 0..gpus {
@@ -244,7 +242,7 @@ fn where_all_sets_are_alike_any_is_proven_to_be_the_best() {
 #[test]
 fn a_ring_of_double_links_is_found_among_many_gpus() {
     for (gpus, stride) in [(24, 7), (40, 11), (64, 19), (72, 25), (128, 37)] {
-        let mut builder = MachineBuilder::new("hidden", "test");
+        let mut builder = ServerBuilder::new("hidden", "test");
         let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
         for gpu in 0..gpus {
             let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();

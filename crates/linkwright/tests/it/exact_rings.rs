@@ -4,12 +4,10 @@
 use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, Objective, Pattern, PreparedMachine, Selection, Shape,
 };
-use linkwright::topology::{
-    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Machine, MachineBuilder,
-};
+use linkwright::system::{BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Server, ServerBuilder};
 
 /// GPUs on one bridge, some pairs with one to three NVLinks of two kinds; the same for a seed.
-fn random_machine(gpus: usize, seed: u64) -> Machine {
+fn random_machine(gpus: usize, seed: u64) -> Server {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut draw = |below: u64| {
         state ^= state << 13;
@@ -17,7 +15,7 @@ fn random_machine(gpus: usize, seed: u64) -> Machine {
         state ^= state << 17;
         state % below
     };
-    let mut builder = MachineBuilder::new("random", "test");
+    let mut builder = ServerBuilder::new("random", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
     // Of every hundred pairs, so many have links: from a few to most.
     let density = 15 + draw(60);

@@ -7,15 +7,15 @@ use linkwright::network::packet::{
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, TransportError};
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{NodeLink, Shape, SwitchLink};
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{NodeLink, Shape, SwitchLink};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
 
 const PACKET: u64 = 4_096;
 
 /// Switches in a row with a node at either end.
-fn row(rates: &[(u64, u64)]) -> Interconnect {
+fn row(rates: &[(u64, u64)]) -> Fabric {
     let rate = |index: usize| (Bandwidth(rates[index].0), Picoseconds(rates[index].1));
     let switches = rates.len() as u32 - 1;
     let node = |switch, index| {
@@ -29,7 +29,7 @@ fn row(rates: &[(u64, u64)]) -> Interconnect {
         })
         .collect();
     let nodes = [node(0, 0), node(switches - 1, 1)];
-    Interconnect::new("row", Shape::Graph, switches, &nodes, &links).unwrap()
+    Fabric::new("row", Shape::Graph, switches, &nodes, &links).unwrap()
 }
 
 /// When a message from each of the sources has arrived.
@@ -71,18 +71,17 @@ fn settings(switching: Switching) -> PacketSettings {
 
 /// When a message from each of the sources has arrived, in packets and as a fluid.
 fn in_both(
-    interconnect: &Interconnect,
+    fabric: &Fabric,
     settings: PacketSettings,
     sources: &[u32],
     destination: u32,
     size: u64,
 ) -> [Vec<u64>; 2] {
-    let routing = || AnyRouting::new(RoutingKind::ShortestPath, interconnect, 1).unwrap();
+    let routing = || AnyRouting::new(RoutingKind::ShortestPath, fabric, 1).unwrap();
     let nic = NicPolicy::Fcfs;
     let arbitration = ArbitrationPolicy::RoundRobin;
-    let mut packets =
-        PacketNetwork::new(interconnect, settings, routing(), nic, arbitration).unwrap();
-    let mut flows = FlowTransport::new(interconnect, settings, routing(), nic).unwrap();
+    let mut packets = PacketNetwork::new(fabric, settings, routing(), nic, arbitration).unwrap();
+    let mut flows = FlowTransport::new(fabric, settings, routing(), nic).unwrap();
     [
         arrivals(&mut packets, sources, destination, size),
         arrivals(&mut flows, sources, destination, size),
@@ -96,9 +95,9 @@ proptest! {
         size in prop_oneof![0_u64..PACKET, (1_u64..50).prop_map(|packets| packets * PACKET)],
         cut_through in any::<bool>(),
     ) {
-        let interconnect = row(&rates);
+        let fabric = row(&rates);
         let switching = if cut_through { Switching::CutThrough } else { Switching::StoreAndForward };
-        let [packets, flows] = in_both(&interconnect, settings(switching), &[0], 1, size);
+        let [packets, flows] = in_both(&fabric, settings(switching), &[0], 1, size);
         // Each packet's time on each channel is rounded up to a picosecond.
         let rounding = (size / PACKET + 2) * rates.len() as u64;
         prop_assert!(packets[0].abs_diff(flows[0]) <= rounding, "{packets:?} and {flows:?}");
@@ -111,11 +110,11 @@ fn packets_share_a_link_by_port_and_fluids_by_message() {
     let (bandwidth, latency) = (Bandwidth::gigabytes_per_second(4), Picoseconds(30_000));
     let nodes = [0, 0, 0, 1, 1].map(|switch| NodeLink { switch, bandwidth, latency });
     let links = [SwitchLink { a: 0, b: 1, bandwidth, latency }];
-    let interconnect = Interconnect::new("pair", Shape::Graph, 2, &nodes, &links).unwrap();
+    let fabric = Fabric::new("pair", Shape::Graph, 2, &nodes, &links).unwrap();
     let settings = settings(Switching::StoreAndForward);
     let size = 1000 * PACKET;
     let alone = size as f64 * 1e12 / bandwidth.0 as f64;
-    let [packets, flows] = in_both(&interconnect, settings, &[0, 1, 2, 3], 4, size);
+    let [packets, flows] = in_both(&fabric, settings, &[0, 1, 2, 3], 4, size);
     for (times, expected) in [(packets, [4.0, 4.0, 4.0, 2.0]), (flows, [4.0, 4.0, 4.0, 4.0])] {
         for (time, expected) in times.iter().zip(expected) {
             let took = *time as f64 / alone;
@@ -148,19 +147,19 @@ fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, T
 /// that arrives before is on time: none is lost.
 #[test]
 fn no_message_is_lost_at_the_end_of_time() {
-    let interconnect = row(&[(4_000_000_000, 30_000); 3]);
+    let fabric = row(&[(4_000_000_000, 30_000); 3]);
     let nic = NicPolicy::Fcfs;
     for switching in [Switching::StoreAndForward, Switching::CutThrough] {
         let settings = settings(switching);
         let packets = |start, size| {
-            let routing = AnyRouting::new(RoutingKind::ShortestPath, &interconnect, 1).unwrap();
+            let routing = AnyRouting::new(RoutingKind::ShortestPath, &fabric, 1).unwrap();
             let arbitration = ArbitrationPolicy::RoundRobin;
-            let network = PacketNetwork::new(&interconnect, settings, routing, nic, arbitration);
+            let network = PacketNetwork::new(&fabric, settings, routing, nic, arbitration);
             outcome(&mut network.unwrap(), start, size)
         };
         let flows = |start, size| {
-            let routing = AnyRouting::new(RoutingKind::ShortestPath, &interconnect, 1).unwrap();
-            let network = FlowTransport::new(&interconnect, settings, routing, nic);
+            let routing = AnyRouting::new(RoutingKind::ShortestPath, &fabric, 1).unwrap();
+            let network = FlowTransport::new(&fabric, settings, routing, nic);
             outcome(&mut network.unwrap(), start, size)
         };
         for size in [0, 100, PACKET, 10 * PACKET + 1] {

@@ -1,13 +1,13 @@
 //! What joins two GPUs, where a fabric and the host both do.
 
-use linkwright::topology::{
-    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, MachineBuilder, PairLink,
+use linkwright::system::{
+    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, PairLink, ServerBuilder,
 };
 use linkwright::units::Bandwidth;
 
 /// The label of two GPUs with so many links each to one NVSwitch, and to one host bridge.
 fn label(nvlinks: (LinkKind, u32), pcie: LinkKind) -> (PairLink, Bandwidth) {
-    let mut builder = MachineBuilder::new("two", "test");
+    let mut builder = ServerBuilder::new("two", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
     let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
     for name in ["GPU0", "GPU1"] {
@@ -35,7 +35,7 @@ fn of_nvswitches_and_the_host_the_wider_way_is_the_label() {
 #[test]
 fn links_of_their_own_are_the_label_whatever_the_host_is() {
     let (xgmi, pcie5) = (LinkKind::Xgmi, LinkKind::Pcie5);
-    let mut builder = MachineBuilder::new("two", "test");
+    let mut builder = ServerBuilder::new("two", "test");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
     let gpus = ["GPU0", "GPU1"].map(|name| builder.device(name, DeviceKind::Gpu, None).unwrap());
     builder.data_sheet_link(gpus[0], gpus[1], xgmi, 1).unwrap();

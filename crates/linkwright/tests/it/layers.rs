@@ -15,13 +15,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xml", &[]),
     ("engine", &[]),
     ("graph", &[]),
-    ("topology", &[]),
-    ("network", &["engine", "topology"]),
+    ("system", &[]),
+    ("network", &["engine", "system"]),
     ("program", &["engine"]),
-    ("allocation", &["graph", "topology"]),
-    ("collectives", &["engine", "graph", "topology", "network", "program"]),
-    ("replay", &["engine", "topology", "network", "program", "collectives"]),
-    ("memory", &["engine", "topology"]),
+    ("allocation", &["graph", "system"]),
+    ("collectives", &["engine", "graph", "system", "network", "program"]),
+    ("replay", &["engine", "system", "network", "program", "collectives"]),
+    ("memory", &["engine", "system"]),
     ("training", &["program", "collectives"]),
     ("thermal", &[]),
     (
@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "engine",
             "graph",
-            "topology",
+            "system",
             "network",
             "program",
             "allocation",
@@ -139,9 +139,9 @@ fn a_module_names_only_the_modules_below_it() {
 #[test]
 fn the_guard_sees_every_form_of_path() {
     let text = "use crate::units::Bytes;\n// crate::simulation\nuse crate::{\n    \
-        topology::{Machine, kinds},\n    engine,\n};\nlet x = crate::table::Table::new();\n";
+        system::{Server, kinds},\n    engine,\n};\nlet x = crate::table::Table::new();\n";
     let names: Vec<_> = modules_named(text);
-    let expected = [(1, "units"), (3, "topology"), (3, "engine"), (7, "table")];
+    let expected = [(1, "units"), (3, "system"), (3, "engine"), (7, "table")];
     assert_eq!(names, expected.map(|(line, name)| (line, name.to_owned())));
     assert!(may_use("simulation", "allocation") && !may_use("allocation", "simulation"));
     assert!(may_use("table", "units") && !may_use("units", "table"));

@@ -5,15 +5,15 @@ use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape, Ties,
     policy,
 };
-use linkwright::topology::presets::{NAMES, preset};
-use linkwright::topology::{
-    BandwidthProfile, DeviceKind, Machine, Proximity, nic_proximity, proximity,
+use linkwright::system::presets::{NAMES, preset};
+use linkwright::system::{
+    BandwidthProfile, DeviceKind, Proximity, Server, nic_proximity, proximity,
 };
 
 /// The key as the documentation states it, counted pair by pair; less is better.
 type Naive = ([usize; 5], [usize; 4], usize, [usize; 5]);
 
-fn naive(machine: &Machine, gpus: GpuSet, free: GpuSet) -> Naive {
+fn naive(machine: &Server, gpus: GpuSet, free: GpuSet) -> Naive {
     let apart = proximity(machine);
     let node = |gpu: usize| {
         let place = &machine.devices()[machine.gpus()[gpu]].locality;
@@ -78,7 +78,7 @@ fn every_two_subsets_of_small_machines_compare_as_the_naive_key_does() {
     }
 }
 
-fn prepared(machine: &Machine, ties: Ties) -> PreparedMachine {
+fn prepared(machine: &Server, ties: Ties) -> PreparedMachine {
     let profile = BandwidthProfile::default_of(machine);
     PreparedMachine::new(machine, profile, BandwidthModel::Sound).unwrap().with_ties(ties)
 }

@@ -12,10 +12,8 @@ use linkwright::network::packet::{
 };
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{
-    Channel, Dragonfly, End, NodeLink, Shape, SwitchId, SwitchLink,
-};
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{Channel, Dragonfly, End, NodeLink, Shape, SwitchId, SwitchLink};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
 
@@ -56,7 +54,7 @@ struct Line {
 }
 
 struct Reference<'a> {
-    interconnect: &'a Interconnect,
+    fabric: &'a Fabric,
     /// How packets find their way; by the only one of a tree where absent.
     adaptive: Option<Adaptive<'a>>,
     settings: PacketSettings,
@@ -80,19 +78,19 @@ fn duration(size: u64, bandwidth: Bandwidth) -> u64 {
 impl Reference<'_> {
     /// The one way between two nodes of a tree.
     fn way(&self, source: u32, destination: u32) -> VecDeque<usize> {
-        let goal = self.interconnect.switch_of(destination);
-        let start = self.interconnect.switch_of(source);
+        let goal = self.fabric.switch_of(destination);
+        let start = self.fabric.switch_of(source);
         let mut open: Vec<(SwitchId, Vec<usize>)> = vec![(start, Vec::new())];
         let mut at = 0;
         loop {
             let (switch, way) = open[at].clone();
             if switch == goal {
-                let injection = Interconnect::injection(source) as usize;
-                let ejection = Interconnect::ejection(destination) as usize;
+                let injection = Fabric::injection(source) as usize;
+                let ejection = Fabric::ejection(destination) as usize;
                 return std::iter::once(injection).chain(way).chain([ejection]).collect();
             }
             at += 1;
-            for channel in self.interconnect.outgoing(switch) {
+            for channel in self.fabric.outgoing(switch) {
                 if let End::Switch(to) = self.lines[*channel as usize].channel.to
                     && !open.iter().any(|(seen, _)| *seen == to)
                 {
@@ -107,8 +105,8 @@ impl Reference<'_> {
     /// The place of a channel's input buffer among those of the switch that it leads to.
     fn port(&self, channel: usize) -> usize {
         let End::Switch(to) = self.lines[channel].channel.to else { return 0 };
-        let back = Interconnect::reverse(channel as u32);
-        self.interconnect.outgoing(to).iter().position(|port| *port == back).unwrap()
+        let back = Fabric::reverse(channel as u32);
+        self.fabric.outgoing(to).iter().position(|port| *port == back).unwrap()
     }
 
     /// Which of the packets that wait for a channel goes now.
@@ -153,7 +151,7 @@ impl Reference<'_> {
 
     /// The next packet of a node's messages.
     fn inject(&mut self, now: u64, node: usize) -> bool {
-        let channel = Interconnect::injection(node as u32) as usize;
+        let channel = Fabric::injection(node as u32) as usize;
         let line = &self.lines[channel];
         if line.busy > Some(now) || line.credits[0] == 0 || self.interfaces[node].is_empty() {
             return false;
@@ -163,7 +161,7 @@ impl Reference<'_> {
         let (_, from, to, _) = self.messages[message];
         let gpus = self.settings.node.gpus;
         let way = if self.adaptive.is_some() {
-            VecDeque::from([Interconnect::ejection(to / gpus) as usize])
+            VecDeque::from([Fabric::ejection(to / gpus) as usize])
         } else {
             let mut way = self.way(from / gpus, to / gpus);
             way.pop_front();
@@ -173,7 +171,7 @@ impl Reference<'_> {
             message,
             size,
             way,
-            goal: self.interconnect.switch_of(to / gpus),
+            goal: self.fabric.switch_of(to / gpus),
             progress: Progress::default(),
             came: (channel, 0),
             created: now,
@@ -314,7 +312,7 @@ impl Reference<'_> {
 
 /// A tree of switches with nodes; every link has a bandwidth and a latency of its own, so that
 /// no two things happen at once by the regularity of the network.
-fn tree(parents: &[u32], homes: &[u32], rates: &[(u64, u64)]) -> Interconnect {
+fn tree(parents: &[u32], homes: &[u32], rates: &[(u64, u64)]) -> Fabric {
     let switches = parents.len() as u32 + 1;
     let mut rates = rates.iter().cycle().enumerate().map(|(index, (bandwidth, latency))| {
         let bandwidth = Bandwidth(bandwidth + 7_919 * index as u64);
@@ -337,11 +335,11 @@ fn tree(parents: &[u32], homes: &[u32], rates: &[(u64, u64)]) -> Interconnect {
             latency,
         })
         .collect();
-    Interconnect::new("tree", Shape::Graph, switches, &nodes, &links).unwrap()
+    Fabric::new("tree", Shape::Graph, switches, &nodes, &links).unwrap()
 }
 
 fn reference(
-    interconnect: &Interconnect,
+    fabric: &Fabric,
     settings: PacketSettings,
     kind: RoutingKind,
     nic: NicPolicy,
@@ -349,7 +347,7 @@ fn reference(
     messages: &[Handed],
     in_turn: bool,
 ) -> Times {
-    let routing = AnyRouting::new(kind, interconnect, 1).unwrap();
+    let routing = AnyRouting::new(kind, fabric, 1).unwrap();
     let virtual_channels = usize::from(linkwright::network::Routing::virtual_channels(&routing));
     let line = |channel: &Channel| Line {
         channel: *channel,
@@ -360,15 +358,15 @@ fn reference(
         turn: (0, 0),
     };
     let nothing = vec![0; messages.len()];
-    let adaptive = match *interconnect.shape() {
+    let adaptive = match *fabric.shape() {
         Shape::Dragonfly(shape) => {
             let progressive = kind == RoutingKind::Progressive;
-            Some(Adaptive { interconnect, shape, progressive })
+            Some(Adaptive { fabric, shape, progressive })
         }
         _ => None,
     };
     Reference {
-        interconnect,
+        fabric,
         adaptive,
         settings,
         turns: match nic {
@@ -379,8 +377,8 @@ fn reference(
         oldest_first: arbitration == ArbitrationPolicy::Age,
         in_turn,
         messages: messages.to_vec(),
-        lines: interconnect.channels().iter().map(line).collect(),
-        interfaces: vec![Vec::new(); interconnect.nodes() as usize],
+        lines: fabric.channels().iter().map(line).collect(),
+        interfaces: vec![Vec::new(); fabric.nodes() as usize],
         under_way: Vec::new(),
         missing: messages.iter().map(|message| message.3).collect(),
         times: (nothing.clone(), nothing),
@@ -389,16 +387,15 @@ fn reference(
 }
 
 fn simulated(
-    interconnect: &Interconnect,
+    fabric: &Fabric,
     settings: PacketSettings,
     kind: RoutingKind,
     nic: NicPolicy,
     arbitration: ArbitrationPolicy,
     messages: &[Handed],
 ) -> Times {
-    let routing = AnyRouting::new(kind, interconnect, 1).unwrap();
-    let mut network =
-        PacketNetwork::new(interconnect, settings, routing, nic, arbitration).unwrap();
+    let routing = AnyRouting::new(kind, fabric, 1).unwrap();
+    let mut network = PacketNetwork::new(fabric, settings, routing, nic, arbitration).unwrap();
     for (token, (time, ..)) in messages.iter().enumerate() {
         network.wake_at(Picoseconds(*time), token as u64);
     }
@@ -472,8 +469,8 @@ proptest! {
             1..14,
         ),
     ) {
-        let interconnect = tree(&parents, &homes, &rates);
-        let all = interconnect.nodes() * gpus;
+        let fabric = tree(&parents, &homes, &rates);
+        let all = fabric.nodes() * gpus;
         let messages: Vec<Handed> = (messages.iter().zip(0_u64..))
             .map(|((time, from, to, size), index)| (time + index * 31, from % all, to % all, *size))
             .collect();
@@ -484,12 +481,12 @@ proptest! {
         let arbitration = ArbitrationPolicy::from_name(arbitration).unwrap();
         let kind = RoutingKind::ShortestPath;
         let [at_once, in_turn] = [false, true].map(|turn| {
-            reference(&interconnect, settings, kind, nic, arbitration, &messages, turn)
+            reference(&fabric, settings, kind, nic, arbitration, &messages, turn)
         });
         // Where two things happen at one moment, their order is left open: an empty packet comes
         // together with the one before it, and in cut-through a packet just as that has passed.
         prop_assume!(at_once == in_turn);
-        let simulated = simulated(&interconnect, settings, kind, nic, arbitration, &messages);
+        let simulated = simulated(&fabric, settings, kind, nic, arbitration, &messages);
         prop_assert_eq!(simulated, at_once);
     }
 }
@@ -527,9 +524,9 @@ proptest! {
             intra_group_detours,
             hop_weights,
         };
-        let interconnect = irregular(shape, &rates);
+        let fabric = irregular(shape, &rates);
         let kind = if progressive { RoutingKind::Progressive } else { RoutingKind::Ugal };
-        let nodes = interconnect.nodes();
+        let nodes = fabric.nodes();
         let messages: Vec<Handed> = (messages.iter().zip(0_u64..))
             .map(|((time, from, to, size), index)| {
                 (time + index * 31, from % nodes, to % nodes, *size)
@@ -539,10 +536,10 @@ proptest! {
         let nic = NicPolicy::from_name(nic).unwrap();
         let arbitration = ArbitrationPolicy::RoundRobin;
         let [at_once, in_turn] = [false, true].map(|turn| {
-            reference(&interconnect, settings, kind, nic, arbitration, &messages, turn)
+            reference(&fabric, settings, kind, nic, arbitration, &messages, turn)
         });
         prop_assume!(at_once == in_turn);
-        let simulated = simulated(&interconnect, settings, kind, nic, arbitration, &messages);
+        let simulated = simulated(&fabric, settings, kind, nic, arbitration, &messages);
         prop_assert_eq!(simulated, at_once);
     }
 }

@@ -4,8 +4,8 @@ use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern, PreparedMachine, Request, Shape,
     Ties, policy,
 };
-use linkwright::topology::BandwidthProfile;
-use linkwright::topology::presets::{NAMES, preset};
+use linkwright::system::BandwidthProfile;
+use linkwright::system::presets::{NAMES, preset};
 use proptest::prelude::*;
 
 fn prepared(name: &str) -> PreparedMachine {

@@ -1,12 +1,12 @@
 //! A real DGX-1V's `nvidia-smi topo -m` against the preset.
 
-use linkwright::topology::isomorphism::{LabelledGraph, renumbering};
-use linkwright::topology::presets::preset;
-use linkwright::topology::{ImportOptions, Machine, import};
+use linkwright::system::presets::preset;
+use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
+use linkwright::system::{ImportOptions, Server, import};
 
 const DGX1V: &str = include_str!("../../../../examples/topologies/dgx1-v100.nvidia-smi-topo-m.txt");
 
-fn read(text: &str) -> Machine {
+fn read(text: &str) -> Server {
     import("dgx1-v100.txt", text, None, &ImportOptions::default()).unwrap()
 }
 

@@ -6,8 +6,8 @@ use linkwright::allocation::{BandwidthModel, GpuSet, POLICIES, PreparedMachine, 
 use linkwright::simulation::{
     Job, JobRecord, MixOptions, QueueDiscipline, SimulationError, Workload, generate, simulate,
 };
-use linkwright::topology::presets::preset;
-use linkwright::topology::{BandwidthProfile, toml_format};
+use linkwright::system::presets::preset;
+use linkwright::system::{BandwidthProfile, toml_format};
 use linkwright::units::{Bandwidth, Picoseconds};
 use proptest::prelude::*;
 

@@ -28,7 +28,7 @@ use super::published;
 use crate::allocation::GpuSet;
 use crate::graph::partition::tightest_partition;
 use crate::graph::strength::{MAX_VERTICES, strength_of_subsets};
-use crate::topology::{FabricPath, GpuGraph, LinkKind, PairLink};
+use crate::system::{FabricPath, GpuGraph, LinkKind, PairLink};
 
 /// Fractions of the peak that NCCL reaches, from the paper's anchor points.
 #[derive(Debug, Clone, Copy)]

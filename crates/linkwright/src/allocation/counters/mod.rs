@@ -18,7 +18,7 @@ use self::snapshot::{LinkReading, Snapshot};
 use super::error::AllocationError;
 use super::pattern::Pattern;
 use crate::diagnostic::{InputError, Position};
-use crate::topology::{DeviceKind, Machine};
+use crate::system::{DeviceKind, Server};
 use crate::units::Bytes;
 
 /// Less than this on a link, or less than a hundredth of the busiest one's, is taken for
@@ -77,7 +77,7 @@ struct End {
 pub fn pattern_from_counters(
     before: (&str, &str),
     after: (&str, &str),
-    machine: &Machine,
+    machine: &Server,
 ) -> Result<DerivedPattern, AllocationError> {
     let (first, last) = (Snapshot::read(before.0, before.1)?, Snapshot::read(after.0, after.1)?);
     let wiring = Wiring::of(machine);
@@ -152,7 +152,7 @@ struct Wiring {
 }
 
 impl Wiring {
-    fn of(machine: &Machine) -> Self {
+    fn of(machine: &Server) -> Self {
         let gpus = machine.gpus().len();
         let mut wiring = Self {
             gpus,

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::allocation::Shape;
-use crate::topology::{DeviceId, LinkKind, MachineBuilder};
+use crate::system::{DeviceId, LinkKind, ServerBuilder};
 
 /// MAPA, SC'21, Fig. 9b, as printed: `Link 1` twice, and a digit short in GPU 5's Tx0.
 const FIGURE_9B: &str = "\
@@ -29,8 +29,8 @@ Link 3: Rx0: 0 KBytes, Tx0: 0 KBytes
 /// Ends of links: GPU, KiB sent, KiB received.
 type Ends = Vec<(usize, u64, u64)>;
 
-fn machine(gpus: usize, links: &[(usize, usize, u32)]) -> Machine {
-    let mut builder = MachineBuilder::new("test", "");
+fn machine(gpus: usize, links: &[(usize, usize, u32)]) -> Server {
+    let mut builder = ServerBuilder::new("test", "");
     let ids: Vec<DeviceId> = (0..gpus)
         .map(|gpu| builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap())
         .collect();
@@ -62,7 +62,7 @@ fn snapshot(gpus: usize, ends: &Ends, scale: u64) -> String {
     text
 }
 
-fn derived(machine: &Machine, ends: &Ends) -> Result<DerivedPattern, AllocationError> {
+fn derived(machine: &Server, ends: &Ends) -> Result<DerivedPattern, AllocationError> {
     let gpus = machine.gpus().len();
     let (before, after) = (snapshot(gpus, ends, 0), snapshot(gpus, ends, 1));
     pattern_from_counters(("before", &before), ("after", &after), machine)
@@ -169,7 +169,7 @@ fn a_search_without_end_is_given_up() {
 #[test]
 fn links_to_a_cpu_need_no_partner_and_nvswitches_hide_theirs() {
     let build = |kind: DeviceKind| {
-        let mut builder = MachineBuilder::new("test", "");
+        let mut builder = ServerBuilder::new("test", "");
         let [a, b, hub] = [("a", DeviceKind::Gpu), ("b", DeviceKind::Gpu), ("hub", kind)]
             .map(|(name, kind)| builder.device(name, kind, None).unwrap());
         builder.data_sheet_link(a, b, LinkKind::Nvlink2, 1).unwrap();

@@ -9,7 +9,7 @@
 
 use crate::allocation::policy::{Policy, Request};
 use crate::allocation::{Effort, GpuSet, Objective, PreparedMachine, Selection, Ties};
-use crate::topology::HostTree;
+use crate::system::HostTree;
 
 /// Takes GPUs that are close in the PCIe and NUMA tree; NVLink plays no part.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ fn leaves(part: &[HostTree]) -> GpuSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::Proximity;
+    use crate::system::Proximity;
 
     fn group(proximity: Proximity, children: Vec<HostTree>) -> HostTree {
         HostTree::Group { proximity, children }

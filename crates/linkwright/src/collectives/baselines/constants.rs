@@ -5,7 +5,7 @@
 //! and corrections). Bandwidths are GB/s, latencies microseconds; tables by protocol are in the
 //! order LL, LL128, Simple. None of them is fitted here.
 
-use crate::topology::{DeviceKind, LinkKind, Machine, Proximity};
+use crate::system::{DeviceKind, LinkKind, Proximity, Server};
 
 /// A GPU generation as the cost model tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,11 +20,11 @@ pub(super) enum Generation {
 
 impl Generation {
     /// That of the job's GPUs: by the name of the product, else by its NVLinks, else by PCIe.
-    pub(super) fn of(machine: &Machine, gpus: &[usize]) -> Self {
+    pub(super) fn of(machine: &Server, gpus: &[usize]) -> Self {
         gpus.iter().map(|gpu| Self::of_one(machine, *gpu)).min().unwrap_or(Self::Volta)
     }
 
-    fn of_one(machine: &Machine, gpu: usize) -> Self {
+    fn of_one(machine: &Server, gpu: usize) -> Self {
         let device = machine.gpus()[gpu];
         let model = machine.devices()[device].model.clone().unwrap_or_default();
         let products = [
@@ -78,7 +78,7 @@ pub(super) const INTEL_PEER_OVERHEAD: f64 = 1.2;
 
 /// What NCCL counts on between two sockets, by what joins them: QPI as of Broadwell, UPI as of
 /// Skylake and (at 16 GT/s) of Sapphire Rapids, X-Bus of POWER9, Infinity Fabric of Zen 2.
-pub(super) fn socket_bandwidth(machine: &Machine) -> Option<f64> {
+pub(super) fn socket_bandwidth(machine: &Server) -> Option<f64> {
     let is_cpu = |device: usize| machine.devices()[device].kind == DeviceKind::Cpu;
     let between = machine.links().iter().find(|link| is_cpu(link.a) && is_cpu(link.b))?;
     Some(match between.kind {
@@ -93,9 +93,9 @@ pub(super) fn socket_bandwidth(machine: &Machine) -> Option<f64> {
 
 /// What NCCL counts on from one GPU to another over the host: PCIe at the GPU's width, less at
 /// an Intel host bridge, and no more than the sockets' link where that is crossed.
-pub(super) fn host_bandwidth(machine: &Machine, gpus: &[usize], farthest: Proximity) -> f64 {
+pub(super) fn host_bandwidth(machine: &Server, gpus: &[usize], farthest: Proximity) -> f64 {
     let devices: Vec<usize> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
-    let is_pcie = |link: &&crate::topology::Link| {
+    let is_pcie = |link: &&crate::system::Link| {
         link.kind.is_pcie() && (devices.contains(&link.a) || devices.contains(&link.b))
     };
     let peak = machine.links().iter().filter(is_pcie).map(|link| link.total_bandwidth().0).min();

@@ -25,7 +25,7 @@ use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::Protocol;
 use crate::collectives::time::{TimeError, link_bytes};
 use crate::network::Routes;
-use crate::topology::{LinkKind, Machine};
+use crate::system::{LinkKind, Server};
 use crate::units::{Bytes, Picoseconds};
 
 /// What NCCL runs.
@@ -94,7 +94,7 @@ pub enum ExpectError {
 /// [`ExpectError`] where the GPUs do not fit the machine, are no NVIDIA GPUs, or no links join
 /// them.
 pub fn expect(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     sizes: &[Bytes],
@@ -137,7 +137,7 @@ fn best(choices: &[Choice], collective: Collective, ranks: usize, size: Bytes) -
 }
 
 /// What NCCL counts on from a link, over its peak.
-fn counted_on(machine: &Machine, gpus: &[usize], kind: LinkKind) -> f64 {
+fn counted_on(machine: &Server, gpus: &[usize], kind: LinkKind) -> f64 {
     let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
     let between = machine.links().iter().find(|link| link.kind == kind);
     let between = between.map_or(peak, |link| link.total_bandwidth().as_gigabytes_per_second());

@@ -2,7 +2,7 @@
 
 use crate::network::RouteClass;
 use crate::network::Routes;
-use crate::topology::{DeviceKind, LinkKind, Machine, Proximity, proximity::proximity};
+use crate::system::{DeviceKind, LinkKind, Proximity, Server, proximity};
 
 /// The NVLinks between GPUs of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct Fabric {
 
 impl Fabric {
     /// The NVLinks between these GPUs, by their ids in the machine.
-    pub(super) fn new(machine: &Machine, gpus: &[usize]) -> Self {
+    pub(super) fn new(machine: &Server, gpus: &[usize]) -> Self {
         let count = gpus.len();
         let devices: Vec<usize> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
         let position = |device: usize| devices.iter().position(|own| *own == device);
@@ -65,7 +65,7 @@ impl Fabric {
 
 /// An order of the GPUs in which neighbours are near on the host side: from the first always
 /// the nearest that is left, of equally near ones the first. Positions, not ids.
-pub(super) fn host_order(machine: &Machine, gpus: &[usize]) -> Vec<usize> {
+pub(super) fn host_order(machine: &Server, gpus: &[usize]) -> Vec<usize> {
     let near = proximity(machine);
     let mut left: Vec<usize> = (1..gpus.len()).collect();
     let mut order = vec![0];
@@ -78,7 +78,7 @@ pub(super) fn host_order(machine: &Machine, gpus: &[usize]) -> Vec<usize> {
 }
 
 /// The farthest that neighbours around a ring are apart on the host side.
-pub(super) fn farthest_hop(machine: &Machine, gpus: &[usize], order: &[usize]) -> Proximity {
+pub(super) fn farthest_hop(machine: &Server, gpus: &[usize], order: &[usize]) -> Proximity {
     let near = proximity(machine);
     let next = |at: usize| order[(at + 1) % order.len()];
     let hops = (0..order.len()).filter_map(|at| near[gpus[order[at]]][gpus[next(at)]]);
@@ -86,7 +86,7 @@ pub(super) fn farthest_hop(machine: &Machine, gpus: &[usize], order: &[usize]) -
 }
 
 /// The ranks of each server that the job has, in the order of the servers' first ranks.
-pub(in crate::collectives) fn by_server(machine: &Machine, gpus: &[usize]) -> Vec<Vec<usize>> {
+pub(in crate::collectives) fn by_server(machine: &Server, gpus: &[usize]) -> Vec<Vec<usize>> {
     let servers = machine.servers();
     let mut groups: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
     for (rank, gpu) in gpus.iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::collectives::lowering::{
 };
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::Schedule;
-use crate::topology::Machine;
+use crate::system::Server;
 use serde::{Deserialize, Serialize};
 
 /// Which NCCL, and which of its algorithms.
@@ -63,7 +63,7 @@ pub struct BaselinePlan {
 /// [`PlanError::Unsupported`] where this NCCL does not do the collective so, and
 /// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe.
 pub fn baseline_plan(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     baseline: Baseline,

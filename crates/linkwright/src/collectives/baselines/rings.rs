@@ -10,7 +10,7 @@ use super::fabric::{Fabric, host_order};
 use super::search::pack_rings;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::schedule::{Relay, Transport};
-use crate::topology::Machine;
+use crate::system::Server;
 
 /// Which NCCL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,13 +70,13 @@ pub struct Rings {
 ///
 /// # Errors
 /// As [`check_gpus`].
-pub fn find_rings(machine: &Machine, gpus: &[usize], era: Era) -> Result<Rings, LinkGraphError> {
+pub fn find_rings(machine: &Server, gpus: &[usize], era: Era) -> Result<Rings, LinkGraphError> {
     check_gpus(machine, gpus)?;
     Ok(rings_of(machine, gpus, era))
 }
 
 /// As [`find_rings`], also for one GPU, whose only ring is itself.
-pub(super) fn rings_of(machine: &Machine, gpus: &[usize], era: Era) -> Rings {
+pub(super) fn rings_of(machine: &Server, gpus: &[usize], era: Era) -> Rings {
     let fabric = Fabric::new(machine, gpus);
     let plain = |order: Vec<usize>| FoundRing { order, relays: Vec::new() };
     let whole = (0..gpus.len()).collect::<Vec<_>>();
@@ -106,7 +106,7 @@ pub(super) fn rings_of(machine: &Machine, gpus: &[usize], era: Era) -> Rings {
 }
 
 /// The one ring over PCIe.
-pub(super) fn on_host(machine: &Machine, gpus: &[usize]) -> Rings {
+pub(super) fn on_host(machine: &Server, gpus: &[usize]) -> Rings {
     let order = host_order(machine, gpus);
     Rings {
         path: RingPath::Host,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::collectives::schedule::Schedule;
-use crate::topology::dot::quote;
+use crate::system::views::dot::quote;
 
 /// Colours that differ also for most colour-blind readers (Okabe and Ito), used in turn.
 const COLOURS: [&str; 7] =

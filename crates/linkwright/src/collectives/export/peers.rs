@@ -148,11 +148,11 @@ mod tests {
     use crate::collectives::export::{MscclOptions, read_msccl_xml, to_msccl_xml};
     use crate::collectives::plan::{Algorithm, Links, plan};
     use crate::collectives::{Collective, Relay, Schedule};
-    use crate::topology::{DeviceKind, LinkKind, Machine, MachineBuilder};
+    use crate::system::{DeviceKind, LinkKind, Server, ServerBuilder};
 
     /// That many GPUs on one NVSwitch.
-    fn switched(gpus: usize) -> Machine {
-        let mut builder = MachineBuilder::new("switched", "the test");
+    fn switched(gpus: usize) -> Server {
+        let mut builder = ServerBuilder::new("switched", "the test");
         let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();
         for gpu in 0..gpus {
             let gpu = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();

@@ -60,7 +60,7 @@ mod tests {
     use crate::collectives::plan::{Algorithm, Links, PlanError, plan};
     use crate::collectives::time::{Costs, time};
     use crate::collectives::{Collective, check};
-    use crate::topology::presets::preset;
+    use crate::system::presets::preset;
     use crate::units::Bytes;
 
     #[test]

@@ -2,7 +2,7 @@ use super::contract::assert_contract;
 use super::*;
 use crate::collectives::plan::{Algorithm, Links, plan};
 use crate::collectives::schedule::Buffer;
-use crate::topology::presets::preset;
+use crate::system::presets::preset;
 
 /// The plan of a collective on some GPUs of a DGX-1V.
 fn planned(gpus: &[usize], collective: Collective, algorithm: Algorithm) -> MessageSchedule {

@@ -12,7 +12,7 @@ use crate::graph::common_unit;
 use crate::graph::max_flow::FlowNetwork;
 use crate::graph::multiplicative_weights::{RoutedArc, RoutedGraph, WeightedArborescence};
 use crate::network::{RouteClass, Routes};
-use crate::topology::Machine;
+use crate::system::Server;
 
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, LinkGraph};
@@ -42,7 +42,7 @@ const FINE_PARTS: f64 = 1e6;
 
 /// Trees for a collective, and the most that any of their kind reach, B/s, where that is known.
 pub(super) fn pack(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     (class, graph): (LinkClass, &LinkGraph),
     collective: Collective,
@@ -110,7 +110,7 @@ fn of_links(graph: &LinkGraph) -> (RoutedGraph, f64) {
 
 /// GPUs and the ways between each two through what forwards, by the first class that joins
 /// them.
-fn of_routes(machine: &Machine, gpus: &[usize], classes: &[RouteClass]) -> (RoutedGraph, f64) {
+fn of_routes(machine: &Server, gpus: &[usize], classes: &[RouteClass]) -> (RoutedGraph, f64) {
     let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
     let device = |rank: usize| machine.gpus()[gpus[rank]];
     let ways = |from: usize, to: usize| {

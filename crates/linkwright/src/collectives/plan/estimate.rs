@@ -3,7 +3,7 @@
 use super::super::baselines::by_server;
 use super::super::collective::Collective;
 use super::{Algorithm, MOST_PACKED, MOST_PACKED_AT_ONCE};
-use crate::topology::Machine;
+use crate::system::Server;
 
 /// What packing through 128 GPUs on 16 servers takes, in seconds of one core: measured on
 /// all-gathers and broadcasts, each of which packs twice, for few trees and for shallow ones.
@@ -16,7 +16,7 @@ const POWER: f64 = 3.0;
 /// core; 0 for what takes a second or so, or is refused. It is an estimate, good to a factor of three.
 #[must_use]
 pub fn planning_seconds(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,

@@ -3,7 +3,7 @@
 use super::super::baselines::by_server;
 use super::super::link_graph::{LinkClass, LinkGraph, LinkGraphError, check_gpus, fabric_name};
 use super::{Links, PlanError, rails};
-use crate::topology::Machine;
+use crate::system::Server;
 
 /// The links that a plan may use.
 pub(super) struct Ground {
@@ -15,7 +15,7 @@ pub(super) struct Ground {
 
 /// The graph that a plan stands on, and what a person should know of it.
 pub(super) fn choose_links(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     links: Links,
     notes: &mut Vec<String>,
@@ -57,7 +57,7 @@ pub(super) fn choose_links(
 }
 
 /// What to say of the first server whose GPUs its fabric does not join.
-fn apart_on_a_server(machine: &Machine, gpus: &[usize]) -> Option<String> {
+fn apart_on_a_server(machine: &Server, gpus: &[usize]) -> Option<String> {
     let servers = by_server(machine, gpus);
     let mut servers = servers.iter().filter(|ranks| ranks.len() > 1);
     servers.find_map(|ranks| {

@@ -10,7 +10,7 @@
 
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
-use crate::topology::Machine;
+use crate::system::Server;
 use crate::units::{Bytes, Picoseconds};
 
 use super::super::collective::Collective;
@@ -44,7 +44,7 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// As [`plan`], and [`PlanError::Unsupported`] for algorithms and collectives that do not go
 /// along trees.
 pub fn plan_hybrid(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,

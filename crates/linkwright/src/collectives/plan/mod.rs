@@ -36,7 +36,7 @@ use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
 use super::schedule::{ChosenRoute, Protocol, Schedule, Transport};
 use super::time::TimeError;
 use crate::graph::arborescences::Preference;
-use crate::topology::Machine;
+use crate::system::Server;
 use crate::units::Bandwidth;
 
 /// The most GPUs on several servers through which the trees of an all-reduce are packed at
@@ -166,7 +166,7 @@ impl Plan {
     ///
     /// # Errors
     /// As the timing, where a connection has no route.
-    pub fn has_host_beside_fabric(&self, machine: &Machine) -> Result<bool, TimeError> {
+    pub fn has_host_beside_fabric(&self, machine: &Server) -> Result<bool, TimeError> {
         Ok(self.links == LinkClass::Fabric && rate::loads_host(&self.schedule, machine)?)
     }
 }
@@ -247,7 +247,7 @@ pub enum PlanError {
 /// # Errors
 /// [`PlanError`] where the GPUs, their links or the collective do not allow it.
 pub fn plan(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
@@ -258,7 +258,7 @@ pub fn plan(
 
 /// As [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
 fn plan_preferring(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
@@ -298,7 +298,7 @@ fn plan_preferring(
 }
 
 /// Trees packed on each server, whose roots exchange what they have: what three phases do.
-fn packed_by_server(machine: &Machine, gpus: &[usize], links: Links) -> Result<Plan, PlanError> {
+fn packed_by_server(machine: &Server, gpus: &[usize], links: Links) -> Result<Plan, PlanError> {
     let mut plan = three_phase::plan(machine, gpus, Collective::AllReduce, links)?;
     plan.algorithm = Algorithm::Packing;
     plan.schedule.name = format!("{}-all-reduce", plan.algorithm.name());
@@ -314,7 +314,7 @@ fn packed_by_server(machine: &Machine, gpus: &[usize], links: Links) -> Result<P
 
 /// A plan whose trees are listed, unless the algorithm has none.
 fn plan_along_trees(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
@@ -423,7 +423,7 @@ fn plan_along_trees(
 /// # Errors
 /// As [`fn@plan`], where the GPUs or their links do not allow a plan.
 pub fn packing_rate(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     links: Links,
 ) -> Result<(LinkClass, Bandwidth), PlanError> {
@@ -435,7 +435,7 @@ pub fn packing_rate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::presets::preset;
+    use crate::system::presets::preset;
 
     #[test]
     fn one_hop_between_gpus_without_nvlink_says_that_it_takes_pcie() {

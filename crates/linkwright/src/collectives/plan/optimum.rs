@@ -3,13 +3,13 @@
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, fabric_name};
 use super::Plan;
-use crate::topology::{DeviceKind, Machine};
+use crate::system::{DeviceKind, Server};
 
 impl Plan {
     /// What no schedule could pass [`Plan::optimum`] in, in words that follow "the optimum of";
     /// None where no optimum is known. `machine` is what it was planned for.
     #[must_use]
-    pub fn optimum_of(&self, machine: &Machine) -> Option<String> {
+    pub fn optimum_of(&self, machine: &Server) -> Option<String> {
         self.optimum?;
         let collective = self.schedule.collective;
         let shape = match collective {

@@ -13,7 +13,7 @@ use super::super::baselines::by_server;
 use super::super::link_graph::{LinkClass, LinkGraph};
 use super::three_phase::roots;
 use crate::network::{RouteClass, Routes};
-use crate::topology::Machine;
+use crate::system::Server;
 
 /// Parts of interfaces are rounded down to multiples of this many bytes per second, so that
 /// capacities keep a common unit that exact arithmetic can hold.
@@ -21,7 +21,7 @@ const UNIT: f64 = 1e5;
 
 /// The graph of GPUs on several servers, or None where they are on one, some server's fabric
 /// does not join its GPUs, or no network joins the servers.
-pub(super) fn graph(machine: &Machine, gpus: &[usize]) -> Option<LinkGraph> {
+pub(super) fn graph(machine: &Server, gpus: &[usize]) -> Option<LinkGraph> {
     let mut servers = by_server(machine, gpus);
     let joined = |ranks: &Vec<usize>| {
         let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
@@ -39,7 +39,7 @@ pub(super) fn graph(machine: &Machine, gpus: &[usize]) -> Option<LinkGraph> {
 
 /// The pairs of ranks on different servers with the bandwidth of each, lower rank first.
 fn between(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     servers: &[Vec<usize>],
 ) -> Option<Vec<(usize, usize, u64)>> {
@@ -91,11 +91,11 @@ fn paired(near: &[(usize, u32)], far: &[(usize, u32)]) -> Vec<(usize, usize, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::cluster::{ClusterNetwork, NetworkKind, cluster};
-    use crate::topology::presets::preset;
+    use crate::system::cluster::{ClusterNetwork, NetworkKind, cluster};
+    use crate::system::presets::preset;
     use crate::units::{Bandwidth, Picoseconds};
 
-    fn joined(name: &str, count: usize) -> Machine {
+    fn joined(name: &str, count: usize) -> Server {
         let network = ClusterNetwork {
             bandwidth_per_nic: Bandwidth(25_000_000_000),
             latency: Picoseconds(600_000),

@@ -1,7 +1,7 @@
 //! What a schedule reaches when its data is long.
 
 use crate::network::Routes;
-use crate::topology::{DeviceKind, LinkKind, Machine};
+use crate::system::{DeviceKind, LinkKind, Server};
 use crate::units::Bandwidth;
 
 use super::super::schedule::Schedule;
@@ -12,7 +12,7 @@ use super::super::time::{TimeError, link_bytes, link_efficiency};
 ///
 /// # Errors
 /// As the timing, where a connection has no route.
-pub(super) fn steady_rate(schedule: &Schedule, machine: &Machine) -> Result<Bandwidth, TimeError> {
+pub(super) fn steady_rate(schedule: &Schedule, machine: &Server) -> Result<Bandwidth, TimeError> {
     rate_at(schedule, machine, |_| 1.0)
 }
 
@@ -20,7 +20,7 @@ pub(super) fn steady_rate(schedule: &Schedule, machine: &Machine) -> Result<Band
 ///
 /// # Errors
 /// As [`steady_rate`].
-pub(super) fn reached_rate(schedule: &Schedule, machine: &Machine) -> Result<Bandwidth, TimeError> {
+pub(super) fn reached_rate(schedule: &Schedule, machine: &Server) -> Result<Bandwidth, TimeError> {
     rate_at(schedule, machine, link_efficiency)
 }
 
@@ -28,7 +28,7 @@ pub(super) fn reached_rate(schedule: &Schedule, machine: &Machine) -> Result<Ban
 ///
 /// # Errors
 /// As [`steady_rate`].
-pub(super) fn loads_host(schedule: &Schedule, machine: &Machine) -> Result<bool, TimeError> {
+pub(super) fn loads_host(schedule: &Schedule, machine: &Server) -> Result<bool, TimeError> {
     let routes = Routes::new(machine, |_| 1.0).expect("1 is an efficiency");
     let loads = link_bytes(schedule, machine, &routes)?;
     let is_host = |resource: usize| {
@@ -41,7 +41,7 @@ pub(super) fn loads_host(schedule: &Schedule, machine: &Machine) -> Result<bool,
 
 fn rate_at(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     efficiency: impl Fn(LinkKind) -> f64,
 ) -> Result<Bandwidth, TimeError> {
     let routes = Routes::new(machine, efficiency).expect("efficiencies lie between 0 and 1");

@@ -8,7 +8,7 @@ use super::super::schedule::Schedule;
 use super::super::time::{Costs, choose_chunk};
 use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan, plan_preferring};
 use crate::graph::arborescences::Preference;
-use crate::topology::Machine;
+use crate::system::Server;
 use crate::units::{Bytes, Picoseconds};
 
 /// As [`plan`], for data of that size: of few deep trees and many shallow ones, each on one
@@ -19,7 +19,7 @@ use crate::units::{Bytes, Picoseconds};
 /// # Errors
 /// As [`plan`].
 pub fn plan_for_size(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
@@ -53,7 +53,7 @@ pub fn plan_for_size(
 /// the first of equals.
 pub(super) fn fastest(
     mut plans: Vec<Plan>,
-    machine: &Machine,
+    machine: &Server,
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
@@ -72,7 +72,7 @@ pub(super) fn fastest(
 /// How long a plan takes with the chunk that suits it.
 pub(super) fn time_of(
     plan: &Plan,
-    machine: &Machine,
+    machine: &Server,
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Picoseconds, PlanError> {

@@ -18,7 +18,7 @@ use super::{Algorithm, Ground, Links, Plan, PlanError, choose_links};
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
 use crate::network::{RouteClass, Routes};
-use crate::topology::{DeviceId, Machine};
+use crate::system::{DeviceId, Server};
 
 /// The most cuts of the data that keep every share exact.
 const MOST_PARTS: u128 = 4_096;
@@ -27,7 +27,7 @@ const MOST_PARTS: u128 = 4_096;
 const ROUNDED_PARTS: u128 = 1_024;
 
 /// One server's GPUs and trees.
-struct Server {
+struct ServerTrees {
     /// Its ranks, each with the weight that it has as a root.
     roots: Vec<(usize, u32)>,
     /// Its trees, each with its weight; none where there is one GPU.
@@ -38,7 +38,7 @@ struct Server {
 
 /// Plans an all-reduce on GPUs that have been checked.
 pub(super) fn plan(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     collective: Collective,
     links: Links,
@@ -58,7 +58,7 @@ pub(super) fn plan(
     }
     let roots = roots(machine, gpus, &groups);
     let servers = roots.into_iter().map(|roots| server(machine, gpus, roots, links, &mut notes));
-    let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
+    let servers: Vec<ServerTrees> = servers.collect::<Result<_, _>>()?;
     let partitions = partitions(gpus.len(), &servers, &mut notes);
     let name = format!("{}-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_partitions(&name, gpus, &partitions);
@@ -68,15 +68,15 @@ pub(super) fn plan(
 }
 
 fn server(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     roots: Vec<(usize, u32)>,
     links: Links,
     notes: &mut Vec<String>,
-) -> Result<Server, PlanError> {
+) -> Result<ServerTrees, PlanError> {
     let ranks: Vec<usize> = roots.iter().map(|(rank, _)| *rank).collect();
     if ranks.len() < 2 {
-        return Ok(Server { roots, trees: Vec::new(), rooted: true });
+        return Ok(ServerTrees { roots, trees: Vec::new(), rooted: true });
     }
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
     let Ground { class, graph, .. } = choose_links(machine, &own, links, notes)?;
@@ -92,10 +92,10 @@ fn server(
         (LocalTree { root, parent, channel: tree.channel }, tree.chunks)
     };
     let trees = trees.into_iter().map(in_job).collect();
-    Ok(Server { roots, trees, rooted: graph.has_switches() })
+    Ok(ServerTrees { roots, trees, rooted: graph.has_switches() })
 }
 
-impl Server {
+impl ServerTrees {
     /// Where the server changes its tree or its root, as parts of the data.
     fn cuts(&self) -> Vec<(u128, u128)> {
         let ends = |weights: Vec<u32>| {
@@ -128,7 +128,7 @@ impl Server {
 /// The ranks of each server with their weights as roots: the same for every set of network
 /// interfaces that is nearest to some, equal parts of it for the ranks that it is nearest to.
 pub(super) fn roots(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     groups: &[Vec<usize>],
 ) -> Vec<Vec<(usize, u32)>> {
@@ -184,8 +184,8 @@ fn hung_from(root: usize, parent: &[Option<usize>]) -> Vec<Option<usize>> {
 }
 
 /// The common refinement of every server's cuts, as runs of whole chunks.
-fn partitions(ranks: usize, servers: &[Server], notes: &mut Vec<String>) -> Vec<Partition> {
-    let cuts: Vec<(u128, u128)> = servers.iter().flat_map(Server::cuts).collect();
+fn partitions(ranks: usize, servers: &[ServerTrees], notes: &mut Vec<String>) -> Vec<Partition> {
+    let cuts: Vec<(u128, u128)> = servers.iter().flat_map(ServerTrees::cuts).collect();
     let exact = cuts.iter().try_fold(1_u128, |parts, (part, whole)| {
         let unit = whole / greatest_common_divisor(*part, *whole);
         let parts = parts / greatest_common_divisor(parts, unit) * unit;

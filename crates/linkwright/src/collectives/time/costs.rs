@@ -1,6 +1,6 @@
 //! What a transfer costs beside its bytes.
 
-use crate::topology::LinkKind;
+use crate::system::LinkKind;
 use crate::units::Picoseconds;
 
 use super::super::schedule::Protocol;

@@ -4,7 +4,7 @@
 //! generator starts small, doubles the chunk while the time falls, and then takes equal steps
 //! back while that helps (Blink, "Auto chunk size selection with MIAD").
 
-use crate::topology::Machine;
+use crate::system::Server;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct ChunkTrial {
 /// As [`time`].
 pub fn choose_chunk(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     size: Bytes,
     costs: &Costs,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
@@ -67,7 +67,7 @@ pub fn choose_chunk(
 
 fn attempt(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     size: Bytes,
     chunk: u64,
     costs: &Costs,

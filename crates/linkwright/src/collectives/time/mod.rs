@@ -19,7 +19,7 @@ pub use program::TimeError;
 pub use run::{LinkLoad, Timing, time};
 
 use crate::network::Routes;
-use crate::topology::Machine;
+use crate::system::Server;
 
 use super::schedule::Schedule;
 
@@ -29,7 +29,7 @@ use super::schedule::Schedule;
 /// [`TimeError`] where a connection has no route or no other end.
 pub fn link_bytes(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     routes: &Routes<'_>,
 ) -> Result<Vec<f64>, TimeError> {
     let program = program::Program::new(schedule, machine, routes, &Costs::of(schedule.protocol))?;

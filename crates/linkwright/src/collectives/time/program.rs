@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use crate::network::{ResourceId, RouteClass, Routes};
-use crate::topology::{DeviceId, LinkKind, Machine};
+use crate::system::{DeviceId, LinkKind, Server};
 use crate::units::Picoseconds;
 
 use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Schedule, Slice, Transport};
@@ -140,7 +140,7 @@ pub(super) struct Program {
 impl Program {
     pub(super) fn new(
         schedule: &Schedule,
-        machine: &Machine,
+        machine: &Server,
         routes: &Routes<'_>,
         costs: &Costs,
     ) -> Result<Self, TimeError> {
@@ -209,7 +209,7 @@ impl Program {
     fn connect(
         &mut self,
         schedule: &Schedule,
-        machine: &Machine,
+        machine: &Server,
         routes: &Routes<'_>,
         costs: &Costs,
         first_of_rank: &[usize],
@@ -256,7 +256,7 @@ impl Program {
 }
 
 /// The links' resources at what long transfers reach of them with this protocol.
-pub(super) fn resources<'a>(machine: &'a Machine, costs: &Costs) -> Routes<'a> {
+pub(super) fn resources<'a>(machine: &'a Server, costs: &Costs) -> Routes<'a> {
     let efficiency = |kind: LinkKind| link_efficiency(kind) * costs.data_share;
     Routes::new(machine, efficiency).expect("efficiencies lie between 0 and 1")
 }
@@ -265,7 +265,7 @@ type Way = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
 
 fn route(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     routes: &Routes<'_>,
     channel: &Channel,
     (from, to): (usize, usize),
@@ -318,7 +318,7 @@ fn along(
 }
 
 fn hop(
-    machine: &Machine,
+    machine: &Server,
     routes: &Routes<'_>,
     transport: Transport,
     (from, to): (usize, usize),

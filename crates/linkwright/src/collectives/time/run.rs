@@ -2,7 +2,7 @@
 
 use crate::engine::queue::EventQueue;
 use crate::network::FlowNetwork;
-use crate::topology::Machine;
+use crate::system::Server;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ const MOST_TRANSFERS: u64 = 50_000_000;
 /// What one direction of a link carried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoad {
-    /// Index in [`Machine::links`].
+    /// Index in [`Server::links`].
     pub link: usize,
     /// Whether the data went from the link's end `a` to its end `b`.
     pub forwards: bool,
@@ -55,7 +55,7 @@ pub struct Timing {
 /// or the chunks are too many.
 pub fn time(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     size: Bytes,
     chunk: Bytes,
     costs: &Costs,

@@ -6,7 +6,7 @@
 //! arrival, and counted when the sender next looks. What a departure and a look need lies side
 //! by side, since a large network is bound by how often memory is waited for.
 
-use crate::topology::interconnect::{Channel, ChannelId};
+use crate::system::fabric::{Channel, ChannelId};
 
 /// The credits of one virtual channel.
 #[derive(Debug, Clone, Copy)]

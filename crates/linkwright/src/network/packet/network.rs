@@ -20,7 +20,7 @@ use crate::network::routing::{Load, Routing};
 use crate::network::transport::{
     Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
 };
-use crate::topology::interconnect::{ChannelId, Interconnect};
+use crate::system::fabric::{ChannelId, Fabric};
 use crate::units::Picoseconds;
 
 /// What is to happen.
@@ -67,7 +67,7 @@ impl Load for State {
 
 /// A network of packets; see the [module](super) for what it models.
 pub struct PacketNetwork<'a, R> {
-    interconnect: &'a Interconnect,
+    fabric: &'a Fabric,
     settings: PacketSettings,
     routing: R,
     virtual_channels: u8,
@@ -91,7 +91,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     /// # Errors
     /// Settings out of range, or a routing of more than 32 virtual channels.
     pub fn new(
-        interconnect: &'a Interconnect,
+        fabric: &'a Fabric,
         settings: PacketSettings,
         routing: R,
         nic: NicPolicy,
@@ -102,20 +102,20 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         if virtual_channels == 0 || virtual_channels > 32 {
             return Err(SettingsError::VirtualChannels { channels: virtual_channels });
         }
-        for switch in 0..interconnect.switches() {
-            let ports = interconnect.outgoing(switch).len();
+        for switch in 0..fabric.switches() {
+            let ports = fabric.outgoing(switch).len();
             if ports > usize::from(u16::MAX) {
                 return Err(SettingsError::Ports { switch, ports });
             }
         }
         let mut queues = Queues::default();
-        let lines: Vec<_> = (0..interconnect.channels().len() as u32)
-            .map(|channel| line(interconnect, channel, &settings, virtual_channels, &mut queues))
+        let lines: Vec<_> = (0..fabric.channels().len() as u32)
+            .map(|channel| line(fabric, channel, &settings, virtual_channels, &mut queues))
             .collect();
         let depth = settings.buffer_packets;
-        let credits = Credits::new(interconnect.channels(), virtual_channels, depth);
+        let credits = Credits::new(fabric.channels(), virtual_channels, depth);
         Ok(Self {
-            interconnect,
+            fabric,
             settings,
             routing,
             virtual_channels,
@@ -124,8 +124,8 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues,
             packets: Packets::new(),
-            interfaces: vec![NetworkInterface::new(nic); interconnect.nodes() as usize],
-            inside: NodeLinks::new(settings.node, interconnect.nodes()),
+            interfaces: vec![NetworkInterface::new(nic); fabric.nodes() as usize],
+            inside: NodeLinks::new(settings.node, fabric.nodes()),
             outstanding: Outstanding::new(),
             handled: 0,
         })
@@ -172,7 +172,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
                 let Message { source, control, .. } = self.outstanding[message].message;
                 let node = self.inside.node_of(source);
                 self.interfaces[node as usize].push(message, control);
-                self.send_when_free(Interconnect::injection(node));
+                self.send_when_free(Fabric::injection(node));
             }
             Event::Leave(message) => self.outstanding.sent(message),
             Event::Deliver(message) => self.outstanding.delivered(message),
@@ -212,7 +212,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         Stuck {
             time: Picoseconds(self.state.now),
             messages: self.outstanding.messages(),
-            cycle: watchdog::cycle(self.interconnect, &blocked, &self.state.credits),
+            cycle: watchdog::cycle(self.fabric, &blocked, &self.state.credits),
         }
     }
 }

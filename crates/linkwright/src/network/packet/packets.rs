@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use crate::network::routing::PacketRoute;
 use crate::network::transport::MessageIndex;
-use crate::topology::interconnect::{ChannelId, SwitchId};
+use crate::system::fabric::{ChannelId, SwitchId};
 
 /// The place of a packet in the store.
 pub(super) type PacketIndex = u32;

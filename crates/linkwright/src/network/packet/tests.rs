@@ -6,7 +6,7 @@ use super::*;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
 use crate::network::transport::{Message, Occurrence, Transport, TransportError};
-use crate::topology::interconnect::{Interconnect, NodeLink, Shape, SwitchId, SwitchLink};
+use crate::system::fabric::{Fabric, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 const BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(4);
@@ -31,7 +31,7 @@ fn settings() -> PacketSettings {
 }
 
 /// Switches in a ring, with as many nodes each; a ring of one is a star.
-fn ring(switches: u32, nodes_per_switch: u32) -> Interconnect {
+fn ring(switches: u32, nodes_per_switch: u32) -> Fabric {
     let nodes: Vec<_> = (0..switches * nodes_per_switch)
         .map(|node| NodeLink {
             switch: node / nodes_per_switch,
@@ -43,16 +43,16 @@ fn ring(switches: u32, nodes_per_switch: u32) -> Interconnect {
     let links: Vec<_> = (0..around)
         .map(|a| SwitchLink { a, b: (a + 1) % switches, bandwidth: BANDWIDTH, latency: LATENCY })
         .collect();
-    Interconnect::new("ring", Shape::Graph, switches, &nodes, &links).unwrap()
+    Fabric::new("ring", Shape::Graph, switches, &nodes, &links).unwrap()
 }
 
 fn network(
-    interconnect: &Interconnect,
+    fabric: &Fabric,
     settings: PacketSettings,
     nic: NicPolicy,
 ) -> PacketNetwork<'_, TableRouting> {
-    let routing = TableRouting::shortest(interconnect).unwrap();
-    PacketNetwork::new(interconnect, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
+    let routing = TableRouting::shortest(fabric).unwrap();
+    PacketNetwork::new(fabric, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
 }
 
 fn message(source: u32, destination: u32, size: u64, token: u64) -> Message {
@@ -128,9 +128,9 @@ fn gpus_of_one_node_have_links_of_their_own() {
 /// for load over twice one minus load of a service (Pollaczek and Khinchine).
 #[test]
 fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
-    let interconnect = ring(1, 3);
+    let fabric = ring(1, 3);
     for policy in [NicPolicy::Fcfs, NicPolicy::RoundRobinOf(2)] {
-        let mut network = network(&interconnect, settings(), policy);
+        let mut network = network(&fabric, settings(), policy);
         let control = Message { control: true, ..message(0, 2, 16, 3) };
         for sent in [message(0, 1, 40_960, 1), message(0, 1, 40_960, 2), control] {
             network.send(sent);
@@ -204,7 +204,7 @@ impl Routing for Clockwise {
 
     fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
         if packet.destination == at {
-            return Hop { channel: Interconnect::ejection(at), virtual_channel: 0 };
+            return Hop { channel: Fabric::ejection(at), virtual_channel: 0 };
         }
         // Behind the nodes' channels come those of link 0, 1, ..., clockwise ones first.
         Hop { channel: 2 * 4 + 2 * at, virtual_channel: 0 }
@@ -281,14 +281,14 @@ proptest! {
         traffic in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u64..40_000, any::<u8>(), 0_u64..9_000_000), 1..30),
         (nic, arbitration, switching) in any_policy(),
     ) {
-        let interconnect = ring(switches, nodes);
+        let fabric = ring(switches, nodes);
         let node = NodeSettings { gpus, ..settings().node };
         let settings = PacketSettings { buffer_packets, switching, node, ..settings() };
         let all = switches * nodes * gpus;
         let run = || {
-            let routing = TableRouting::shortest(&interconnect).unwrap();
+            let routing = TableRouting::shortest(&fabric).unwrap();
             let mut network =
-                PacketNetwork::new(&interconnect, settings, routing, nic, arbitration).unwrap();
+                PacketNetwork::new(&fabric, settings, routing, nic, arbitration).unwrap();
             for (token, (.., time)) in traffic.iter().enumerate() {
                 network.wake_at(Picoseconds(*time), token as u64);
             }

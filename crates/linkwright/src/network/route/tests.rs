@@ -1,8 +1,8 @@
 //! Routes on real machines, and what holds of every route.
 
 use super::*;
-use crate::topology::presets::{NAMES, preset};
-use crate::topology::{ClusterNetwork, NetworkKind, cluster};
+use crate::system::presets::{NAMES, preset};
+use crate::system::{ClusterNetwork, NetworkKind, cluster};
 
 const CLASSES: [RouteClass; 4] =
     [RouteClass::Fabric, RouteClass::Host, RouteClass::Network, RouteClass::Any];
@@ -10,7 +10,7 @@ const CLASSES: [RouteClass; 4] =
 /// Ways, hops, GB/s and nanoseconds of a route between two named devices; ways are counted
 /// on the first hop.
 fn summary(
-    machine: &Machine,
+    machine: &Server,
     from: &str,
     to: &str,
     class: RouteClass,
@@ -87,7 +87,7 @@ fn the_network_is_as_wide_as_its_narrowest_part() {
 
 /// Of every route: what enters a device leaves it, all reaches the end, nothing crosses
 /// another GPU, and the bandwidth is that of the resource that is full first.
-fn assert_conserving(machine: &Machine) {
+fn assert_conserving(machine: &Server) {
     let routes = Routes::new(machine, |_| 1.0).unwrap();
     for (from, to) in machine.gpus().iter().flat_map(|a| machine.gpus().iter().map(|b| (*a, *b))) {
         for class in CLASSES {

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{instead_of, shown};
 use crate::engine::Random;
-use crate::topology::interconnect::{Interconnect, InterconnectError, Shape, SwitchId};
+use crate::system::fabric::{Fabric, FabricError, Shape, SwitchId};
 
 use super::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, FatTreeAdaptive,
@@ -50,14 +50,14 @@ pub enum RoutingError {
         routing: &'static str,
         /// The shape that it is for.
         wanted: &'static str,
-        /// The interconnect.
+        /// The fabric.
         network: String,
         /// What would work.
         instead: &'static str,
     },
     /// A graph on which no tables can be computed.
     #[error(transparent)]
-    Table(#[from] InterconnectError),
+    Table(#[from] FabricError),
     /// Ways longer than there are virtual channels.
     #[error(
         "a shortest route has {hops} links between switches, and at most 32 are possible; give a \
@@ -153,35 +153,31 @@ pub enum AnyRouting {
 }
 
 impl AnyRouting {
-    /// An algorithm on an interconnect.
+    /// An algorithm on a fabric.
     ///
     /// # Errors
     /// An algorithm for another shape of network, or a graph that is not connected.
-    pub fn new(
-        kind: RoutingKind,
-        interconnect: &Interconnect,
-        seed: u64,
-    ) -> Result<Self, RoutingError> {
+    pub fn new(kind: RoutingKind, fabric: &Fabric, seed: u64) -> Result<Self, RoutingError> {
         let random = Random::stream(seed, u64::from(u32::from_be_bytes(*b"rout")));
         let made = match kind {
-            RoutingKind::Static => FatTreeStatic::new(interconnect).map(Self::Static),
-            RoutingKind::Adaptive => FatTreeAdaptive::new(interconnect, random).map(Self::Adaptive),
-            RoutingKind::Minimal => DragonflyMinimal::new(interconnect, random).map(Self::Minimal),
-            RoutingKind::Valiant => DragonflyValiant::new(interconnect, random).map(Self::Valiant),
-            RoutingKind::Ugal => DragonflyUgal::new(interconnect, random).map(Self::Ugal),
+            RoutingKind::Static => FatTreeStatic::new(fabric).map(Self::Static),
+            RoutingKind::Adaptive => FatTreeAdaptive::new(fabric, random).map(Self::Adaptive),
+            RoutingKind::Minimal => DragonflyMinimal::new(fabric, random).map(Self::Minimal),
+            RoutingKind::Valiant => DragonflyValiant::new(fabric, random).map(Self::Valiant),
+            RoutingKind::Ugal => DragonflyUgal::new(fabric, random).map(Self::Ugal),
             RoutingKind::Progressive => {
-                DragonflyProgressive::new(interconnect, random).map(Self::Progressive)
+                DragonflyProgressive::new(fabric, random).map(Self::Progressive)
             }
             RoutingKind::DimensionOrder => {
-                TorusDimensionOrder::new(interconnect).map(Self::DimensionOrder)
+                TorusDimensionOrder::new(fabric).map(Self::DimensionOrder)
             }
-            RoutingKind::ShortestPath => Some(Self::Tables(TableRouting::shortest(interconnect)?)),
+            RoutingKind::ShortestPath => Some(Self::Tables(TableRouting::shortest(fabric)?)),
         };
         made.ok_or_else(|| RoutingError::WrongShape {
             routing: kind.name(),
             wanted: kind.wanted(),
-            network: interconnect.name().to_owned(),
-            instead: RoutingKind::default_for(interconnect.shape()).name(),
+            network: fabric.name().to_owned(),
+            instead: RoutingKind::default_for(fabric.shape()).name(),
         })
     }
 }

@@ -16,7 +16,7 @@
 //! <https://github.com/codes-org/codes>, with its default score and threshold.
 
 use crate::engine::Random;
-use crate::topology::interconnect::{Interconnect, SwitchId};
+use crate::system::fabric::{Fabric, SwitchId};
 
 use super::dragonfly_links::DragonflyLinks;
 use super::{Hop, Load, PacketRoute, Routing};
@@ -53,8 +53,8 @@ struct Candidate {
 }
 
 impl Walker {
-    fn new(interconnect: &Interconnect, random: Random, progressive: bool) -> Option<Self> {
-        Some(Self { links: DragonflyLinks::new(interconnect)?, random, progressive })
+    fn new(fabric: &Fabric, random: Random, progressive: bool) -> Option<Self> {
+        Some(Self { links: DragonflyLinks::new(fabric)?, random, progressive })
     }
 
     /// The way over one global channel, or inside the group.
@@ -130,7 +130,7 @@ impl Walker {
         let shape = self.links.shape;
         let goal = shape.switch_of(packet.destination);
         if at == goal {
-            let channel = Interconnect::ejection(packet.destination);
+            let channel = Fabric::ejection(packet.destination);
             return Hop { channel, virtual_channel: 0 };
         }
         let (here, there) = (shape.group_of(at), shape.group_of(goal));
@@ -186,32 +186,32 @@ pub struct DragonflyProgressive(Walker);
 impl DragonflyMinimal {
     /// The routing of a dragonfly; `None` for any other shape.
     #[must_use]
-    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
-        Some(Self(Walker::new(interconnect, random, false)?))
+    pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(fabric, random, false)?))
     }
 }
 
 impl DragonflyValiant {
     /// The routing of a dragonfly; `None` for any other shape.
     #[must_use]
-    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
-        Some(Self(Walker::new(interconnect, random, false)?))
+    pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(fabric, random, false)?))
     }
 }
 
 impl DragonflyUgal {
     /// The routing of a dragonfly; `None` for any other shape.
     #[must_use]
-    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
-        Some(Self(Walker::new(interconnect, random, false)?))
+    pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(fabric, random, false)?))
     }
 }
 
 impl DragonflyProgressive {
     /// The routing of a dragonfly; `None` for any other shape.
     #[must_use]
-    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
-        Some(Self(Walker::new(interconnect, random, true)?))
+    pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
+        Some(Self(Walker::new(fabric, random, true)?))
     }
 }
 

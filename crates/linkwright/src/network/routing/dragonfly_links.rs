@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::engine::Random;
-use crate::topology::interconnect::{ChannelId, Dragonfly, Interconnect, Shape, SwitchId};
+use crate::system::fabric::{ChannelId, Dragonfly, Fabric, Shape, SwitchId};
 
 /// The channels of a dragonfly by the switches and groups that they join.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +24,8 @@ pub(super) struct GlobalLink {
 
 impl DragonflyLinks {
     /// The links of a dragonfly; `None` for any other shape.
-    pub(super) fn new(interconnect: &Interconnect) -> Option<Self> {
-        let Shape::Dragonfly(shape) = *interconnect.shape() else { return None };
+    pub(super) fn new(fabric: &Fabric) -> Option<Self> {
+        let Shape::Dragonfly(shape) = *fabric.shape() else { return None };
         Some(Self { shape })
     }
 

@@ -7,9 +7,7 @@
 use std::num::NonZeroU64;
 
 use crate::engine::Random;
-use crate::topology::interconnect::{
-    ChannelId, FatTree, FatTreeLevel, Interconnect, NodeId, Shape, SwitchId,
-};
+use crate::system::fabric::{ChannelId, Fabric, FatTree, FatTreeLevel, NodeId, Shape, SwitchId};
 
 use super::{Hop, Load, PacketRoute, Routing};
 
@@ -42,8 +40,8 @@ impl Channels {
 }
 
 impl Levels {
-    fn new(interconnect: &Interconnect) -> Option<Self> {
-        let Shape::FatTree(tree) = *interconnect.shape() else { return None };
+    fn new(fabric: &Fabric) -> Option<Self> {
+        let Shape::FatTree(tree) = *fabric.shape() else { return None };
         Some(Self { tree })
     }
 
@@ -73,7 +71,7 @@ impl Levels {
     }
 
     fn ejection(&self, at: SwitchId, destination: NodeId) -> Option<Hop> {
-        let channel = Interconnect::ejection(destination);
+        let channel = Fabric::ejection(destination);
         (self.tree.leaf_of(destination) == at).then_some(Hop { channel, virtual_channel: 0 })
     }
 }
@@ -93,8 +91,8 @@ pub struct FatTreeStatic {
 impl FatTreeStatic {
     /// The routing of a fat-tree; `None` for any other shape.
     #[must_use]
-    pub fn new(interconnect: &Interconnect) -> Option<Self> {
-        Some(Self { levels: Levels::new(interconnect)? })
+    pub fn new(fabric: &Fabric) -> Option<Self> {
+        Some(Self { levels: Levels::new(fabric)? })
     }
 }
 
@@ -142,8 +140,8 @@ pub struct FatTreeAdaptive {
 impl FatTreeAdaptive {
     /// The routing of a fat-tree; `None` for any other shape.
     #[must_use]
-    pub fn new(interconnect: &Interconnect, random: Random) -> Option<Self> {
-        Some(Self { levels: Levels::new(interconnect)?, random })
+    pub fn new(fabric: &Fabric, random: Random) -> Option<Self> {
+        Some(Self { levels: Levels::new(fabric)?, random })
     }
 }
 

@@ -31,7 +31,7 @@ pub use fat_tree::{FatTreeAdaptive, FatTreeStatic};
 pub use table::TableRouting;
 pub use torus::TorusDimensionOrder;
 
-use crate::topology::interconnect::{ChannelId, NodeId, SwitchId};
+use crate::system::fabric::{ChannelId, NodeId, SwitchId};
 
 /// What a packet carries along for its routing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

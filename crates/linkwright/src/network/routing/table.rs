@@ -6,7 +6,7 @@
 //! cycle of buffers can close; a table needs as many as its longest way has links between
 //! switches.
 
-use crate::topology::interconnect::{Interconnect, RoutingTables, SwitchId};
+use crate::system::fabric::{Fabric, RoutingTables, SwitchId};
 
 use super::ways::Ways;
 use super::{Hop, Load, PacketRoute, Routing, RoutingError};
@@ -24,18 +24,18 @@ pub struct TableRouting {
 }
 
 impl TableRouting {
-    /// Follows tables of this interconnect.
+    /// Follows tables of this fabric.
     ///
     /// # Errors
     /// Ways of over 32 links.
-    pub fn new(interconnect: &Interconnect, tables: &RoutingTables) -> Result<Self, RoutingError> {
+    pub fn new(fabric: &Fabric, tables: &RoutingTables) -> Result<Self, RoutingError> {
         let hops = tables.longest();
         if hops > MOST_HOPS {
             return Err(RoutingError::TooLong { hops });
         }
-        let nodes = 0..interconnect.nodes();
-        let switch_of = nodes.map(|node| interconnect.switch_of(node)).collect();
-        let ways = Ways::spread(interconnect, tables);
+        let nodes = 0..fabric.nodes();
+        let switch_of = nodes.map(|node| fabric.switch_of(node)).collect();
+        let ways = Ways::spread(fabric, tables);
         Ok(Self { switch_of, ways, virtual_channels: hops.max(1) as u8 })
     }
 
@@ -43,13 +43,13 @@ impl TableRouting {
     ///
     /// # Errors
     /// Nodes that no links join, tables too large, or ways of over 32 links.
-    pub fn shortest(interconnect: &Interconnect) -> Result<Self, RoutingError> {
+    pub fn shortest(fabric: &Fabric) -> Result<Self, RoutingError> {
         // Tables of a long ring fill a gigabyte before they tell that they are of no use.
-        let hops = RoutingTables::least_longest(interconnect);
+        let hops = RoutingTables::least_longest(fabric);
         if hops > MOST_HOPS {
             return Err(RoutingError::TooLong { hops });
         }
-        Self::new(interconnect, &RoutingTables::shortest(interconnect)?)
+        Self::new(fabric, &RoutingTables::shortest(fabric)?)
     }
 }
 
@@ -64,7 +64,7 @@ impl Routing for TableRouting {
 
     fn route(&mut self, at: SwitchId, packet: &mut PacketRoute, _load: &mut impl Load) -> Hop {
         if at == self.switch_of[packet.destination as usize] {
-            let channel = Interconnect::ejection(packet.destination);
+            let channel = Fabric::ejection(packet.destination);
             return Hop { channel, virtual_channel: 0 };
         }
         let channel = self.ways.next(at, packet.destination);

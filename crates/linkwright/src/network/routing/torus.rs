@@ -5,7 +5,7 @@
 //! the wrap-around link and 1 from it on (Dally and Seitz, "Deadlock-Free Message Routing in
 //! Multiprocessor Interconnection Networks", 1987).
 
-use crate::topology::interconnect::{ChannelId, End, Interconnect, Shape, SwitchId};
+use crate::system::fabric::{ChannelId, End, Fabric, Shape, SwitchId};
 
 use super::{Hop, Load, PacketRoute, Routing};
 
@@ -24,14 +24,14 @@ pub struct TorusDimensionOrder {
 impl TorusDimensionOrder {
     /// The routing of a torus; `None` for any other shape.
     #[must_use]
-    pub fn new(interconnect: &Interconnect) -> Option<Self> {
-        let Shape::Torus(torus) = interconnect.shape() else { return None };
+    pub fn new(fabric: &Fabric) -> Option<Self> {
+        let Shape::Torus(torus) = fabric.shape() else { return None };
         let dimensions = torus.dimensions.clone();
-        let count = interconnect.switches() as usize * dimensions.len();
+        let count = fabric.switches() as usize * dimensions.len();
         let mut neighbours = vec![[ChannelId::MAX; 2]; count];
-        for at in 0..interconnect.switches() {
-            for channel in interconnect.outgoing(at) {
-                let End::Switch(to) = interconnect.channels()[*channel as usize].to else {
+        for at in 0..fabric.switches() {
+            for channel in fabric.outgoing(at) {
+                let End::Switch(to) = fabric.channels()[*channel as usize].to else {
                     continue;
                 };
                 let mut stride = 1;
@@ -82,6 +82,6 @@ impl Routing for TorusDimensionOrder {
             let channel = neighbours[usize::from(!upward)];
             return Hop { channel, virtual_channel: u8::from(wrapped) };
         }
-        Hop { channel: Interconnect::ejection(packet.destination), virtual_channel: 0 }
+        Hop { channel: Fabric::ejection(packet.destination), virtual_channel: 0 }
     }
 }

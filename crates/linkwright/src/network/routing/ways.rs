@@ -9,9 +9,7 @@
 //! Source: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand
 //! Networks", HOTI 2009, with the fewest links first, as the tables have it.
 
-use crate::topology::interconnect::{
-    ChannelId, End, Interconnect, NodeId, RoutingTables, SwitchId,
-};
+use crate::system::fabric::{ChannelId, End, Fabric, NodeId, RoutingTables, SwitchId};
 
 /// The most entries; a larger network has one way for several nodes of a switch.
 const MOST_ENTRIES: u64 = 1 << 23;
@@ -28,7 +26,7 @@ pub(super) struct Ways {
 
 /// The search for the ways to one node after another.
 struct Search<'a> {
-    interconnect: &'a Interconnect,
+    fabric: &'a Fabric,
     tables: &'a RoutingTables,
     /// How many nodes each switch has.
     nodes: Vec<u64>,
@@ -44,17 +42,17 @@ struct Search<'a> {
 }
 
 impl Ways {
-    /// Chooses among the ways that tables of this interconnect allow.
-    pub(super) fn spread(interconnect: &Interconnect, tables: &RoutingTables) -> Self {
-        let switches = interconnect.switches();
-        let mut search = Search::new(interconnect, tables);
+    /// Chooses among the ways that tables of this fabric allow.
+    pub(super) fn spread(fabric: &Fabric, tables: &RoutingTables) -> Self {
+        let switches = fabric.switches();
+        let mut search = Search::new(fabric, tables);
         let of_one = u64::from(tables.rows().max(1)) * u64::from(switches.max(1));
         let most = (MOST_ENTRIES / of_one).max(1) as usize;
         let mut rows_of: Vec<Vec<u32>> = vec![Vec::new(); tables.rows() as usize];
         let mut served = vec![0; tables.rows() as usize];
         let mut ways = Self { switches, row_of_node: Vec::new(), next: Vec::new() };
         let mut rows = 0;
-        for node in 0..interconnect.nodes() {
+        for node in 0..fabric.nodes() {
             let row = tables.row(node) as usize;
             let among = &mut rows_of[row];
             if among.len() < most {
@@ -76,17 +74,17 @@ impl Ways {
 }
 
 impl<'a> Search<'a> {
-    fn new(interconnect: &'a Interconnect, tables: &'a RoutingTables) -> Self {
-        let switches = interconnect.switches() as usize;
+    fn new(fabric: &'a Fabric, tables: &'a RoutingTables) -> Self {
+        let switches = fabric.switches() as usize;
         let mut nodes = vec![0; switches];
-        for node in 0..interconnect.nodes() {
-            nodes[interconnect.switch_of(node) as usize] += 1;
+        for node in 0..fabric.nodes() {
+            nodes[fabric.switch_of(node) as usize] += 1;
         }
         Self {
-            interconnect,
+            fabric,
             tables,
             nodes,
-            load: vec![0; interconnect.channels().len()],
+            load: vec![0; fabric.channels().len()],
             flow: vec![0; switches],
             cost: vec![0; switches],
             order: Vec::with_capacity(switches),
@@ -96,7 +94,7 @@ impl<'a> Search<'a> {
 
     /// Appends the row of a node.
     fn add(&mut self, node: NodeId, next: &mut Vec<ChannelId>) {
-        let goal = self.interconnect.switch_of(node);
+        let goal = self.fabric.switch_of(node);
         self.sort(node, goal);
         let first = next.len();
         next.resize(first + self.seen.len(), ChannelId::MAX);
@@ -108,7 +106,7 @@ impl<'a> Search<'a> {
             let (before, from) = allowed.split_at(node as usize % allowed.len());
             let mut best = (u64::MAX, ChannelId::MAX);
             for channel in from.iter().chain(before) {
-                let onward = switch_behind(self.interconnect, *channel);
+                let onward = switch_behind(self.fabric, *channel);
                 let cost = self.load[*channel as usize] + self.cost[onward as usize];
                 if cost < best.0 {
                     best = (cost, *channel);
@@ -120,7 +118,7 @@ impl<'a> Search<'a> {
             let channel = next[*at as usize];
             let ways = std::mem::take(&mut self.flow[*at as usize]) + self.nodes[*at as usize];
             self.load[channel as usize] += ways;
-            let onward = switch_behind(self.interconnect, channel);
+            let onward = switch_behind(self.fabric, channel);
             self.flow[onward as usize] += ways;
         }
         self.flow[goal as usize] = 0;
@@ -146,7 +144,7 @@ impl<'a> Search<'a> {
                     continue;
                 };
                 *tried += 1;
-                let onward = switch_behind(self.interconnect, *channel);
+                let onward = switch_behind(self.fabric, *channel);
                 if !std::mem::replace(&mut self.seen[onward as usize], true) {
                     open.push((onward, 0));
                 }
@@ -156,9 +154,9 @@ impl<'a> Search<'a> {
 }
 
 /// The switch to which a channel between switches leads.
-fn switch_behind(interconnect: &Interconnect, channel: ChannelId) -> SwitchId {
-    match interconnect.channels()[channel as usize].to {
+fn switch_behind(fabric: &Fabric, channel: ChannelId) -> SwitchId {
+    match fabric.channels()[channel as usize].to {
         End::Switch(switch) => switch,
-        End::Node(node) => interconnect.switch_of(node),
+        End::Node(node) => fabric.switch_of(node),
     }
 }

@@ -1,7 +1,7 @@
 //! Subcomm3d: all-to-all in the lines of a 3D grid.
 //!
 //! After the benchmark of that name which the paper takes from Bhatele's "Evaluating trade-offs
-//! in potential exascale interconnect topologies" (LLNL, 2018), published as `subcom3d-a2a` in
+//! in potential exascale fabric topologies" (LLNL, 2018), published as `subcom3d-a2a` in
 //! Chatterbug (LLNL-CODE-756471): it takes the sides of the grid and a size of message for each
 //! axis, where none means that the axis is skipped. Each line of an axis that is not skipped is
 //! a communicator; ranks count along x first. A rank's bytes grow with the length of its lines,

@@ -1,4 +1,4 @@
-//! Jobs on a cluster: programs of many ranks over an interconnect of nodes with GPUs.
+//! Jobs on a cluster: programs of many ranks over a fabric of nodes with GPUs.
 //!
 //! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
 //! model or the flow model, and returns what became of the jobs and of each channel. A
@@ -30,8 +30,8 @@ use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
 use crate::replay::{Job, Observer, Outcome, Protocol, Replay, ReplayError};
-use crate::topology::Interconnect;
-use crate::topology::interconnect::RoutingTables;
+use crate::system::Fabric;
+use crate::system::fabric::RoutingTables;
 
 pub use collectives::{
     Choice, ChoiceError, CollectiveChoices, MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective,
@@ -42,7 +42,7 @@ pub use fields::FileName;
 pub use files::Files;
 pub use job::ClusterJob;
 pub use latencies::Latencies;
-pub use network::{GpuBandwidth, InterconnectSource, NetworkPlaces, NetworkSettings};
+pub use network::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings};
 pub use placement::{Mapping, PlacementError, place};
 pub use scenario::{
     BuiltScenario, ClusterScenario, is_cluster_scenario, read_network, read_scenario,
@@ -64,7 +64,7 @@ pub enum Fidelity {
 #[derive(Debug, Clone)]
 pub struct Cluster {
     /// The switches, nodes and links.
-    pub interconnect: Interconnect,
+    pub fabric: Fabric,
     /// Packets, buffers, delays, and the GPUs of a node.
     pub settings: PacketSettings,
     /// Which way packets go.
@@ -90,7 +90,7 @@ pub struct ClusterOutcome {
     pub jobs: Outcome,
     /// The collectives that went by plans, in the order of jobs and communicators.
     pub planned: Vec<PlannedCollective>,
-    /// What each channel of the interconnect carried, by its index.
+    /// What each channel of the fabric carried, by its index.
     pub channels: Vec<ChannelStatistics>,
     /// How many events the network's model handled.
     pub events: u64,
@@ -104,7 +104,7 @@ pub enum ClusterError {
     /// Settings of the network that are out of range.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A routing that the interconnect cannot have.
+    /// A routing that the fabric cannot have.
     #[error(transparent)]
     Routing(#[from] RoutingError),
     /// A collective that cannot be planned as asked.
@@ -119,7 +119,7 @@ impl Cluster {
     /// How many GPUs there are.
     #[must_use]
     pub fn gpus(&self) -> u32 {
-        self.interconnect.nodes().saturating_mul(self.settings.node.gpus)
+        self.fabric.nodes().saturating_mul(self.settings.node.gpus)
     }
 
     /// Plays jobs to their ends; the hook learns how far the run is and may end it.
@@ -135,20 +135,15 @@ impl Cluster {
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {
         let routing = match &self.tables {
-            None => AnyRouting::new(self.routing, &self.interconnect, self.settings.seed)?,
-            Some(tables) => AnyRouting::Tables(TableRouting::new(&self.interconnect, tables)?),
+            None => AnyRouting::new(self.routing, &self.fabric, self.settings.seed)?,
+            Some(tables) => AnyRouting::Tables(TableRouting::new(&self.fabric, tables)?),
         };
         let planned = Planned::new(self, jobs, hook)?;
-        let interconnect = &self.interconnect;
+        let fabric = &self.fabric;
         match self.fidelity {
             Fidelity::Packet => {
-                let mut network = PacketNetwork::new(
-                    interconnect,
-                    self.settings,
-                    routing,
-                    self.nic,
-                    self.arbitration,
-                )?;
+                let mut network =
+                    PacketNetwork::new(fabric, self.settings, routing, self.nic, self.arbitration)?;
                 let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     jobs: outcome,
@@ -159,8 +154,7 @@ impl Cluster {
                 })
             }
             Fidelity::Flow => {
-                let mut network =
-                    FlowTransport::new(interconnect, self.settings, routing, self.nic)?;
+                let mut network = FlowTransport::new(fabric, self.settings, routing, self.nic)?;
                 let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     jobs: outcome,

@@ -14,10 +14,8 @@ use crate::network::packet::{
 use crate::network::routing::TableRouting;
 use crate::network::{AnyRouting, PacketSettings, RoutingKind};
 use crate::replay::Protocol;
-use crate::topology::Interconnect;
-use crate::topology::interconnect::{
-    INTERCONNECTS, InterconnectError, InterconnectSpecification, read_interconnect, read_routing,
-};
+use crate::system::Fabric;
+use crate::system::fabric::{FABRICS, FabricError, FabricSpecification, read_fabric, read_routing};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The keys of settings that stand alone: those of the table, and what a scenario has beside.
@@ -66,7 +64,7 @@ pub(super) const SETTINGS_KEYS: &[&str] = &[
     "collectives",
 ];
 
-/// The keys of the table: its own, then those of an interconnect's specification, which are
+/// The keys of the table: its own, then those of a fabric's specification, which are
 /// spelt with underscores here.
 pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 3).0;
 
@@ -80,12 +78,12 @@ pub(super) const PROTOCOL_KEYS: &[&str] = &[
     "control_size",
 ];
 
-/// Where the interconnect comes from.
+/// Where the fabric comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InterconnectSource {
+pub enum FabricSource {
     /// A kind with its parameters.
-    Specification(Box<InterconnectSpecification>),
-    /// A file in any of the formats that [`read_interconnect`] reads.
+    Specification(Box<FabricSpecification>),
+    /// A file in any of the formats that [`read_fabric`] reads.
     File(FileName),
 }
 
@@ -101,13 +99,13 @@ pub enum GpuBandwidth {
 /// A network as written: all that a [`Cluster`] needs but the files it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkSettings {
-    /// Where the interconnect comes from.
-    pub interconnect: InterconnectSource,
+    /// Where the fabric comes from.
+    pub fabric: FabricSource,
     /// A file of routing tables, which [`RoutingKind::ShortestPath`] then follows.
     pub routing_table: Option<FileName>,
-    /// What every bandwidth of the interconnect is multiplied by: numerator and denominator.
+    /// What every bandwidth of the fabric is multiplied by: numerator and denominator.
     pub bandwidth_scale: (u32, u32),
-    /// Which way packets go; that of the interconnect's shape where nobody says.
+    /// Which way packets go; that of the fabric's shape where nobody says.
     pub routing: Option<RoutingKind>,
     /// Which message a network interface sends first.
     pub nic: NicPolicy,
@@ -134,8 +132,8 @@ pub struct NetworkPlaces {
     pub table: Position,
     /// Its routing.
     pub routing: Position,
-    /// The interconnect's kind or file.
-    pub interconnect: Position,
+    /// The fabric's kind or file.
+    pub fabric: Position,
     /// The factor of bandwidths.
     pub bandwidth_scale: Position,
     /// The GPUs of a node.
@@ -239,18 +237,18 @@ fn scale(fields: &Fields<'_>) -> Result<(u32, u32), InputError> {
 }
 
 /// The specification in a table, whose keys are those of a file with underscores.
-fn specification(fields: &Fields<'_>) -> Result<InterconnectSpecification, InputError> {
+fn specification(fields: &Fields<'_>) -> Result<FabricSpecification, InputError> {
     let kind_key = if fields.has("preset") { "preset" } else { "kind" };
     let mut table = Table::new();
     let kind = fields.value(kind_key).cloned();
     if let Some(Value::String(name)) = &kind
-        && !INTERCONNECTS.contains(&name.as_str())
+        && !FABRICS.contains(&name.as_str())
     {
-        let remedy = format!("{}, and `file`", instead_of(name, &INTERCONNECTS));
+        let remedy = format!("{}, and `file`", instead_of(name, &FABRICS));
         return Err(fields.refuse(kind_key, "unknown kind of network", remedy));
     }
     table.insert("kind".to_owned(), kind.unwrap_or_else(|| Value::String("fat-tree".to_owned())));
-    for key in InterconnectSpecification::KEYS.iter().skip(1) {
+    for key in FabricSpecification::KEYS.iter().skip(1) {
         let written = key.replace('-', "_");
         if let Some(value) = fields.value(&written) {
             table.insert((*key).to_owned(), value.clone());
@@ -267,12 +265,12 @@ fn specification(fields: &Fields<'_>) -> Result<InterconnectSpecification, Input
     read.map_err(|error| fields.refuse_as(kind_key, &error, "see the file format in the reference"))
 }
 
-fn read_table(table: &Table) -> Result<InterconnectSpecification, String> {
+fn read_table(table: &Table) -> Result<FabricSpecification, String> {
     let read = table.clone().try_into();
     read.map_err(|error: toml::de::Error| error.message().trim_end().replace('\n', ", "))
 }
 
-fn interconnect_source(fields: &Fields<'_>) -> Result<InterconnectSource, InputError> {
+fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {
     if fields.has("preset") && fields.has("kind") {
         let remedy = "both name the kind of network; write one of them";
         return Err(fields.refuse("preset", "a preset and a kind", remedy));
@@ -282,19 +280,19 @@ fn interconnect_source(fields: &Fields<'_>) -> Result<InterconnectSource, InputE
         // The parameters are refused here, where their places are known.
         specification.build().map_err(|error| {
             let key = match &error {
-                InterconnectError::Parameter { parameter, .. } => parameter.replace('-', "_"),
+                FabricError::Parameter { parameter, .. } => parameter.replace('-', "_"),
                 _ => "kind".to_owned(),
             };
             fields.refuse_as(&key, &error, "give other sizes")
         })?;
-        return Ok(InterconnectSource::Specification(Box::new(specification)));
+        return Ok(FabricSource::Specification(Box::new(specification)));
     };
-    let keys = InterconnectSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
+    let keys = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
     if let Some(key) = keys.chain(["preset".to_owned()]).find(|key| fields.has(key)) {
         let remedy = format!("the file says what the network is; remove `{key}` or `file`");
         return Err(fields.refuse(&key, "a network from a file and from keys", remedy));
     }
-    Ok(InterconnectSource::File(file))
+    Ok(FabricSource::File(file))
 }
 
 fn protocol(fields: Option<&Fields<'_>>) -> Result<Protocol, InputError> {
@@ -360,7 +358,7 @@ impl NetworkSettings {
         let arbitration = fields.named("arbitration", ArbitrationPolicy::from_name)?;
         let fidelity = fields.named("fidelity", |name| named(&FIDELITIES, "fidelity", name))?;
         let position = |key: &str| fields.source.position(&fields.place(key));
-        let interconnect = interconnect_source(fields)?;
+        let fabric = fabric_source(fields)?;
         let source_key = ["file", "preset", "kind"].into_iter().find(|key| fields.has(key));
         let routing_table = fields.file("routing_table")?;
         let routing = fields.named("routing", RoutingKind::from_name)?;
@@ -370,7 +368,7 @@ impl NetworkSettings {
             return Err(fields.refuse("routing", "a routing beside a routing table", remedy));
         }
         Ok(Self {
-            interconnect,
+            fabric,
             routing_table,
             bandwidth_scale: scale(fields)?,
             routing,
@@ -387,7 +385,7 @@ impl NetworkSettings {
             places: NetworkPlaces {
                 table: fields.source.position(&fields.span),
                 routing: position("routing"),
-                interconnect: position(source_key.unwrap_or("kind")),
+                fabric: position(source_key.unwrap_or("kind")),
                 bandwidth_scale: position("bandwidth_scale"),
                 gpus_per_node: position("gpus_per_node"),
             },
@@ -405,41 +403,37 @@ impl NetworkSettings {
             let (problem, remedy) = message.split_once("; ").unwrap_or((&message, remedy));
             InputError::at(file, position, problem, "", remedy)
         };
-        let interconnect = match &self.interconnect {
-            InterconnectSource::Specification(specification) => specification
+        let fabric = match &self.fabric {
+            FabricSource::Specification(specification) => specification
                 .build()
-                .map_err(|error| at(self.places.interconnect, &error, "give other sizes"))?,
-            InterconnectSource::File(name) => {
-                read_interconnect(&name.name, text_of(file, name, files)?)?
-            }
+                .map_err(|error| at(self.places.fabric, &error, "give other sizes"))?,
+            FabricSource::File(name) => read_fabric(&name.name, text_of(file, name, files)?)?,
         };
         let tables = match &self.routing_table {
             None => None,
-            Some(name) => {
-                Some(read_routing(&name.name, text_of(file, name, files)?, &interconnect)?)
-            }
+            Some(name) => Some(read_routing(&name.name, text_of(file, name, files)?, &fabric)?),
         };
         let (numerator, denominator) = self.bandwidth_scale;
-        let interconnect = interconnect
+        let fabric = fabric
             .with_bandwidth_times(numerator, denominator)
             .map_err(|error| at(self.places.bandwidth_scale, &error, "give a smaller factor"))?;
         let routing = match self.routing {
             Some(routing) => routing,
             None if tables.is_some() => RoutingKind::ShortestPath,
-            None => RoutingKind::default_for(interconnect.shape()),
+            None => RoutingKind::default_for(fabric.shape()),
         };
         let checked = match &tables {
-            None => AnyRouting::new(routing, &interconnect, self.packets.seed).map(|_| ()),
-            Some(tables) => TableRouting::new(&interconnect, tables).map(|_| ()),
+            None => AnyRouting::new(routing, &fabric, self.packets.seed).map(|_| ()),
+            Some(tables) => TableRouting::new(&fabric, tables).map(|_| ()),
         };
         checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
         let mut settings = self.packets;
-        settings.node.bandwidth = self.node_bandwidth(&interconnect).ok_or_else(|| {
+        settings.node.bandwidth = self.node_bandwidth(&fabric).ok_or_else(|| {
             let problem = "the links between a node's GPUs have no bandwidth that can be counted";
             at(self.places.gpus_per_node, &problem, "give `gpu_bandwidth`")
         })?;
         Ok(Cluster {
-            interconnect,
+            fabric,
             settings,
             routing,
             tables,
@@ -451,11 +445,11 @@ impl NetworkSettings {
         })
     }
 
-    fn node_bandwidth(&self, interconnect: &Interconnect) -> Option<Bandwidth> {
+    fn node_bandwidth(&self, fabric: &Fabric) -> Option<Bandwidth> {
         match self.gpu_bandwidth {
             GpuBandwidth::Fixed(bandwidth) => Some(bandwidth),
             GpuBandwidth::Times(factor) => {
-                let link = interconnect.channels()[Interconnect::injection(0) as usize].bandwidth;
+                let link = fabric.channels()[Fabric::injection(0) as usize].bandwidth;
                 link.0.checked_mul(u64::from(factor)).map(Bandwidth)
             }
         }
@@ -468,7 +462,7 @@ mod tests {
 
     #[test]
     fn the_keys_hold_those_of_specifications() {
-        for key in InterconnectSpecification::KEYS {
+        for key in FabricSpecification::KEYS {
             assert!(KEYS.contains(&key.replace('-', "_").as_str()), "{key}");
         }
     }

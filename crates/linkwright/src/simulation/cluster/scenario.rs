@@ -51,7 +51,7 @@ use super::collectives;
 use super::entry::{self, JobEntry, ProgramSource, ScenarioMapping, mapping};
 use super::fields::{Fields, FileName, SpannedTable};
 use super::files::{Files, text_of};
-use super::network::{self, InterconnectSource, NetworkSettings};
+use super::network::{self, FabricSource, NetworkSettings};
 use super::placement::{Mapping, PlacementError, place};
 use super::{Cluster, ClusterJob};
 use crate::diagnostic::{InputError, Position, from_toml, toml_table};
@@ -186,10 +186,10 @@ pub fn read_scenario(file: &str, text: &str) -> Result<ClusterScenario, InputErr
     let collectives = table(source, parts.collectives)?;
     let seed = top.or("seed", 0)?;
     let network = NetworkSettings::read(&network, protocol.as_ref(), collectives.as_ref(), seed)?;
-    if let InterconnectSource::Specification(specification) = &network.interconnect
-        && let Ok(interconnect) = specification.build()
+    if let FabricSource::Specification(specification) = &network.fabric
+        && let Ok(fabric) = specification.build()
     {
-        let gpus = interconnect.nodes().saturating_mul(network.packets.node.gpus);
+        let gpus = fabric.nodes().saturating_mul(network.packets.node.gpus);
         check_room(source, &parts.job, gpus)?;
     }
     if parts.job.is_empty() {
@@ -265,15 +265,15 @@ impl ClusterScenario {
     /// of its files: `dir/traces.otf2` for `dir/traces.def`, `dir/traces/0.evt` and so on.
     #[must_use]
     pub fn files(&self) -> Vec<&FileName> {
-        let interconnect = match &self.network.interconnect {
-            InterconnectSource::File(file) => Some(file),
-            InterconnectSource::Specification(_) => None,
+        let fabric = match &self.network.fabric {
+            FabricSource::File(file) => Some(file),
+            FabricSource::Specification(_) => None,
         };
         let mapping = match &self.mapping {
             ScenarioMapping::File(file) => Some(file),
             ScenarioMapping::Given(_) => None,
         };
-        let network = interconnect.into_iter().chain(&self.network.routing_table);
+        let network = fabric.into_iter().chain(&self.network.routing_table);
         network.chain(mapping).chain(self.jobs.iter().flat_map(JobEntry::files)).collect()
     }
 

@@ -6,8 +6,8 @@ use super::stays::RegionInterval;
 use super::watch::{MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
 use crate::replay::{Job, JobOutcome, RankOutcome};
+use crate::system::fabric::End;
 use crate::table::Table;
-use crate::topology::interconnect::End;
 use crate::units::Picoseconds;
 
 /// From time zero to the last job's end.
@@ -84,16 +84,16 @@ pub fn ranks(cluster: &Cluster, jobs: &[Job<'_>], outcome: &ClusterOutcome) -> T
         .with("data", "B", all().map(|rank| rank.bytes.0).collect::<Vec<_>>())
 }
 
-/// One row for each channel of the interconnect: a direction of a link.
+/// One row for each channel of the fabric: a direction of a link.
 ///
 /// `utilisation` is the share of the makespan in which the channel would carry its data at its
 /// full bandwidth.
 #[must_use]
 pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
-    let channels = cluster.interconnect.channels();
+    let channels = cluster.fabric.channels();
     let name = |end: End| match end {
         End::Node(node) => format!("node{node}"),
-        End::Switch(switch) => cluster.interconnect.switch_name(switch),
+        End::Switch(switch) => cluster.fabric.switch_name(switch),
     };
     let kind = |from: End, to: End| match (from, to) {
         (End::Node(_), _) => "injection",

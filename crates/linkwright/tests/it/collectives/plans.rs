@@ -3,7 +3,7 @@
 use linkwright::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
 use linkwright::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
 use linkwright::collectives::{Collective, check};
-use linkwright::topology::{DeviceKind, LinkKind, Machine, MachineBuilder, presets};
+use linkwright::system::{DeviceKind, LinkKind, Server, ServerBuilder, presets};
 use proptest::prelude::*;
 
 /// Distinct small numbers, so that a misplaced or doubled contribution shows.
@@ -28,12 +28,7 @@ pub fn holds(plan: &Plan) {
     assert!(found == expected, "{name}: executed to something else");
 }
 
-fn planned(
-    machine: &Machine,
-    gpus: &[usize],
-    collective: Collective,
-    algorithm: Algorithm,
-) -> Plan {
+fn planned(machine: &Server, gpus: &[usize], collective: Collective, algorithm: Algorithm) -> Plan {
     match plan(machine, gpus, collective, algorithm, Links::Auto) {
         Ok(plan) => plan,
         Err(error) => panic!("{} {collective} on {gpus:?}: {error}", algorithm.name()),
@@ -84,8 +79,8 @@ fn the_dgx1v_reaches_what_its_links_allow() {
 }
 
 /// A machine of GPUs that NVLinks join as the matrix says, by counts.
-fn nvlinked(count: usize, links: &[u32]) -> Machine {
-    let mut builder = MachineBuilder::new("random", "made for a test");
+fn nvlinked(count: usize, links: &[u32]) -> Server {
+    let mut builder = ServerBuilder::new("random", "made for a test");
     let ids: Vec<_> = (0..count)
         .map(|gpu| builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap())
         .collect();

@@ -8,14 +8,14 @@ use linkwright::collectives::plan::{
 use linkwright::collectives::time::{Costs, choose_chunk, link_bytes, time};
 use linkwright::collectives::{Collective, Schedule};
 use linkwright::network::Routes;
-use linkwright::topology::cluster::{ClusterNetwork, NetworkKind, cluster};
-use linkwright::topology::{DeviceKind, Machine, presets};
+use linkwright::system::cluster::{ClusterNetwork, NetworkKind, cluster};
+use linkwright::system::{DeviceKind, Server, presets};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::plans::holds;
 
 /// Copies of a preset, joined by interfaces of so many gigabits per second.
-fn servers(name: &str, count: usize, gigabits: u64) -> Machine {
+fn servers(name: &str, count: usize, gigabits: u64) -> Server {
     let network = ClusterNetwork {
         bandwidth_per_nic: Bandwidth(gigabits * 125_000_000),
         latency: Picoseconds(600_000),
@@ -24,13 +24,13 @@ fn servers(name: &str, count: usize, gigabits: u64) -> Machine {
     cluster(&presets::preset(name).unwrap(), count, &network).unwrap()
 }
 
-fn all_reduce(machine: &Machine, gpus: &[usize], algorithm: Algorithm) -> Plan {
+fn all_reduce(machine: &Server, gpus: &[usize], algorithm: Algorithm) -> Plan {
     plan(machine, gpus, Collective::AllReduce, algorithm, Links::Auto)
         .unwrap_or_else(|error| panic!("{} on {gpus:?}: {error}", algorithm.name()))
 }
 
 /// GB/s of a long all-reduce.
-fn speed(schedule: &Schedule, machine: &Machine) -> f64 {
+fn speed(schedule: &Schedule, machine: &Server) -> f64 {
     let costs = Costs::of(schedule.protocol);
     let (size, chunk) = (Bytes(256 << 20), Bytes(1 << 20));
     time(schedule, machine, size, chunk, &costs).unwrap().algorithm_bandwidth
@@ -178,7 +178,7 @@ fn packings_across_servers_reach_what_the_cuts_allow() {
 
 /// Whether PCIe carries data from a GPU to another of its server: more goes into the server's
 /// PCIe links than its interfaces take.
-fn has_pcie_beside(plan: &Plan, machine: &Machine) -> bool {
+fn has_pcie_beside(plan: &Plan, machine: &Server) -> bool {
     let routes = Routes::new(machine, |_| 1.0).unwrap();
     let loads = link_bytes(&plan.schedule, machine, &routes).unwrap();
     let sum = |of: &dyn Fn(usize) -> bool| -> f64 {

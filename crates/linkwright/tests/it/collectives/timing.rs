@@ -5,10 +5,10 @@ use linkwright::collectives::baselines::Baseline;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, plan, plan_for_size};
 use linkwright::collectives::schedule::Protocol;
 use linkwright::collectives::time::{Costs, TimeError, choose_chunk, time};
-use linkwright::topology::{Machine, presets};
+use linkwright::system::{Server, presets};
 use linkwright::units::{Bytes, Picoseconds};
 
-fn planned(name: &str, gpus: usize, collective: Collective) -> (Machine, Plan) {
+fn planned(name: &str, gpus: usize, collective: Collective) -> (Server, Plan) {
     let machine = presets::preset(name).unwrap();
     let gpus: Vec<usize> = (0..gpus).collect();
     let plan = plan(&machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();

@@ -12,7 +12,7 @@ use linkwright::replay::{Job, Outcome, Protocol, ReplayError};
 use linkwright::simulation::cluster::{
     Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity, Watch,
 };
-use linkwright::topology::interconnect::{FatTree, FatTreeRates, LinkRate, fat_tree};
+use linkwright::system::fabric::{FatTree, FatTreeRates, LinkRate, fat_tree};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::{FOUR_RANKS, STENCIL, files};
@@ -35,7 +35,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
         latency: Picoseconds(100_000),
     };
     Cluster {
-        interconnect: fat_tree(&FatTree::three_levels(8, 4, 1).unwrap(), &rates).unwrap(),
+        fabric: fat_tree(&FatTree::three_levels(8, 4, 1).unwrap(), &rates).unwrap(),
         settings: PacketSettings {
             packet_size: Bytes(4096),
             buffer_packets: 8,

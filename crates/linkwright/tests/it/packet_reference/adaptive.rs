@@ -1,8 +1,8 @@
 //! The ways of the adaptive routings of a dragonfly, from the documentation alone, where chance
 //! has nothing to choose.
 
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, End, LinkRate, NodeLink, Shape, SwitchId, SwitchLink, dragonfly,
 };
 use linkwright::units::{Bandwidth, Picoseconds};
@@ -27,7 +27,7 @@ pub struct Progress {
 /// UGAL-L, or progressive adaptive routing.
 #[derive(Clone, Copy)]
 pub struct Adaptive<'a> {
-    pub interconnect: &'a Interconnect,
+    pub fabric: &'a Fabric,
     pub shape: Dragonfly,
     pub progressive: bool,
 }
@@ -65,7 +65,7 @@ impl Adaptive<'_> {
 
     /// The virtual channel of a packet's next channel, which it then counts as taken.
     pub fn virtual_channel(&self, channel: usize, progress: &mut Progress) -> usize {
-        let channel = self.interconnect.channels()[channel];
+        let channel = self.fabric.channels()[channel];
         let (End::Switch(from), End::Switch(to)) = (channel.from, channel.to) else { return 0 };
         if self.shape.group_of(from) != self.shape.group_of(to) {
             progress.globals += 1;
@@ -126,8 +126,8 @@ impl Adaptive<'_> {
 
     /// The link from a switch into a group.
     fn own(&self, at: SwitchId, group: u32) -> Option<(usize, SwitchId)> {
-        let mut links = self.interconnect.outgoing(at).iter().filter_map(|channel| {
-            match self.interconnect.channels()[*channel as usize].to {
+        let mut links = self.fabric.outgoing(at).iter().filter_map(|channel| {
+            match self.fabric.channels()[*channel as usize].to {
                 End::Switch(to) if self.shape.group_of(to) == group => {
                     Some((*channel as usize, to))
                 }
@@ -140,15 +140,15 @@ impl Adaptive<'_> {
     }
 
     fn local(&self, at: SwitchId, to: SwitchId) -> usize {
-        let mut channels = self.interconnect.outgoing(at).iter();
+        let mut channels = self.fabric.outgoing(at).iter();
         let is_it =
-            |channel: &&u32| self.interconnect.channels()[**channel as usize].to == End::Switch(to);
+            |channel: &&u32| self.fabric.channels()[**channel as usize].to == End::Switch(to);
         *channels.find(is_it).unwrap() as usize
     }
 }
 
 /// A dragonfly whose links have bandwidths and latencies of their own.
-pub fn irregular(shape: Dragonfly, rates: &[(u64, u64)]) -> Interconnect {
+pub fn irregular(shape: Dragonfly, rates: &[(u64, u64)]) -> Fabric {
     let rate = LinkRate { bandwidth: Bandwidth(1), latency: Picoseconds(1) };
     let regular =
         dragonfly(&shape, &DragonflyRates { node: rate, local: rate, global: rate }).unwrap();
@@ -168,9 +168,8 @@ pub fn irregular(shape: Dragonfly, rates: &[(u64, u64)]) -> Interconnect {
         }
     }
     let shape = Shape::Dragonfly(shape);
-    let irregular =
-        Interconnect::new("dragonfly", shape, regular.switches(), &nodes, &links).unwrap();
-    let ends = |network: &Interconnect| -> Vec<(End, End)> {
+    let irregular = Fabric::new("dragonfly", shape, regular.switches(), &nodes, &links).unwrap();
+    let ends = |network: &Fabric| -> Vec<(End, End)> {
         network.channels().iter().map(|channel| (channel.from, channel.to)).collect()
     };
     assert_eq!(ends(&irregular), ends(&regular));

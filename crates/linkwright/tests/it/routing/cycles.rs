@@ -36,16 +36,16 @@ fn has_cycle(vertices: usize, edges: &BTreeSet<(usize, usize)>) -> bool {
 
 #[test]
 fn buffers_wait_for_one_another_in_no_cycle() {
-    for System { interconnect, kind } in systems() {
+    for System { fabric, kind } in systems() {
         let mut edges = BTreeSet::new();
         let mut channels = 0;
         for seed in 0..40 {
-            let mut routing = AnyRouting::new(kind, &interconnect, seed).unwrap();
+            let mut routing = AnyRouting::new(kind, &fabric, seed).unwrap();
             let mut load = Anything(Random::new(seed));
             channels = usize::from(routing.virtual_channels());
-            for source in 0..interconnect.nodes() {
-                for destination in 0..interconnect.nodes() {
-                    let hops = walk(&interconnect, &mut routing, &mut load, source, destination);
+            for source in 0..fabric.nodes() {
+                for destination in 0..fabric.nodes() {
+                    let hops = walk(&fabric, &mut routing, &mut load, source, destination);
                     let buffers: Vec<_> = hops
                         .iter()
                         .map(|hop| {
@@ -56,8 +56,8 @@ fn buffers_wait_for_one_another_in_no_cycle() {
                 }
             }
         }
-        let buffers = interconnect.channels().len() * channels;
-        assert!(!has_cycle(buffers, &edges), "{} {}", interconnect.name(), kind.name());
+        let buffers = fabric.channels().len() * channels;
+        assert!(!has_cycle(buffers, &edges), "{} {}", fabric.name(), kind.name());
     }
 }
 

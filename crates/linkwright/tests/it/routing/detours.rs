@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use linkwright::engine::Random;
 use linkwright::network::routing::{AnyRouting, Load, PacketRoute, Routing, RoutingKind};
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{ChannelId, End, Shape};
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{ChannelId, End, Shape};
 
 use super::systems::{direct_groups, groups};
 use super::{Anything, walk};
@@ -22,15 +22,15 @@ impl Load for Queued {
 }
 
 /// The most links between switches from one node to another of the same group.
-fn most_within_groups(interconnect: &Interconnect, kind: RoutingKind) -> usize {
-    let Shape::Dragonfly(shape) = *interconnect.shape() else { panic!("no dragonfly") };
-    let mut routing = AnyRouting::new(kind, interconnect, 3).unwrap();
+fn most_within_groups(fabric: &Fabric, kind: RoutingKind) -> usize {
+    let Shape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
+    let mut routing = AnyRouting::new(kind, fabric, 3).unwrap();
     let mut load = Anything(Random::new(1));
     let group = |node| shape.group_of(shape.switch_of(node));
     let mut most = 0;
-    for source in 0..interconnect.nodes() {
-        for destination in (0..interconnect.nodes()).filter(|node| group(*node) == group(source)) {
-            let hops = walk(interconnect, &mut routing, &mut load, source, destination);
+    for source in 0..fabric.nodes() {
+        for destination in (0..fabric.nodes()).filter(|node| group(*node) == group(source)) {
+            let hops = walk(fabric, &mut routing, &mut load, source, destination);
             most = most.max(hops.len() - 1);
         }
     }
@@ -50,8 +50,8 @@ fn a_third_switch_of_a_group_is_used_only_where_it_may_be() {
 
 /// Whether a packet from a switch with a link of its own to the goal's group takes a detour,
 /// if so many wait for that link and so many for every other.
-fn detours(interconnect: &Interconnect, kind: RoutingKind, minimal: u32, other: u32) -> bool {
-    let Shape::Dragonfly(shape) = *interconnect.shape() else { panic!("no dragonfly") };
+fn detours(fabric: &Fabric, kind: RoutingKind, minimal: u32, other: u32) -> bool {
+    let Shape::Dragonfly(shape) = *fabric.shape() else { panic!("no dragonfly") };
     // Switch 0 has the link to group 1; behind it, the first node of another switch there.
     let near = shape.global_channel(0, 1, 0);
     assert_eq!(shape.global_switch(0, 1, 0), 0);
@@ -60,12 +60,12 @@ fn detours(interconnect: &Interconnect, kind: RoutingKind, minimal: u32, other: 
         .find(|switch| *switch != there)
         .unwrap();
     let mut queues: BTreeMap<ChannelId, u32> =
-        interconnect.outgoing(0).iter().map(|channel| (*channel, other)).collect();
+        fabric.outgoing(0).iter().map(|channel| (*channel, other)).collect();
     queues.insert(near, minimal);
-    let mut routing = AnyRouting::new(kind, interconnect, 3).unwrap();
+    let mut routing = AnyRouting::new(kind, fabric, 3).unwrap();
     let mut packet = PacketRoute::new(0, goal * shape.nodes_per_switch);
     let hop = routing.route(0, &mut packet, &mut Queued(queues));
-    assert!(matches!(interconnect.channels()[hop.channel as usize].to, End::Switch(_)));
+    assert!(matches!(fabric.channels()[hop.channel as usize].to, End::Switch(_)));
     hop.channel != near
 }
 

@@ -8,7 +8,7 @@ use linkwright::network::packet::{
 };
 use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::topology::Interconnect;
+use linkwright::system::Fabric;
 use linkwright::units::{Bytes, Picoseconds};
 
 use super::systems::{RATE, System, groups, systems, tree};
@@ -31,17 +31,16 @@ type Traffic<'a> = &'a dyn Fn(u32, u64, &mut Random) -> u32;
 /// Every node keeps four messages of one packet under way, so many in all. Returns for each
 /// delivery its message's source and number and the time.
 fn flood(
-    System { interconnect, kind }: &System,
+    System { fabric, kind }: &System,
     settings: PacketSettings,
     messages: u64,
     traffic: Traffic<'_>,
 ) -> Vec<(u32, u64, u64)> {
-    let routing = AnyRouting::new(*kind, interconnect, 5).unwrap();
+    let routing = AnyRouting::new(*kind, fabric, 5).unwrap();
     let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
-    let mut network =
-        PacketNetwork::new(interconnect, settings, routing, nic, arbitration).unwrap();
+    let mut network = PacketNetwork::new(fabric, settings, routing, nic, arbitration).unwrap();
     let mut random = Random::new(9);
-    let mut sent = vec![0; interconnect.nodes() as usize];
+    let mut sent = vec![0; fabric.nodes() as usize];
     let mut send = |network: &mut PacketNetwork<'_, AnyRouting>, source: u32| {
         let number = sent[source as usize];
         if number < messages {
@@ -52,7 +51,7 @@ fn flood(
             network.send(Message { source, destination, size, token, priority: 0, control: false });
         }
     };
-    for source in 0..interconnect.nodes() {
+    for source in 0..fabric.nodes() {
         for _ in 0..4 {
             send(&mut network, source);
         }
@@ -75,7 +74,7 @@ fn flood(
 #[test]
 fn nothing_stops_at_full_load_and_order_is_kept_where_promised() {
     for system in systems() {
-        let nodes = system.interconnect.nodes();
+        let nodes = system.fabric.nodes();
         let half = nodes / 2;
         let patterns: [Traffic<'_>; 4] = [
             &|_, _, random| random.below(u64::from(nodes).try_into().unwrap()) as u32,
@@ -86,9 +85,9 @@ fn nothing_stops_at_full_load_and_order_is_kept_where_promised() {
         for traffic in patterns {
             // A single place in each buffer is the hardest case.
             let delivered = flood(&system, settings(1), 40, traffic);
-            let name = (system.interconnect.name(), system.kind.name());
+            let name = (system.fabric.name(), system.kind.name());
             assert_eq!(delivered.len() as u64, u64::from(nodes) * 40, "{name:?}");
-            let routing = AnyRouting::new(system.kind, &system.interconnect, 5).unwrap();
+            let routing = AnyRouting::new(system.kind, &system.fabric, 5).unwrap();
             if routing.in_order() {
                 let mut random = Random::new(9);
                 let fixed = traffic(0, 0, &mut random) == traffic(0, 2, &mut random);
@@ -107,15 +106,15 @@ fn nothing_stops_at_full_load_and_order_is_kept_where_promised() {
 }
 
 /// What part of the nodes' bandwidth arrives, once the network is full.
-fn throughput(interconnect: Interconnect, kind: RoutingKind, traffic: Traffic<'_>) -> f64 {
+fn throughput(fabric: Fabric, kind: RoutingKind, traffic: Traffic<'_>) -> f64 {
     const MESSAGES: u64 = 1500;
-    let system = System { interconnect, kind };
+    let system = System { fabric, kind };
     let delivered = flood(&system, settings(16), MESSAGES, traffic);
     // By then all buffers are full, and every source still sends.
     let (from, to) = (delivered.len() * 2 / 5, delivered.len() * 3 / 5);
     let seconds = (delivered[to].2 - delivered[from].2) as f64 / 1e12;
     let arrived = (to - from) as f64 * 1000.0;
-    let offered = f64::from(system.interconnect.nodes()) * RATE.bandwidth.0 as f64;
+    let offered = f64::from(system.fabric.nodes()) * RATE.bandwidth.0 as f64;
     arrived / seconds / offered
 }
 

@@ -10,8 +10,8 @@ mod weights;
 
 use linkwright::engine::Random;
 use linkwright::network::routing::{AnyRouting, Hop, Load, PacketRoute, Routing, RoutingKind};
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{ChannelId, End, SwitchId};
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{ChannelId, End, SwitchId};
 use systems::{System, systems};
 
 /// Queues of random lengths, so that adaptive routings take every way they know.
@@ -25,19 +25,19 @@ impl Load for Anything {
 
 /// The hops of a packet from its source's switch to its node.
 fn walk(
-    interconnect: &Interconnect,
+    fabric: &Fabric,
     routing: &mut AnyRouting,
     load: &mut Anything,
     source: u32,
     destination: u32,
 ) -> Vec<Hop> {
     let mut packet = PacketRoute::new(source, destination);
-    let mut at = interconnect.switch_of(source);
+    let mut at = fabric.switch_of(source);
     let mut hops = Vec::new();
     loop {
         let hop = routing.route(at, &mut packet, load);
         assert!(hop.virtual_channel < routing.virtual_channels(), "{hop:?}");
-        let channel = interconnect.channels()[hop.channel as usize];
+        let channel = fabric.channels()[hop.channel as usize];
         assert_eq!(channel.from, End::Switch(at), "{source} to {destination}");
         packet.hops += 1;
         packet.virtual_channel = hop.virtual_channel;
@@ -54,10 +54,10 @@ fn walk(
 }
 
 /// How many links between switches lie between two nodes at least.
-fn fewest(interconnect: &Interconnect, source: u32, destination: u32) -> usize {
-    let goal = interconnect.switch_of(destination);
-    let mut frontier = vec![interconnect.switch_of(source)];
-    let mut seen = vec![false; interconnect.switches() as usize];
+fn fewest(fabric: &Fabric, source: u32, destination: u32) -> usize {
+    let goal = fabric.switch_of(destination);
+    let mut frontier = vec![fabric.switch_of(source)];
+    let mut seen = vec![false; fabric.switches() as usize];
     for distance in 0.. {
         if frontier.contains(&goal) {
             return distance;
@@ -65,8 +65,8 @@ fn fewest(interconnect: &Interconnect, source: u32, destination: u32) -> usize {
         assert!(!frontier.is_empty());
         let mut further: Vec<SwitchId> = Vec::new();
         for at in frontier {
-            for channel in interconnect.outgoing(at) {
-                if let End::Switch(to) = interconnect.channels()[*channel as usize].to
+            for channel in fabric.outgoing(at) {
+                if let End::Switch(to) = fabric.channels()[*channel as usize].to
                     && !std::mem::replace(&mut seen[to as usize], true)
                 {
                     further.push(to);
@@ -96,19 +96,19 @@ fn most(kind: RoutingKind, fewest: usize) -> usize {
 
 #[test]
 fn every_packet_arrives_by_no_more_hops_than_theory_says() {
-    for System { interconnect, kind } in systems() {
-        let mut routing = AnyRouting::new(kind, &interconnect, 3).unwrap();
+    for System { fabric, kind } in systems() {
+        let mut routing = AnyRouting::new(kind, &fabric, 3).unwrap();
         let mut load = Anything(Random::new(1));
-        for source in 0..interconnect.nodes() {
-            for destination in 0..interconnect.nodes() {
-                let hops = walk(&interconnect, &mut routing, &mut load, source, destination);
-                let fewest = fewest(&interconnect, source, destination);
+        for source in 0..fabric.nodes() {
+            for destination in 0..fabric.nodes() {
+                let hops = walk(&fabric, &mut routing, &mut load, source, destination);
+                let fewest = fewest(&fabric, source, destination);
                 // The last hop leads to the node.
                 let links = hops.len() - 1;
                 assert!(
                     (fewest..=most(kind, fewest)).contains(&links),
                     "{} {}: {source} to {destination} by {links} links, {fewest} suffice",
-                    interconnect.name(),
+                    fabric.name(),
                     kind.name(),
                 );
             }
@@ -119,7 +119,7 @@ fn every_packet_arrives_by_no_more_hops_than_theory_says() {
 #[test]
 fn routings_for_other_networks_are_refused_with_advice() {
     let torus = systems().into_iter().find(|system| system.kind == RoutingKind::DimensionOrder);
-    let torus = torus.unwrap().interconnect;
+    let torus = torus.unwrap().fabric;
     let error = AnyRouting::new(RoutingKind::Ugal, &torus, 1).unwrap_err().to_string();
     assert!(error.contains("dragonflies") && error.contains("dimension-order"), "{error}");
     let error = RoutingKind::from_name("adaptve").unwrap_err().to_string();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use linkwright::engine::Random;
 use linkwright::network::routing::{AnyRouting, RoutingKind};
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{End, InterconnectSpecification, Shape, SwitchId};
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{End, FabricSpecification, Shape, SwitchId};
 
 use super::systems::{ring_of, tree};
 use super::{Anything, walk};
@@ -14,22 +14,22 @@ use super::{Anything, walk};
 /// The most ways over one link of a kind, as a multiple of their average, by kind: the level
 /// of the switch that it leaves and of the one that it leads to.
 fn unevenness(
-    interconnect: &Interconnect,
+    fabric: &Fabric,
     kind: RoutingKind,
     level: impl Fn(SwitchId) -> u32,
 ) -> BTreeMap<(u32, u32), f64> {
-    let mut routing = AnyRouting::new(kind, interconnect, 1).unwrap();
+    let mut routing = AnyRouting::new(kind, fabric, 1).unwrap();
     let mut load = Anything(Random::new(1));
-    let mut ways = vec![0_u64; interconnect.channels().len()];
-    for source in 0..interconnect.nodes() {
-        for destination in 0..interconnect.nodes() {
-            for hop in walk(interconnect, &mut routing, &mut load, source, destination) {
+    let mut ways = vec![0_u64; fabric.channels().len()];
+    for source in 0..fabric.nodes() {
+        for destination in 0..fabric.nodes() {
+            for hop in walk(fabric, &mut routing, &mut load, source, destination) {
                 ways[hop.channel as usize] += 1;
             }
         }
     }
     let mut kinds: BTreeMap<(u32, u32), Vec<u64>> = BTreeMap::new();
-    for (channel, ways) in interconnect.channels().iter().zip(ways) {
+    for (channel, ways) in fabric.channels().iter().zip(ways) {
         if let (End::Switch(from), End::Switch(to)) = (channel.from, channel.to) {
             kinds.entry((level(from), level(to))).or_default().push(ways);
         }
@@ -41,8 +41,8 @@ fn unevenness(
     kinds.iter().map(|(kind, ways)| (*kind, uneven(ways))).collect()
 }
 
-fn level_of(interconnect: &Interconnect) -> impl Fn(SwitchId) -> u32 + use<> {
-    let Shape::FatTree(tree) = *interconnect.shape() else { panic!("no fat-tree") };
+fn level_of(fabric: &Fabric) -> impl Fn(SwitchId) -> u32 + use<> {
+    let Shape::FatTree(tree) = *fabric.shape() else { panic!("no fat-tree") };
     move |switch| tree.level(switch) as u32
 }
 
@@ -58,9 +58,9 @@ fn destination_mod_k_uses_all_links_of_a_fat_tree_alike() {
         (8, 4, 3, 1.0),
         (10, 3, 4, 1.4),
     ] {
-        let interconnect = tree(radix, pods, tapering);
-        let level = level_of(&interconnect);
-        for (kind, uneven) in unevenness(&interconnect, RoutingKind::Static, level) {
+        let fabric = tree(radix, pods, tapering);
+        let level = level_of(&fabric);
+        for (kind, uneven) in unevenness(&fabric, RoutingKind::Static, level) {
             assert!(uneven <= most, "{radix} {pods} {tapering}, {kind:?}: {uneven}");
         }
     }
@@ -69,9 +69,9 @@ fn destination_mod_k_uses_all_links_of_a_fat_tree_alike() {
 #[test]
 fn shortest_paths_use_equal_links_alike() {
     for (radix, pods) in [(8, 4), (8, 2), (12, 6)] {
-        let interconnect = tree(radix, pods, 1);
-        let level = level_of(&interconnect);
-        for (kind, uneven) in unevenness(&interconnect, RoutingKind::ShortestPath, level) {
+        let fabric = tree(radix, pods, 1);
+        let level = level_of(&fabric);
+        for (kind, uneven) in unevenness(&fabric, RoutingKind::ShortestPath, level) {
             assert!(uneven <= 1.25, "{radix} {pods}, {kind:?}: {uneven}");
         }
     }
@@ -79,7 +79,7 @@ fn shortest_paths_use_equal_links_alike() {
 
 #[test]
 fn shortest_paths_use_all_links_of_quartz_alike() {
-    let quartz = InterconnectSpecification::preset("quartz").unwrap().build().unwrap();
+    let quartz = FabricSpecification::preset("quartz").unwrap().build().unwrap();
     // 84 leaves, 84 aggregates, then cores.
     let level = |switch: SwitchId| switch / 84;
     for (kind, uneven) in unevenness(&quartz, RoutingKind::ShortestPath, level) {
@@ -90,11 +90,11 @@ fn shortest_paths_use_all_links_of_quartz_alike() {
 #[test]
 fn the_two_directions_of_a_torus_carry_as_much() {
     for (sizes, most) in [(&[8][..], 1.0), (&[4, 4], 1.0), (&[4, 3], 1.0), (&[6], 1.15)] {
-        let interconnect = ring_of(sizes);
+        let fabric = ring_of(sizes);
         // Links of the first dimension are one kind for each row.
         let mut worst = 0.0_f64;
         for (_, uneven) in
-            unevenness(&interconnect, RoutingKind::DimensionOrder, |switch| switch / sizes[0])
+            unevenness(&fabric, RoutingKind::DimensionOrder, |switch| switch / sizes[0])
         {
             worst = worst.max(uneven);
         }

@@ -1,41 +1,37 @@
-//! Small interconnects of every shape, each with every routing that it can have.
+//! Small fabrics of every shape, each with every routing that it can have.
 
 use linkwright::network::routing::{AnyRouting, RoutingKind};
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, NodeLink, Shape, SwitchLink, Torus,
     TorusRates, dragonfly, fat_tree, torus,
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
-/// An interconnect and a routing for it.
+/// A fabric and a routing for it.
 pub struct System {
-    pub interconnect: Interconnect,
+    pub fabric: Fabric,
     pub kind: RoutingKind,
 }
 
 pub const RATE: LinkRate =
     LinkRate { bandwidth: Bandwidth::gigabytes_per_second(10), latency: Picoseconds(20_000) };
 
-pub fn tree(radix: u32, pods: u32, tapering: u32) -> Interconnect {
+pub fn tree(radix: u32, pods: u32, tapering: u32) -> Fabric {
     let shape = FatTree::three_levels(radix, pods, tapering).unwrap();
     fat_tree(&shape, &FatTreeRates { node: RATE, leaf: RATE, core: RATE }).unwrap()
 }
 
-pub fn groups(p: u32, a: u32, h: u32, g: u32) -> Interconnect {
+pub fn groups(p: u32, a: u32, h: u32, g: u32) -> Fabric {
     dragonfly_of([p, a, h, g], true, true)
 }
 
 /// Without detours inside groups, and with or without weights of hops.
-pub fn direct_groups(sizes: [u32; 4], hop_weights: bool) -> Interconnect {
+pub fn direct_groups(sizes: [u32; 4], hop_weights: bool) -> Fabric {
     dragonfly_of(sizes, false, hop_weights)
 }
 
-fn dragonfly_of(
-    [p, a, h, g]: [u32; 4],
-    intra_group_detours: bool,
-    hop_weights: bool,
-) -> Interconnect {
+fn dragonfly_of([p, a, h, g]: [u32; 4], intra_group_detours: bool, hop_weights: bool) -> Fabric {
     let shape = Dragonfly {
         nodes_per_switch: p,
         switches_per_group: a,
@@ -47,20 +43,20 @@ fn dragonfly_of(
     dragonfly(&shape, &DragonflyRates { node: RATE, local: RATE, global: RATE }).unwrap()
 }
 
-pub fn ring_of(dimensions: &[u32]) -> Interconnect {
+pub fn ring_of(dimensions: &[u32]) -> Fabric {
     let shape = Torus { dimensions: dimensions.to_vec(), nodes_per_switch: 2 };
     torus(&shape, &TorusRates { node: RATE, switch: RATE }).unwrap()
 }
 
 /// Petersen's graph: ten switches of three links, any two at most two links apart.
-fn petersen() -> Interconnect {
+fn petersen() -> Fabric {
     let link = |a, b| SwitchLink { a, b, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let links: Vec<_> = (0..5)
         .flat_map(|at| [link(at, (at + 1) % 5), link(at, at + 5), link(at + 5, (at + 2) % 5 + 5)])
         .collect();
     let node = |switch| NodeLink { switch, bandwidth: RATE.bandwidth, latency: RATE.latency };
     let nodes: Vec<_> = (0..10).map(node).collect();
-    Interconnect::new("Petersen", Shape::Graph, 10, &nodes, &links).unwrap()
+    Fabric::new("Petersen", Shape::Graph, 10, &nodes, &links).unwrap()
 }
 
 /// Every shape with every routing that accepts it.
@@ -68,7 +64,7 @@ pub fn systems() -> Vec<System> {
     let two_levels = FatTree::two_levels(8, 4, 1).unwrap();
     let two_levels =
         fat_tree(&two_levels, &FatTreeRates { node: RATE, leaf: RATE, core: RATE }).unwrap();
-    let interconnects = [
+    let fabrics = [
         tree(4, 4, 1),
         tree(8, 2, 1),
         tree(8, 3, 3),
@@ -88,10 +84,10 @@ pub fn systems() -> Vec<System> {
         petersen(),
     ];
     let mut systems = Vec::new();
-    for interconnect in interconnects {
+    for fabric in fabrics {
         for kind in RoutingKind::ALL {
-            if AnyRouting::new(kind, &interconnect, 1).is_ok() {
-                systems.push(System { interconnect: interconnect.clone(), kind });
+            if AnyRouting::new(kind, &fabric, 1).is_ok() {
+                systems.push(System { fabric: fabric.clone(), kind });
             }
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use linkwright::network::routing::{AnyRouting, Load, PacketRoute, Routing, RoutingKind};
-use linkwright::topology::Interconnect;
-use linkwright::topology::interconnect::{ChannelId, End, SwitchId};
+use linkwright::system::Fabric;
+use linkwright::system::fabric::{ChannelId, End, SwitchId};
 
 use super::systems::groups;
 
@@ -22,7 +22,7 @@ impl Load for Queues {
 
 /// The first channel of a packet of one node to another; the same chances for every load.
 fn first(
-    network: &Interconnect,
+    network: &Fabric,
     kind: RoutingKind,
     (source, destination): (u32, u32),
     load: &mut Queues,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
-use crate::topology::{BandwidthProfile, DeviceId, DeviceKind, Link, Machine, MachineBuilder};
+use crate::system::{BandwidthProfile, DeviceId, DeviceKind, Link, Server, ServerBuilder};
 use crate::units::Bandwidth;
 
 const GPU_FABRIC: [LinkKind; 6] = [
@@ -17,13 +17,13 @@ const GPU_FABRIC: [LinkKind; 6] = [
 ];
 const PCIE: [LinkKind; 4] = [LinkKind::Pcie2, LinkKind::Pcie3, LinkKind::Pcie4, LinkKind::Pcie5];
 
-fn model(machine: &Machine) -> SoundModel {
+fn model(machine: &Server) -> SoundModel {
     SoundModel::new(&GpuGraph::new(machine, BandwidthProfile::DataSheet).unwrap())
 }
 
 /// GPUs on one host bridge, joined directly as listed.
-fn on_one_bridge(gpus: usize, pcie: LinkKind, direct: &[(usize, usize, LinkKind, u32)]) -> Machine {
-    let mut builder = MachineBuilder::new("test", "");
+fn on_one_bridge(gpus: usize, pcie: LinkKind, direct: &[(usize, usize, LinkKind, u32)]) -> Server {
+    let mut builder = ServerBuilder::new("test", "");
     let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
     let ids: Vec<DeviceId> = (0..gpus)
         .map(|gpu| builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap())
@@ -39,13 +39,13 @@ fn on_one_bridge(gpus: usize, pcie: LinkKind, direct: &[(usize, usize, LinkKind,
 
 /// Two sockets with a bridge each, 2 to 7 GPUs on any of the two, up to four links of any
 /// kind between each pair, and sometimes one or two NVSwitches.
-fn machines() -> impl Strategy<Value = Machine> {
+fn machines() -> impl Strategy<Value = Server> {
     let gpu = (select(&PCIE), any::<bool>(), select(&GPU_FABRIC), 0_u32..7);
     let direct = (select(&GPU_FABRIC), 0_u32..5);
     let gpus = proptest::collection::vec(gpu, 2..8);
     (gpus, proptest::collection::vec(direct, 21), 0_usize..3, 0_u64..3).prop_map(
         |(gpus, direct, switches, slow)| {
-            let mut builder = MachineBuilder::new("random", "");
+            let mut builder = ServerBuilder::new("random", "");
             let mut device = |name: &str, kind| builder.device(name, kind, None).unwrap();
             let bridges = [0, 1].map(|n| device(&format!("bridge{n}"), DeviceKind::HostBridge));
             let switches: Vec<DeviceId> = (0..switches)
@@ -81,8 +81,8 @@ fn machines() -> impl Strategy<Value = Machine> {
 }
 
 /// The machine with one more link: in a bundle that it has, or a new one where it may be.
-fn with_more(machine: &Machine, choice: usize, kind: LinkKind, bandwidth: u64) -> Machine {
-    let mut builder = MachineBuilder::new("more", "");
+fn with_more(machine: &Server, choice: usize, kind: LinkKind, bandwidth: u64) -> Server {
+    let mut builder = ServerBuilder::new("more", "");
     for device in machine.devices() {
         builder.device(&device.name, device.kind, None).unwrap();
     }
@@ -163,7 +163,7 @@ fn a_link_slower_than_the_host_is_not_in_the_way() {
 #[test]
 fn a_direct_link_beside_nvswitches_takes_nothing_away() {
     let build = |direct: bool| {
-        let mut builder = MachineBuilder::new("switched", "");
+        let mut builder = ServerBuilder::new("switched", "");
         let [a, b, switch, bridge] = [
             ("GPU0", DeviceKind::Gpu),
             ("GPU1", DeviceKind::Gpu),

@@ -11,7 +11,7 @@ use crate::collectives::baselines::fabric::{Fabric, by_server, farthest_hop};
 use crate::collectives::baselines::rings::{Era, RingPath, rings_of};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::Protocol;
-use crate::topology::{Machine, Proximity};
+use crate::system::{Proximity, Server};
 
 /// An algorithm with a protocol: a latency in microseconds and a bandwidth in GB/s of size.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn new(machine: &Machine, gpus: &[usize]) -> Self {
+    pub(super) fn new(machine: &Server, gpus: &[usize]) -> Self {
         let generation = Generation::of(machine, gpus);
         let groups = by_server(machine, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
@@ -227,7 +227,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(machine: &Machine, gpus: &[usize]) -> Self {
+    fn new(machine: &Server, gpus: &[usize]) -> Self {
         let generation = Generation::of(machine, gpus);
         let fabric = Fabric::new(machine, gpus);
         let found = rings_of(machine, gpus, Era::Recent);
@@ -259,7 +259,7 @@ impl Part {
 }
 
 /// GB/s that a server's network interfaces carry, no more than PCIe gives each.
-fn network_bandwidth(machine: &Machine, gpus: &[usize]) -> f64 {
+fn network_bandwidth(machine: &Server, gpus: &[usize]) -> f64 {
     let servers = machine.servers();
     let own = servers[machine.gpus()[gpus[0]]];
     let is_own = |device: usize| servers[device] == own;

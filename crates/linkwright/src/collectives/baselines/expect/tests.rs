@@ -1,12 +1,12 @@
 use super::*;
-use crate::topology::{ClusterNetwork, NetworkKind, cluster, presets};
+use crate::system::{ClusterNetwork, NetworkKind, cluster, presets};
 use crate::units::Bandwidth;
 
 fn sizes() -> Vec<Bytes> {
     (3..=33).map(|power| Bytes(1 << power)).collect()
 }
 
-fn all_of(machine: &Machine, collective: Collective) -> Vec<Expectation> {
+fn all_of(machine: &Server, collective: Collective) -> Vec<Expectation> {
     let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
     expect(machine, &gpus, collective, &sizes()).unwrap()
 }

@@ -8,14 +8,14 @@ use crate::collectives::link_graph::LinkClass;
 use crate::collectives::lowering::{Ring, RootedTree, Way};
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::{Channel, Relay, Transport};
-use crate::topology::{DeviceKind, Machine};
+use crate::system::{DeviceKind, Server};
 
 /// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
 const MOST_CHANNELS: usize = 32;
 
 /// A job's rings and what they use.
 pub(super) struct Job<'a> {
-    machine: &'a Machine,
+    machine: &'a Server,
     gpus: &'a [usize],
     /// The ranks of each server.
     servers: Vec<Vec<usize>>,
@@ -31,7 +31,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     pub(super) fn new(
-        machine: &'a Machine,
+        machine: &'a Server,
         gpus: &'a [usize],
         baseline: Baseline,
         links: Links,
@@ -172,7 +172,7 @@ impl<'a> Job<'a> {
 /// For each channel and server the ranks in their order. Several servers have as many channels
 /// as the least of them; each starts at another GPU, so that the network interfaces share.
 fn orders(
-    machine: &Machine,
+    machine: &Server,
     gpus: &[usize],
     servers: &[Vec<usize>],
     found: &[Rings],
@@ -205,7 +205,7 @@ fn orders(
 }
 
 /// How many network interfaces the server of a GPU has.
-fn interfaces(machine: &Machine, gpu: usize) -> usize {
+fn interfaces(machine: &Server, gpu: usize) -> usize {
     let servers = machine.servers();
     let own = servers[machine.gpus()[gpu]];
     let devices = machine.devices().iter().zip(&servers);

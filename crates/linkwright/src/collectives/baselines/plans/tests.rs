@@ -2,7 +2,7 @@ use super::*;
 use crate::collectives::plan::{Algorithm, Plan, plan};
 use crate::collectives::schedule::Relay;
 use crate::collectives::time::{Costs, time};
-use crate::topology::{ClusterNetwork, NetworkKind, cluster, presets};
+use crate::system::{ClusterNetwork, NetworkKind, cluster, presets};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 fn planned(machine: &str, gpus: &[usize], collective: Collective, baseline: Baseline) -> Plan {

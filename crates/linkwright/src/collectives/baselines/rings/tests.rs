@@ -1,7 +1,7 @@
 use super::super::constants::host_bandwidth;
 use super::super::fabric::farthest_hop;
 use super::*;
-use crate::topology::{Proximity, presets};
+use crate::system::{Proximity, presets};
 
 fn rings(machine: &str, gpus: &[usize], era: Era) -> Rings {
     find_rings(&presets::preset(machine).unwrap(), gpus, era).unwrap()
@@ -14,7 +14,7 @@ fn subsets() -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// What the rings take of each link, by sending and receiving GPU.
-fn loads(machine: &Machine, gpus: &[usize], found: &Rings) -> Vec<u32> {
+fn loads(machine: &Server, gpus: &[usize], found: &Rings) -> Vec<u32> {
     let mut loads = vec![0; 64];
     for ring in &found.rings {
         for at in 0..gpus.len() {

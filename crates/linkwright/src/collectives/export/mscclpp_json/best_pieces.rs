@@ -4,7 +4,7 @@ use super::{MscclppOptions, to_mscclpp_json};
 use crate::collectives::export::{Export, ExportError, in_pieces, normalise};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{Costs, TimeError, Timing, choose_chunk, time};
-use crate::topology::Machine;
+use crate::system::Server;
 use crate::units::Bytes;
 
 /// The most pieces that are tried.
@@ -26,7 +26,7 @@ pub struct BestPieces {
 /// inside of the result.
 pub fn best_pieces(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     size: Bytes,
     options: &MscclppOptions,
 ) -> Result<Result<BestPieces, TimeError>, ExportError> {
@@ -60,7 +60,7 @@ pub fn best_pieces(
 /// As [`to_mscclpp_json`].
 pub fn to_fastest_mscclpp_json(
     schedule: &Schedule,
-    machine: &Machine,
+    machine: &Server,
     size: Bytes,
     options: &MscclppOptions,
 ) -> Result<Export, ExportError> {

@@ -10,8 +10,8 @@ use crate::collectives::export::test_support::{
 };
 use crate::collectives::plan::{Algorithm, Links, plan};
 use crate::collectives::time::{Costs, choose_chunk, time};
-use crate::topology::presets::preset;
-use crate::topology::{DeviceKind, LinkKind, MachineBuilder};
+use crate::system::presets::preset;
+use crate::system::{DeviceKind, LinkKind, ServerBuilder};
 
 /// What a chunk holds: how often each chunk of each rank's input.
 type Held = BTreeMap<(usize, usize), u32>;
@@ -208,7 +208,7 @@ proptest! {
 
 /// That many GPUs on one NVSwitch, and the stars of a collective on them.
 fn stars(gpus: usize, collective: Collective) -> Schedule {
-    let mut builder = MachineBuilder::new("switched", "the test");
+    let mut builder = ServerBuilder::new("switched", "the test");
     let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();
     for gpu in 0..gpus {
         let gpu = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();

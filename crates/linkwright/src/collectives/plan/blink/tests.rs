@@ -1,7 +1,7 @@
 use crate::collectives::Collective;
 use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
-use crate::topology::presets::preset;
-use crate::topology::{ClusterNetwork, NetworkKind, cluster};
+use crate::system::presets::preset;
+use crate::system::{ClusterNetwork, NetworkKind, cluster};
 use crate::units::{Bandwidth, Picoseconds};
 
 fn blink(machine: &str, gpus: &[usize], collective: Collective) -> Plan {

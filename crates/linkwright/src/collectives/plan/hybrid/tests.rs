@@ -3,11 +3,11 @@ use crate::collectives::check;
 use crate::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
 use crate::collectives::plan::plan;
 use crate::collectives::time::{Costs, Timing, choose_chunk};
-use crate::topology::presets::preset;
+use crate::system::presets::preset;
 
 const MILLISECOND: Picoseconds = Picoseconds(1_000_000_000);
 
-fn timed(machine: &Machine, plan: &Plan, size: Bytes) -> Timing {
+fn timed(machine: &Server, plan: &Plan, size: Bytes) -> Timing {
     let costs = Costs { peer_access_switch: MILLISECOND, ..Costs::of(plan.schedule.protocol) };
     choose_chunk(&plan.schedule, machine, size, &costs).unwrap().0
 }

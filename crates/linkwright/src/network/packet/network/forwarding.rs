@@ -6,7 +6,7 @@ use super::super::queues::Sendable;
 use super::super::settings::{Switching, serialisation};
 use super::{Event, PacketNetwork};
 use crate::network::routing::{PacketRoute, Routing};
-use crate::topology::interconnect::{ChannelId, Interconnect, NodeId};
+use crate::system::fabric::{ChannelId, Fabric, NodeId};
 
 impl<R: Routing> PacketNetwork<'_, R> {
     /// A packet arrives: at its node, or at a switch where it waits for its next channel.
@@ -59,7 +59,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
     fn send_next(&mut self, channel: ChannelId) {
         // The first channels are those from and to nodes, in turn.
         let node = channel / 2;
-        if channel == Interconnect::injection(node) && node < self.interconnect.nodes() {
+        if channel == Fabric::injection(node) && node < self.fabric.nodes() {
             self.inject(node, channel);
         } else {
             self.forward(channel);
@@ -149,7 +149,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let length = if u64::from(packet.size) == self.settings.packet_size.0 {
             line.full
         } else {
-            let bandwidth = self.interconnect.channels()[channel as usize].bandwidth;
+            let bandwidth = self.fabric.channels()[channel as usize].bandwidth;
             serialisation(u64::from(packet.size), bandwidth)
         };
         debug_assert!(line.busy <= now, "a channel carries one packet at a time");

@@ -5,7 +5,7 @@ use super::super::packets::TO_NODE;
 use super::super::queues::{Bank, Queues};
 use super::super::settings::{PacketSettings, serialisation};
 use super::super::statistics::ChannelStatistics;
-use crate::topology::interconnect::{ChannelId, End, Interconnect, SwitchId};
+use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
 
 /// A channel at work; two cache lines, the first of which holds what every packet needs.
 #[derive(Debug, Clone, Copy)]
@@ -31,23 +31,21 @@ pub(super) struct Line {
 
 /// A channel at rest; where it leaves a switch, with a bank of queues for it.
 pub(super) fn line(
-    interconnect: &Interconnect,
+    fabric: &Fabric,
     channel: ChannelId,
     settings: &PacketSettings,
     virtual_channels: u8,
     queues: &mut Queues,
 ) -> Line {
-    let data = interconnect.channels()[channel as usize];
+    let data = fabric.channels()[channel as usize];
     let bank = match data.from {
-        End::Switch(switch) => {
-            queues.add(interconnect.outgoing(switch).len() as u16, virtual_channels)
-        }
+        End::Switch(switch) => queues.add(fabric.outgoing(switch).len() as u16, virtual_channels),
         End::Node(_) => Bank::default(),
     };
     let (to, port) = match data.to {
         End::Switch(switch) => {
-            let ports = interconnect.outgoing(switch);
-            let back = Interconnect::reverse(channel);
+            let ports = fabric.outgoing(switch);
+            let back = Fabric::reverse(channel);
             (switch, ports.partition_point(|port| *port < back) as u16)
         }
         End::Node(_) => (TO_NODE, 0),

@@ -3,15 +3,15 @@
 //! What the machine represents: in a node a link between any two of the communicator's GPUs;
 //! between nodes one network interface for each, which the node's GPUs share and which is as fast
 //! as the node's link to the network; a switch that joins the interfaces. What it leaves out: the
-//! switches of the interconnect and their narrow places, and whatever else is under way, so that a
+//! switches of the fabric and their narrow places, and whatever else is under way, so that a
 //! plan is the same at any time and for any routing. Bandwidths count in whole megabytes per
 //! second, so that exact packings stay within their integers.
 
 use crate::network::GpuIndex;
 use crate::simulation::cluster::Cluster;
-use crate::topology::machine::MAX_BANDWIDTH;
-use crate::topology::{
-    DeviceId, DeviceKind, Interconnect, Link, LinkKind, Machine, MachineBuilder, MachineError,
+use crate::system::server::MAX_BANDWIDTH;
+use crate::system::{
+    DeviceId, DeviceKind, Fabric, Link, LinkKind, Server, ServerBuilder, ServerError,
 };
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -44,8 +44,8 @@ impl Placement {
         };
         let nodes = gpus.iter().map(&mut number).collect();
         let uplink = |node: &u32| {
-            let channel = Interconnect::injection(*node) as usize;
-            let channel = &cluster.interconnect.channels()[channel];
+            let channel = Fabric::injection(*node) as usize;
+            let channel = &cluster.fabric.channels()[channel];
             (channel.bandwidth, channel.latency)
         };
         let uplinks = known.iter().map(uplink).collect();
@@ -61,8 +61,8 @@ impl Placement {
     ///
     /// # Errors
     /// Links that no machine can have.
-    pub(super) fn machine(&self) -> Result<Machine, MachineError> {
-        let mut builder = MachineBuilder::new("cluster", "a cluster's settings");
+    pub(super) fn machine(&self) -> Result<Server, ServerError> {
+        let mut builder = ServerBuilder::new("cluster", "a cluster's settings");
         let mut members: Vec<Vec<DeviceId>> = vec![Vec::new(); self.nodes()];
         for (rank, node) in self.nodes.iter().enumerate() {
             members[*node].push(builder.device(&format!("GPU{rank}"), DeviceKind::Gpu, None)?);

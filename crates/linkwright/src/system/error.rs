@@ -1,0 +1,66 @@
+//! What can go wrong in this layer.
+
+use thiserror::Error;
+
+use crate::diagnostic::{InputError, shown};
+use crate::system::server::ServerError;
+
+/// Any failure of the system layer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SystemError {
+    /// A text that no importer accepts, with its place.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// Devices and links that make no machine.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// A preset that does not exist.
+    #[error("there is no preset `{}`; the presets are {known}", shown(.name))]
+    UnknownPreset {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// An import format that does not exist.
+    #[error("there is no import format `{}`; the formats are {known}", shown(.name))]
+    UnknownFormat {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// Two GPUs that no path of links joins.
+    #[error(
+        "no path of links joins `{}` and `{}`; add the link that is missing", shown(.a), shown(.b)
+    )]
+    NotConnected {
+        /// One GPU.
+        a: String,
+        /// The other GPU.
+        b: String,
+    },
+    /// Two GPUs that only a network joins, where GPUs of one server are asked for.
+    #[error(
+        "`{}` and `{}` are on different servers, which a network joins; GPUs are allocated and \
+         labelled on one server, so give the machine of one",
+        shown(.a),
+        shown(.b)
+    )]
+    SeveralServers {
+        /// One GPU.
+        a: String,
+        /// The other GPU.
+        b: String,
+    },
+    /// A machine that cannot be one server of a cluster.
+    #[error("`{machine}` cannot be a server of a cluster: it {problem}; {remedy}")]
+    NotAServer {
+        /// The machine's name.
+        machine: String,
+        /// What is in the way.
+        problem: &'static str,
+        /// What would work.
+        remedy: &'static str,
+    },
+}

@@ -1,0 +1,120 @@
+//! Networks between nodes: switches, nodes, and the channels that join them.
+//!
+//! An [`Fabric`] is plain data. A generator makes it (a fat-tree, a dragonfly, a torus)
+//! or a file describes it; its [`Shape`] keeps the generator's parameters, from which a
+//! routing algorithm computes where a switch lies.
+//!
+//! What it represents: every node has one network interface, which one link joins to one
+//! switch; links are full duplex, so that each is two channels, one for each direction. What
+//! it leaves out: several interfaces of one node, and links that fail.
+
+mod dot_reader;
+mod dot_statements;
+mod dot_tokens;
+mod dot_writer;
+mod dragonfly;
+mod error;
+mod fat_tree;
+mod graph;
+mod links;
+mod pod_tree;
+mod routing_file;
+mod routing_tables;
+mod shape;
+mod specification;
+mod torus;
+mod wiring;
+
+use crate::diagnostic::{InputError, from_toml};
+use crate::units::{Bandwidth, Picoseconds};
+
+pub use dot_reader::read_dot;
+pub use dot_writer::fabric_dot;
+pub use dragonfly::{Dragonfly, DragonflyRates, dragonfly};
+pub use error::FabricError;
+pub use fat_tree::{FatTree, FatTreeLevel, FatTreeRates, fat_tree};
+pub use graph::read_graph;
+pub use links::LinkRate;
+pub use pod_tree::{PodTree, pod_tree};
+pub use routing_file::read_routing;
+pub use routing_tables::RoutingTables;
+pub use shape::Shape;
+pub use specification::{FABRICS, FabricKind, FabricSpecification, read_specification};
+pub use torus::{Direction, Torus, TorusRates, torus};
+pub use wiring::Fabric;
+
+/// The index of a node, which is where messages start and end.
+pub type NodeId = u32;
+/// The index of a switch.
+pub type SwitchId = u32;
+/// The index of a channel; [`Fabric::reverse`] is the same link's other direction.
+pub type ChannelId = u32;
+
+/// What a channel leaves or enters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum End {
+    /// A node's network interface.
+    Node(NodeId),
+    /// A switch.
+    Switch(SwitchId),
+}
+
+/// One direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channel {
+    /// Where it starts.
+    pub from: End,
+    /// Where it ends.
+    pub to: End,
+    /// Bytes per second.
+    pub bandwidth: Bandwidth,
+    /// Time from the last byte's departure to its arrival.
+    pub latency: Picoseconds,
+}
+
+/// A link between two switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SwitchLink {
+    /// One switch.
+    pub a: SwitchId,
+    /// The other switch.
+    pub b: SwitchId,
+    /// Bytes per second, in each direction.
+    pub bandwidth: Bandwidth,
+    /// One-way latency.
+    pub latency: Picoseconds,
+}
+
+/// The link of a node to its switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeLink {
+    /// The switch.
+    pub switch: SwitchId,
+    /// Bytes per second, in each direction.
+    pub bandwidth: Bandwidth,
+    /// One-way latency.
+    pub latency: Picoseconds,
+}
+
+/// Reads a fabric from a text of any of its formats; `file` names it in errors.
+///
+/// Text that starts with `graph`, `digraph` or `strict` is DOT ([`read_dot`]), TOML with a
+/// `kind` is a specification ([`read_specification`]), and other TOML lists a graph
+/// ([`read_graph`]).
+///
+/// # Errors
+/// As the reader of the format.
+pub fn read_fabric(file: &str, text: &str) -> Result<Fabric, InputError> {
+    let is_blank = |line: &&str| line.is_empty() || line.starts_with(['#', '/']);
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
+    let first = lines.find(|line| !is_blank(line)).unwrap_or_default();
+    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    if ["graph", "digraph", "strict"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        return read_dot(file, text);
+    }
+    let table: Result<toml::Table, _> = from_toml(file, text);
+    if table.is_ok_and(|table| table.contains_key("kind")) {
+        return read_specification(file, text);
+    }
+    read_graph(file, text)
+}

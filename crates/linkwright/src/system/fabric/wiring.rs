@@ -1,0 +1,262 @@
+//! A fabric as data: which channel joins what.
+
+use super::links;
+use super::{Channel, ChannelId, End, FabricError, NodeId, NodeLink, Shape, SwitchId, SwitchLink};
+use crate::units::{Bandwidth, Picoseconds};
+
+/// Switches, nodes and the channels that join them.
+///
+/// Channels 2n and 2n+1 lead from node n to its switch and back; behind those of all nodes
+/// follow two for each link between switches, from `a` to `b` and back, in the order of links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fabric {
+    name: String,
+    shape: Shape,
+    nodes: u32,
+    switches: u32,
+    channels: Vec<Channel>,
+    /// What a file calls its switches; empty where a generator's numbers name them.
+    switch_names: Vec<String>,
+    /// Where each switch's channels start in `outgoing`; one more than there are switches.
+    outgoing_start: Vec<u32>,
+    outgoing: Vec<ChannelId>,
+}
+
+/// The most channels: their indices have to fit 31 bits beside a flag.
+const MOST_CHANNELS: usize = 1 << 30;
+
+impl Fabric {
+    /// A fabric of nodes and of links between switches.
+    ///
+    /// # Errors
+    /// No node, links to switches that are not there or from a switch to itself, links without
+    /// bandwidth, or more than 2^30 channels.
+    pub fn new(
+        name: &str,
+        shape: Shape,
+        switches: u32,
+        nodes: &[NodeLink],
+        links: &[SwitchLink],
+    ) -> Result<Self, FabricError> {
+        let count = 2 * (nodes.len() + links.len());
+        if nodes.is_empty() {
+            return Err(FabricError::NoNode);
+        }
+        if count > MOST_CHANNELS {
+            return Err(FabricError::TooLarge { channels: count, most: MOST_CHANNELS });
+        }
+        let mut channels = Vec::with_capacity(count);
+        for (node, link) in nodes.iter().enumerate() {
+            let what = || format!("the link of node {node}");
+            check(&what, link.switch, switches, link.bandwidth)?;
+            let ends = (End::Node(node as u32), End::Switch(link.switch));
+            channels.extend(both_ways(ends.0, ends.1, link.bandwidth, link.latency));
+        }
+        for (index, link) in links.iter().enumerate() {
+            let what = || format!("link {index} between switches");
+            check(&what, link.a, switches, link.bandwidth)?;
+            check(&what, link.b, switches, link.bandwidth)?;
+            if link.a == link.b {
+                return Err(FabricError::Loop { switch: link.a });
+            }
+            let ends = (End::Switch(link.a), End::Switch(link.b));
+            channels.extend(both_ways(ends.0, ends.1, link.bandwidth, link.latency));
+        }
+        let (outgoing_start, outgoing) = index_outgoing(switches, &channels);
+        let name = name.to_owned();
+        let nodes = nodes.len() as u32;
+        let switch_names = Vec::new();
+        Ok(Self { name, shape, nodes, switches, channels, switch_names, outgoing_start, outgoing })
+    }
+
+    /// The same fabric with names for its switches, one for each.
+    #[must_use]
+    pub(super) fn with_switch_names(mut self, names: Vec<String>) -> Self {
+        debug_assert_eq!(names.len(), self.switches as usize);
+        self.switch_names = names;
+        self
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The generator's parameters.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// What people call a switch: its file's name for it, or one from its place in the shape,
+    /// such as `leaf3` or `group2-switch5`.
+    ///
+    /// # Panics
+    /// For a switch that is not there, if a file names them.
+    #[must_use]
+    pub fn switch_name(&self, switch: SwitchId) -> String {
+        match &self.shape {
+            _ if !self.switch_names.is_empty() => self.switch_names[switch as usize].clone(),
+            Shape::FatTree(tree) => tree.switch_name(switch),
+            Shape::Dragonfly(fly) => {
+                let index = switch % fly.switches_per_group;
+                format!("group{}-switch{index}", fly.group_of(switch))
+            }
+            Shape::Torus(_) | Shape::Graph => format!("switch{switch}"),
+        }
+    }
+
+    /// The same fabric with every bandwidth multiplied by a fraction, rounded down but
+    /// not to nothing.
+    ///
+    /// # Errors
+    /// A factor of zero or one that makes a bandwidth leave 64 bits.
+    pub fn with_bandwidth_times(
+        mut self,
+        numerator: u32,
+        denominator: u32,
+    ) -> Result<Self, FabricError> {
+        let value = format!("{numerator}/{denominator}");
+        if numerator == 0 || denominator == 0 {
+            return links::refuse("bandwidth factor", value, "give one above zero, such as 1/2");
+        }
+        for channel in &mut self.channels {
+            let product = u128::from(channel.bandwidth.0) * u128::from(numerator);
+            let quotient = (product / u128::from(denominator)).max(1);
+            let Ok(bandwidth) = u64::try_from(quotient) else {
+                return links::refuse("bandwidth factor", value, "give a smaller one");
+            };
+            channel.bandwidth = Bandwidth(bandwidth);
+        }
+        Ok(self)
+    }
+
+    /// Refuses nodes between which nothing can travel.
+    ///
+    /// # Errors
+    /// [`FabricError::NotConnected`], with node 0 and the first that it cannot reach.
+    pub fn check_connected(&self) -> Result<(), FabricError> {
+        let first = self.switch_of(0);
+        let mut reached = vec![false; self.switches as usize];
+        reached[first as usize] = true;
+        let mut pending = vec![first];
+        while let Some(switch) = pending.pop() {
+            for channel in self.outgoing(switch) {
+                let End::Switch(next) = self.channels[*channel as usize].to else { continue };
+                if !std::mem::replace(&mut reached[next as usize], true) {
+                    pending.push(next);
+                }
+            }
+        }
+        match (0..self.nodes).find(|node| !reached[self.switch_of(*node) as usize]) {
+            None => Ok(()),
+            Some(b) => Err(FabricError::NotConnected {
+                a: 0,
+                at_a: self.switch_name(first),
+                b,
+                at_b: self.switch_name(self.switch_of(b)),
+            }),
+        }
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// How many switches there are.
+    #[must_use]
+    pub fn switches(&self) -> u32 {
+        self.switches
+    }
+
+    /// Every channel, by its index.
+    #[must_use]
+    pub fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    /// The other direction of a channel's link.
+    #[must_use]
+    pub const fn reverse(channel: ChannelId) -> ChannelId {
+        channel ^ 1
+    }
+
+    /// The channel from a node to its switch.
+    #[must_use]
+    pub const fn injection(node: NodeId) -> ChannelId {
+        2 * node
+    }
+
+    /// The channel from a node's switch to the node.
+    #[must_use]
+    pub const fn ejection(node: NodeId) -> ChannelId {
+        2 * node + 1
+    }
+
+    /// The switch of a node.
+    ///
+    /// # Panics
+    /// For a node that is not there.
+    #[must_use]
+    pub fn switch_of(&self, node: NodeId) -> SwitchId {
+        match self.channels[Self::injection(node) as usize].to {
+            End::Switch(switch) => switch,
+            End::Node(_) => unreachable!("a node's channel leads to a switch"),
+        }
+    }
+
+    /// The channels that leave a switch, by index: its ports. The channel that enters by the
+    /// same port is the [`Fabric::reverse`].
+    ///
+    /// # Panics
+    /// For a switch that is not there.
+    #[must_use]
+    pub fn outgoing(&self, switch: SwitchId) -> &[ChannelId] {
+        let from = self.outgoing_start[switch as usize] as usize;
+        let to = self.outgoing_start[switch as usize + 1] as usize;
+        &self.outgoing[from..to]
+    }
+}
+
+fn check(
+    what: &dyn Fn() -> String,
+    switch: SwitchId,
+    switches: u32,
+    bandwidth: Bandwidth,
+) -> Result<(), FabricError> {
+    if switch >= switches {
+        return Err(FabricError::UnknownSwitch { what: what(), switch, switches });
+    }
+    if bandwidth.0 == 0 {
+        return Err(FabricError::NoBandwidth { what: what() });
+    }
+    Ok(())
+}
+
+fn both_ways(a: End, b: End, bandwidth: Bandwidth, latency: Picoseconds) -> [Channel; 2] {
+    [Channel { from: a, to: b, bandwidth, latency }, Channel { from: b, to: a, bandwidth, latency }]
+}
+
+fn index_outgoing(switches: u32, channels: &[Channel]) -> (Vec<u32>, Vec<ChannelId>) {
+    let mut start = vec![0_u32; switches as usize + 1];
+    for channel in channels {
+        if let End::Switch(switch) = channel.from {
+            start[switch as usize + 1] += 1;
+        }
+    }
+    for switch in 0..switches as usize {
+        start[switch + 1] += start[switch];
+    }
+    let mut next = start.clone();
+    let mut outgoing = vec![0; start[switches as usize] as usize];
+    for (index, channel) in channels.iter().enumerate() {
+        if let End::Switch(switch) = channel.from {
+            outgoing[next[switch as usize] as usize] = index as u32;
+            next[switch as usize] += 1;
+        }
+    }
+    (start, outgoing)
+}

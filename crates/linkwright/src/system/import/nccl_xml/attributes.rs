@@ -1,0 +1,102 @@
+//! Attributes of NCCL's elements.
+
+use roxmltree::Node;
+
+use crate::diagnostic::InputError;
+use crate::system::import::paste;
+use crate::system::kinds::LinkKind;
+pub(super) use crate::xml::Source;
+
+/// What an element says of a PCIe link; nothing where the system could not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PcieLink {
+    /// The generation, by its transfer rate.
+    pub(super) kind: Option<LinkKind>,
+    /// The lanes.
+    pub(super) lanes: Option<u32>,
+}
+
+impl Source<'_> {
+    /// A number that must be there.
+    pub(super) fn number(&self, node: Node, name: &str) -> Result<u32, InputError> {
+        let attribute = self.required(node, name)?;
+        paste::number(attribute.value()).ok_or_else(|| {
+            self.refuse_value(&attribute, format!("`{name}` is no number"), "write such as 0 or 16")
+        })
+    }
+
+    /// A PCI address that must be there, in lower case.
+    pub(super) fn address(&self, node: Node, name: &str) -> Result<String, InputError> {
+        let attribute = self.required(node, name)?;
+        let address = attribute.value().to_ascii_lowercase();
+        let digits = |part: &str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        let parts: Vec<&str> = address.split(':').collect();
+        let sound = match parts.as_slice() {
+            [domain, bus, rest] => {
+                let (device, function) = rest.split_once('.').unwrap_or((rest, ""));
+                let function =
+                    function.len() == 1 && function.bytes().all(|b| b.is_ascii_hexdigit());
+                digits(domain) && digits(bus) && digits(device) && function
+            }
+            _ => false,
+        };
+        if sound {
+            return Ok(address);
+        }
+        let problem = format!("`{name}` is no PCI address");
+        Err(self.refuse_value(&attribute, problem, "write such as 0000:1b:00.0"))
+    }
+
+    /// A PCI class such as `0x060400`, where it is there.
+    pub(super) fn class(&self, node: Node, name: &str) -> Result<Option<u32>, InputError> {
+        let Some(attribute) = node.attribute_node(name) else { return Ok(None) };
+        let digits = attribute.value().strip_prefix("0x").filter(|digits| digits.len() == 6);
+        let class = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        class.map(Some).ok_or_else(|| {
+            let problem = format!("`{name}` is no PCI class");
+            self.refuse_value(&attribute, problem, "write such as 0x030200")
+        })
+    }
+
+    /// What an element says of the PCIe link above it.
+    pub(super) fn pcie_link(&self, node: Node) -> Result<PcieLink, InputError> {
+        let mut link = PcieLink { kind: None, lanes: None };
+        if let Some(speed) = node.attribute_node("link_speed") {
+            let words: Vec<&str> = speed.value().split_whitespace().collect();
+            link.kind = match words.as_slice() {
+                [] | ["Unknown", ..] => None,
+                [rate, "GT/s"] | [rate, "GT/s", "PCIe"] => generation(rate),
+                _ => None,
+            };
+            if link.kind.is_none() && !matches!(words.as_slice(), [] | ["Unknown", ..]) {
+                let problem = "no PCIe generation has this speed";
+                let remedy = "write 2.5, 5, 8, 16, 32 or 64 and GT/s";
+                return Err(self.refuse_value(&speed, problem, remedy));
+            }
+        }
+        if let Some(width) = node.attribute_node("link_width") {
+            link.lanes = match paste::number(width.value()) {
+                Some(0 | 255) => None,
+                Some(lanes @ (1 | 2 | 4 | 8 | 12 | 16 | 32)) => Some(lanes),
+                _ if width.value().is_empty() => None,
+                _ => {
+                    let problem = "no PCIe link has this width";
+                    return Err(self.refuse_value(&width, problem, "write 1, 2, 4, 8 or 16 lanes"));
+                }
+            };
+        }
+        Ok(link)
+    }
+}
+
+fn generation(rate: &str) -> Option<LinkKind> {
+    match rate.strip_suffix(".0").unwrap_or(rate) {
+        "2.5" => Some(LinkKind::Pcie1),
+        "5" => Some(LinkKind::Pcie2),
+        "8" => Some(LinkKind::Pcie3),
+        "16" => Some(LinkKind::Pcie4),
+        "32" => Some(LinkKind::Pcie5),
+        "64" => Some(LinkKind::Pcie6),
+        _ => None,
+    }
+}

@@ -1,0 +1,253 @@
+//! NVLinks and xGMI links of a topology file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roxmltree::Node;
+
+use super::attributes::Source;
+use super::tree::{Found, Tree};
+use crate::diagnostic::InputError;
+use crate::system::import::gpu_models::{self, Wiring};
+use crate::system::kinds::{DeviceKind, LinkKind};
+
+/// The PCI class of an NVSwitch.
+const NVSWITCH: u32 = 0x06_8000;
+/// The PCI class under which a POWER processor shows its NVLinks.
+const NVLINK_BRIDGE: u32 = 0x06_8001;
+
+/// The far end of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FarEnd {
+    /// A device of the file.
+    Device(usize),
+    /// An NVSwitch, by its number.
+    Switch(usize),
+}
+
+/// Links between GPUs, and to NVSwitches and CPUs.
+#[derive(Debug, Default)]
+pub(super) struct Fabric {
+    /// How many NVSwitches there are.
+    pub(super) switches: usize,
+    /// Each bundle once: a GPU, the far end, the kind and the count.
+    pub(super) bundles: Vec<(usize, FarEnd, LinkKind, u32)>,
+}
+
+/// One `nvlink` or `xgmi` element.
+struct Wire<'a> {
+    node: Node<'a, 'a>,
+    gpu: usize,
+    target: String,
+    class: Option<u32>,
+    kind: LinkKind,
+    count: u32,
+    /// The xGMI generation that the file tells.
+    processor: Option<LinkKind>,
+}
+
+/// Whether a wire names its own GPU as its far end.
+fn is_to_itself(devices: &[Found], wire: &Wire) -> bool {
+    devices[wire.gpu].address.as_deref() == Some(wire.target.as_str())
+}
+
+/// The PCI device id of a GPU, where the file gives it.
+fn model(device: &Found) -> Option<&'static gpu_models::GpuModel> {
+    let id = device.node.attribute("device")?.strip_prefix("0x")?;
+    gpu_models::by_id(u32::from_str_radix(id, 16).ok()?)
+}
+
+/// Whether a GPU may have links that the file leaves out: all may but those that are sold
+/// without, by their PCI id or compute capability.
+fn may_have_links(device: &Found) -> bool {
+    if let Some(model) = model(device) {
+        return model.fabric.is_some_and(|fabric| fabric.wiring == Wiring::Board);
+    }
+    let sm = device.gpu.and_then(|gpu| gpu.attribute("sm"));
+    sm.is_none_or(|sm| matches!(sm, "60" | "70" | "80" | "90" | "100" | "103"))
+}
+
+/// The links of a file that names none, or none with a far end: as the option says, each GPU's
+/// to one NVSwitch; else none, and a warning.
+fn without_far_ends(tree: &mut Tree, wires: &[Wire], nvlink: Option<LinkKind>) -> Fabric {
+    let gpus: Vec<usize> =
+        (0..tree.devices.len()).filter(|at| tree.devices[*at].kind == DeviceKind::Gpu).collect();
+    let mut fabric = Fabric::default();
+    if let Some(kind) = nvlink {
+        fabric.switches = 1;
+        for gpu in gpus {
+            let own = wires.iter().find(|wire| wire.gpu == gpu).map(|wire| wire.count);
+            let known = model(&tree.devices[gpu]).and_then(|model| model.fabric);
+            let known = known.filter(|known| known.kind == kind).map(|known| known.links);
+            let count = own.or(known).unwrap_or_else(|| gpu_models::most_links(kind));
+            fabric.bundles.push((gpu, FarEnd::Switch(0), kind, count));
+        }
+        tree.assumptions.push(format!(
+            "The file does not say what its NVLinks join; each GPU is taken to have all of its \
+             {} links to one switch, NVSwitch0 (option `nvlink`).",
+            kind.name()
+        ));
+    } else if let Some(wire) = wires.first() {
+        tree.warnings.push(format!(
+            "The NVLinks of the file lead from each GPU to itself ({} of {}), so it does not say \
+             what they join, and they are left out: {} GPUs share PCIe alone. Give the option \
+             `nvlink`, such as `{}`, if they meet at NVSwitches.",
+            wire.count,
+            tree.devices[wire.gpu].name,
+            gpus.len(),
+            wire.kind.name()
+        ));
+    } else if gpus.len() > 1 && gpus.iter().any(|gpu| may_have_links(&tree.devices[*gpu])) {
+        let known = gpus.iter().find_map(|gpu| model(&tree.devices[*gpu])?.fabric);
+        let example = known.map_or("nvlink4", |fabric| fabric.kind.name());
+        tree.warnings.push(format!(
+            "The file lists {} GPUs and no NVLink between them, as clouds' files do where GPUs \
+             meet at NVSwitches: without them the GPUs share PCIe alone. Give the option `nvlink`, \
+             such as `{example}`, to add NVSwitches; where the NVLinks are a mesh, as of 8 V100, \
+             take the preset `dgx1-v100` or the output of `nvidia-smi topo -m`.",
+            gpus.len()
+        ));
+    }
+    fabric
+}
+
+/// Finds the links.
+///
+/// # Errors
+/// Links that only one of their two GPUs lists, targets listed twice, and targets of a
+/// class that no link leads to.
+pub(super) fn find(
+    source: &Source,
+    tree: &mut Tree,
+    nvlink: Option<LinkKind>,
+) -> Result<Fabric, InputError> {
+    let wires = wires(source, &tree.devices, nvlink)?;
+    if wires.iter().all(|wire| is_to_itself(&tree.devices, wire)) {
+        return Ok(without_far_ends(tree, &wires, nvlink));
+    }
+    if wires.iter().any(|wire| wire.kind == LinkKind::Xgmi && wire.processor.is_none()) {
+        tree.warnings.push(
+            "The file does not say which AMD GPUs these are (`gcn` or `device`); their xGMI is \
+             taken to be that of the MI200 series, 50 GB/s a link."
+                .to_owned(),
+        );
+    }
+    let by_address: BTreeMap<&str, usize> = tree
+        .devices
+        .iter()
+        .enumerate()
+        .filter_map(|(index, device)| Some((device.address.as_deref()?, index)))
+        .collect();
+    let is_switch = |wire: &&Wire| {
+        wire.class == Some(NVSWITCH) && !by_address.contains_key(wire.target.as_str())
+    };
+    let switches: BTreeSet<&str> = wires.iter().filter(is_switch).map(|w| &*w.target).collect();
+    let mut fabric = Fabric { switches: switches.len(), bundles: Vec::new() };
+    let mut left_out = Vec::new();
+    for wire in &wires {
+        let gpu = &tree.devices[wire.gpu];
+        if let Some(other) = by_address.get(wire.target.as_str()).copied() {
+            check_both_ends(source, &tree.devices, &wires, wire, other)?;
+            if wire.gpu < other {
+                let end = FarEnd::Device(other);
+                fabric.bundles.push((wire.gpu, end, wire.kind, wire.count));
+            }
+        } else if let Some(switch) = switches.iter().position(|s| *s == wire.target) {
+            fabric.bundles.push((wire.gpu, FarEnd::Switch(switch), wire.kind, wire.count));
+        } else if wire.class == Some(NVLINK_BRIDGE) {
+            let end = FarEnd::Device(socket_of(&tree.devices, wire.gpu));
+            let same = |b: &&mut (usize, FarEnd, LinkKind, u32)| b.0 == wire.gpu && b.1 == end;
+            match fabric.bundles.iter_mut().find(same) {
+                Some(bundle) => bundle.3 += wire.count,
+                None => fabric.bundles.push((wire.gpu, end, wire.kind, wire.count)),
+            }
+        } else if wire.class.is_some_and(|class| class >> 16 == 0x03) {
+            left_out.push(format!(
+                "{} has {} links to {}, which the file does not list; they are left out.",
+                gpu.name, wire.count, wire.target
+            ));
+        } else {
+            let problem = "the link leads to no device of the file and to no NVSwitch";
+            let remedy = "mend its target, or give tclass 0x068000 if that is an NVSwitch";
+            return Err(source.refuse(wire.node, problem, remedy));
+        }
+    }
+    tree.assumptions.extend(left_out);
+    Ok(fabric)
+}
+
+fn wires<'a>(
+    source: &Source,
+    devices: &[Found<'a>],
+    nvlink: Option<LinkKind>,
+) -> Result<Vec<Wire<'a>>, InputError> {
+    let mut wires = Vec::new();
+    for (index, device) in devices.iter().enumerate() {
+        let Some(gpu) = device.gpu else { continue };
+        let mut targets = BTreeSet::new();
+        let processor = gpu
+            .attribute("gcn")
+            .and_then(gpu_models::xgmi_of)
+            .or_else(|| model(device)?.fabric.map(|own| own.kind).filter(|kind| kind.is_xgmi()));
+        let links = |n: &Node| n.has_tag_name("nvlink") || n.has_tag_name("xgmi");
+        for node in gpu.children().filter(links) {
+            let target = source.address(node, "target")?;
+            if !targets.insert(target.clone()) {
+                let remedy = "write one element and raise its count";
+                return Err(source.refuse(node, "this GPU lists the target twice", remedy));
+            }
+            let kind = match (node.has_tag_name("xgmi"), nvlink) {
+                (true, _) => processor.unwrap_or(LinkKind::Xgmi),
+                (false, Some(kind)) => kind,
+                (false, None) => generation(source.number(gpu, "sm")?),
+            };
+            let count = source.number(node, "count")?;
+            if !(1..=36).contains(&count) {
+                let problem = "no GPU has so many links to one device, or none";
+                return Err(source.refuse(node, problem, "write a count from 1 to 36"));
+            }
+            let class = source.class(node, "tclass")?;
+            wires.push(Wire { node, gpu: index, target, class, kind, count, processor });
+        }
+    }
+    Ok(wires)
+}
+
+/// The NVLink generation of a compute capability, written without its dot.
+fn generation(sm: u32) -> LinkKind {
+    match sm {
+        ..=69 => LinkKind::Nvlink1,
+        70..=79 => LinkKind::Nvlink2,
+        80..=89 => LinkKind::Nvlink3,
+        90..=99 => LinkKind::Nvlink4,
+        100.. => LinkKind::Nvlink5,
+    }
+}
+
+fn check_both_ends(
+    source: &Source,
+    devices: &[Found],
+    wires: &[Wire],
+    wire: &Wire,
+    other: usize,
+) -> Result<(), InputError> {
+    if devices[other].kind != DeviceKind::Gpu || other == wire.gpu {
+        let problem = "the link leads to a device that has none, or to its own GPU";
+        return Err(source.refuse(wire.node, problem, "mend the target"));
+    }
+    let address = devices[wire.gpu].address.as_deref().unwrap_or_default();
+    let back = wires.iter().find(|back| back.gpu == other && back.target == address);
+    if back.is_none_or(|back| back.count != wire.count || back.kind != wire.kind) {
+        let (a, b) = (&devices[wire.gpu].name, &devices[other].name);
+        let problem = format!("{b} does not list the same links back to {a}");
+        return Err(source.refuse(wire.node, problem, "mend the wrong one of the two"));
+    }
+    Ok(())
+}
+
+fn socket_of(devices: &[Found], device: usize) -> usize {
+    let mut at = device;
+    while let Some(parent) = devices[at].parent {
+        at = parent;
+    }
+    at
+}

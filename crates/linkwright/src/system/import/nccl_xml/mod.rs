@@ -1,0 +1,187 @@
+//! Reads the topology file that NCCL and RCCL write (`NCCL_TOPO_DUMP_FILE`) and read
+//! (`NCCL_TOPO_FILE`).
+//!
+//! What it represents: CPUs, PCIe switches, GPUs, network interfaces, and the PCIe, NVLink
+//! and xGMI links between them, with the bandwidths that the file gives. What it leaves
+//! out: speeds of network ports, the C2C link of Grace processors, and PCIe host bridges,
+//! which the file does not name.
+
+mod attributes;
+mod fabric;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use self::attributes::{PcieLink, Source};
+use self::fabric::FarEnd;
+use self::tree::{Found, Tree};
+use crate::diagnostic::{InputError, Position};
+use crate::system::error::SystemError;
+use crate::system::import::sockets;
+use crate::system::kinds::{DeviceKind, LinkKind};
+use crate::system::server::{DeviceId, Link, Server, ServerBuilder};
+use crate::units::Bandwidth;
+use crate::xml;
+
+/// More nodes than the file of any server has.
+const MOST_NODES: u32 = 20_000;
+const MOST_BYTES: usize = 8 << 20;
+
+/// What the file may not say and its owner may know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NcclXmlOptions {
+    /// The machine's name; `nccl-xml` where absent.
+    pub name: Option<String>,
+    /// The PCIe generation of links whose speed the file does not give; PCIe 3 where
+    /// absent, as NCCL takes it.
+    pub pcie: Option<LinkKind>,
+    /// The NVLink generation, where the file's compute capabilities do not tell it. Where the
+    /// file lists no NVLink, each GPU gets all of that generation to one NVSwitch.
+    pub nvlink: Option<LinkKind>,
+}
+
+/// Reads a machine from NCCL's topology XML; `file` names it in errors.
+///
+/// # Errors
+/// A text that is not XML or has a document type, elements and attributes that NCCL does
+/// not write, and links that their two ends do not agree on, each with its place.
+pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, SystemError> {
+    let start = Position { line: 1, column: 1 };
+    if let Some(kind) = options.pcie.filter(|kind| !kind.is_pcie()) {
+        let problem = "the option `pcie` is no generation of pcie";
+        let remedy = "choose such as pcie4, or leave the option out";
+        return Err(InputError::at(file, start, problem, kind.name(), remedy).into());
+    }
+    if let Some(kind) = options.nvlink.filter(|kind| !kind.is_nvlink()) {
+        let problem = "the option `nvlink` is no generation of nvlink";
+        let remedy = "choose such as nvlink3, or leave the option out";
+        return Err(InputError::at(file, start, problem, kind.name(), remedy).into());
+    }
+    if text.len() > MOST_BYTES {
+        let problem = format!("the file has {} bytes, more than any server's", text.len());
+        let remedy = "give the topology of one server, of at most 8 MiB";
+        return Err(InputError::at(file, start, problem, "", remedy).into());
+    }
+    let remedy = "give the whole file that NCCL_TOPO_DUMP_FILE names";
+    let document = xml::parse(file, text, MOST_NODES, remedy)?;
+    let remedy = "dump the topology again with NCCL_TOPO_DUMP_FILE";
+    let source = Source { file, document: &document, remedy };
+    let mut tree = tree::walk(&source)?;
+    let fabric = fabric::find(&source, &mut tree, options.nvlink)?;
+    if !tree.devices.iter().any(|device| device.kind == DeviceKind::Gpu) {
+        let remedy = "dump the topology from a run that uses the GPUs";
+        let problem = "the file lists no GPU";
+        return Err(source.refuse(document.root_element(), problem, remedy).into());
+    }
+
+    let name = options.name.as_deref().unwrap_or("nccl-xml");
+    let mut builder = ServerBuilder::new(name, "NCCL topology file");
+    for warning in &tree.warnings {
+        builder.warn(warning.as_str());
+    }
+    for assumption in &tree.assumptions {
+        builder.assume(assumption.as_str());
+    }
+    let (ids, switches) = add_devices(&source, &mut builder, &tree, fabric.switches)?;
+    add_pcie_links(&mut builder, &tree, &ids, options)?;
+    for (gpu, end, kind, count) in fabric.bundles {
+        let end = match end {
+            FarEnd::Device(device) => ids[device],
+            FarEnd::Switch(switch) => switches[switch],
+        };
+        builder.data_sheet_link(ids[gpu], end, kind, count)?;
+    }
+    let cpus: Vec<&Found> = ordered(&tree, DeviceKind::Cpu).map(|(_, cpu)| cpu).collect();
+    let cpu_ids: Vec<DeviceId> =
+        ordered(&tree, DeviceKind::Cpu).map(|(index, _)| ids[index]).collect();
+    sockets::join(&mut builder, &cpu_ids, socket_link(&cpus))?;
+    Ok(builder.build()?)
+}
+
+/// The devices of one kind, in the order of a machine.
+fn ordered<'t, 'a>(
+    tree: &'t Tree<'a>,
+    kind: DeviceKind,
+) -> impl Iterator<Item = (usize, &'t Found<'a>)> {
+    let mut devices: Vec<(usize, &Found)> =
+        tree.devices.iter().enumerate().filter(|(_, device)| device.kind == kind).collect();
+    devices.sort_by_key(|(_, device)| device.order);
+    devices.into_iter()
+}
+
+/// Adds every device, and the NVSwitches, which the file names only as far ends of links.
+fn add_devices(
+    source: &Source,
+    builder: &mut ServerBuilder,
+    tree: &Tree,
+    switch_count: usize,
+) -> Result<(Vec<DeviceId>, Vec<DeviceId>), SystemError> {
+    let mut ids = vec![0; tree.devices.len()];
+    let mut switches = Vec::new();
+    for kind in DeviceKind::ALL {
+        for (number, (index, device)) in ordered(tree, kind).enumerate() {
+            let cpu = format!("CPU{number}");
+            let name = if kind == DeviceKind::Cpu { &cpu } else { &device.name };
+            ids[index] = builder.device(name, kind, None).map_err(|_| {
+                let problem = format!("another device is named {name}, too");
+                source.refuse(device.node, problem, "give each interface a name of its own")
+            })?;
+            builder.locate(ids[index], tree.locality(index));
+        }
+        if kind == DeviceKind::NvSwitch {
+            for number in 0..switch_count {
+                switches.push(builder.device(&format!("NVSwitch{number}"), kind, None)?);
+            }
+        }
+    }
+    Ok((ids, switches))
+}
+
+fn add_pcie_links(
+    builder: &mut ServerBuilder,
+    tree: &Tree,
+    ids: &[DeviceId],
+    options: &NcclXmlOptions,
+) -> Result<(), SystemError> {
+    let default = options.pcie.unwrap_or(LinkKind::Pcie3);
+    let mut unknown = Vec::new();
+    for (index, device) in tree.devices.iter().enumerate() {
+        let Some(parent) = device.parent else { continue };
+        let (a, b) = (ids[index], ids[parent]);
+        let Some(PcieLink { kind, lanes }) = device.link else {
+            builder.data_sheet_link(a, b, LinkKind::OnDie, 1)?;
+            continue;
+        };
+        if kind.is_none() || lanes.is_none() {
+            unknown.push(device.name.as_str());
+        }
+        let kind = kind.unwrap_or(default);
+        let sheet = kind.data_sheet();
+        let bandwidth = Bandwidth(sheet.bandwidth.0 / 16 * u64::from(lanes.unwrap_or(16)));
+        builder.link(Link { a, b, kind, count: 1, bandwidth, latency: sheet.latency })?;
+    }
+    if !unknown.is_empty() {
+        builder.assume(format!(
+            "The file does not give the whole PCIe link above {}; what it leaves out is taken \
+             to be {} and 16 lanes (option `pcie`).",
+            unknown.join(", "),
+            default.name()
+        ));
+    }
+    Ok(())
+}
+
+/// The link between sockets of the processors that the file names: Intel's since Skylake
+/// (family 6, model 85) is UPI.
+fn socket_link(cpus: &[&Found]) -> LinkKind {
+    let attribute = |name| cpus.iter().find_map(|cpu| cpu.node.attribute(name)).unwrap_or_default();
+    let number = |name| attribute(name).parse().unwrap_or(0);
+    let intel = (number("familyid"), number("modelid")) >= (6, 85);
+    match (attribute("arch"), attribute("vendor")) {
+        ("ppc64" | "ppc64le", _) => LinkKind::Xbus,
+        (_, "AuthenticAMD" | "AMD") => LinkKind::InfinityFabric,
+        (_, "GenuineIntel") if intel => LinkKind::Upi,
+        (_, "GenuineIntel") => LinkKind::Qpi,
+        _ => sockets::default_link(cpus.len()),
+    }
+}

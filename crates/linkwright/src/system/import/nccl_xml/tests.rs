@@ -1,0 +1,285 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::system::import::host_tree::Relation;
+use crate::system::test_support::{
+    assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
+    census, damaged, example, relation,
+};
+use crate::system::{BandwidthProfile, GpuGraph};
+
+/// Two sockets, two GPUs under one switch and one elsewhere, NVLink in a chain.
+const WIRES: &str = r#"<system version="1">
+  <cpu numaid="1" affinity="f0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="79">
+    <pci busid="0000:85:00.0" class="0x030200" link_speed="8.0 GT/s PCIe" link_width="8">
+      <gpu dev="2" sm="70" rank="2" gdr="1">
+        <nvlink target="0000:07:00.0" count="1" tclass="0x030200"/>
+      </gpu>
+    </pci>
+    <nic>
+      <net name="eth0" dev="1" speed="10000" port="0"/>
+    </nic>
+  </cpu>
+  <cpu numaid="0" affinity="0f" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="79">
+    <pci busid="0000:04:00.0" class="0x060400" link_speed="8 GT/s" link_width="16">
+      <pci busid="0000:06:00.0" class="0x030200" link_speed="Unknown" link_width="16">
+        <gpu dev="0" sm="70" rank="0" gdr="1">
+          <nvlink target="0000:07:00.0" count="2" tclass="0x030200"/>
+        </gpu>
+      </pci>
+      <pci busid="0000:07:00.0" class="0x030200" link_speed="8.0 GT/s PCIe" link_width="16">
+        <gpu dev="1" sm="70" rank="1" gdr="1">
+          <nvlink target="0000:06:00.0" count="2" tclass="0x030200"/>
+          <nvlink target="0000:85:00.0" count="1" tclass="0x030200"/>
+        </gpu>
+      </pci>
+    </pci>
+    <pci busid="0000:0C:00.0" class="0x020700" link_speed="16.0 GT/s PCIe" link_width="16">
+      <nic>
+        <net name="mlx5_0" dev="0" speed="100000" port="1" guid="0x1" maxconn="131072" gdr="1"/>
+      </nic>
+    </pci>
+  </cpu>
+</system>
+"#;
+
+/// Two GPUs at two switches.
+const SWITCHED: &str = r#"<?xml version="1.0"?>
+<system version="1">
+  <cpu numaid="-1" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="1">
+    <pci busid="0000:0f:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+      <gpu dev="0" sm="90" rank="0">
+        <nvlink target="0000:05:00.0" count="9" tclass="0x068000"/>
+        <nvlink target="0000:06:00.0" count="9" tclass="0x068000"/>
+        <c2c bw="43125" count="8"/>
+      </gpu>
+    </pci>
+    <pci busid="0000:1f:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+      <gpu dev="1" sm="90" rank="1">
+        <nvlink target="0000:06:00.0" count="9" tclass="0x068000"/>
+        <nvlink target="0000:05:00.0" count="9" tclass="0x068000"/>
+      </gpu>
+    </pci>
+  </cpu>
+</system>
+"#;
+
+/// A hand-written file: classes only.
+const PLAIN: &str = r#"<system version="1">
+  <cpu numaid="0">
+    <pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">
+      <pci busid="0001:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0101:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+    </pci>
+  </cpu>
+</system>
+"#;
+
+const MI300X: &str = example!("mi300x-8.nccl-topo.xml");
+const CLOUD: &str = example!("cloud-8x-a100-nvswitch.nccl-topo.xml");
+const SELF_LINKS: &str = example!("cloud-4x-a100-self-link.nccl-topo.xml");
+
+fn plain(text: &str) -> Result<Server, SystemError> {
+    read("topo.xml", text, &NcclXmlOptions::default())
+}
+
+fn link<'m>(machine: &'m Server, a: &str, b: &str) -> Vec<&'m Link> {
+    let (a, b) = (machine.device(a).unwrap(), machine.device(b).unwrap());
+    let joins = |link: &&Link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a);
+    machine.links().iter().filter(joins).collect()
+}
+
+#[test]
+fn wires_and_switches_are_all_there() {
+    let machine = plain(WIRES).unwrap();
+    let census = census(&machine);
+    assert_eq!((census["gpu"], census["cpu"], census["pcie-switch"], census["nic"]), (3, 2, 1, 2));
+    let names: Vec<&str> =
+        machine.gpus().iter().map(|id| machine.devices()[*id].name.as_str()).collect();
+    assert_eq!(names, ["GPU0", "GPU1", "GPU2"]);
+    let nvlink = link(&machine, "GPU0", "GPU1");
+    assert_eq!((nvlink.len(), nvlink[0].kind, nvlink[0].count), (1, LinkKind::Nvlink2, 2));
+    let half = LinkKind::Pcie3.data_sheet().bandwidth.0 / 2;
+    assert_eq!(link(&machine, "GPU2", "CPU1")[0].bandwidth, Bandwidth(half));
+    assert_eq!(link(&machine, "mlx5_0", "CPU0")[0].kind, LinkKind::Pcie4);
+    assert_eq!(link(&machine, "eth0", "CPU1")[0].kind, LinkKind::OnDie);
+    assert_eq!(link(&machine, "CPU0", "CPU1")[0].kind, LinkKind::Qpi);
+    let id = |name| machine.device(name).unwrap();
+    assert_eq!(relation(&machine, id("GPU0"), id("GPU1")), Relation::Switch);
+    assert_eq!(relation(&machine, id("GPU0"), id("GPU2")), Relation::System);
+    let said = machine.assumptions().join("\n");
+    for word in ["eth0 has no PCI address", "PCIe link above GPU0;", "qpi"] {
+        assert!(said.contains(word), "{word} in {said}");
+    }
+}
+
+#[test]
+fn every_nvswitch_is_a_device() {
+    let machine = plain(SWITCHED).unwrap();
+    for (gpu, switch) in [("GPU0", "NVSwitch0"), ("GPU1", "NVSwitch0"), ("GPU1", "NVSwitch1")] {
+        let links = link(&machine, gpu, switch);
+        assert_eq!((links[0].kind, links[0].count), (LinkKind::Nvlink4, 9));
+    }
+    assert_eq!(census(&machine)["nvswitch"], 2);
+}
+
+#[test]
+fn hand_written_files_are_numbered() {
+    let machine = plain(PLAIN).unwrap();
+    assert!(machine.device("GPU0").is_some() && machine.device("NIC0").is_some());
+    assert!(machine.assumptions().join("").contains("does not number GPU0"));
+}
+
+#[test]
+fn other_systems_read_too() {
+    let amd = WIRES.replace("nvlink", "xgmi").replace("version=\"1\"", "version=\"2\"");
+    assert_eq!(link(&plain(&amd).unwrap(), "GPU0", "GPU1")[0].kind, LinkKind::Xgmi);
+    let power = SWITCHED.replace("0x068000", "0x068001").replace("x86_64", "ppc64le");
+    assert_eq!(link(&plain(&power).unwrap(), "GPU0", "CPU0")[1].count, 18);
+    let partial = WIRES.replace("target=\"0000:85:00.0\"", "target=\"0000:86:00.0\"");
+    assert_is_helpful(&plain(&partial).unwrap_err());
+    let trimmed = SWITCHED.replace("0x068000", "0x030200");
+    assert!(plain(&trimmed).unwrap().assumptions().join("").contains("left out"));
+    let ports = WIRES.replace("<nic>\n      <net", "<nic>\n<net name=\"eth1\"/>\n      <net");
+    assert_eq!(census(&plain(&ports).unwrap())["nic"], 3);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place() {
+    let cases = [
+        (String::new(), "1:1", "not XML"),
+        ("<system>".to_owned(), "1:9", "not XML"),
+        ("<!DOCTYPE x [<!ENTITY a \"b\">]><system/>".to_owned(), "1:1", "not XML"),
+        ("<topology/>".to_owned(), "1:1", "<system>"),
+        ("<system version=\"1\"/>".to_owned(), "1:1", "no GPU"),
+        (PLAIN.replace("version=\"1\"", "version=\"9\""), "1:18", "version"),
+        (PLAIN.replace("numaid=\"0\"", ""), "2:3", "numaid"),
+        (PLAIN.replace("numaid=\"0\"", "numaid=\"x\""), "2:16", "numaid"),
+        (PLAIN.replace("busid=\"0001:00:00.0\"", ""), "4:7", "busid"),
+        (PLAIN.replace("0001:00:00.0", "0001:00"), "4:19", "PCI address"),
+        (PLAIN.replace("0101:00:00.0", "0001:00:00.0"), "5:7", "this PCI address"),
+        (PLAIN.replace("0x020700", "0x0207"), "5:40", "PCI class"),
+        (PLAIN.replace("0x020700", "0x010802"), "5:7", "neither"),
+        (PLAIN.replace("16 GT/s", "17 GT/s"), "3:60", "speed"),
+        (PLAIN.replace("width=\"16\"", "width=\"17\""), "3:81", "width"),
+        (PLAIN.replace("<system version=\"1\">", "<system>pci "), "1:9", "text"),
+        (PLAIN.replace("pci", "pcx"), "3:5", "inside <cpu>"),
+        (WIRES.replace("dev=\"1\" sm", "dev=\"0\" sm"), "20:9", "this number"),
+        (WIRES.replace("numaid=\"0\"", "numaid=\"1\""), "12:16", "NUMA node"),
+        (WIRES.replace("dev=\"0\" sm=\"70\"", "dev=\"0\""), "15:9", "`sm`"),
+        (WIRES.replace("06:00.0\" count=\"2\"", "06:00.0\" count=\"1\""), "16:11", "list the same"),
+        (WIRES.replace("count=\"2\"", "count=\"0\""), "16:11", "so many"),
+        (WIRES.replace("target=\"0000:85", "target=\"0000:06"), "22:11", "twice"),
+        (WIRES.replace("target=\"0000:85", "target=\"0000:0c"), "5:9", "back"),
+        (WIRES.replace("eth0", "mlx5_0"), "26:5", "named mlx5_0"),
+        (SWITCHED.replace("0x068000", "0x069000"), "6:9", "no NVSwitch"),
+    ];
+    for (text, place, words) in cases {
+        let error = plain(&text).unwrap_err();
+        assert_is_helpful(&error);
+        let error = error.to_string();
+        assert!(error.starts_with(&format!("topo.xml:{place}: ")), "{place} {error}\n{text}");
+        assert!(error.contains(words), "{words} in {error}\n{text}");
+    }
+}
+
+#[test]
+fn a_cut_file_is_never_a_smaller_machine() {
+    for text in [WIRES, SWITCHED, PLAIN] {
+        assert_cuts_are_safe(text, plain);
+        assert_rectangles_are_safe(text, usize::MAX, plain);
+    }
+}
+
+#[test]
+fn deep_files_do_not_exhaust_the_stack() {
+    let open = "<pci busid=\"0000:00:00.0\">".repeat(15_000);
+    assert!(plain(&format!("<system><cpu numaid=\"0\">{open}")).is_err());
+    let all: String = (0..15_000).map(|n| format!("<pci busid=\"{n:04x}:00:00.0\">")).collect();
+    let close = "</pci>".repeat(15_000);
+    assert!(plain(&format!("<system><cpu numaid=\"0\">{all}{close}</cpu></system>")).is_err());
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_never_panics(text in any::<String>()) {
+        let _ = plain(&text);
+        let _ = plain(&format!("<system>{text}</system>"));
+    }
+
+    #[test]
+    fn one_wrong_character_loses_no_device(
+        (text, damaged) in prop::sample::select(vec![WIRES, SWITCHED, PLAIN, CLOUD, SELF_LINKS])
+            .prop_flat_map(|text| (Just(text), damaged(text))),
+    ) {
+        assert_nothing_vanishes(text, &damaged, plain);
+    }
+}
+
+#[test]
+fn places_come_from_the_address_and_the_cpu_above() {
+    let machine = read("wires.xml", WIRES, &NcclXmlOptions::default()).unwrap();
+    let place = |name: &str| {
+        let id = machine.device(name).unwrap();
+        serde_json::to_string(&machine.devices()[id].locality).unwrap()
+    };
+    let shown = |cores, node, address: &str| {
+        format!("{{\"cpu_affinity\":\"{cores}\",\"numa_affinity\":\"{node}\"{address}}}")
+    };
+    let at = |address: &str| format!(",\"pci_address\":\"{address}\"");
+    assert_eq!(place("GPU1"), shown("0-3", 0, &at("0000:07:00.0")), "below a switch");
+    assert_eq!(place("GPU2"), shown("4-7", 1, &at("0000:85:00.0")));
+    assert_eq!(place("mlx5_0"), shown("0-3", 0, &at("0000:0c:00.0")));
+    assert_eq!(place("eth0"), shown("4-7", 1, ""), "it has no address");
+}
+
+#[test]
+fn mi300x_is_joined_by_its_own_generation() {
+    let machine = plain(MI300X).unwrap();
+    let mesh = machine.links().iter().filter(|link| link.kind == LinkKind::XgmiMi300);
+    assert_eq!((mesh.count(), machine.warnings().len()), (28, 0));
+    let graph = GpuGraph::new(&machine, BandwidthProfile::DataSheet).unwrap();
+    let pair = graph.pair(0, 7).unwrap();
+    assert_eq!((pair.link.label().as_str(), pair.bandwidth.0), ("XGMI1", 64_000_000_000));
+    for (gcn, kind) in
+        [("910", LinkKind::Xgmi), ("gfx908", LinkKind::XgmiMi100), ("gfx950", LinkKind::XgmiMi350)]
+    {
+        let other = plain(&MI300X.replace("gfx942", gcn)).unwrap();
+        assert!(other.links().iter().any(|link| link.kind == kind), "{gcn}");
+    }
+}
+
+#[test]
+fn nvlinks_that_a_file_leaves_out_are_missed_and_added() {
+    let nvlink = Some(LinkKind::Nvlink3);
+    for (text, gpus, words) in [(CLOUD, 8, "no NVLink between them"), (SELF_LINKS, 4, "to itself")]
+    {
+        let machine = plain(text).unwrap();
+        assert_eq!(machine.gpus().len(), gpus);
+        assert!(machine.links().iter().all(|link| !link.kind.is_gpu_fabric()));
+        let said = machine.warnings().join("\n");
+        assert!(said.contains(words) && said.contains("`nvlink3`"), "{said}");
+        let options = NcclXmlOptions { nvlink, ..NcclXmlOptions::default() };
+        let switched = read("topo.xml", text, &options).unwrap();
+        assert!(switched.warnings().is_empty());
+        let graph = GpuGraph::new(&switched, BandwidthProfile::DataSheet).unwrap();
+        let pair = graph.pair(0, gpus - 1).unwrap();
+        assert_eq!((pair.link.label().as_str(), pair.bandwidth.0), ("NV12", 300_000_000_000));
+    }
+    // L40S are sold without NVLink.
+    assert!(plain(&CLOUD.replace("0x20b0", "0x26b9")).unwrap().warnings().is_empty());
+    let wrong = NcclXmlOptions { nvlink: Some(LinkKind::Pcie4), ..NcclXmlOptions::default() };
+    assert_is_helpful(&read("topo.xml", CLOUD, &wrong).unwrap_err());
+}
+
+#[test]
+fn a_device_without_class_is_what_its_vendor_makes() {
+    let bare = PLAIN.replace(" class=\"0x020700\"", "");
+    let machine = plain(&bare).unwrap();
+    assert_eq!(census(&machine)["nic"], 1);
+    assert!(machine.warnings().join("").contains("0101:00:00.0"), "{:?}", machine.warnings());
+    let known = PLAIN.replace(" class=\"0x030200\"", " vendor=\"0x10de\"");
+    assert_eq!(census(&plain(&known).unwrap())["gpu"], 1);
+    let mistyped = PLAIN.replace("class=\"0x020700\"", "clss=\"0x020700\"");
+    assert_is_helpful(&plain(&mistyped).unwrap_err());
+}

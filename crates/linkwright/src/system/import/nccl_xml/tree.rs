@@ -1,0 +1,343 @@
+//! The devices of a topology file, each with what it hangs from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roxmltree::Node;
+
+use super::attributes::{PcieLink, Source};
+use crate::diagnostic::InputError;
+use crate::system::kinds::DeviceKind;
+use crate::system::locality::{Affinity, Locality};
+
+const DUMP_AGAIN: &str = "dump the topology again with NCCL_TOPO_DUMP_FILE, or mend the element";
+
+/// Which elements an element may stand in.
+const INSIDE: [(&str, &[&str]); 9] = [
+    ("cpu", &["system"]),
+    ("pci", &["cpu", "pci"]),
+    ("gpu", &["pci"]),
+    ("nic", &["cpu", "pci"]),
+    ("nvlink", &["gpu"]),
+    ("xgmi", &["gpu"]),
+    ("c2c", &["gpu"]),
+    ("net", &["nic"]),
+    ("coll", &["nic"]),
+];
+
+/// A device of the file.
+pub(super) struct Found<'a> {
+    /// Its element: `cpu`, `pci`, or the `nic` of a network interface without a PCI address.
+    pub(super) node: Node<'a, 'a>,
+    /// What it is.
+    pub(super) kind: DeviceKind,
+    /// Its name in the machine.
+    pub(super) name: String,
+    /// Where devices of its kind stand among each other.
+    pub(super) order: i64,
+    /// The device above it; none for a CPU.
+    pub(super) parent: Option<usize>,
+    /// Its PCIe link to the device above; none where it has no PCI address.
+    pub(super) link: Option<PcieLink>,
+    /// Its PCI address, in lower case.
+    pub(super) address: Option<String>,
+    /// The `gpu` element of a GPU, where it has one.
+    pub(super) gpu: Option<Node<'a, 'a>>,
+}
+
+/// Every device, in document order.
+pub(super) struct Tree<'a> {
+    /// The devices.
+    pub(super) devices: Vec<Found<'a>>,
+    /// One sentence each.
+    pub(super) assumptions: Vec<String>,
+    /// What probably makes the machine wrong, likewise.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Tree<'_> {
+    /// Where a device sits: its own address, the NUMA node and the cores of the CPU above it.
+    pub(super) fn locality(&self, device: usize) -> Locality {
+        let mut top = device;
+        while let Some(parent) = self.devices[top].parent {
+            top = parent;
+        }
+        let cpu = Some(&self.devices[top]).filter(|found| found.kind == DeviceKind::Cpu);
+        // NCCL writes -1 where it does not know the node, and a mask without bits likewise.
+        let node = cpu.and_then(|cpu| u32::try_from(cpu.order).ok());
+        Locality {
+            cpu_affinity: cpu.and_then(|cpu| Affinity::parse_mask(cpu.node.attribute("affinity")?)),
+            numa_affinity: node.map(Affinity::one),
+            pci_address: self.devices[device].address.clone(),
+        }
+    }
+}
+
+struct Walk<'s, 'a> {
+    source: &'s Source<'a>,
+    tree: Tree<'a>,
+    by_node: BTreeMap<u32, usize>,
+    addresses: BTreeSet<String>,
+}
+
+/// Finds the devices.
+///
+/// # Errors
+/// Elements that NCCL does not write, where NCCL does not write them, or without the
+/// attributes that it writes.
+pub(super) fn walk<'a>(source: &Source<'a>) -> Result<Tree<'a>, InputError> {
+    let root = source.document.root_element();
+    if root.tag_name().name() == "topology" {
+        let problem = "this is hwloc's file, which names no links between GPUs, and not <system>";
+        return Err(source.refuse(root, problem, "give the file that NCCL_TOPO_DUMP_FILE names"));
+    }
+    if root.tag_name().name() != "system" {
+        return Err(source.refuse(root, "the outermost element is not <system>", DUMP_AGAIN));
+    }
+    if let Some(version) =
+        root.attribute_node("version").filter(|v| !matches!(v.value(), "1" | "2"))
+    {
+        let remedy = "versions 1 (NCCL) and 2 (RCCL) are known";
+        return Err(source.refuse_value(&version, "the file's version is not known", remedy));
+    }
+    let mut walk = Walk {
+        source,
+        tree: Tree { devices: Vec::new(), assumptions: Vec::new(), warnings: Vec::new() },
+        by_node: BTreeMap::new(),
+        addresses: BTreeSet::new(),
+    };
+    for node in root.descendants().skip(1) {
+        walk.check_place(node)?;
+        match node.tag_name().name() {
+            "cpu" => walk.cpu(node)?,
+            "pci" => walk.pci(node)?,
+            "nic" => walk.loose_nic(node)?,
+            _ => {}
+        }
+    }
+    walk.number_gpus()?;
+    walk.check_one_host()?;
+    Ok(walk.tree)
+}
+
+/// Whether all attributes of a device are known ones, so that none is a class mistyped.
+fn is_plain(node: Node) -> bool {
+    let known = [
+        "busid",
+        "vendor",
+        "device",
+        "subsystem_vendor",
+        "subsystem_device",
+        "link_speed",
+        "link_width",
+    ];
+    node.attributes().all(|attribute| known.contains(&attribute.name()))
+}
+
+fn children<'a>(node: Node<'a, 'a>, name: &str) -> Vec<Node<'a, 'a>> {
+    node.children().filter(|child| child.has_tag_name(name)).collect()
+}
+
+impl<'a> Walk<'_, 'a> {
+    fn check_place(&self, node: Node) -> Result<(), InputError> {
+        if node.is_text() && !node.text().unwrap_or_default().trim().is_empty() {
+            return Err(self.source.refuse(node, "text stands between the elements", DUMP_AGAIN));
+        }
+        if !node.is_element() {
+            return Ok(());
+        }
+        let (name, parent) = (node.tag_name().name(), node.parent());
+        let parent = parent.map_or("", |parent| parent.tag_name().name());
+        let known = INSIDE.iter().find(|(element, _)| *element == name);
+        if known.is_none_or(|(_, parents)| !parents.contains(&parent)) {
+            let problem = format!("no <{name}> is known inside <{parent}>");
+            return Err(self.source.refuse(node, problem, DUMP_AGAIN));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, found: Found<'a>) {
+        self.by_node.insert(found.node.id().get(), self.tree.devices.len());
+        self.tree.devices.push(found);
+    }
+
+    fn count(&self, kind: DeviceKind) -> usize {
+        self.tree.devices.iter().filter(|device| device.kind == kind).count()
+    }
+
+    fn parent(&self, node: Node) -> Option<usize> {
+        node.parent().and_then(|parent| self.by_node.get(&parent.id().get()).copied())
+    }
+
+    fn cpu(&mut self, node: Node<'a, 'a>) -> Result<(), InputError> {
+        let attribute = self.source.required(node, "numaid")?;
+        let numa: i64 = attribute.value().parse().map_err(|_| {
+            let remedy = "write such as 0, or -1 where it is not known";
+            self.source.refuse_value(&attribute, "`numaid` is no number", remedy)
+        })?;
+        let again = |d: &Found| d.kind == DeviceKind::Cpu && d.order == numa;
+        if self.tree.devices.iter().any(again) {
+            let problem = "two CPUs have this NUMA node";
+            let remedy = "give each its own; a dump of several hosts has to be split into hosts";
+            return Err(self.source.refuse_value(&attribute, problem, remedy));
+        }
+        self.add(Found {
+            node,
+            kind: DeviceKind::Cpu,
+            name: String::new(),
+            order: numa,
+            parent: None,
+            link: None,
+            address: None,
+            gpu: None,
+        });
+        Ok(())
+    }
+
+    fn pci(&mut self, node: Node<'a, 'a>) -> Result<(), InputError> {
+        let source = self.source;
+        let address = source.address(node, "busid")?;
+        if !self.addresses.insert(address.clone()) {
+            return Err(source.refuse(node, "two devices have this PCI address", DUMP_AGAIN));
+        }
+        let (gpus, nics) = (children(node, "gpu"), children(node, "nic"));
+        let below = children(node, "pci").len();
+        if gpus.len() + nics.len() > 1 || (below > 0 && gpus.len() + nics.len() > 0) {
+            return Err(source.refuse(node, "one PCI device is several things", DUMP_AGAIN));
+        }
+        let class = source.class(node, "class")?;
+        let kind = match class.map(|class| class >> 16) {
+            _ if !gpus.is_empty() => DeviceKind::Gpu,
+            _ if !nics.is_empty() => DeviceKind::Nic,
+            _ if below > 0 => DeviceKind::PcieSwitch,
+            Some(0x03) => DeviceKind::Gpu,
+            Some(0x02) => DeviceKind::Nic,
+            Some(0x06) => DeviceKind::PcieSwitch,
+            None if is_plain(node) => self.by_vendor(node, &address),
+            _ => {
+                let problem = "this device is neither a GPU nor a network interface nor a switch";
+                return Err(source.refuse(node, problem, "give its class, or remove the element"));
+            }
+        };
+        let mut order = self.count(kind) as i64;
+        let name = match (gpus.first(), nics.first()) {
+            (Some(gpu), _) => {
+                let number = source.number(*gpu, "dev")?;
+                order = i64::from(number);
+                format!("GPU{number}")
+            }
+            (_, Some(nic)) => self.nic_name(*nic),
+            _ if kind == DeviceKind::Nic => format!("NIC{order}"),
+            _ if kind == DeviceKind::PcieSwitch => format!("PCIeSwitch{order}"),
+            _ => String::new(),
+        };
+        self.add(Found {
+            node,
+            kind,
+            name,
+            order,
+            parent: self.parent(node),
+            link: Some(source.pcie_link(node)?),
+            address: Some(address),
+            gpu: gpus.first().copied(),
+        });
+        Ok(())
+    }
+
+    /// What a device without class is, by its vendor.
+    fn by_vendor(&mut self, node: Node<'a, 'a>, address: &str) -> DeviceKind {
+        let kind = match node.attribute("vendor") {
+            Some("0x10de" | "0x1002") => DeviceKind::Gpu,
+            _ => DeviceKind::Nic,
+        };
+        let what = if kind == DeviceKind::Gpu { "a GPU" } else { "a network interface" };
+        let sentence =
+            format!("The file does not give the class of {address}; it is taken to be {what}.");
+        if node.attribute("vendor").is_some_and(|vendor| vendor.len() == 6) {
+            self.tree.assumptions.push(sentence);
+        } else {
+            self.tree.warnings.push(sentence);
+        }
+        kind
+    }
+
+    /// A network interface that stands in a CPU has no PCI address, as virtual ones have none.
+    fn loose_nic(&mut self, node: Node<'a, 'a>) -> Result<(), InputError> {
+        if !node.parent().is_some_and(|parent| parent.has_tag_name("cpu")) {
+            return Ok(());
+        }
+        for net in children(node, "net") {
+            let name = self.source.required(net, "name")?.value().to_owned();
+            self.tree.assumptions.push(format!(
+                "{name} has no PCI address; it is taken to hang from its CPU as fast as any device."
+            ));
+            let order = self.count(DeviceKind::Nic) as i64;
+            let parent = self.parent(node);
+            let kind = DeviceKind::Nic;
+            self.add(Found {
+                node,
+                kind,
+                name,
+                order,
+                parent,
+                link: None,
+                address: None,
+                gpu: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// The name of an interface's first port, which stands for all of them.
+    fn nic_name(&mut self, nic: Node<'a, 'a>) -> String {
+        let ports = children(nic, "net");
+        let names: Vec<&str> = ports.iter().filter_map(|net| net.attribute("name")).collect();
+        let Some((first, others)) = names.split_first() else {
+            return format!("NIC{}", self.count(DeviceKind::Nic));
+        };
+        if !others.is_empty() {
+            self.tree.assumptions.push(format!(
+                "{first} stands for all ports of its PCI device: {}.",
+                names.join(", ")
+            ));
+        }
+        (*first).to_owned()
+    }
+
+    /// Numbers the GPUs of hand-written files, which give a PCI class and no `gpu` element.
+    fn number_gpus(&mut self) -> Result<(), InputError> {
+        let mut taken = BTreeSet::new();
+        for device in self.tree.devices.iter() {
+            if let Some(gpu) = device.gpu.filter(|_| !taken.insert(device.order)) {
+                return Err(self.source.refuse(gpu, "two GPUs have this number", DUMP_AGAIN));
+            }
+        }
+        let mut free = (0..).filter(|number| !taken.contains(number));
+        let mut numbered = Vec::new();
+        for device in self.tree.devices.iter_mut().filter(|d| d.kind == DeviceKind::Gpu) {
+            if let Some(number) = device.gpu.is_none().then(|| free.next()).flatten() {
+                device.order = number;
+                device.name = format!("GPU{number}");
+                numbered.push(device.name.clone());
+            }
+        }
+        if !numbered.is_empty() {
+            self.tree.assumptions.push(format!(
+                "The file does not number {}; they are numbered as they are listed.",
+                numbered.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_one_host(&self) -> Result<(), InputError> {
+        let cpus = self.tree.devices.iter().filter(|device| device.kind == DeviceKind::Cpu);
+        let hosts: Vec<_> = cpus.filter_map(|cpu| cpu.node.attribute_node("host_hash")).collect();
+        match hosts.iter().find(|host| host.value() != hosts[0].value()) {
+            Some(other) => {
+                let remedy = "keep the <cpu> elements of one host";
+                Err(self.source.refuse_value(other, "the file describes several hosts", remedy))
+            }
+            None => Ok(()),
+        }
+    }
+}

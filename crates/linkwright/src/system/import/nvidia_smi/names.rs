@@ -1,0 +1,85 @@
+//! The GPUs' names, which people paste with the matrix: from `nvidia-smi -L` and from the
+//! table that `nvidia-smi` alone prints.
+
+use std::collections::BTreeMap;
+
+use super::matrix::Matrix;
+use crate::diagnostic::InputError;
+use crate::system::import::gpu_models::{self, GpuModel};
+use crate::system::import::paste::{self, Line, Token};
+
+/// What a paste names: for each GPU of the matrix its product, where it says it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    by_number: BTreeMap<u32, String>,
+}
+
+/// Reads the names.
+///
+/// # Errors
+/// A GPU that the matrix lacks, or that has two names.
+pub(super) fn read(file: &str, lines: &[Line], matrix: &Matrix) -> Result<Names, InputError> {
+    let mut names = Names::default();
+    for line in lines {
+        let Some((number, token, name)) = listed(line).or_else(|| tabled(line)) else { continue };
+        let gpu = format!("GPU{number}");
+        if !matrix.devices.iter().any(|device| device.name.text == gpu) {
+            let problem = "the paste names this GPU, but the matrix has none of its number";
+            let remedy = "paste names and matrix of one server, or the matrix alone";
+            return Err(token.refuse(file, problem, remedy));
+        }
+        let known = names.by_number.entry(number).or_insert_with(|| name.clone());
+        // The table cuts long names off.
+        if gpu_models::by_name(known).is_none() {
+            *known = name;
+        }
+    }
+    Ok(names)
+}
+
+/// `GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)`.
+fn listed(line: &Line) -> Option<(u32, &Token, String)> {
+    let [gpu, number, name @ ..] = line.tokens.as_slice() else { return None };
+    let digits = number.text.strip_suffix(':').filter(|_| gpu.text == "GPU")?;
+    let name = words(name.iter().take_while(|word| !word.text.starts_with("(UUID")));
+    Some((paste::number(digits)?, number, name))
+}
+
+/// `|   0  NVIDIA H100 80GB HBM3    On  | 00000000:1B:00.0 Off | ...`.
+fn tabled(line: &Line) -> Option<(u32, &Token, String)> {
+    let [bar, number, rest @ ..] = line.tokens.as_slice() else { return None };
+    let end = rest.iter().position(|word| word.text == "|").filter(|_| bar.text == "|")?;
+    let address = &rest.get(end + 1)?.text;
+    let is_address = address.matches(':').count() == 2 && address.contains('.');
+    // The last word of the first field is the persistence mode.
+    let name = words(rest[..end].split_last()?.1.iter());
+    is_address.then_some(())?;
+    Some((paste::number(&number.text)?, number, name))
+}
+
+fn words<'a>(tokens: impl Iterator<Item = &'a Token>) -> String {
+    let all: Vec<&str> = tokens.map(|token| token.text.as_str()).collect();
+    let name = all.join(" ");
+    name.strip_prefix("NVIDIA ").unwrap_or(&name).to_owned()
+}
+
+impl Names {
+    /// The name of the GPU of a header's word.
+    pub(super) fn of(&self, gpu: &str) -> Option<&str> {
+        let number = paste::number(gpu.strip_prefix("GPU")?)?;
+        self.by_number.get(&number).map(String::as_str)
+    }
+
+    /// The product that all named GPUs are, with its name, where they agree on the links.
+    pub(super) fn product(&self) -> Option<(&str, &'static GpuModel)> {
+        let mut known =
+            self.by_number.values().map(|name| Some((name.as_str(), gpu_models::by_name(name)?)));
+        let first = known.next()??;
+        let alike = |other: Option<(&str, &GpuModel)>| {
+            other.is_some_and(|(_, model)| {
+                (model.fabric, model.pcie) == (first.1.fabric, first.1.pcie)
+            })
+        };
+        known.all(alike).then_some(first)
+    }
+}

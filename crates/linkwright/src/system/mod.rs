@@ -1,0 +1,30 @@
+//! Systems: the devices of servers, the fabrics between servers, and what joins them.
+//!
+//! A [`Server`] comes from a [`presets::preset`], from Linkwright's own [`toml_format`], or from an
+//! importer of what people already have ([`mod@import`]); a [`Fabric`] from a generator or a file
+//! ([`mod@fabric`]). What is told of either is a view ([`views`]): how the GPUs are joined, how far
+//! apart they are on the host side, whether two servers wire them alike, a drawing, a table.
+
+pub mod cluster;
+pub mod error;
+pub mod fabric;
+pub mod import;
+pub mod kinds;
+pub mod locality;
+pub mod presets;
+pub mod server;
+#[cfg(test)]
+mod test_support;
+pub mod toml_format;
+pub mod views;
+
+pub use cluster::{ClusterNetwork, NetworkKind, cluster, cluster_of};
+pub use error::SystemError;
+pub use fabric::{Fabric, FabricError};
+pub use import::{ImportFormat, ImportOptions, import};
+pub use kinds::{DeviceKind, LinkKind};
+pub use locality::{Affinity, Locality};
+pub use server::{Device, DeviceId, Link, Server, ServerBuilder, ServerError};
+pub use views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
+pub use views::places::{GpuPlace, cpuset, gpu_places, numa_nodes};
+pub use views::proximity::{HostTree, Proximity, host_tree, nic_proximity, proximity};

@@ -1,0 +1,170 @@
+//! Machines that people know by name, written in Linkwright's own format.
+//!
+//! Each is one file under `presets/`, with its published source and, where that says less
+//! than a machine needs, the assumptions that fill the gap. What they leave out: storage,
+//! memory, and anything that no GPU's traffic crosses.
+
+use crate::system::error::SystemError;
+use crate::system::server::Server;
+use crate::system::toml_format;
+
+/// A machine known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The name that [`preset`] takes.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub description: &'static str,
+    text: &'static str,
+}
+
+macro_rules! table {
+    ($($name:literal: $description:literal,)*) => {
+        [$(Preset {
+            name: $name,
+            description: $description,
+            text: include_str!(concat!("presets/", $name, ".toml")),
+        },)*]
+    };
+}
+
+/// Every preset, servers by age first, then shapes from papers and small PCIe machines.
+pub const PRESETS: [Preset; 15] = table! {
+    "dgx1-p100": "NVIDIA DGX-1 with 8 P100: hybrid cube mesh of single NVLinks",
+    "dgx1-v100": "NVIDIA DGX-1 with 8 V100: hybrid cube mesh of single and double NVLinks",
+    "dgx2": "NVIDIA DGX-2: 16 V100 on two baseboards of 6 NVSwitches",
+    "dgx-a100": "NVIDIA DGX A100: 8 A100 on 6 NVSwitches",
+    "hgx-h100": "NVIDIA HGX H100 in a DGX H100: 8 H100 on 4 NVSwitches",
+    "hgx-b200": "NVIDIA HGX B200 in a DGX B200: 8 B200 on 2 NVSwitches",
+    "gb200-nvl72": "NVIDIA GB200 NVL72: a rack of 72 GPUs on 18 NVSwitches",
+    "mi300x-8": "AMD Instinct MI300X Platform: 8 MI300X, each joined to each by xGMI",
+    "4x-l40s-pcie": "4 L40S in a PCIe server of two sockets",
+    "summit-node": "IBM AC922 as in Summit: 6 V100 with NVLinks to 2 POWER9",
+    "torus2d-16": "16 V100 in a two-dimensional torus, from the MAPA paper",
+    "cubemesh-16": "16 V100 in an irregular cube mesh, from the MAPA paper",
+    "titan-z": "one GeForce GTX TITAN Z: 2 GPUs behind a switch on one card",
+    "kepler-pair": "a Tesla K40c and a Tesla K20c on PCIe 2",
+    "pcie-tree-4": "4 GPUs in pairs on 2 PCIe switches under one host bridge",
+};
+
+/// The name of every preset, in the order of [`PRESETS`].
+pub const NAMES: [&str; PRESETS.len()] = {
+    let mut names = [""; PRESETS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = PRESETS[index].name;
+        index += 1;
+    }
+    names
+};
+
+/// The machine of that name.
+///
+/// # Errors
+/// [`SystemError::UnknownPreset`], which lists the names that exist.
+pub fn preset(name: &str) -> Result<Server, SystemError> {
+    let found = PRESETS.iter().find(|preset| preset.name == name);
+    let preset = found.ok_or_else(|| SystemError::UnknownPreset {
+        name: name.to_owned(),
+        known: NAMES.join(", "),
+    })?;
+    toml_format::read(&format!("{name}.toml"), preset.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{DeviceId, DeviceKind, LinkKind};
+
+    fn all() -> impl Iterator<Item = Server> {
+        NAMES.into_iter().map(|name| preset(name).unwrap())
+    }
+
+    /// The GPU fabric links that end at a device.
+    fn fabric_links(machine: &Server, device: DeviceId) -> u32 {
+        let ends_here = machine.adjacency()[device].clone();
+        let links = ends_here.into_iter().map(|index| &machine.links()[index]);
+        links.filter(|link| link.kind.is_gpu_fabric()).map(|link| link.count).sum()
+    }
+
+    #[test]
+    fn each_reads_under_its_own_name_and_survives_writing() {
+        for (machine, name) in all().zip(NAMES) {
+            assert_eq!(machine.name(), name);
+            assert!(!machine.source().is_empty(), "{name}");
+            let again = toml_format::read("again", &toml_format::write(&machine)).unwrap();
+            assert_eq!(again, machine);
+        }
+    }
+
+    #[test]
+    fn gpus_are_counted_and_numbered() {
+        let counts = [8, 8, 16, 8, 8, 8, 72, 8, 4, 6, 16, 16, 2, 2, 4];
+        for (machine, count) in all().zip(counts) {
+            assert_eq!(machine.gpus().len(), count, "{}", machine.name());
+            for (index, gpu) in machine.gpus().iter().enumerate() {
+                assert_eq!(machine.devices()[*gpu].name, format!("GPU{index}"));
+            }
+        }
+    }
+
+    #[test]
+    fn no_device_has_more_nvlinks_than_its_generation() {
+        for machine in all() {
+            for link in machine.links().iter().filter(|link| link.kind.is_gpu_fabric()) {
+                let (for_gpu, for_switch) = match link.kind {
+                    LinkKind::Nvlink1 => (4, 0),
+                    LinkKind::Nvlink2 => (6, 18),
+                    LinkKind::Nvlink3 => (12, 36),
+                    LinkKind::Nvlink4 => (18, 64),
+                    LinkKind::Nvlink5 => (18, 72),
+                    LinkKind::XgmiMi300 => (7, 0),
+                    other => panic!("{} in {}", other.name(), machine.name()),
+                };
+                for end in [link.a, link.b] {
+                    let device = &machine.devices()[end];
+                    let limit = match (machine.name(), device.name.as_str(), device.kind) {
+                        ("cubemesh-16", "GPU9" | "GPU15", _) => 7,
+                        (_, _, DeviceKind::NvSwitch) => for_switch,
+                        _ => for_gpu,
+                    };
+                    let links = fabric_links(&machine, end);
+                    assert!(links <= limit, "{} of {}: {links}", device.name, machine.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn real_machines_use_every_nvlink_of_their_gpus() {
+        let used = [4, 6, 6, 12, 18, 18, 18, 7, 0, 6];
+        for (machine, links) in all().zip(used) {
+            for gpu in machine.gpus() {
+                assert_eq!(fabric_links(&machine, *gpu), links, "{}", machine.name());
+            }
+        }
+    }
+
+    #[test]
+    fn every_device_reaches_every_other() {
+        for machine in all() {
+            let adjacency = machine.adjacency();
+            let mut reached = vec![false; machine.devices().len()];
+            let mut pending = vec![0];
+            while let Some(device) = pending.pop() {
+                if std::mem::replace(&mut reached[device], true) {
+                    continue;
+                }
+                let links = adjacency[device].iter().map(|index| &machine.links()[*index]);
+                pending.extend(links.map(|link| link.other_end(device)));
+            }
+            assert!(reached.into_iter().all(|reached| reached), "{}", machine.name());
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let error = preset("dgx9").unwrap_err().to_string();
+        assert!(error.contains("`dgx9`") && error.contains("dgx1-p100, dgx1-v100"), "{error}");
+    }
+}

@@ -1,0 +1,395 @@
+//! A machine: named devices joined by links.
+//!
+//! What it represents: the wires of one server (or of several, joined by a network), each
+//! with its kind, count, bandwidth and latency. What it leaves out: clocks, memory sizes,
+//! routing tables and the contents of the devices.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::system::kinds::{DeviceKind, LinkKind};
+use crate::system::locality::Locality;
+use crate::units::{Bandwidth, Picoseconds};
+
+/// The index of a device in [`Server::devices`].
+pub type DeviceId = usize;
+
+/// One device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Device {
+    /// Unique within the machine, as people write it: `GPU0`, `mlx5_0`.
+    pub name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// The product, where known: `V100-SXM2-16GB`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Where it sits.
+    #[serde(flatten)]
+    pub locality: Locality,
+}
+
+/// One bundle of equal links between two devices, full duplex.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// One end.
+    pub a: DeviceId,
+    /// The other end.
+    pub b: DeviceId,
+    /// What it is.
+    pub kind: LinkKind,
+    /// How many links the bundle holds, at least one.
+    pub count: u32,
+    /// Bandwidth of one of them, in one direction.
+    pub bandwidth: Bandwidth,
+    /// One-way latency.
+    pub latency: Picoseconds,
+}
+
+impl Link {
+    /// Bandwidth of the whole bundle in one direction; at most [`MAX_BANDWIDTH`] in a machine.
+    #[must_use]
+    pub fn total_bandwidth(&self) -> Bandwidth {
+        Bandwidth(self.bandwidth.0.saturating_mul(u64::from(self.count)))
+    }
+
+    /// The end that is not `device`.
+    #[must_use]
+    pub fn other_end(&self, device: DeviceId) -> DeviceId {
+        if self.a == device { self.b } else { self.a }
+    }
+}
+
+/// The most bandwidth that one bundle, and all bundles of one GPU together, may have: some
+/// fifty times that of a GPU with 18 NVLinks of Blackwell, and little enough that every sum of
+/// pairs is exact: over the 120 pairs of 16 GPUs in a 64-bit float, over the 8,128 of 128
+/// GPUs in 64 bits.
+pub const MAX_BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(50_000);
+
+/// Why devices and links do not make a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ServerError {
+    /// Two devices share a name.
+    #[error("device `{0}` is listed twice; give each device its own name")]
+    DuplicateDevice(String),
+    /// A link names a device that is not listed.
+    #[error("link end `{0}` is not a listed device; list it under [[device]]")]
+    UnknownDevice(String),
+    /// A link joins a device to itself.
+    #[error("a link joins `{0}` to itself; a link needs two devices")]
+    SelfLink(String),
+    /// Two bundles of one kind join the same pair.
+    #[error("`{0}` and `{1}` are joined twice by {2}; write one link and raise its count")]
+    DuplicateLink(String, String, &'static str),
+    /// A bundle without links, or links without bandwidth.
+    #[error("the link between `{0}` and `{1}` has no {2}; it must be above zero")]
+    EmptyLink(String, String, &'static str),
+    /// A bundle of more bandwidth than [`MAX_BANDWIDTH`].
+    #[error(
+        "the link between `{0}` and `{1}` has more than {MAX_BANDWIDTH} in all; lower its count or its bandwidth"
+    )]
+    TooWide(String, String),
+    /// A GPU whose bundles have more bandwidth than [`MAX_BANDWIDTH`] together.
+    #[error(
+        "with the link to `{1}`, `{0}` has links of more than {MAX_BANDWIDTH} in all; lower their counts or bandwidths"
+    )]
+    TooWideGpu(String, String),
+    /// No GPU at all.
+    #[error("the machine has no GPU; list at least one device of kind \"gpu\"")]
+    NoGpu,
+}
+
+/// A server (or several): its devices and links.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Server {
+    name: String,
+    source: String,
+    warnings: Vec<String>,
+    assumptions: Vec<String>,
+    devices: Vec<Device>,
+    links: Vec<Link>,
+    #[serde(skip)]
+    gpus: Vec<DeviceId>,
+}
+
+impl Server {
+    /// The machine's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where its description comes from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What probably makes the description wrong, and what to do about it: what every answer
+    /// about this machine hangs on, unlike an assumption, which seldom matters.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What an importer had to assume because the source does not say it.
+    #[must_use]
+    pub fn assumptions(&self) -> &[String] {
+        &self.assumptions
+    }
+
+    /// Every device; a [`DeviceId`] is an index here.
+    #[must_use]
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// Every bundle of links.
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// The GPUs in order: the GPU with id `i` is the device `gpus()[i]`.
+    #[must_use]
+    pub fn gpus(&self) -> &[DeviceId] {
+        &self.gpus
+    }
+
+    /// The device of that name.
+    #[must_use]
+    pub fn device(&self, name: &str) -> Option<DeviceId> {
+        self.devices.iter().position(|device| device.name == name)
+    }
+
+    /// For each device, the indices of its links, in the order of [`Self::links`].
+    #[must_use]
+    pub fn adjacency(&self) -> Vec<Vec<usize>> {
+        let mut adjacency = vec![Vec::new(); self.devices.len()];
+        for (index, link) in self.links.iter().enumerate() {
+            adjacency[link.a].push(index);
+            adjacency[link.b].push(index);
+        }
+        adjacency
+    }
+
+    /// The same machine under another name.
+    #[must_use]
+    pub fn renamed(mut self, name: &str) -> Self {
+        self.name = name.to_owned();
+        self
+    }
+}
+
+/// Collects devices and links and checks that they make a machine.
+#[derive(Debug, Clone, Default)]
+pub struct ServerBuilder {
+    name: String,
+    source: String,
+    warnings: Vec<String>,
+    assumptions: Vec<String>,
+    devices: Vec<Device>,
+    links: Vec<Link>,
+    by_name: BTreeMap<String, DeviceId>,
+    /// The ends, lower first, and kind of every bundle.
+    joined: BTreeSet<(DeviceId, DeviceId, LinkKind)>,
+    /// Bandwidth of all bundles of each GPU; zero for other devices.
+    bandwidth: Vec<u64>,
+}
+
+impl ServerBuilder {
+    /// An empty machine of that name and source.
+    #[must_use]
+    pub fn new(name: &str, source: &str) -> Self {
+        Self { name: name.to_owned(), source: source.to_owned(), ..Self::default() }
+    }
+
+    /// Adds a device and returns its id.
+    ///
+    /// # Errors
+    /// [`ServerError::DuplicateDevice`] where the name is taken.
+    pub fn device(
+        &mut self,
+        name: &str,
+        kind: DeviceKind,
+        model: Option<&str>,
+    ) -> Result<DeviceId, ServerError> {
+        let id = self.devices.len();
+        if self.by_name.insert(name.to_owned(), id).is_some() {
+            return Err(ServerError::DuplicateDevice(name.to_owned()));
+        }
+        self.bandwidth.push(0);
+        let (name, model) = (name.to_owned(), model.map(str::to_owned));
+        self.devices.push(Device { name, kind, model, locality: Locality::default() });
+        Ok(id)
+    }
+
+    /// Says where a device sits.
+    ///
+    /// # Panics
+    /// If the device is not an id that this builder gave.
+    pub fn locate(&mut self, device: DeviceId, locality: Locality) {
+        self.devices[device].locality = locality;
+    }
+
+    /// The id of a device already added.
+    ///
+    /// # Errors
+    /// [`ServerError::UnknownDevice`] where no device has that name.
+    pub fn find(&self, name: &str) -> Result<DeviceId, ServerError> {
+        let found = self.by_name.get(name).copied();
+        found.ok_or_else(|| ServerError::UnknownDevice(name.to_owned()))
+    }
+
+    /// Joins two devices by `count` links with the kind's data-sheet values.
+    ///
+    /// # Errors
+    /// As [`Self::link`].
+    pub fn data_sheet_link(
+        &mut self,
+        a: DeviceId,
+        b: DeviceId,
+        kind: LinkKind,
+        count: u32,
+    ) -> Result<(), ServerError> {
+        let sheet = kind.data_sheet();
+        let (bandwidth, latency) = (sheet.bandwidth, sheet.latency);
+        self.link(Link { a, b, kind, count, bandwidth, latency })
+    }
+
+    /// Adds a bundle of links.
+    ///
+    /// # Errors
+    /// A link to itself, a second bundle of the same kind between the same devices, one
+    /// without links or bandwidth, or more bandwidth than [`MAX_BANDWIDTH`].
+    ///
+    /// # Panics
+    /// If an end is not an id that this builder gave.
+    pub fn link(&mut self, link: Link) -> Result<(), ServerError> {
+        let name = |id: DeviceId| self.devices[id].name.clone();
+        let (a, b) = (name(link.a), name(link.b));
+        if link.a == link.b {
+            return Err(ServerError::SelfLink(a));
+        }
+        if link.count == 0 {
+            return Err(ServerError::EmptyLink(a, b, "links"));
+        }
+        if link.bandwidth.0 == 0 {
+            return Err(ServerError::EmptyLink(a, b, "bandwidth"));
+        }
+        let all = link.bandwidth.0.checked_mul(u64::from(link.count));
+        let Some(all) = all.filter(|all| *all <= MAX_BANDWIDTH.0) else {
+            return Err(ServerError::TooWide(a, b));
+        };
+        let is_gpu = |id: DeviceId| self.devices[id].kind == DeviceKind::Gpu;
+        let is_full = |id: DeviceId| is_gpu(id) && self.bandwidth[id] + all > MAX_BANDWIDTH.0;
+        if is_full(link.a) {
+            return Err(ServerError::TooWideGpu(a, b));
+        }
+        if is_full(link.b) {
+            return Err(ServerError::TooWideGpu(b, a));
+        }
+        if !self.joined.insert((link.a.min(link.b), link.a.max(link.b), link.kind)) {
+            return Err(ServerError::DuplicateLink(a, b, link.kind.name()));
+        }
+        for gpu in [link.a, link.b].into_iter().filter(|id| is_gpu(*id)) {
+            self.bandwidth[gpu] += all;
+        }
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// Records what probably makes the description wrong, and what to do about it.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        self.warnings.push(warning.into());
+    }
+
+    /// Records what the source does not say and the importer took to be so.
+    pub fn assume(&mut self, assumption: impl Into<String>) {
+        self.assumptions.push(assumption.into());
+    }
+
+    /// The machine.
+    ///
+    /// # Errors
+    /// [`ServerError::NoGpu`].
+    pub fn build(self) -> Result<Server, ServerError> {
+        let is_gpu = |id: &DeviceId| self.devices[*id].kind == DeviceKind::Gpu;
+        let gpus: Vec<DeviceId> = (0..self.devices.len()).filter(is_gpu).collect();
+        if gpus.is_empty() {
+            return Err(ServerError::NoGpu);
+        }
+        Ok(Server {
+            name: self.name,
+            source: self.source,
+            warnings: self.warnings,
+            assumptions: self.assumptions,
+            devices: self.devices,
+            links: self.links,
+            gpus,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (ServerBuilder, DeviceId, DeviceId) {
+        let mut builder = ServerBuilder::new("pair", "test");
+        let a = builder.device("GPU0", DeviceKind::Gpu, None).unwrap();
+        let b = builder.device("GPU1", DeviceKind::Gpu, None).unwrap();
+        (builder, a, b)
+    }
+
+    #[test]
+    fn bad_machines_are_refused() {
+        let (mut builder, a, b) = pair();
+        assert!(builder.device("GPU0", DeviceKind::Gpu, None).is_err());
+        assert!(builder.find("GPU7").is_err());
+        assert!(builder.data_sheet_link(a, a, LinkKind::Nvlink2, 1).is_err());
+        assert!(builder.data_sheet_link(a, b, LinkKind::Nvlink2, 0).is_err());
+        builder.data_sheet_link(a, b, LinkKind::Nvlink2, 2).unwrap();
+        assert!(builder.data_sheet_link(b, a, LinkKind::Nvlink2, 1).is_err());
+        assert_eq!(ServerBuilder::new("x", "").build(), Err(ServerError::NoGpu));
+    }
+
+    #[test]
+    fn more_bandwidth_than_sums_can_hold_is_refused() {
+        let (mut builder, a, b) = pair();
+        let link = |b, kind, count, bandwidth| {
+            let latency = Picoseconds(0);
+            Link { a, b, kind, count, bandwidth: Bandwidth(bandwidth), latency }
+        };
+        let third = MAX_BANDWIDTH.0 / 3;
+        let too_wide = [(1, MAX_BANDWIDTH.0 + 1), (4, third), (u32::MAX, u64::MAX)];
+        for (count, bandwidth) in too_wide {
+            let refused = builder.link(link(b, LinkKind::Nvlink2, count, bandwidth));
+            assert!(matches!(refused, Err(ServerError::TooWide(..))));
+        }
+        builder.link(link(b, LinkKind::Nvlink2, 3, third)).unwrap();
+        let switch = builder.device("switch", DeviceKind::NvSwitch, None).unwrap();
+        let refused = builder.link(link(switch, LinkKind::Nvlink2, 1, third));
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("`GPU0` has links of more than 50 TB/s"), "{message}");
+        let text = "name = \"m\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n[[link]]\n\
+            kind = \"nvlink2\"\nbandwidth = \"9000 TB/s\"\ncount = 4000000000\n\
+            between = [[\"A\", \"B\"]]\n";
+        let error = crate::system::toml_format::read("m.toml", text).unwrap_err().to_string();
+        assert!(error.starts_with("m.toml:9:12: ") && error.contains("50 TB/s in all"), "{error}");
+        assert!(8_128 * u128::from(MAX_BANDWIDTH.0) < u128::from(u64::MAX));
+        const { assert!(120 * MAX_BANDWIDTH.0 < 1 << 53, "exact as a float") };
+    }
+
+    #[test]
+    fn a_bundle_adds_up() {
+        let (mut builder, a, b) = pair();
+        builder.data_sheet_link(a, b, LinkKind::Nvlink2, 2).unwrap();
+        let machine = builder.build().unwrap();
+        assert_eq!(machine.links()[0].total_bandwidth(), Bandwidth::gigabytes_per_second(50));
+        assert_eq!(machine.links()[0].other_end(a), b);
+        assert_eq!(machine.adjacency(), vec![vec![0], vec![0]]);
+    }
+}

@@ -1,0 +1,90 @@
+//! A machine as tables: one row per device, one per bundle of links.
+
+use crate::system::kinds::DeviceKind;
+use crate::system::locality::{Affinity, Locality};
+use crate::system::server::{DeviceId, Server};
+use crate::table::Table;
+
+/// One row per device, in the machine's order.
+///
+/// Columns: `name`, `kind`, `model` (empty where unknown), `is_gpu`, `links` (rows of
+/// [`links`]), `gpu_fabric_bandwidth` (the sum over a GPU's NVLink or xGMI links, in one
+/// direction; none for what is no GPU), and `cpu_affinity`, `numa_affinity` and `pci_address`
+/// (empty where unknown).
+#[must_use]
+pub fn devices(machine: &Server) -> Table {
+    let devices = machine.devices();
+    let adjacency = machine.adjacency();
+    let fabric_bandwidth = |id: DeviceId| {
+        let links = adjacency[id].iter().map(|link| &machine.links()[*link]);
+        let fabric = links.filter(|link| link.kind.is_gpu_fabric());
+        fabric.map(|link| link.total_bandwidth().as_gigabytes_per_second()).sum()
+    };
+    let fabric_bandwidths: Vec<Option<f64>> = (0..devices.len())
+        .map(|id| (devices[id].kind == DeviceKind::Gpu).then(|| fabric_bandwidth(id)))
+        .collect();
+    let is_gpu: Vec<bool> = devices.iter().map(|d| d.kind == DeviceKind::Gpu).collect();
+    let names: Vec<String> = devices.iter().map(|d| d.name.clone()).collect();
+    let kinds: Vec<String> = devices.iter().map(|d| d.kind.name().to_owned()).collect();
+    let models: Vec<String> = devices.iter().map(|d| d.model.clone().unwrap_or_default()).collect();
+    let links: Vec<Vec<u32>> =
+        adjacency.iter().map(|links| links.iter().map(|link| *link as u32).collect()).collect();
+    let place = |of: fn(&Locality) -> Option<String>| -> Vec<String> {
+        devices.iter().map(|device| of(&device.locality).unwrap_or_default()).collect()
+    };
+    Table::new()
+        .with("name", "", names)
+        .with("kind", "", kinds)
+        .with("model", "", models)
+        .with("is_gpu", "", is_gpu)
+        .with("links", "", links)
+        .with("gpu_fabric_bandwidth", "GB/s", fabric_bandwidths)
+        .with("cpu_affinity", "", place(|at| at.cpu_affinity.as_ref().map(Affinity::to_string)))
+        .with("numa_affinity", "", place(|at| at.numa_affinity.as_ref().map(Affinity::to_string)))
+        .with("pci_address", "", place(|at| at.pci_address.clone()))
+}
+
+/// One row per bundle of links, in the machine's order.
+///
+/// Columns: `a` and `b` (the names of its ends), `kind`, `count`, `bandwidth` and `latency`
+/// of one link in one direction.
+#[must_use]
+pub fn links(machine: &Server) -> Table {
+    let links = machine.links();
+    let name = |id: DeviceId| machine.devices()[id].name.clone();
+    let column =
+        |of: fn(&crate::system::server::Link) -> u64| links.iter().map(of).collect::<Vec<u64>>();
+    let kinds: Vec<String> = links.iter().map(|link| link.kind.name().to_owned()).collect();
+    Table::new()
+        .with("a", "", links.iter().map(|link| name(link.a)).collect::<Vec<_>>())
+        .with("b", "", links.iter().map(|link| name(link.b)).collect::<Vec<_>>())
+        .with("kind", "", kinds)
+        .with("count", "", column(|link| u64::from(link.count)))
+        .with("bandwidth", "B/s", column(|link| link.bandwidth.0))
+        .with("latency", "ps", column(|link| link.latency.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{LinkKind, ServerBuilder};
+    use crate::table::Column;
+
+    #[test]
+    fn a_gpu_and_its_host_fill_both_tables() {
+        let mut builder = ServerBuilder::new("small", "test");
+        let gpu = builder.device("GPU0", DeviceKind::Gpu, Some("V100")).unwrap();
+        let other = builder.device("GPU1", DeviceKind::Gpu, None).unwrap();
+        let cpu = builder.device("CPU0", DeviceKind::Cpu, None).unwrap();
+        builder.data_sheet_link(gpu, other, LinkKind::Nvlink2, 2).unwrap();
+        builder.data_sheet_link(gpu, cpu, LinkKind::Pcie3, 1).unwrap();
+        let machine = builder.build().unwrap();
+
+        let devices = devices(&machine);
+        let of = |table: &Table, name| table.column(name).unwrap().values.clone();
+        assert_eq!(of(&devices, "links"), vec![vec![0, 1], vec![0], vec![1]].into());
+        let bandwidths = vec![Some(50.0), Some(50.0), None];
+        assert_eq!(of(&devices, "gpu_fabric_bandwidth"), Column::OptionalFloat64(bandwidths));
+        assert_eq!(of(&links(&machine), "bandwidth"), vec![25_000_000_000, 15_754_000_000].into());
+    }
+}

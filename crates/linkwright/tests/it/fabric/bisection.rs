@@ -1,0 +1,75 @@
+//! What passes between two halves, against what theory says, by maximum flow.
+
+use linkwright::graph::max_flow::FlowNetwork;
+use linkwright::system::fabric::{End, Fabric, FabricKind, FabricSpecification, FatTree};
+
+use super::support::{fly, grid, tree};
+
+/// Gigabytes per second that the nodes below `middle` can send to all others.
+fn flow_between(built: &Fabric, middle: u32) -> u128 {
+    let (nodes, switches) = (built.nodes() as usize, built.switches() as usize);
+    let (source, sink) = (nodes + switches, nodes + switches + 1);
+    let mut network = FlowNetwork::new(nodes + switches + 2);
+    let place = |end: End| match end {
+        End::Node(node) => node as usize,
+        End::Switch(switch) => nodes + switch as usize,
+    };
+    for channel in built.channels() {
+        network.add_arc(place(channel.from), place(channel.to), channel.bandwidth.0.into());
+    }
+    for node in 0..nodes {
+        let (from, to) = if (node as u32) < middle { (source, node) } else { (node, sink) };
+        network.add_arc(from, to, 1 << 64);
+    }
+    network.send(source, sink) / 1_000_000
+}
+
+#[test]
+fn untapered_fat_trees_have_full_bisection() {
+    for pods in [2, 3, 4, 8] {
+        let shape = FatTree::three_levels(8, pods, 1).unwrap();
+        let built = tree(&shape);
+        let half = pods / 2 * shape.leaves_per_pod * shape.nodes_per_leaf;
+        assert_eq!(flow_between(&built, half), u128::from(half) * 1000, "{pods} pods");
+    }
+    let study = tree(&FatTree::three_levels(32, 8, 1).unwrap());
+    assert_eq!(flow_between(&study, 1024), 1024 * 1000);
+    let two = tree(&FatTree::two_levels(8, 6, 1).unwrap());
+    assert_eq!(flow_between(&two, 12), 12 * 1000);
+}
+
+#[test]
+fn tapering_divides_what_leaves_a_leaf() {
+    let shape = FatTree::three_levels(12, 4, 2).unwrap();
+    let half = 2 * shape.leaves_per_pod * shape.nodes_per_leaf;
+    assert_eq!(flow_between(&tree(&shape), half), u128::from(half / 2) * 1000);
+}
+
+#[test]
+fn half_of_a_dragonfly_has_its_global_links() {
+    for (p, a, h, groups) in [(2, 4, 2, 9), (8, 16, 8, 16), (2, 4, 2, 4)] {
+        let (shape, built) = fly(p, a, h, groups);
+        let half = groups / 2;
+        let pairs = (0..half).flat_map(|from| (half..groups).map(move |to| (from, to)));
+        let links: u32 = pairs.map(|(from, to)| shape.links_between(from, to)).sum();
+        let nodes = half * p * a;
+        let expected = u128::from(links.min(nodes)) * 1000;
+        assert_eq!(flow_between(&built, nodes), expected, "{groups} groups");
+    }
+}
+
+#[test]
+fn half_of_a_torus_has_two_faces() {
+    let (_, built) = grid(&[4, 4, 4], 2);
+    assert_eq!(flow_between(&built, 64), 2 * 16 * 1000);
+    let (_, ring) = grid(&[5, 2], 3);
+    assert_eq!(flow_between(&ring, 15), 5 * 1000);
+}
+
+#[test]
+fn quartz_passes_half_of_what_its_nodes_send() {
+    let built = FabricSpecification::new(FabricKind::Quartz).build().unwrap();
+    // Five of the ten pods of 8 leaves; each leaf has 16 links up for 32 nodes.
+    let half = 5 * 8 * 32;
+    assert_eq!(flow_between(&built, half), 5 * 8 * 16 * 11_900);
+}

@@ -1,0 +1,11 @@
+//! The contract that every fabric keeps, and the sizes and cuts that theory gives.
+
+mod bisection;
+mod contract;
+mod dot;
+mod dragonfly;
+mod fat_tree;
+mod graph;
+mod routing;
+mod support;
+mod torus;
