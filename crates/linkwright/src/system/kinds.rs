@@ -109,6 +109,30 @@ pub enum LinkKind {
     Ethernet,
 }
 
+/// How a channel carries what is sent over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discipline {
+    /// Whole messages, one after another: a message costs one event, not one per packet.
+    Pipe,
+    /// Packets, which those of other messages may come between.
+    Packets,
+}
+
+impl Discipline {
+    /// Every discipline.
+    pub const ALL: [Self; 2] = [Self::Pipe, Self::Packets];
+
+    /// The discipline's name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Packets => "packets",
+        }
+    }
+}
+
 /// What a data sheet says of one link kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataSheet {
@@ -200,6 +224,18 @@ impl LinkKind {
         self.data_sheet().name
     }
 
+    /// How a channel of this kind carries messages, where nothing else is said of it.
+    ///
+    /// A link between GPUs is held by the few that it joins, whose copies mostly follow one
+    /// another, so that messages as wholes lose little: a [`Discipline::Pipe`]. PCIe, what
+    /// leads through sockets and superchips and what joins servers is shared by strangers,
+    /// whose waiting for each other is what a packet model is asked for:
+    /// [`Discipline::Packets`].
+    #[must_use]
+    pub const fn discipline(self) -> Discipline {
+        if self.is_gpu_fabric() { Discipline::Pipe } else { Discipline::Packets }
+    }
+
     /// Whether GPUs speak to each other over it without a host: NVLink or xGMI.
     #[must_use]
     pub const fn is_gpu_fabric(self) -> bool {
@@ -248,6 +284,23 @@ mod tests {
         }
         for kind in DeviceKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        for discipline in Discipline::ALL {
+            assert_eq!(serde_json::to_value(discipline).unwrap(), discipline.name());
+        }
+    }
+
+    #[test]
+    fn what_joins_gpus_is_a_pipe_and_all_else_carries_packets() {
+        use LinkKind::{
+            Nvlink1, Nvlink2, Nvlink3, Nvlink4, Nvlink5, Xgmi, XgmiMi100, XgmiMi300, XgmiMi350,
+        };
+        let pipes =
+            [Nvlink1, Nvlink2, Nvlink3, Nvlink4, Nvlink5, Xgmi, XgmiMi100, XgmiMi300, XgmiMi350];
+        for kind in LinkKind::ALL {
+            let expected =
+                if pipes.contains(&kind) { Discipline::Pipe } else { Discipline::Packets };
+            assert_eq!(kind.discipline(), expected, "{}", kind.name());
         }
     }
 }

@@ -22,7 +22,7 @@ pub use cluster::{ClusterNetwork, NetworkKind, cluster, cluster_of};
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};
 pub use import::{ImportFormat, ImportOptions, import};
-pub use kinds::{DeviceKind, LinkKind};
+pub use kinds::{DeviceKind, Discipline, LinkKind};
 pub use locality::{Affinity, Locality};
 pub use server::{Device, DeviceId, Link, Server, ServerBuilder, ServerError};
 pub use views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
