@@ -63,4 +63,26 @@ pub enum SystemError {
         /// What would work.
         remedy: &'static str,
     },
+    /// A system of no server.
+    #[error("a system needs at least one server; give one or more")]
+    NoServer,
+    /// More GPUs, devices or channels than indices.
+    #[error(
+        "so many servers have more than 2^31 devices or channels, which cannot be numbered; give \
+         fewer"
+    )]
+    TooManyParts,
+    /// A fabric too small for its servers.
+    #[error(
+        "the fabric has {ports} ports and the servers have {nics} network interfaces: {missing} \
+         ports are missing; give a larger fabric or fewer servers"
+    )]
+    TooFewPorts {
+        /// Ports of the fabric.
+        ports: u32,
+        /// Interfaces of all servers.
+        nics: u32,
+        /// How many interfaces have no port.
+        missing: u32,
+    },
 }

@@ -81,6 +81,8 @@ pub enum LinkKind {
     XgmiMi300,
     /// AMD Infinity Fabric between GPUs of the MI350 series.
     XgmiMi350,
+    /// A link of its own between two GPUs of an abstract server, whatever it is made of.
+    Direct,
     /// PCIe 1, 16 lanes.
     Pcie1,
     /// PCIe 2, 16 lanes.
@@ -162,7 +164,7 @@ const fn sheet(
 
 impl LinkKind {
     /// Every kind.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Nvlink1,
         Self::Nvlink2,
         Self::Nvlink3,
@@ -173,6 +175,7 @@ impl LinkKind {
         Self::XgmiMi100,
         Self::XgmiMi300,
         Self::XgmiMi350,
+        Self::Direct,
         Self::Pcie1,
         Self::Pcie2,
         Self::Pcie3,
@@ -202,6 +205,7 @@ impl LinkKind {
             Self::XgmiMi100 => sheet("xgmi-mi100", 46_000, 500, "AMD Instinct MI100 data sheet"),
             Self::XgmiMi300 => sheet("xgmi-mi300", 64_000, 500, "AMD Instinct MI300X data sheet"),
             Self::XgmiMi350 => sheet("xgmi-mi350", 76_800, 500, "AMD Instinct MI355X data sheet"),
+            Self::Direct => sheet("direct", 25_000, 500, "an abstract link; give it a bandwidth"),
             Self::Pcie1 => sheet("pcie1", 4_000, 250, "2.5 GT/s, 8b/10b, 16 lanes"),
             Self::Pcie2 => sheet("pcie2", 8_000, 250, "5 GT/s, 8b/10b, 16 lanes"),
             Self::Pcie3 => sheet("pcie3", 15_754, 250, "8 GT/s, 128b/130b, 16 lanes"),
@@ -239,7 +243,7 @@ impl LinkKind {
     /// Whether GPUs speak to each other over it without a host: NVLink or xGMI.
     #[must_use]
     pub const fn is_gpu_fabric(self) -> bool {
-        self.is_nvlink() || self.is_xgmi()
+        self.is_nvlink() || self.is_xgmi() || matches!(self, Self::Direct)
     }
 
     /// Whether it is NVLink of any generation; that between chips leads to a host, and is not.

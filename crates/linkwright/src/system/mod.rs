@@ -6,6 +6,7 @@
 //! apart they are on the host side, whether two servers wire them alike, a drawing, a table.
 
 pub mod cluster;
+pub mod composition;
 pub mod error;
 pub mod fabric;
 pub mod import;
@@ -19,6 +20,7 @@ pub mod toml_format;
 pub mod views;
 
 pub use cluster::{ClusterNetwork, NetworkKind, cluster, cluster_of};
+pub use composition::{Place, PortOrder, ServerKind, System, SystemChannel, SystemDevice};
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};
 pub use import::{ImportFormat, ImportOptions, import};

@@ -112,9 +112,73 @@ pub struct Server {
     links: Vec<Link>,
     #[serde(skip)]
     gpus: Vec<DeviceId>,
+    #[serde(skip)]
+    nics_meet_gpus: bool,
 }
 
 impl Server {
+    /// An abstract server, as the TraceR-CODES study has its nodes (Section V.B): GPUs of which
+    /// each has a link of its own to each other, all of one bandwidth and latency, and which meet
+    /// one network interface without a channel, so that nothing waits between them and it.
+    ///
+    /// The bandwidths of its links may have any sum; it has no views of pairs, whose sums must
+    /// be exact.
+    #[must_use]
+    pub fn abstract_node(gpus: u32, bandwidth: Bandwidth, latency: Picoseconds) -> Self {
+        let device =
+            |name: String, kind| Device { name, kind, model: None, locality: Locality::default() };
+        let mut devices: Vec<Device> =
+            (0..gpus).map(|gpu| device(format!("GPU{gpu}"), DeviceKind::Gpu)).collect();
+        devices.push(device("NIC0".to_owned(), DeviceKind::Nic));
+        let gpus = gpus as DeviceId;
+        let links = (0..gpus).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let kind = LinkKind::Direct;
+        let links = links.map(|(a, b)| Link { a, b, kind, count: 1, bandwidth, latency });
+        Self {
+            name: if gpus == 1 { "node".to_owned() } else { format!("node-of-{gpus}") },
+            source: "a scenario's numbers".to_owned(),
+            warnings: Vec::new(),
+            assumptions: Vec::new(),
+            links: links.collect(),
+            devices,
+            gpus: (0..gpus).collect(),
+            nics_meet_gpus: true,
+        }
+    }
+
+    /// Whether GPUs reach their network interface without a channel, as in an abstract server.
+    #[must_use]
+    pub fn nics_meet_gpus(&self) -> bool {
+        self.nics_meet_gpus
+    }
+
+    /// A builder that holds all of it, to add to.
+    pub(in crate::system) fn to_builder(&self) -> ServerBuilder {
+        let joined =
+            self.links.iter().map(|it| (it.a.min(it.b), it.a.max(it.b), it.kind)).collect();
+        let mut bandwidth = vec![0; self.devices.len()];
+        for link in &self.links {
+            for end in [link.a, link.b] {
+                if self.devices[end].kind == DeviceKind::Gpu {
+                    bandwidth[end] += link.total_bandwidth().0;
+                }
+            }
+        }
+        let by_name =
+            self.devices.iter().enumerate().map(|(id, it)| (it.name.clone(), id)).collect();
+        ServerBuilder {
+            name: self.name.clone(),
+            source: self.source.clone(),
+            warnings: self.warnings.clone(),
+            assumptions: self.assumptions.clone(),
+            devices: self.devices.clone(),
+            links: self.links.clone(),
+            by_name,
+            joined,
+            bandwidth,
+        }
+    }
+
     /// The machine's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -329,6 +393,7 @@ impl ServerBuilder {
             devices: self.devices,
             links: self.links,
             gpus,
+            nics_meet_gpus: false,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::links;
 use super::{Channel, ChannelId, End, FabricError, NodeId, NodeLink, Shape, SwitchId, SwitchLink};
+use crate::system::kinds::LinkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// Switches, nodes and the channels that join them.
@@ -17,6 +18,7 @@ pub struct Fabric {
     channels: Vec<Channel>,
     /// What a file calls its switches; empty where a generator's numbers name them.
     switch_names: Vec<String>,
+    links: LinkKind,
     /// Where each switch's channels start in `outgoing`; one more than there are switches.
     outgoing_start: Vec<u32>,
     outgoing: Vec<ChannelId>,
@@ -66,7 +68,17 @@ impl Fabric {
         let name = name.to_owned();
         let nodes = nodes.len() as u32;
         let switch_names = Vec::new();
-        Ok(Self { name, shape, nodes, switches, channels, switch_names, outgoing_start, outgoing })
+        Ok(Self {
+            name,
+            shape,
+            nodes,
+            switches,
+            channels,
+            switch_names,
+            links: LinkKind::Infiniband,
+            outgoing_start,
+            outgoing,
+        })
     }
 
     /// The same fabric with names for its switches, one for each.
@@ -75,6 +87,19 @@ impl Fabric {
         debug_assert_eq!(names.len(), self.switches as usize);
         self.switch_names = names;
         self
+    }
+
+    /// The same fabric of links of a kind, where they are not InfiniBand.
+    #[must_use]
+    pub fn with_links(mut self, links: LinkKind) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// What its links are.
+    #[must_use]
+    pub fn link_kind(&self) -> LinkKind {
+        self.links
     }
 
     /// What people call it.

@@ -32,6 +32,7 @@ const fn link_style(kind: LinkKind) -> (&'static str, &'static str) {
         LinkKind::Xgmi | LinkKind::XgmiMi100 | LinkKind::XgmiMi300 | LinkKind::XgmiMi350 => {
             ("xGMI", "#c0392b")
         }
+        LinkKind::Direct => ("direct", "#5b8c00"),
         LinkKind::Pcie1 => ("PCIe 1", "#8b96a3"),
         LinkKind::Pcie2 => ("PCIe 2", "#8b96a3"),
         LinkKind::Pcie3 => ("PCIe 3", "#8b96a3"),
@@ -53,7 +54,7 @@ fn bundle_label(link: &Link) -> String {
     match link.kind {
         LinkKind::OnDie => String::new(),
         kind if kind.is_xgmi() => format!("XGMI{}", link.count),
-        kind if kind.is_pcie() => String::new(),
+        kind if kind.is_pcie() || kind == LinkKind::Direct => String::new(),
         kind if kind.is_gpu_fabric() => format!("NV{}", link.count),
         kind if link.count == 1 => link_style(kind).0.to_owned(),
         kind => format!("{} \u{d7}{}", link_style(kind).0, link.count),

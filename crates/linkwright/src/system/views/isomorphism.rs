@@ -74,7 +74,7 @@ impl LabelledGraph {
 }
 
 /// The link kinds that a label counts, in the order of their places in it.
-const FABRICS: [LinkKind; 9] = [
+const FABRICS: [LinkKind; 10] = [
     LinkKind::Nvlink1,
     LinkKind::Nvlink2,
     LinkKind::Nvlink3,
@@ -84,6 +84,7 @@ const FABRICS: [LinkKind; 9] = [
     LinkKind::XgmiMi100,
     LinkKind::XgmiMi300,
     LinkKind::XgmiMi350,
+    LinkKind::Direct,
 ];
 
 /// For each GPU, the NVSwitch planes that it reaches, each named by its lowest switch.

@@ -1,0 +1,82 @@
+//! Which network interface is at which port of the fabric.
+
+use super::ServerKind;
+use super::numbers::{Counts, Numbers};
+use crate::system::fabric::{Fabric, NodeId};
+
+/// The order in which network interfaces take the ports of a fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum PortOrder {
+    /// Server by server: all interfaces of the first, then those of the second.
+    #[default]
+    Plain,
+    /// Rail by rail: the first interface of every server, then every second, so that interfaces
+    /// of one rail share the fabric's first switches.
+    Rails,
+}
+
+impl PortOrder {
+    /// Both, with their names in files.
+    pub const NAMES: [(&'static str, Self); 2] = [("plain", Self::Plain), ("rails", Self::Rails)];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => Self::NAMES[0].0,
+            Self::Rails => Self::NAMES[1].0,
+        }
+    }
+}
+
+/// How many interfaces lie on rails before one, of all servers.
+fn on_rails_before(numbers: &Numbers, rail: u32) -> u32 {
+    numbers.rows().map(|(_, count, each)| count * each.nics.min(rail)).sum()
+}
+
+/// The port of an interface.
+pub(super) fn port_of(order: PortOrder, numbers: &Numbers, nic: u32) -> NodeId {
+    if order == PortOrder::Plain {
+        return nic;
+    }
+    let at = numbers.place(nic, |counts| counts.nics);
+    let before_in_rail: u32 = numbers
+        .rows()
+        .filter(|(first, _, each)| *first <= at.server && each.nics > at.index)
+        .map(|(first, count, _)| count.min(at.server - first))
+        .sum();
+    on_rails_before(numbers, at.index) + before_in_rail
+}
+
+/// The interface at a port.
+pub(super) fn nic_of(order: PortOrder, numbers: &Numbers, port: NodeId) -> Option<u32> {
+    if port >= numbers.total().nics {
+        return None;
+    }
+    if order == PortOrder::Plain {
+        return Some(port);
+    }
+    let most = numbers.rows().map(|(_, _, each)| each.nics).max()?;
+    let rail = (0..most).rev().find(|rail| on_rails_before(numbers, *rail) <= port)?;
+    let mut left = port - on_rails_before(numbers, rail);
+    for (first, count, each) in numbers.rows().filter(|(_, _, each)| each.nics > rail) {
+        if left < count {
+            let Counts { nics, .. } = numbers.first(first);
+            return Some(nics + left * each.nics + rail);
+        }
+        left -= count;
+    }
+    None
+}
+
+/// What people call servers on a fabric: `4xdgx1-v100 on fat-tree-16`.
+pub(super) fn name(kinds: &[ServerKind], rows: &[(u32, u32, Counts)], fabric: &Fabric) -> String {
+    let servers: Vec<String> = rows
+        .iter()
+        .map(|(kind, count, _)| {
+            let name = kinds[*kind as usize].server().name();
+            if *count == 1 { name.to_owned() } else { format!("{count}x{name}") }
+        })
+        .collect();
+    format!("{} on {}", servers.join("+"), fabric.name())
+}

@@ -1,0 +1,392 @@
+//! A system: servers of a few kinds, each used any number of times, and the fabric between them.
+//!
+//! What it represents: every device and every channel of the whole, by a number. A server is a
+//! template ([`Server`]), described once; a [`Fabric`] joins the network interfaces of all of
+//! them, each at a port of its own. Numbers are arithmetic over both, so that a system's memory
+//! grows with its kinds of servers and its fabric, and not with its servers. A lone server is a
+//! system without a fabric.
+//!
+//! What it leaves out: which way anything takes; that is the business of routes.
+//!
+//! | numbers | in order |
+//! | --- | --- |
+//! | GPUs, network interfaces | those of the first server, of the second, ... |
+//! | devices | those of the first server, of the second, ..., then the fabric's switches |
+//! | channels | the fabric's, then two for each link of the first server, of the second, ... |
+
+mod attachment;
+mod interfaces;
+mod numbers;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use attachment::PortOrder;
+pub use numbers::Place;
+
+use super::error::SystemError;
+use super::fabric::{ChannelId, End, Fabric, NodeId};
+use super::kinds::{DeviceKind, LinkKind};
+use super::server::{DeviceId, Server};
+use crate::units::{Bandwidth, Picoseconds};
+use numbers::{Counts, Numbers};
+
+/// A server that a system uses, with what is counted of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerKind {
+    server: Arc<Server>,
+    nics: Vec<DeviceId>,
+}
+
+impl ServerKind {
+    /// The template.
+    #[must_use]
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// Its network interfaces in order: interface `i` is the device `nics()[i]`.
+    #[must_use]
+    pub fn nics(&self) -> &[DeviceId] {
+        &self.nics
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            gpus: self.server.gpus().len() as u32,
+            nics: self.nics.len() as u32,
+            devices: self.server.devices().len() as u32,
+            channels: 2 * self.server.links().len() as u32,
+        }
+    }
+}
+
+/// A device of a system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SystemDevice {
+    /// One of a server: `index` is its id in the template.
+    OfServer(Place),
+    /// A switch of the fabric, by its number there.
+    Switch(u32),
+}
+
+/// One direction of a bundle of links, anywhere in a system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SystemChannel {
+    /// The device where it starts.
+    pub from: DeviceId,
+    /// The device where it ends.
+    pub to: DeviceId,
+    /// What it is.
+    pub kind: LinkKind,
+    /// How many links the bundle holds.
+    pub count: u32,
+    /// Bytes per second of all of them.
+    pub bandwidth: Bandwidth,
+    /// One-way latency.
+    pub latency: Picoseconds,
+}
+
+/// Servers and what joins them; see the module for how its parts are numbered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct System {
+    name: String,
+    kinds: Vec<ServerKind>,
+    numbers: Numbers,
+    fabric: Option<Fabric>,
+    order: PortOrder,
+    assumptions: Vec<String>,
+}
+
+impl System {
+    /// A lone server, which needs no interface.
+    #[must_use]
+    pub fn of_server(server: Arc<Server>) -> Self {
+        let name = server.name().to_owned();
+        let kind = ServerKind { nics: nics_of(&server), server };
+        let numbers = Numbers::new(&[(0, 1, kind.counts())], 0).expect("one server is countable");
+        let (kinds, order) = (vec![kind], PortOrder::Plain);
+        Self { name, kinds, numbers, fabric: None, order, assumptions: Vec::new() }
+    }
+
+    /// Servers, each so many times in a row, on a fabric. One without network interfaces is given
+    /// one for each CPU, which the system's assumptions say.
+    ///
+    /// # Errors
+    /// No server; one that has a network of its own, or neither interfaces nor CPUs; more
+    /// interfaces than the fabric has ports; more devices or channels than can be numbered.
+    pub fn new(
+        servers: &[(Arc<Server>, u32)],
+        fabric: Fabric,
+        order: PortOrder,
+    ) -> Result<Self, SystemError> {
+        let mut kinds: Vec<ServerKind> = Vec::new();
+        let mut given: Vec<&Arc<Server>> = Vec::new();
+        let mut assumptions: Vec<String> = Vec::new();
+        let mut runs = Vec::new();
+        for (server, count) in servers.iter().filter(|(_, count)| *count > 0) {
+            let known =
+                given.iter().position(|other| Arc::ptr_eq(other, server) || *other == server);
+            let kind = match known {
+                Some(kind) => kind,
+                None => {
+                    let (server, assumed) = interfaces::with_interfaces(server)?;
+                    for assumption in server.assumptions().iter().cloned().chain(assumed) {
+                        if !assumptions.contains(&assumption) {
+                            assumptions.push(assumption);
+                        }
+                    }
+                    kinds.push(ServerKind { nics: nics_of(&server), server });
+                    kinds.len() - 1
+                }
+            };
+            if known.is_none() {
+                given.push(server);
+            }
+            runs.push((kind as u32, *count, kinds[kind].counts()));
+        }
+        let numbers = Numbers::new(&runs, fabric.channels().len())?;
+        let ports = fabric.nodes();
+        if numbers.total().nics > ports {
+            let nics = numbers.total().nics;
+            return Err(SystemError::TooFewPorts { ports, nics, missing: nics - ports });
+        }
+        let name = attachment::name(&kinds, &runs, &fabric);
+        Ok(Self { name, kinds, numbers, fabric: Some(fabric), order, assumptions })
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same system under another name.
+    #[must_use]
+    pub fn renamed(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// The servers of which it is made, each once.
+    #[must_use]
+    pub fn kinds(&self) -> &[ServerKind] {
+        &self.kinds
+    }
+
+    /// What joins the servers; None of a lone one.
+    #[must_use]
+    pub fn fabric(&self) -> Option<&Fabric> {
+        self.fabric.as_ref()
+    }
+
+    /// What had to be assumed because no source says it.
+    #[must_use]
+    pub fn assumptions(&self) -> &[String] {
+        &self.assumptions
+    }
+
+    /// How many servers there are.
+    #[must_use]
+    pub fn servers(&self) -> u32 {
+        self.numbers.servers()
+    }
+
+    /// How many GPUs there are.
+    #[must_use]
+    pub fn gpus(&self) -> u32 {
+        self.numbers.total().gpus
+    }
+
+    /// How many network interfaces there are.
+    #[must_use]
+    pub fn nics(&self) -> u32 {
+        self.numbers.total().nics
+    }
+
+    /// How many devices there are, switches of the fabric included.
+    #[must_use]
+    pub fn devices(&self) -> usize {
+        let switches = self.fabric.as_ref().map_or(0, |fabric| fabric.switches() as usize);
+        self.numbers.total().devices as usize + switches
+    }
+
+    /// How many channels there are.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.fabric_channels() + self.numbers.total().channels as usize
+    }
+
+    /// How many of the channels are the fabric's: the first.
+    #[must_use]
+    pub fn fabric_channels(&self) -> usize {
+        self.fabric.as_ref().map_or(0, |fabric| fabric.channels().len())
+    }
+
+    /// The kind of a server.
+    ///
+    /// # Panics
+    /// For a server that is not there, as all that take a number here.
+    #[must_use]
+    pub fn kind_of(&self, server: u32) -> &ServerKind {
+        &self.kinds[self.numbers.kind_of(server) as usize]
+    }
+
+    /// The server of a GPU, and its index there.
+    #[must_use]
+    pub fn gpu(&self, gpu: u32) -> Place {
+        self.numbers.place(gpu, |counts| counts.gpus)
+    }
+
+    /// The number of a server's GPU.
+    #[must_use]
+    pub fn gpu_at(&self, server: u32, index: u32) -> u32 {
+        self.numbers.first(server).gpus + index
+    }
+
+    /// The server of a network interface, and its index there.
+    #[must_use]
+    pub fn nic(&self, nic: u32) -> Place {
+        self.numbers.place(nic, |counts| counts.nics)
+    }
+
+    /// The number of a server's network interface.
+    #[must_use]
+    pub fn nic_at(&self, server: u32, index: u32) -> u32 {
+        self.numbers.first(server).nics + index
+    }
+
+    /// The port of the fabric at which a network interface is.
+    #[must_use]
+    pub fn port_of(&self, nic: u32) -> NodeId {
+        attachment::port_of(self.order, &self.numbers, nic)
+    }
+
+    /// The network interface at a port of the fabric; None at a spare one.
+    #[must_use]
+    pub fn nic_of_port(&self, port: NodeId) -> Option<u32> {
+        attachment::nic_of(self.order, &self.numbers, port)
+    }
+
+    /// What a device is.
+    #[must_use]
+    pub fn device(&self, device: DeviceId) -> SystemDevice {
+        match (device as u64).checked_sub(u64::from(self.numbers.total().devices)) {
+            Some(switch) => SystemDevice::Switch(switch as u32),
+            None => SystemDevice::OfServer(self.numbers.place(device as u32, |it| it.devices)),
+        }
+    }
+
+    /// The number of a server's device, by its id in the template.
+    #[must_use]
+    pub fn device_at(&self, server: u32, device: DeviceId) -> DeviceId {
+        self.numbers.first(server).devices as usize + device
+    }
+
+    /// The number of a switch of the fabric among the devices.
+    #[must_use]
+    pub fn switch_device(&self, switch: u32) -> DeviceId {
+        self.numbers.total().devices as usize + switch as usize
+    }
+
+    /// What kind of device it is.
+    #[must_use]
+    pub fn device_kind(&self, device: DeviceId) -> DeviceKind {
+        match self.device(device) {
+            SystemDevice::Switch(_) => DeviceKind::NetworkSwitch,
+            SystemDevice::OfServer(at) => {
+                self.kind_of(at.server).server.devices()[at.index as usize].kind
+            }
+        }
+    }
+
+    /// What people call a device: as its server does, below `node3/` where there are several;
+    /// a switch as the fabric does.
+    #[must_use]
+    pub fn device_name(&self, device: DeviceId) -> String {
+        match (self.device(device), &self.fabric) {
+            (SystemDevice::Switch(switch), Some(fabric)) => fabric.switch_name(switch),
+            (SystemDevice::Switch(switch), None) => format!("switch{switch}"),
+            (SystemDevice::OfServer(at), fabric) => {
+                let name = &self.kind_of(at.server).server.devices()[at.index as usize].name;
+                match fabric {
+                    None => name.clone(),
+                    Some(_) => format!("node{}/{name}", at.server),
+                }
+            }
+        }
+    }
+
+    /// The device that a GPU is.
+    #[must_use]
+    pub fn gpu_device(&self, gpu: u32) -> DeviceId {
+        let at = self.gpu(gpu);
+        self.device_at(at.server, self.kind_of(at.server).server.gpus()[at.index as usize])
+    }
+
+    /// The device that a network interface is.
+    #[must_use]
+    pub fn nic_device(&self, nic: u32) -> DeviceId {
+        let at = self.nic(nic);
+        self.device_at(at.server, self.kind_of(at.server).nics[at.index as usize])
+    }
+
+    /// The number of a server's channel: that of link `i` from its end `a` is `2 * i` in the
+    /// server, and back `2 * i + 1`.
+    #[must_use]
+    pub fn channel_at(&self, server: u32, channel: u32) -> ChannelId {
+        self.fabric_channels() as u32 + self.numbers.first(server).channels + channel
+    }
+
+    /// The server of a channel and its number there; None of the fabric's.
+    #[must_use]
+    pub fn server_channel(&self, channel: ChannelId) -> Option<Place> {
+        let inside = channel.checked_sub(self.fabric_channels() as u32)?;
+        Some(self.numbers.place(inside, |counts| counts.channels))
+    }
+
+    /// A channel's ends and what it carries.
+    #[must_use]
+    pub fn channel(&self, channel: ChannelId) -> SystemChannel {
+        let Some(at) = self.server_channel(channel) else {
+            return self.fabric_channel(channel);
+        };
+        let link = &self.kind_of(at.server).server.links()[at.index as usize / 2];
+        let ends = if at.index.is_multiple_of(2) { [link.a, link.b] } else { [link.b, link.a] };
+        let [from, to] = ends.map(|end| self.device_at(at.server, end));
+        SystemChannel {
+            from,
+            to,
+            kind: link.kind,
+            count: link.count,
+            bandwidth: link.total_bandwidth(),
+            latency: link.latency,
+        }
+    }
+
+    fn fabric_channel(&self, channel: ChannelId) -> SystemChannel {
+        let fabric = self.fabric.as_ref().expect("only a fabric has channels before a server's");
+        let data = fabric.channels()[channel as usize];
+        let device = |end: End| match end {
+            End::Switch(switch) => self.switch_device(switch),
+            // A spare port has no device; its channels are never asked for by a route.
+            End::Node(port) => {
+                self.nic_of_port(port).map_or(usize::MAX, |nic| self.nic_device(nic))
+            }
+        };
+        SystemChannel {
+            from: device(data.from),
+            to: device(data.to),
+            kind: fabric.link_kind(),
+            count: 1,
+            bandwidth: data.bandwidth,
+            latency: data.latency,
+        }
+    }
+}
+
+fn nics_of(server: &Server) -> Vec<DeviceId> {
+    let devices = server.devices().iter().enumerate();
+    devices.filter(|(_, device)| device.kind == DeviceKind::Nic).map(|(id, _)| id).collect()
+}
