@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
+from frozen.studies import quick_blink
 
 from linkwright import Machine
-from linkwright.studies import blink
 from linkwright.studies.blink.allocations import MACHINES, canonical_form, link_counts, unique
 from linkwright.studies.blink.measure import BASELINES, OF_ITS_TIME, Timed, contestants
 from linkwright.studies.blink.one_server import OnAllocation
@@ -26,7 +26,7 @@ SHORTENED = ("All-reduce on the 16 GPUs", "Communication in data-parallel traini
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return blink.run(quick=True)
+    return quick_blink()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from frozen.studies import quick_mapa
 
 from linkwright import Allocator, Machine, published_effective_bandwidth
 from linkwright.studies import mapa
@@ -24,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def study() -> mapa.MapaStudy:
-    return mapa.run(quick=True)
+    return quick_mapa()
 
 
 @pytest.fixture(scope="module")

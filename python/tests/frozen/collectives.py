@@ -1,0 +1,142 @@
+"""Collectives: what is planned, how fast it could be, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow
+
+from frozen.captured import Captured, Case
+from frozen.machines import CLUSTERS, cluster
+from frozen.tables import digest, of_rows
+from linkwright import (
+    LinkwrightError,
+    Machine,
+    Schedule,
+    algorithm_names,
+    collective_names,
+    expect,
+    plan,
+    preset_names,
+)
+
+__all__ = ["cases"]
+
+SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 26)
+# The GPUs of the jobs that plans are made for, where a preset has them; more are for clusters.
+JOBS: tuple[tuple[int, ...], ...] = (
+    (0, 1),
+    (1, 4, 6),
+    (1, 4, 5, 6),
+    tuple(range(8)),
+    tuple(range(16)),
+)
+LARGE = 16
+# What is planned for more GPUs than that.
+FEW = ("broadcast", "all-reduce", "all-to-all")
+PLAN = (
+    "links rate optimum optimum_of chunks shards input_shards channels protocol trees depths"
+    " shares steps steps_digest longest_chain sent sizes chunk_sizes pieces times"
+)
+
+
+def cases() -> list[Case]:
+    """Every preset and cluster."""
+    found = []
+    for name, _ in preset_names():
+        command = f"plan(Machine.preset({name!r}), gpus, collective, algorithm=algorithm)"
+        found.append(Case(f"collectives/{name}", command, partial(_of_preset, name)))
+    for preset, count, bandwidth in CLUSTERS:
+        machine = f"Machine.preset({preset!r}).cluster({count}, {bandwidth!r})"
+        command = f"plan({machine}, gpus, collective, algorithm=algorithm)"
+        name = f"collectives/{count}x-{preset}"
+        found.append(Case(name, command, partial(_of_cluster, preset, count, bandwidth)))
+    return found
+
+
+def _of_preset(name: str) -> Iterator[Captured]:
+    machine = Machine.preset(name)
+    most = min(machine.gpu_count, LARGE if machine.gpu_count <= LARGE else LARGE - 1)
+    return _tables(machine, [gpus for gpus in JOBS if max(gpus) < most])
+
+
+def _of_cluster(preset: str, count: int, bandwidth: str) -> Iterator[Captured]:
+    machine = cluster(preset, count, bandwidth)
+    each = machine.gpu_count // count
+    uneven = (0, 1, 2, each, each + 3)
+    return _tables(machine, [(0, each), uneven, tuple(range(machine.gpu_count))])
+
+
+def _tables(machine: Machine, jobs: Sequence[tuple[int, ...]]) -> Iterator[Captured]:
+    plans: list[list[Any]] = []
+    refused: list[list[Any]] = []
+    for gpus in jobs:
+        for collective in collective_names() if len(gpus) <= LARGE else FEW:
+            for algorithm in algorithm_names():
+                key = [len(gpus), collective, algorithm]
+                try:
+                    schedule = plan(machine, gpus, collective, algorithm=algorithm)
+                except LinkwrightError:
+                    refused.append(key)
+                else:
+                    plans.append([*key, *_plan(schedule), *_times(schedule)])
+    yield of_rows("plans", f"gpus collective algorithm {PLAN}", plans)
+    yield of_rows("refused", "gpus collective algorithm", refused)
+    yield of_rows(
+        "expected",
+        "gpus collective times algorithms protocols",
+        [row for gpus in jobs for row in _expected(machine, gpus)],
+    )
+
+
+def _plan(schedule: Schedule) -> list[Any]:
+    report = schedule.check()
+    return [
+        schedule.links,
+        schedule.rate,
+        schedule.optimum,
+        schedule.optimum_of,
+        schedule.chunks,
+        schedule.shards,
+        sum(schedule.input_shards),
+        schedule.channels,
+        schedule.protocol,
+        len(schedule.trees),
+        sum(tree.depth for tree in schedule.trees),
+        sum(tree.share for tree in schedule.trees),
+        schedule.step_count,
+        _digest_of_steps(schedule),
+        report.longest_chain,
+        sum(report.sent_chunks),
+    ]
+
+
+def _digest_of_steps(schedule: Schedule) -> str:
+    """Of all columns but the operations' names, which `times` and `sent_chunks` speak of."""
+    steps = pyarrow.table(schedule.steps())
+    return digest(steps[name].to_pylist() for name in steps.column_names if name != "operation")
+
+
+def _times(schedule: Schedule) -> list[Any]:
+    """For each size the chunk, the pieces and the time; a size divides into shards."""
+    sizes = SIZES[2:] if len(schedule.gpus) >= LARGE else SIZES
+    whole = [max(size // schedule.shards, 1) * schedule.shards for size in sizes]
+    timings = [schedule.time(size) for size in whole]
+    return [
+        whole,
+        [timing.chunk for timing in timings],
+        [timing.pieces for timing in timings],
+        [timing.time for timing in timings],
+    ]
+
+
+def _expected(machine: Machine, gpus: tuple[int, ...]) -> Iterator[list[Any]]:
+    for collective in collective_names():
+        try:
+            rows = list(expect(machine, gpus, collective, SIZES))
+        except LinkwrightError:
+            continue
+        cells = [[row[name] for row in rows] for name in ("time", "algorithm", "protocol")]
+        yield [len(gpus), collective, *cells]

@@ -1,0 +1,125 @@
+"""Networks of clusters: their nodes, switches and channels, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from frozen.captured import Captured, Case
+from frozen.tables import digest, of_rows, rows_of
+from linkwright import Cluster, ClusterJob, Program, interconnect_names, load_cluster
+
+__all__ = ["FABRICS", "cases", "fabric"]
+
+# Small networks, each with what makes its kind: levels, pods, tapering, groups, wraps.
+FABRICS: dict[str, tuple[str, dict[str, Any]]] = {
+    "fat-tree": ("fat-tree", {"radix": 8, "pods": 2}),
+    "fat-tree-2-levels": ("fat-tree", {"levels": 2, "radix": 8, "leaves": 8}),
+    "fat-tree-tapered": ("fat-tree", {"levels": 2, "radix": 12, "leaves": 6, "tapering": 2}),
+    "dragonfly": (
+        "dragonfly",
+        {
+            "groups": 5,
+            "switches_per_group": 4,
+            "nodes_per_switch": 2,
+            "global_links_per_switch": 2,
+        },
+    ),
+    "torus": ("torus", {"dimensions": [4, 3, 3]}),
+    "torus-2-nodes": ("torus", {"dimensions": [5, 4], "nodes_per_switch": 2}),
+    "quartz": (
+        "quartz",
+        {
+            "radix": 12,
+            "leaves": 10,
+            "leaves_per_pod": 4,
+            "nodes_per_leaf": 4,
+            "uplinks": 4,
+            "cores": 4,
+        },
+    ),
+}
+# A network of a file: a ring of four switches, of which one link is slow, and a tail.
+GRAPH = """\
+[defaults]
+bandwidth = "10 GB/s"
+latency = "40 ns"
+[[switch]]
+names = ["a", "b", "c", "d", "e"]
+nodes = 8
+[[link]]
+between = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"]]
+[[link]]
+between = [["d", "a"]]
+bandwidth = "5 GB/s"
+"""
+# Of the tables that lead all packets by `a`.
+ROUTES = """\
+[[route]]
+at = ["b"]
+to = ["c", "d", "e"]
+next = ["a"]
+[[route]]
+at = ["c"]
+to = ["a", "b"]
+next = ["b"]
+[[route]]
+at = ["c"]
+to = ["d", "e"]
+next = ["d"]
+[[route]]
+at = ["a"]
+to = ["b", "c"]
+next = ["b"]
+"""
+PING = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
+
+
+def fabric(name: str, **settings: Any) -> Cluster:
+    """A cluster on one of these networks, on `graph`, or on the one that a kind is by name."""
+    if name == "graph":
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "graph.toml"
+            file.write_text(GRAPH, encoding="utf-8")
+            return load_cluster(file, **settings)
+    kind, parameters = FABRICS.get(name, (name, {}))
+    return Cluster(kind, **parameters, **settings)
+
+
+def cases() -> list[Case]:
+    """The small networks whole, and those that kinds are by name as digests."""
+    names = [*FABRICS, "graph"]
+    found = [
+        Case(f"fabrics/{name}", f"the network `{name}` of fabrics.py", partial(_of, name))
+        for name in names
+    ]
+    return [*found, Case("fabrics/by-name", "Cluster(kind) for each kind", _by_name)]
+
+
+def _facts(cluster: Cluster) -> tuple[object, ...]:
+    return (cluster.nodes, cluster.gpus, cluster.switches, cluster.routing, cluster.nic)
+
+
+def _links(cluster: Cluster) -> list[list[Any]]:
+    run = cluster.replay([ClusterJob(Program.from_goal(PING))])
+    return rows_of(run.links(), ["link", "from", "to", "kind", "bandwidth"])
+
+
+def _of(name: str) -> Iterator[Captured]:
+    cluster = fabric(name)
+    yield of_rows("facts", "nodes gpus switches routing nic", [_facts(cluster)])
+    yield of_rows("channels", "link from to kind bandwidth", _links(cluster))
+
+
+def _by_name() -> Iterator[Captured]:
+    rows = []
+    for kind in interconnect_names():
+        cluster = Cluster(kind)
+        links = _links(cluster)
+        numbers = [(row[0], row[4]) for row in links]
+        rows.append((kind, *_facts(cluster), len(links), digest(links), digest(numbers)))
+    columns = "kind nodes gpus switches routing nic links all_digest numbers_digest"
+    yield of_rows("networks by name", columns, rows)

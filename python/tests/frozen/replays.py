@@ -1,0 +1,252 @@
+"""Jobs replayed on networks: what became of jobs, ranks and channels, and how many events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+from frozen.captured import Captured, Case
+from frozen.fabrics import fabric
+from frozen.tables import ROOT, of_rows, of_table, rows_of
+from linkwright import (
+    ClusterJob,
+    ClusterRun,
+    Program,
+    applications,
+    load_program,
+    replay_scenario,
+    replay_trace,
+)
+
+__all__ = ["cases"]
+
+TRACE = "examples/traces/stencil4d-32"
+ROUTINGS = {
+    "fat-tree": ("static", "adaptive", "shortest-path"),
+    "fat-tree-2-levels": ("static", "adaptive"),
+    "fat-tree-tapered": ("static", "adaptive"),
+    "dragonfly": ("minimal", "valiant", "ugal", "progressive", "shortest-path"),
+    "torus": ("dimension-order", "shortest-path"),
+    "torus-2-nodes": ("dimension-order",),
+    "quartz": ("shortest-path",),
+    "graph": ("shortest-path",),
+}
+FIDELITIES = ("packet", "flow")
+
+
+@dataclass(frozen=True)
+class Work:
+    """A job: a recorded trace or an application, and its settings.
+
+    Attributes:
+        program: As `load_program` takes it.
+        ranks: How many ranks an application has.
+        parameters: An application's.
+        settings: As `ClusterJob` takes them.
+    """
+
+    program: str = TRACE
+    ranks: int | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def job(self) -> ClusterJob:
+        """The job itself."""
+        program = _program(self.program, self.ranks, tuple(self.parameters.items()))
+        return ClusterJob(program, **self.settings)
+
+
+@cache
+def _program(name: str, ranks: int | None, parameters: tuple[tuple[str, object], ...]) -> Program:
+    path = name if ranks else ROOT / name
+    return load_program(path, ranks=ranks, **dict(parameters))
+
+
+@dataclass(frozen=True)
+class Play:
+    """Jobs on a network, one of `frozen.fabrics`.
+
+    Attributes:
+        name: The case's.
+        fabric: The network's.
+        settings: Of the cluster.
+        works: The jobs.
+        timeline: How much of its timeline is captured.
+    """
+
+    name: str
+    fabric: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    works: Sequence[Work] = (Work(),)
+    timeline: int = 0
+
+    def case(self) -> Case:
+        """The case of its tables."""
+        settings = "".join(f", {key}={value!r}" for key, value in self.settings.items())
+        jobs = ", ".join(map(_job_text, self.works))
+        command = f"fabric({self.fabric!r}{settings}).replay([{jobs}])"
+        return Case(f"replays/{self.name}", command, self._tables)
+
+    def _tables(self) -> Iterator[Captured]:
+        cluster = fabric(self.fabric, **self.settings)
+        run = cluster.replay([work.job() for work in self.works], timeline=self.timeline)
+        return _of_run(run)
+
+
+def _job_text(work: Work) -> str:
+    parts = [repr(work.program), *([f"ranks={work.ranks}"] if work.ranks else [])]
+    parts += [
+        f"{key}={value!r}" for key, value in (*work.parameters.items(), *work.settings.items())
+    ]
+    return f"job({', '.join(parts)})"
+
+
+def _of_run(run: ClusterRun) -> Iterator[Captured]:
+    yield of_rows(
+        "totals",
+        "makespan events packet_hops operations computed sent entered",
+        [(run.makespan, run.events, run.packet_hops, run.operations, *run.timeline_counts)],
+    )
+    yield of_table("jobs", run.jobs())
+    columns = ["rank", "gpu", "end", "computing", "communicating", "data"]
+    yield Captured("ranks", columns, rows_of(run.ranks(), columns))
+    columns = ["link", "data", "packets", "longest_queue"]
+    links = rows_of(run.links(), columns)
+    yield of_rows("channels", "number", [(len(links),)])
+    used = [row for row in links if any(row[1:])]
+    yield Captured("channels that carried something", columns, used)
+    yield of_table("latencies", run.latencies())
+    for title, table in (
+        ("planned collectives", run.planned()),
+        ("regions", run.regions()),
+        ("computation", run.computation()),
+        ("messages", run.messages()),
+    ):
+        if len(table):
+            yield of_table(title, table)
+
+
+def cases() -> list[Case]:
+    """Every replay."""
+    plays = [*_routings(), *_settings(), *_applications(), *_mixes(), *_collectives()]
+    return [*(play.case() for play in plays), *_commands()]
+
+
+def _routings() -> Iterator[Play]:
+    for name, routings in ROUTINGS.items():
+        for routing in routings:
+            for fidelity in FIDELITIES:
+                settings = {"routing": routing, "fidelity": fidelity}
+                yield Play(f"{name}-{routing}-{fidelity}", name, settings)
+    for routing in ("valiant", "ugal", "progressive"):
+        plain = {"routing": routing, "intra_group_detours": False, "nic": "rr"}
+        yield Play(f"dragonfly-{routing}-no-detours", "dragonfly", plain)
+
+
+def _settings() -> Iterator[Play]:
+    two = (
+        Work(settings={"name": "first", "priority": 1}),
+        Work("stencil4d", 16, {}, {"name": "second", "mapping": "random", "start": 5e-5}),
+    )
+    protocols: dict[str, dict[str, str]] = {
+        "all-eager": {"eager_limit": "1 MiB"},
+        "all-rendezvous": {"eager_limit": "0 B", "rendezvous_delay": "3 us"},
+        "overheads": {
+            "send_overhead": "1 us",
+            "receive_overhead": "700 ns",
+            "copy_per_byte": "50 ps",
+            "control_size": "64 B",
+        },
+    }
+    for name in ("fat-tree", "dragonfly"):
+        for fidelity in FIDELITIES:
+            of = f"{name}-{fidelity}"
+            base: dict[str, Any] = {"fidelity": fidelity}
+            for nic in ("rr", "rr-2", "rr-4"):
+                yield Play(f"{of}-nic-{nic}", name, {**base, "nic": nic})
+            for gpus in (2, 4, 8):
+                yield Play(f"{of}-{gpus}-gpus-a-node", name, {**base, "gpus_per_node": gpus})
+            yield Play(f"{of}-cut-through", name, {**base, "switching": "cut-through"})
+            for what, protocol in protocols.items():
+                yield Play(f"{of}-{what}", name, {**base, "protocol": protocol})
+            yield Play(
+                f"{of}-slow-links",
+                name,
+                {**base, "bandwidth_scale": "x/8", "nic": "rr", "seed": 5},
+                (Work(settings={"mapping": "random", "computation_scale": 0.5}),),
+            )
+    for name in ("fat-tree-tapered", "dragonfly"):
+        for arbitration in ("round-robin", "age", "priority"):
+            settings = {"arbitration": arbitration, "nic": "rr", "gpus_per_node": 2}
+            yield Play(f"{name}-arbitration-{arbitration}", name, settings, two)
+        for packets in (1, 2, 32):
+            yield Play(f"{name}-{packets}-packets-a-buffer", name, {"buffer_packets": packets})
+        settings = {"packet_size": "1500 B", "router_delay": "200 ns", "nic_delay": "1 us"}
+        yield Play(f"{name}-delays", name, settings)
+        settings = {"gpus_per_node": 4, "gpu_bandwidth": "150 GB/s", "gpu_latency": "2 us"}
+        yield Play(f"{name}-links-of-gpus", name, settings)
+    yield Play("timeline", "fat-tree", {"gpus_per_node": 4}, (Work(),), timeline=400)
+
+
+def _applications() -> Iterator[Play]:
+    for application, _, _ in applications():
+        work = Work(application, 32, {}, {"iterations": 2, "computation_scale": 0.1})
+        for fidelity in FIDELITIES:
+            settings = {"gpus_per_node": 2, "fidelity": fidelity, "nic": "rr-4"}
+            yield Play(f"{application}-{fidelity}", "dragonfly", settings, (work,))
+
+
+def _mixes() -> Iterator[Play]:
+    works = (
+        Work("stencil4d", 16, {"message": "64 KiB"}, {"iterations": 2, "name": "a"}),
+        Work("laghos", 12, {}, {"mapping": "random", "name": "b", "priority": 9}),
+        Work("kripke", 8, {}, {"mapping": [0, 5, 9, 14, 19, 24, 29, 31], "name": "c"}),
+        Work("subcomm3d", 8, {}, {"start": 2e-5, "computation_scale": 0.1, "name": "d"}),
+    )
+    for name in ("fat-tree", "dragonfly", "torus", "quartz"):
+        for fidelity in FIDELITIES:
+            settings = {"gpus_per_node": 2, "fidelity": fidelity, "seed": 3}
+            yield Play(f"mix-{name}-{fidelity}", name, settings, works)
+
+
+def _collectives() -> Iterator[Play]:
+    reduced = {"all_reduce": ("binary-tree", "recursive-halving", "ring", "planned")}
+    exchanged = {"all_to_all": ("bruck", "blocked", "pairwise", "planned")}
+    for program, choices in (("laghos", reduced), ("subcomm3d", exchanged)):
+        for collective, algorithms in choices.items():
+            for algorithm in algorithms:
+                settings = {"gpus_per_node": 4, "collectives": {collective: algorithm}}
+                yield Play(f"{program}-{algorithm}", "fat-tree", settings, (Work(program, 32),))
+    settings = {
+        "gpus_per_node": 4,
+        "collectives": {"all_to_all": "planned", "planned_message_size": "16 KiB"},
+        "fidelity": "flow",
+    }
+    work = Work("subcomm3d", 32, {"message_y": "128 KiB", "message_z": "64 KiB"})
+    yield Play("subcomm3d-planned-small-messages", "fat-tree", settings, (work,))
+
+
+def _commands() -> list[Case]:
+    scenario = "examples/cluster-mix.toml"
+    return [
+        Case("replays/cluster-mix", f"linkwright run {scenario}", partial(_scenario, scenario)),
+        Case("replays/stencil4d-32", f"linkwright replay {TRACE}", _trace),
+    ]
+
+
+def _scenario(path: str) -> Iterator[Captured]:
+    return _whole(replay_scenario(ROOT / path).run)
+
+
+def _trace() -> Iterator[Captured]:
+    return _whole(replay_trace(ROOT / TRACE).run)
+
+
+def _whole(run: ClusterRun) -> Iterator[Captured]:
+    """A run with every column of its tables, and with its histogram."""
+    yield from _of_run(run)
+    yield of_table("every column of the ranks", run.ranks())
+    yield of_table("every column of the channels", run.links())
+    yield of_table("histogram", run.latency_histogram())

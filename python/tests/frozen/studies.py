@@ -1,0 +1,77 @@
+"""Studies, quick: every table but those of times by the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from functools import cache
+
+from frozen.captured import Captured, Case
+from frozen.tables import ROOT, of_rows
+from linkwright import applications
+from linkwright.studies import blink, mapa
+from linkwright.studies.network.jobs import MixJob, mixes
+from linkwright.studies.network.measured import read_times
+from linkwright.studies.network.runs import plan, replay_mix
+from linkwright.studies.network.study import sections_of
+from linkwright.studies.study import Study
+from linkwright.studies.tables import StudyTable
+
+__all__ = ["cases", "quick_blink", "quick_mapa"]
+
+TIMES = ROOT / "docs" / "studies" / "data" / "network-quick.parquet"
+
+# Ranks of a job of each application, in their order.
+SIZES = (128, 128, 64, 64, 128, 64)
+
+
+@cache
+def quick_blink() -> Study:
+    """Blink's study, run once for all tests of a process."""
+    return blink.run(quick=True)
+
+
+@cache
+def quick_mapa() -> mapa.MapaStudy:
+    """MAPA's, likewise."""
+    return mapa.run(quick=True)
+
+
+def cases() -> list[Case]:
+    """The studies, that of networks in parts."""
+    times = TIMES.relative_to(ROOT)
+    return [
+        Case("studies/mapa", "linkwright study mapa --quick", _mapa),
+        Case("studies/blink", "linkwright study blink --quick", _blink),
+        Case("studies/network", f"sections_of(read_times({str(times)!r}))", _network),
+        Case("studies/network-runs", "every setting of the study, with small jobs", _runs),
+    ]
+
+
+def _of_tables(tables: Iterable[StudyTable]) -> Iterator[Captured]:
+    return (Captured(table.title, table.columns, table.rows) for table in tables)
+
+
+def _mapa() -> Iterator[Captured]:
+    # Its last section holds what clocks said.
+    return _of_tables(table for section in quick_mapa().sections for table in section.tables)
+
+
+def _blink() -> Iterator[Captured]:
+    return _of_tables(quick_blink().tables)
+
+
+def _network() -> Iterator[Captured]:
+    sections = sections_of(read_times(TIMES))
+    return _of_tables(table for section in sections for table in section.tables)
+
+
+def _runs() -> Iterator[Captured]:
+    """A run in each setting, of one job of each application; the study's own take ten minutes."""
+    settings = dict.fromkeys(run.setting for run in plan(mixes(), quick=True))
+    jobs = [
+        asdict(MixJob(name, ranks, 1))
+        for (name, _, _), ranks in zip(applications(), SIZES, strict=True)
+    ]
+    rows = [(*asdict(each).values(), replay_mix(asdict(each), jobs)) for each in settings]
+    yield of_rows("runs", "network gpus_per_node bandwidth nic times", rows)
