@@ -1,7 +1,7 @@
 //! What joins two GPUs, where a fabric and the host both do.
 
 use linkwright::system::{
-    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, PairLink, ServerBuilder,
+    BandwidthProfile, DeviceKind, GpuGraph, LinkKind, PairLink, Server, ServerBuilder,
 };
 use linkwright::units::Bandwidth;
 
@@ -49,5 +49,45 @@ fn links_of_their_own_are_the_label_whatever_the_host_is() {
         assert!(pair.bandwidth < pair.host, "{pair:?}");
         assert_eq!(pair.link, PairLink::Direct { kind: xgmi, count: 1 });
         assert_eq!(pair.link.label(), "XGMI1");
+    }
+}
+
+/// Two GPUs on two sockets, joined by NVLinks of a kind, and a NIC.
+fn two_sockets(direct: Option<LinkKind>, pcie: LinkKind, nic: LinkKind) -> Server {
+    let mut builder = ServerBuilder::new("two", "test");
+    let mut gpus = Vec::new();
+    let mut sockets = Vec::new();
+    for name in ["0", "1"] {
+        let cpu = builder.device(&format!("CPU{name}"), DeviceKind::Cpu, None).unwrap();
+        let gpu = builder.device(&format!("GPU{name}"), DeviceKind::Gpu, None).unwrap();
+        builder.data_sheet_link(cpu, gpu, pcie, 1).unwrap();
+        gpus.push(gpu);
+        sockets.push(cpu);
+    }
+    builder.data_sheet_link(sockets[0], sockets[1], LinkKind::Upi, 1).unwrap();
+    let interface = builder.device("NIC0", DeviceKind::Nic, None).unwrap();
+    builder.data_sheet_link(sockets[0], interface, nic, 1).unwrap();
+    if let Some(kind) = direct {
+        builder.data_sheet_link(gpus[0], gpus[1], kind, 1).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+#[test]
+fn mapas_table_is_the_default_only_where_it_covers_the_machine() {
+    use BandwidthProfile::{DataSheet, Mapa};
+    use LinkKind::{Nvlink1, Nvlink2, Nvlink3, Nvlink4, Nvlink5, Pcie3, Pcie4, Pcie5, Xgmi};
+    for direct in [None, Some(Nvlink1), Some(Nvlink2)] {
+        let machine = two_sockets(direct, Pcie3, Pcie3);
+        assert_eq!(BandwidthProfile::default_of(&machine), Mapa, "{direct:?}");
+        // What a NIC hangs on says nothing of the GPUs, what they hang on does.
+        let machine = two_sockets(direct, Pcie3, Pcie5);
+        assert_eq!(BandwidthProfile::default_of(&machine), Mapa, "{direct:?}");
+        let machine = two_sockets(direct, Pcie4, Pcie3);
+        assert_eq!(BandwidthProfile::default_of(&machine), DataSheet, "{direct:?}");
+    }
+    for direct in [Nvlink3, Nvlink4, Nvlink5, Xgmi] {
+        let machine = two_sockets(Some(direct), Pcie3, Pcie3);
+        assert_eq!(BandwidthProfile::default_of(&machine), DataSheet, "{direct:?}");
     }
 }

@@ -183,6 +183,25 @@ fn links_to_a_cpu_need_no_partner_and_nvswitches_hide_theirs() {
     assert!(error.contains("NVSwitches hide the other end"), "{error}");
 }
 
+#[test]
+fn one_link_to_a_cpu_excuses_one_end_only() {
+    let with_host_links = |count: u32| {
+        let mut builder = ServerBuilder::new("test", "");
+        let [a, b, cpu] =
+            [("a", DeviceKind::Gpu), ("b", DeviceKind::Gpu), ("cpu", DeviceKind::Cpu)]
+                .map(|(name, kind)| builder.device(name, kind, None).unwrap());
+        builder.data_sheet_link(a, b, LinkKind::Nvlink2, 1).unwrap();
+        builder.data_sheet_link(a, cpu, LinkKind::Nvlink2, count).unwrap();
+        builder.build().unwrap()
+    };
+    let pair = [(0, 70_000, 30_000), (1, 30_000, 70_000)];
+    let unpaired = [(0, 90_000, 10_000), (0, 80_000, 20_000)];
+    let ends: Ends = pair.into_iter().chain(unpaired).collect();
+    let error = derived(&with_host_links(1), &ends).unwrap_err().to_string();
+    assert!(error.contains("GPU 0 link 2 sent 78.125 MiB"), "{error}");
+    assert_eq!(edges(&derived(&with_host_links(2), &ends).unwrap()), BTreeSet::from([(0, 1)]));
+}
+
 /// The patterns of all pairings of all ends, end by end.
 fn all_patterns(
     ends: &[(usize, u64, u64)],

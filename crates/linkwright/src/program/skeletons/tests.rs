@@ -6,7 +6,7 @@ use super::{APPLICATIONS, Application, application, skeleton};
 use crate::program::estimate::{LogGp, estimate};
 use crate::program::lowering::lower_program;
 use crate::program::rendezvous::play;
-use crate::program::{Operation, Program, WORLD};
+use crate::program::{MOST_MESSAGE, Operation, Program, WORLD};
 use crate::units::Bandwidth;
 
 fn program(application: &Application, ranks: u32) -> Program {
@@ -182,4 +182,28 @@ fn what_cannot_be_made_is_refused() {
     assert!(refused("kripke", 65_536, "group_sets = 32").ends_with(memory));
     assert!(refused("laghos", 65_536, "solver_iterations = 1000").ends_with(memory));
     assert!(refused("laghos", 32, "message = \"16 kb\"").contains("is not a size"));
+}
+
+#[test]
+fn messages_have_at_most_a_tebibyte() {
+    for name in ["stencil4d", "laghos"] {
+        let program = |size: u64| {
+            skeleton(
+                name,
+                32,
+                &toml::from_str(&format!("message = \"{size} B\"")).expect("a table"),
+            )
+        };
+        assert!(program(MOST_MESSAGE.0).is_ok(), "{name}");
+        for size in [MOST_MESSAGE.0 + 1, 1 << 62] {
+            let error = program(size).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "{name} would send messages of {size} bytes; take sizes of at most \
+                     1099511627776"
+                )
+            );
+        }
+    }
 }

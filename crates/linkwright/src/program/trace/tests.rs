@@ -9,7 +9,7 @@ use crate::program::otf2::{
     ClockCorrection, ClockProperties, CollectiveCall, Communicator, Event, EventKind, Imbalance,
     Location, LocationKind, Members, Message, Region, RegionRole, Root, Unbalanced,
 };
-use crate::program::{Collective, Dependency, Operation, Rank, RankProgram, WORLD};
+use crate::program::{Collective, Dependency, MOST_MESSAGE, Operation, Rank, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 use EventKind::{Enter, Leave, MpiIrecv, MpiIrecvRequest, MpiIsend, MpiIsendComplete};
 
@@ -318,6 +318,43 @@ fn what_cannot_be_played_is_refused_by_rank_event_and_call() {
     slow.clock.ticks_per_second = 1;
     let error = program_of(&slow, &TraceOptions::default()).expect_err("no program");
     assert_eq!(error, TraceError::TooLong { rank: 0, ticks_per_second: 1 });
+}
+
+#[test]
+fn what_no_rank_has_the_memory_to_send_is_refused() {
+    let sized = |length| {
+        let message = Message { length, ..message(1, ALL) };
+        let call = CollectiveCall {
+            operation: Of::Broadcast,
+            communicator: ALL,
+            root: Root::Rank(0),
+            sent: Bytes(2 * length.0),
+            received: length,
+        };
+        [
+            EventKind::MpiSend(message),
+            EventKind::MpiRecv(message),
+            MpiIsend { message, request: 1 },
+            MpiIrecv { message, request: 1 },
+            EventKind::MpiCollectiveEnd(call),
+        ]
+    };
+    let played = |event| {
+        let events = [(0, Enter { region: CALL }), (1, event), (2, Leave { region: CALL })];
+        let other: &[_] =
+            if matches!(event, EventKind::MpiCollectiveEnd(_)) { &events } else { &[] };
+        program_of(&archive(&[&events, other]), &TraceOptions::default())
+    };
+    for event in sized(MOST_MESSAGE) {
+        assert!(played(event).is_ok(), "{event:?}");
+    }
+    for size in [Bytes(MOST_MESSAGE.0 + 1), Bytes(1 << 62)] {
+        for event in sized(size) {
+            let error = played(event).expect_err("no program").to_string();
+            let expected = format!("rank 0, event 1, in MPI_Call: it carries {} bytes", size.0);
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
 }
 
 #[test]
