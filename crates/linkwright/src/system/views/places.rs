@@ -40,6 +40,21 @@ pub fn gpu_places(machine: &Server) -> Vec<GpuPlace<'_>> {
     machine.gpus().iter().zip(nic_proximity(machine)).map(place).collect()
 }
 
+/// What tells each GPU's place from another's, in words: its PCI address, cores, NUMA nodes and
+/// nearest NICs, by its id.
+pub(in crate::system) fn places(machine: &Server) -> Vec<String> {
+    let words = |place: &GpuPlace<'_>| {
+        let locality = place.locality;
+        let mut words: Vec<String> = Vec::new();
+        words.extend(locality.pci_address.iter().map(|address| format!("pci {address}")));
+        words.extend(locality.cpu_affinity.iter().map(|cores| format!("cpus {cores}")));
+        words.extend(locality.numa_affinity.iter().map(|nodes| format!("numa {nodes}")));
+        words.extend(place.nics.iter().map(|nic| format!("nic {nic}")));
+        words.join("; ")
+    };
+    gpu_places(machine).iter().map(words).collect()
+}
+
 /// The CPU cores near any of these GPUs, ids below the machine's count; `None` where the
 /// machine does not say so of all of them.
 #[must_use]
@@ -61,20 +76,6 @@ fn union(
     let of_gpu = |gpu: &usize| of(&machine.devices()[machine.gpus()[*gpu]].locality);
     let all: Option<Vec<&Affinity>> = gpus.iter().map(of_gpu).collect();
     Affinity::union(all?)
-}
-
-/// The same as words that tell GPUs apart: PCI address, cores, NUMA nodes and nearest NICs.
-pub(in crate::system) fn places(machine: &Server) -> Vec<String> {
-    let words = |place: &GpuPlace<'_>| {
-        let locality = place.locality;
-        let mut words: Vec<String> = Vec::new();
-        words.extend(locality.pci_address.iter().map(|address| format!("pci {address}")));
-        words.extend(locality.cpu_affinity.iter().map(|cores| format!("cpus {cores}")));
-        words.extend(locality.numa_affinity.iter().map(|nodes| format!("numa {nodes}")));
-        words.extend(place.nics.iter().map(|nic| format!("nic {nic}")));
-        words.join("; ")
-    };
-    gpu_places(machine).iter().map(words).collect()
 }
 
 #[cfg(test)]
