@@ -6,7 +6,6 @@ version and the hash of every input, and holds no clock and no folder.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -22,7 +21,7 @@ from linkwright import (
     read_cluster_scenario,
 )
 from linkwright.errors import FileError, InputError, SimulationError, printable
-from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, read_text
+from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, read_text, sha256
 from linkwright.programs import refuse_other_formats, with_notes
 
 __all__ = [
@@ -119,12 +118,15 @@ def run_cluster_scenario(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
     path = Path(path)
-    content = read_bytes(path, LARGEST_TEXT)
-    scenario = read_cluster_scenario(decode(str(path), content), printable(str(path)))
+    text = read_bytes(path, LARGEST_TEXT)
+    scenario = read_cluster_scenario(decode(str(path), text), printable(str(path)))
     files: dict[str, bytes] = {}
+    lines: dict[str, int] = {}
     for name, line, column in scenario.files:
         if name not in files:
-            files |= _read_named(path, (line, column), name)
+            found = _read_named(path, (line, column), name)
+            files |= found
+            lines |= dict.fromkeys(found, line)
     cluster, jobs, notes = scenario.build(files)
     try:
         run = cluster.replay(jobs, timeline=timeline, progress=progress)
@@ -132,10 +134,11 @@ def run_cluster_scenario(
         raise with_notes(error, notes) from error
     manifest: dict[str, object] = {
         "linkwright": __version__,
-        "scenario": {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()},
+        "scenario": {"file": path.name, "sha256": sha256(text)},
+        # Two files may have one name in two folders: the scenario's line tells which is which.
         "files": [
-            {"file": portable_name(name), "sha256": hashlib.sha256(files[name]).hexdigest()}
-            for name in files
+            {"file": portable_name(name), "line": lines[name], "sha256": sha256(content)}
+            for name, content in files.items()
         ],
         "seed": scenario.seed,
         "network": cluster.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -204,6 +205,23 @@ def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
     assert table(again.run.jobs()) == table(done.run.jobs())
     assert again.manifest == done.manifest
     assert str(tmp_path) not in str(done.manifest)
+
+
+def test_two_files_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
+    text = "num_ranks 2\nrank 0 {\nsend 4096b to 1\n}\nrank 1 {\nrecv 4096b from 0\n}\n"
+    expected = []
+    written = "[network]\npreset = 'fat-tree'\nlevels = 2\nleaves = 4\nradix = 8\n"
+    for folder, size in (("a", "4096b"), ("b", "64b")):
+        file = tmp_path / folder / "pair.goal"
+        file.parent.mkdir()
+        file.write_text(text.replace("4096b", size), encoding="utf-8")
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        line = written.count("\n") + 2
+        expected.append({"file": "pair.goal", "line": line, "sha256": digest})
+        written += f"[[job]]\ngoal = '{file}'\n"
+    path = tmp_path / "cluster.toml"
+    path.write_text(written, encoding="utf-8")
+    assert lw.run_cluster_scenario(path).manifest["files"] == expected
 
 
 def test_a_file_that_is_not_there_is_the_scenarios_error(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,27 @@ def test_the_network_of_a_replay_is_said_where_nobody_named_it(tmp_path: Path) -
     mapping = tmp_path / "mapping"
     mapping.write_text("".join(f"{2000 + rank}\n" for rank in range(8)), encoding="utf-8")
     assert replay_trace("laghos", ranks=8, mapping=mapping).cluster.nodes == 2048
+
+
+def test_two_inputs_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
+    machine, table = (tmp_path / folder / "line.toml" for folder in ("machine", "table"))
+    for file in (machine, table):
+        file.parent.mkdir()
+    machine.write_text(
+        '[defaults]\nbandwidth = "1 GB/s"\nlatency = "10 ns"\n[[switch]]\n'
+        'names = ["a", "b"]\nnodes = 4\n[[link]]\nbetween = [["a", "b"]]\n',
+        encoding="utf-8",
+    )
+    table.write_text(
+        '[[route]]\nat = ["a"]\nto = ["b"]\nnext = ["b"]\n'
+        '[[route]]\nat = ["b"]\nto = ["a"]\nnext = ["a"]\n',
+        encoding="utf-8",
+    )
+    held = replay_trace("laghos", machine, ranks=8, routing_table=table).manifest["files"]
+    assert held == [
+        {"input": what, "file": "line.toml", "sha256": sha256(file.read_bytes()).hexdigest()}
+        for what, file in (("machine", machine), ("routing table", table))
+    ]
 
 
 def test_a_replay_without_messages_has_a_report(tmp_path: Path) -> None:
