@@ -72,17 +72,19 @@ class ScenarioRun:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the times those of another machine, and what to do about it."""
+        """What probably makes the machine or the times another's, and what to do about it."""
+        found = list(self.machine.warnings)
         models = sorted({model or "" for model in self.machine.gpu_models})
         others = [model for model in models if "V100" not in model.upper()]
         if not others:
-            return []
+            return found
         are = "is not known" if others == [""] else f"is {', '.join(filter(None, others))}"
         unknown = " or is not known" if "" in others and len(others) > 1 else ""
         return [
+            *found,
             f"The workloads compute at the speed of a V100, but the GPU of {self.machine.name} "
             f"{are}{unknown}: run times and what waits for them are not this machine's. Compare "
-            "policies by bandwidth, or give measured times."
+            "policies by bandwidth, or give measured times.",
         ]
 
 

@@ -18,6 +18,7 @@ from linkwright import (
     FileError,
     Machine,
     generate_jobs,
+    load_machine,
     policy_names,
     run_scenario,
     write_jobs,
@@ -25,6 +26,7 @@ from linkwright import (
 )
 from linkwright.studies.tables import StudyTable
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FILES = ["jobs.parquet", "manifest.json", "report.html", "summary.json"]
 
 
@@ -281,3 +283,14 @@ def test_a_gpu_that_is_no_v100_is_warned_of(tmp_path: Path) -> None:
     assert linkwright("run", scenario("hgx-h100"), "-o", out).exit_code == 0
     assert "speed of a V100" in (out / "manifest.json").read_text(encoding="utf-8")
     assert "speed of a V100" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_scenario_s_machine_warns_as_it_does_elsewhere(tmp_path: Path) -> None:
+    machine = EXAMPLES / "topologies" / "cloud-8x-a100-nvswitch.nccl-topo.xml"
+    [warning] = load_machine(machine).warnings
+    text = f"[machine]\nfile = '{machine}'\n[jobs]\ngenerate = {{ count = 5, max_gpus = 2 }}\n"
+    scenario = write_scenario(tmp_path, text)
+    for command in ("run", "compare"):
+        said = " ".join(linkwright(command, scenario).stdout.split())
+        assert f"Warning: {' '.join(warning.split())}" in said
+        assert parsed(command, scenario)["warnings"][0] == warning
