@@ -37,6 +37,7 @@ __all__ = [
     "algorithm_names",
     "algorithm_protocols",
     "applications",
+    "bus_factor",
     "collective_names",
     "expect",
     "generate_jobs",
@@ -58,6 +59,7 @@ __all__ = [
     "read_scenario",
     "reduction_names",
     "simulate",
+    "tie_names",
     "time_sweep",
     "workload_names",
     "workloads",
@@ -1125,6 +1127,17 @@ def algorithm_protocols(algorithm: str) -> list[str]:
 def collective_names() -> list[str]:
     """The collectives that `plan` knows by name."""
 
+def bus_factor(collective: str, gpus: int) -> float:
+    """What a collective's algorithm bandwidth times gives its bus bandwidth, after nccl-tests.
+
+    Args:
+        collective: One of `collective_names`.
+        gpus: How many GPUs take part, one or more.
+
+    Raises:
+        CollectiveError: If there is no such collective or no GPU takes part.
+    """
+
 def reduction_names() -> list[str]:
     """The reductions that `Schedule.execute` knows by name."""
 
@@ -1329,6 +1342,9 @@ def pattern_names() -> list[str]:
 
 def policy_names() -> list[str]:
     """The allocation policies, in the order of the paper's tables."""
+
+def tie_names() -> list[str]:
+    """The rules that decide between equals: what `ties` takes."""
 
 def workload_names() -> list[str]:
     """The workloads that jobs may run, in the order of the paper."""

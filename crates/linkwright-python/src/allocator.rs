@@ -599,6 +599,12 @@ pub fn policy_names() -> Vec<&'static str> {
     POLICIES.map(allocation::Policy::name).to_vec()
 }
 
+/// The rules that decide between equals: what `ties` takes.
+#[pyfunction]
+pub fn tie_names() -> Vec<&'static str> {
+    Ties::NAMED.iter().map(|(name, _)| *name).collect()
+}
+
 /// MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
 ///
 /// Raises:

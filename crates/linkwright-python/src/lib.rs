@@ -38,7 +38,7 @@ mod _core {
 
     #[pymodule_export]
     use crate::allocator::{
-        Allocator, Explanation, Match, policy_names, published_effective_bandwidth,
+        Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
     #[pymodule_export]
     use crate::cluster::{Cluster, interconnect_names};
@@ -66,8 +66,8 @@ mod _core {
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]
     use crate::plan::{
-        Tree, algorithm_descriptions, algorithm_names, algorithm_protocols, collective_names,
-        packing_rate, plan, planning_seconds,
+        Tree, algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor,
+        collective_names, packing_rate, plan, planning_seconds,
     };
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::machine::Machine;
-use crate::number::{ints, optional_int, optional_real};
+use crate::number::{int, ints, optional_int, optional_real};
 use crate::schedule::Schedule;
 use crate::timing::bytes;
 use crate::worker::interruptible;
@@ -286,4 +286,20 @@ fn known_algorithm(name: &str) -> PyResult<Algorithm> {
 #[pyfunction]
 pub fn collective_names() -> Vec<&'static str> {
     Collective::NAMES.to_vec()
+}
+
+/// What a collective's algorithm bandwidth times gives its bus bandwidth, after nccl-tests.
+///
+/// Args:
+///     collective: One of `collective_names`.
+///     gpus: How many GPUs take part, one or more.
+///
+/// Raises:
+///     CollectiveError: If there is no such collective or no GPU takes part.
+#[pyfunction]
+pub fn bus_factor(collective: &str, #[pyo3(from_py_with = int)] gpus: i128) -> PyResult<f64> {
+    let ranks = u32::try_from(gpus).ok().filter(|ranks| *ranks > 0).ok_or_else(|| {
+        errors::collective(format!("the number of GPUs is {gpus}; give 1 to {}", u32::MAX))
+    })?;
+    Ok(wanted_collective(collective, None, &[])?.bus_factor(ranks as usize))
 }

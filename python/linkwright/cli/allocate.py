@@ -17,6 +17,7 @@ from linkwright import (
     Match,
     Owner,
     Pattern,
+    bus_factor,
     packing_rate,
     pattern_names,
     read_text,
@@ -283,9 +284,9 @@ def _fields(match: Match, machine: Machine) -> dict[str, object]:
 
 
 def _bus_bandwidth(algorithm_bandwidth: float | None, match: Match) -> float | None:
-    """As nccl-tests turns an all-reduce's algorithm bandwidth into its bus bandwidth."""
-    size = len(match.gpus)
-    return None if algorithm_bandwidth is None else algorithm_bandwidth * 2 * (size - 1) / size
+    """The bus bandwidth of an all-reduce of this algorithm bandwidth."""
+    factor = bus_factor("all-reduce", len(match.gpus))
+    return None if algorithm_bandwidth is None else algorithm_bandwidth * factor
 
 
 def _explained(why: Explanation | None, machine: Machine) -> dict[str, object]:

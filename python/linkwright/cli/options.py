@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from linkwright import policy_names, preset_names
+from linkwright import policy_names, preset_names, tie_names
 
 __all__ = [
     "MOST_GPUS",
@@ -152,8 +152,8 @@ Ties = Annotated[
     typer.Option(
         metavar="NAME",
         help="What decides between equals: nearest on the host, or as published, the lowest ids.",
-        callback=among("rule for ties", ("nearest", "published")),
-        autocompletion=lambda: ["nearest", "published"],
+        callback=among("rule for ties", tie_names()),
+        autocompletion=tie_names,
     ),
 ]
 StateFile = Annotated[

@@ -17,7 +17,6 @@ __all__ = [
     "THREE_PHASE",
     "Progress",
     "Timed",
-    "bus_factor",
     "contestants",
     "maximum_and_mean",
     "named",
@@ -86,11 +85,6 @@ def plan_for(
 ) -> Schedule:
     """A plan for data of that size."""
     return plan(machine, gpus, collective, algorithm=algorithm, links=links, size=size)
-
-
-def bus_factor(collective: str, gpus: int) -> float:
-    """Bus bandwidth over algorithm bandwidth, as nccl-tests defines them."""
-    return 2 * (gpus - 1) / gpus if collective == "all-reduce" else 1.0
 
 
 def maximum_and_mean(values: Sequence[float]) -> tuple[float, float]:

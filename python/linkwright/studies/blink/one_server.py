@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from linkwright import Machine
+from linkwright import Machine, bus_factor
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.charts import speedup_by_allocation
 from linkwright.studies.blink.measure import (
@@ -16,7 +16,6 @@ from linkwright.studies.blink.measure import (
     RECENT,
     Progress,
     Timed,
-    bus_factor,
     maximum_and_mean,
     named,
     timed,
