@@ -1617,7 +1617,8 @@ class Cluster:
         Quantities are texts with a unit, such as `"11.9 GB/s"`.
 
         Args:
-            kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`.
+            kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
+                `single-switch`.
             settings: Of the network: `pods`, `groups`, `dimensions`, `bandwidth` and the
                 other parameters of its kind, such as a dragonfly's `intra_group_detours`, and
                 `bandwidth_scale` (2, `"x/4"`). Of the nodes:

@@ -6,33 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use crate::system::error::SystemError;
-use crate::system::kinds::{DeviceKind, LinkKind};
+use crate::system::kinds::{DeviceKind, LinkKind, NetworkKind};
 use crate::system::server::{DeviceId, Link, Server, ServerBuilder};
 use crate::units::{Bandwidth, Picoseconds};
-
-/// What a network between servers is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetworkKind {
-    /// InfiniBand.
-    Infiniband,
-    /// Ethernet.
-    Ethernet,
-}
-
-impl NetworkKind {
-    /// The kind of its links.
-    #[must_use]
-    pub const fn link_kind(self) -> LinkKind {
-        match self {
-            Self::Infiniband => LinkKind::Infiniband,
-            Self::Ethernet => LinkKind::Ethernet,
-        }
-    }
-}
 
 /// The network of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

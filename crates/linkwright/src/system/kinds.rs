@@ -277,6 +277,37 @@ impl LinkKind {
     }
 }
 
+/// What a network between servers is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkKind {
+    /// InfiniBand.
+    #[default]
+    Infiniband,
+    /// Ethernet.
+    Ethernet,
+}
+
+impl NetworkKind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Infiniband, Self::Ethernet];
+
+    /// The kind's name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.link_kind().name()
+    }
+
+    /// The kind of its links.
+    #[must_use]
+    pub const fn link_kind(self) -> LinkKind {
+        match self {
+            Self::Infiniband => LinkKind::Infiniband,
+            Self::Ethernet => LinkKind::Ethernet,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +320,9 @@ mod tests {
         for kind in DeviceKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
+        for kind in NetworkKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
         for discipline in Discipline::ALL {
             assert_eq!(serde_json::to_value(discipline).unwrap(), discipline.name());
         }
@@ -297,10 +331,13 @@ mod tests {
     #[test]
     fn what_joins_gpus_is_a_pipe_and_all_else_carries_packets() {
         use LinkKind::{
-            Nvlink1, Nvlink2, Nvlink3, Nvlink4, Nvlink5, Xgmi, XgmiMi100, XgmiMi300, XgmiMi350,
+            Direct, Nvlink1, Nvlink2, Nvlink3, Nvlink4, Nvlink5, Xgmi, XgmiMi100, XgmiMi300,
+            XgmiMi350,
         };
-        let pipes =
-            [Nvlink1, Nvlink2, Nvlink3, Nvlink4, Nvlink5, Xgmi, XgmiMi100, XgmiMi300, XgmiMi350];
+        let pipes = [
+            Direct, Nvlink1, Nvlink2, Nvlink3, Nvlink4, Nvlink5, Xgmi, XgmiMi100, XgmiMi300,
+            XgmiMi350,
+        ];
         for kind in LinkKind::ALL {
             let expected =
                 if pipes.contains(&kind) { Discipline::Pipe } else { Discipline::Packets };

@@ -19,12 +19,12 @@ mod test_support;
 pub mod toml_format;
 pub mod views;
 
-pub use cluster::{ClusterNetwork, NetworkKind, cluster, cluster_of};
+pub use cluster::{ClusterNetwork, cluster, cluster_of};
 pub use composition::{Place, PortOrder, ServerKind, System, SystemChannel, SystemDevice};
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};
 pub use import::{ImportFormat, ImportOptions, import};
-pub use kinds::{DeviceKind, Discipline, LinkKind};
+pub use kinds::{DeviceKind, Discipline, LinkKind, NetworkKind};
 pub use locality::{Affinity, Locality};
 pub use server::{Device, DeviceId, Link, Server, ServerBuilder, ServerError};
 pub use views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};

@@ -91,8 +91,8 @@ fn paired(near: &[(usize, u32)], far: &[(usize, u32)]) -> Vec<(usize, usize, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::cluster::{ClusterNetwork, NetworkKind, cluster};
     use crate::system::presets::preset;
+    use crate::system::{ClusterNetwork, NetworkKind, cluster};
     use crate::units::{Bandwidth, Picoseconds};
 
     fn joined(name: &str, count: usize) -> Server {

@@ -116,7 +116,7 @@ impl RoutingKind {
             Shape::FatTree(_) => Self::Adaptive,
             Shape::Dragonfly(_) => Self::Progressive,
             Shape::Torus(_) => Self::DimensionOrder,
-            Shape::Graph => Self::ShortestPath,
+            Shape::SingleSwitch | Shape::Graph => Self::ShortestPath,
         }
     }
 

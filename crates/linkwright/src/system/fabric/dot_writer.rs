@@ -15,7 +15,7 @@ fn fill(fabric: &Fabric, switch: SwitchId) -> &'static str {
             FatTreeLevel::Core => 2,
         },
         Shape::Dragonfly(fly) => fly.group_of(switch) as usize % COLOURS.len(),
-        Shape::Torus(_) | Shape::Graph => 0,
+        Shape::Torus(_) | Shape::SingleSwitch | Shape::Graph => 0,
     };
     COLOURS[index]
 }

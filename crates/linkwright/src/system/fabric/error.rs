@@ -21,6 +21,23 @@ pub enum FabricError {
         /// What would work.
         remedy: String,
     },
+    /// Fewer ports than are needed, with what was given.
+    #[error(
+        "such a {kind} has at most {ports} {}, {} fewer than the {needed} that are needed; {remedy}",
+        if *ports == 1 { "port" } else { "ports" }, u64::from(*needed) - ports
+    )]
+    TooFewPorts {
+        /// The kind of fabric.
+        kind: &'static str,
+        /// Which parameter is to blame, as files spell it; `kind` where none is.
+        parameter: &'static str,
+        /// The most that can be had; fewer than are needed.
+        ports: u64,
+        /// How many are needed.
+        needed: u32,
+        /// What would work.
+        remedy: String,
+    },
     /// A link names a switch that is not there.
     #[error("{what} names switch {switch}, but there are {switches} switches, from 0")]
     UnknownSwitch {
@@ -74,4 +91,17 @@ pub enum FabricError {
         /// How many are possible.
         most: usize,
     },
+}
+
+impl FabricError {
+    /// The parameter that is to blame, as files spell it, if one is.
+    #[must_use]
+    pub const fn parameter(&self) -> Option<&'static str> {
+        match self {
+            Self::Parameter { parameter, .. } | Self::TooFewPorts { parameter, .. } => {
+                Some(*parameter)
+            }
+            _ => None,
+        }
+    }
 }

@@ -7,7 +7,7 @@
 //! ("Fat-Trees: Universal Networks for Hardware-Efficient Supercomputing", IEEE ToC 1985) and
 //! the TraceR-CODES study (Section V.B). What it leaves out: several rails and planes.
 
-use super::links::{LinkRate, numberable, positive, product, refuse};
+use super::links::{LARGEST_RADIX, LinkRate, numberable, positive, product, refuse};
 use super::{ChannelId, Fabric, FabricError, NodeId, Shape, SwitchId};
 
 /// A fat-tree of leaf, aggregate and core switches.
@@ -307,9 +307,6 @@ impl FatTree {
         numberable(nodes.and_then(|a| sum(a, product(&leaf))).and_then(|a| sum(a, core)))
     }
 }
-
-/// The most ports of a switch: far beyond real ones, and the square is a count of cores.
-const LARGEST_RADIX: u32 = 1 << 15;
 
 /// Links of a leaf upwards.
 fn uplinks(radix: u32, tapering: u32) -> Result<u32, FabricError> {

@@ -38,6 +38,9 @@ pub(super) fn positive(parameter: &'static str, value: u32) -> Result<(), Fabric
     if value == 0 { refuse(parameter, value, "give at least 1") } else { Ok(()) }
 }
 
+/// The most ports of a switch: far beyond real ones, and the square is a count of cores.
+pub(super) const LARGEST_RADIX: u32 = 1 << 15;
+
 /// The most links that a generator makes, which take about a gigabyte: a mistyped size is an
 /// error and not the end of the program.
 pub(super) const MOST_LINKS: usize = 1 << 24;

@@ -1,6 +1,6 @@
 //! Networks between nodes: switches, nodes, and the channels that join them.
 //!
-//! An [`Fabric`] is plain data. A generator makes it (a fat-tree, a dragonfly, a torus)
+//! An [`Fabric`] is plain data. A generator makes it (a fat-tree, a dragonfly, a torus, ...)
 //! or a file describes it; its [`Shape`] keeps the generator's parameters, from which a
 //! routing algorithm computes where a switch lies.
 //!
@@ -21,6 +21,8 @@ mod pod_tree;
 mod routing_file;
 mod routing_tables;
 mod shape;
+mod single_switch;
+mod sizes;
 mod specification;
 mod torus;
 mod wiring;
@@ -39,6 +41,7 @@ pub use pod_tree::{PodTree, pod_tree};
 pub use routing_file::read_routing;
 pub use routing_tables::RoutingTables;
 pub use shape::Shape;
+pub use single_switch::single_switch;
 pub use specification::{FABRICS, FabricKind, FabricSpecification, read_specification};
 pub use torus::{Direction, Torus, TorusRates, torus};
 pub use wiring::Fabric;

@@ -11,7 +11,7 @@
 //! takes as many links as any other: 42 of its 48 ports.
 
 use super::fat_tree::FatTreeRates;
-use super::links::{numberable, positive, product, refuse};
+use super::links::{LARGEST_RADIX, numberable, positive, product, refuse};
 use super::{Fabric, FabricError, Shape, SwitchId};
 
 /// A tree of pods with as many aggregates as leaves, of which the last pod may be smaller.
@@ -50,6 +50,9 @@ impl PodTree {
                 let remedy = format!("give a multiple of {size}, the switches of a pod");
                 return refuse("uplinks", self.uplinks, remedy);
             }
+        }
+        if self.radix > LARGEST_RADIX {
+            return refuse("radix", self.radix, format!("give at most {LARGEST_RADIX}"));
         }
         let wide = |a: u32, b: u32| u64::from(a) + u64::from(b);
         let links = product(&[self.leaves, self.uplinks]).unwrap_or(u64::MAX);

@@ -11,6 +11,8 @@ pub enum Shape {
     Dragonfly(Dragonfly),
     /// A torus of any number of dimensions.
     Torus(Torus),
+    /// One switch that joins every node to every other.
+    SingleSwitch,
     /// Anything else: the arbitrary graph model of the TraceR-CODES study (Section III.A).
     Graph,
 }

@@ -1,7 +1,7 @@
 //! Fabrics by kind and parameters, as a scenario's table or a file writes them.
 //!
 //! ```toml
-//! kind = "fat-tree"          # or "dragonfly", "torus", "quartz"
+//! kind = "fat-tree"          # or "dragonfly", "torus", "quartz", "single-switch"
 //! radix = 32
 //! pods = 4
 //! bandwidth = "11.9 GB/s"
@@ -19,10 +19,10 @@ use toml::Spanned;
 use super::links::refuse;
 use super::{
     Dragonfly, DragonflyRates, Fabric, FabricError, FatTree, FatTreeRates, LinkRate, PodTree,
-    Torus, TorusRates, dragonfly, fat_tree, pod_tree, torus,
+    Torus, TorusRates, dragonfly, fat_tree, pod_tree, single_switch, torus,
 };
 use crate::diagnostic::{InputError, Position, from_toml};
-use crate::system::SystemError;
+use crate::system::{NetworkKind, SystemError};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// A kind of fabric that a few parameters describe.
@@ -39,24 +39,36 @@ pub enum FabricKind {
     /// A tree like that of LLNL's Quartz: `radix`, `leaves`, `leaves-per-pod`,
     /// `nodes-per-leaf`, `uplinks`, `cores`.
     Quartz,
+    /// One switch: `ports`.
+    SingleSwitch,
 }
 
 /// Every kind with its name.
-const KINDS: [(FabricKind, &str); 4] = [
+const KINDS: [(FabricKind, &str); 5] = [
     (FabricKind::FatTree, "fat-tree"),
     (FabricKind::Dragonfly, "dragonfly"),
     (FabricKind::Torus, "torus"),
     (FabricKind::Quartz, "quartz"),
+    (FabricKind::SingleSwitch, "single-switch"),
 ];
 
 /// The name of every preset fabric.
-pub const FABRICS: [&str; KINDS.len()] = [KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1];
+pub const FABRICS: [&str; KINDS.len()] =
+    [KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1];
 
-const RATE_KEYS: [&str; 4] = ["bandwidth", "latency", "node-bandwidth", "node-latency"];
+/// The keys of links, which every kind has.
+const LINK_KEYS: [&str; 5] = ["bandwidth", "latency", "node-bandwidth", "node-latency", "links"];
 
 impl FabricKind {
+    /// Its name, which is also its preset's.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let named = KINDS.iter().find(|(kind, _)| *kind == self);
+        named.map(|(_, name)| *name).expect("every kind has a name")
+    }
+
     /// The keys of this kind besides those of links.
-    const fn keys(self) -> &'static [&'static str] {
+    pub(super) const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::FatTree => &["levels", "radix", "pods", "leaves", "tapering"],
             Self::Dragonfly => &[
@@ -73,6 +85,7 @@ impl FabricKind {
             Self::Quartz => {
                 &["radix", "leaves", "leaves-per-pod", "nodes-per-leaf", "uplinks", "cores"]
             }
+            Self::SingleSwitch => &["ports"],
         }
     }
 }
@@ -105,6 +118,23 @@ macro_rules! specification {
                     given.push(($key, shown_value(value)));
                 })*
                 given
+            }
+
+            /// Whether a key is given.
+            pub(super) fn gives(&self, key: &str) -> bool {
+                match key {
+                    $($key => self.$field.is_some(),)*
+                    _ => false,
+                }
+            }
+
+            /// The same without the values of some keys.
+            pub(super) fn without(&self, keys: &[&str]) -> Self {
+                let mut rest = self.clone();
+                $(if keys.contains(&$key) {
+                    rest.$field = None;
+                })*
+                rest
             }
 
             /// What is absent here, from defaults.
@@ -147,6 +177,8 @@ specification! {
     groups / "groups": u32,
     /// Sizes of a torus.
     dimensions / "dimensions": Vec<u32>,
+    /// Ports of a single switch, each for one node.
+    ports / "ports": u32,
     /// Bandwidth of every link that nothing else gives one.
     bandwidth / "bandwidth": Bandwidth,
     /// Latency of every link that nothing else gives one.
@@ -164,6 +196,8 @@ specification! {
     /// Whether adaptive routings of a dragonfly multiply queues by the links of the ways behind
     /// them; as `intra-group-detours`, if nobody says.
     hop_weights / "hop-weights": bool,
+    /// What the links are.
+    links / "links": NetworkKind,
 }
 
 fn shown_value(value: &impl std::fmt::Debug) -> String {
@@ -219,16 +253,34 @@ impl FabricSpecification {
     pub fn build(&self) -> Result<Fabric, FabricError> {
         let own = self.kind.keys();
         for (key, value) in self.given() {
-            if !own.contains(&key) && !RATE_KEYS.contains(&key) {
-                let known = own.iter().chain(&RATE_KEYS).copied().collect::<Vec<_>>().join(", ");
+            if !own.contains(&key) && !LINK_KEYS.contains(&key) {
+                let known = own.iter().chain(&LINK_KEYS).copied().collect::<Vec<_>>().join(", ");
                 let remedy = format!("this kind has no such key; its keys are {known}");
                 return refuse(key, value, remedy);
             }
         }
-        let whole = self.or(&Self::defaults(self.kind));
+        let whole = self.whole();
         let rates = whole.rates(self)?;
+        let links = whole.links.unwrap_or_default();
+        self.generate(&whole, &rates).map(|fabric| fabric.with_links(links.link_kind()))
+    }
+
+    /// This specification with what its kind's preset says of all that is absent.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        let mut whole = self.or(&Self::defaults(self.kind));
+        if self.kind == FabricKind::SingleSwitch {
+            let sheet = whole.links.unwrap_or_default().link_kind().data_sheet();
+            whole.bandwidth.get_or_insert(sheet.bandwidth);
+            whole.latency.get_or_insert(sheet.latency);
+        }
+        whole
+    }
+
+    /// The fabric of a `whole` specification, of which this one has what was given.
+    fn generate(&self, whole: &Self, rates: &FatTreeRates) -> Result<Fabric, FabricError> {
         match self.kind {
-            FabricKind::FatTree => fat_tree(&whole.tree(self)?, &rates),
+            FabricKind::FatTree => fat_tree(&whole.tree(self)?, rates),
             FabricKind::Dragonfly => {
                 let detours = need(whole.intra_group_detours.as_ref(), "intra-group-detours")?;
                 let shape = Dragonfly {
@@ -267,7 +319,10 @@ impl FabricSpecification {
                     cores: need(whole.cores.as_ref(), "cores")?,
                     radix: need(whole.radix.as_ref(), "radix")?,
                 };
-                pod_tree("quartz", &shape, &rates)
+                pod_tree("quartz", &shape, rates)
+            }
+            FabricKind::SingleSwitch => {
+                single_switch(need(whole.ports.as_ref(), "ports")?, rates.node)
             }
         }
     }
@@ -323,10 +378,7 @@ pub fn read_specification(file: &str, text: &str) -> Result<Fabric, InputError> 
 /// The error at the key that it names, or at the start of the text.
 fn locate(file: &str, text: &str, error: &FabricError) -> InputError {
     let places: BTreeMap<String, Spanned<toml::Value>> = from_toml(file, text).unwrap_or_default();
-    let key = match error {
-        FabricError::Parameter { parameter, .. } => *parameter,
-        _ => "",
-    };
+    let key = error.parameter().unwrap_or_default();
     let span = places.get(key).map_or(0..0, Spanned::span);
     let position = Position::of_offset(text, span.start);
     let message = error.to_string();
@@ -340,14 +392,17 @@ mod tests {
 
     #[test]
     fn each_name_builds_its_preset() {
-        for (name, nodes) in FABRICS.into_iter().zip([2048, 2048, 2048, 2688]) {
-            let built = FabricSpecification::preset(name).unwrap().build().unwrap();
+        for (name, nodes) in FABRICS.into_iter().zip([2048, 2048, 2048, 2688, 36]) {
+            let preset = FabricSpecification::preset(name).unwrap();
+            assert_eq!(preset.kind.name(), name);
+            let built = preset.build().unwrap();
             assert_eq!(built.nodes(), nodes, "{name}");
             built.check_connected().unwrap();
-            assert_eq!(built.channels()[0].bandwidth, Bandwidth(11_900_000_000));
+            let gigabits = if name == "single-switch" { 1000 } else { 952 };
+            assert_eq!(built.channels()[0].bandwidth, Bandwidth(gigabits * 12_500_000));
         }
         let error = FabricSpecification::preset("fattree").unwrap_err().to_string();
-        assert!(error.contains("fat-tree, dragonfly, torus, quartz"), "{error}");
+        assert!(error.contains("fat-tree, dragonfly, torus, quartz, single-switch"), "{error}");
     }
 
     #[test]

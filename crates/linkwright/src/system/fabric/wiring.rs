@@ -128,7 +128,7 @@ impl Fabric {
                 let index = switch % fly.switches_per_group;
                 format!("group{}-switch{index}", fly.group_of(switch))
             }
-            Shape::Torus(_) | Shape::Graph => format!("switch{switch}"),
+            Shape::Torus(_) | Shape::SingleSwitch | Shape::Graph => format!("switch{switch}"),
         }
     }
 

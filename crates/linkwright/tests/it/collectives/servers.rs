@@ -8,7 +8,7 @@ use linkwright::collectives::plan::{
 use linkwright::collectives::time::{Costs, choose_chunk, link_bytes, time};
 use linkwright::collectives::{Collective, Schedule};
 use linkwright::network::Routes;
-use linkwright::system::cluster::{ClusterNetwork, NetworkKind, cluster};
+use linkwright::system::{ClusterNetwork, NetworkKind, cluster};
 use linkwright::system::{DeviceKind, Server, presets};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 

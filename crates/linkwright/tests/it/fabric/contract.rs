@@ -2,10 +2,10 @@
 
 use linkwright::system::fabric::{
     End, FABRICS, Fabric, FabricKind, FabricSpecification, FatTree, RoutingTables, fabric_dot,
-    read_dot,
+    read_dot, single_switch,
 };
 
-use super::support::{fly, grid, hops_from, tree};
+use super::support::{fly, grid, hops_from, rate, tree};
 
 /// A fabric, its diameter in links between switches of nodes, and its radix.
 struct Case {
@@ -40,6 +40,10 @@ fn cases() -> Vec<Case> {
     }
     let quartz = FabricSpecification::new(FabricKind::Quartz).build().unwrap();
     cases.push(Case { built: quartz, diameter: 4, radix: 48 });
+    for ports in [1, 2, 36] {
+        let built = single_switch(ports, rate(1, 1)).unwrap();
+        cases.push(Case { built, diameter: 0, radix: ports as usize });
+    }
     cases
 }
 
@@ -164,6 +168,7 @@ fn presets_stay_what_they_were() {
             1_235_409_098_756_474_037,
             12_298_432_200_163_966_757,
             4_411_198_214_126_704_037,
+            11_315_768_874_955_846_021,
         ]
     );
 }

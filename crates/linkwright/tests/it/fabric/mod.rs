@@ -7,5 +7,7 @@ mod dragonfly;
 mod fat_tree;
 mod graph;
 mod routing;
+mod single_switch;
+mod sizes;
 mod support;
 mod torus;

@@ -4,7 +4,7 @@ use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::system::Fabric;
 use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, NodeLink, Shape, SwitchLink, Torus,
-    TorusRates, dragonfly, fat_tree, torus,
+    TorusRates, dragonfly, fat_tree, single_switch, torus,
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 
@@ -82,6 +82,7 @@ pub fn systems() -> Vec<System> {
         ring_of(&[2, 5, 2]),
         ring_of(&[7]),
         petersen(),
+        single_switch(5, RATE).unwrap(),
     ];
     let mut systems = Vec::new();
     for fabric in fabrics {
