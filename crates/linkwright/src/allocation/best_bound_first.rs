@@ -64,3 +64,48 @@ impl PreparedMachine {
         Some(Candidates { sets: kept, compared, primaries, complete: limit.is_none(), limit })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{BandwidthProfile, DeviceKind, LinkKind, ServerBuilder};
+
+    /// Twenty-four GPUs of which every eighth, from one socket to the next, has NVLinks to the
+    /// eighth after it; what the sets of three are worth, many have in common.
+    fn on_two_sockets(ties: Ties) -> PreparedMachine {
+        let mut builder = ServerBuilder::new("two sockets", "test");
+        let sockets = ["CPU0", "CPU1"]
+            .map(|name| builder.device(name, DeviceKind::HostBridge, None).unwrap());
+        builder.data_sheet_link(sockets[0], sockets[1], LinkKind::Upi, 1).unwrap();
+        let mut gpus = Vec::new();
+        for gpu in 0..24 {
+            let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+            builder.data_sheet_link(id, sockets[gpu % 2], LinkKind::Pcie3, 1).unwrap();
+            for before in gpus.iter().rev().skip(6).step_by(7).take(2) {
+                builder.data_sheet_link(*before, id, LinkKind::Nvlink2, 1).unwrap();
+            }
+            gpus.push(id);
+        }
+        let machine = builder.build().unwrap();
+        PreparedMachine::new(&machine, BandwidthProfile::Mapa, BandwidthModel::Sound)
+            .unwrap()
+            .with_ties(ties)
+    }
+
+    #[test]
+    fn sets_stand_in_the_order_in_which_ties_are_decided() {
+        let (size, free) = (9, GpuSet::first(20));
+        let ordered = |ties: Ties| {
+            let machine = on_two_sockets(ties);
+            let found =
+                machine.most_effective(size, free, Objective::Effective, &mut Effort::new());
+            (found.expect("too many sets to compute all").sets, machine)
+        };
+        let by_ids = |sets: &[GpuSet]| sets.is_sorted_by_key(|set| set.lowest_ids_key());
+        let (published, _) = ordered(Ties::Published);
+        assert!(published.len() > 1 && by_ids(&published));
+        let (nearest, machine) = ordered(Ties::Nearest);
+        assert!(nearest.is_sorted_by_key(|set| machine.nearness(*set, free)));
+        assert!(!by_ids(&nearest), "nothing to tell the two orders apart");
+    }
+}

@@ -175,3 +175,59 @@ impl Change {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocation::links::PairTable;
+    use crate::allocation::matching::rank::Primary;
+    use crate::allocation::matching::scores::Aggregated;
+    use crate::allocation::{Pattern, Shape};
+    use crate::system::{BandwidthProfile, DeviceKind, GpuGraph, LinkKind, ServerBuilder};
+
+    /// So many GPUs on one bridge, pairs with none to three NVLinks.
+    fn uneven(count: usize) -> PairTable {
+        let mut builder = ServerBuilder::new("uneven", "test");
+        let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
+        for gpu in 0..count {
+            let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+            builder.data_sheet_link(id, bridge, LinkKind::Pcie3, 1).unwrap();
+            for before in 1..=gpu {
+                let links = (gpu * 7 + before * before * 5) as u32 % 11;
+                if links < 4 && links > 0 {
+                    builder.data_sheet_link(id - before, id, LinkKind::Nvlink2, links).unwrap();
+                }
+            }
+        }
+        let machine = builder.build().unwrap();
+        PairTable::new(&GpuGraph::new(&machine, BandwidthProfile::Mapa).unwrap())
+    }
+
+    #[test]
+    fn no_single_change_improves_what_is_improved() {
+        for (count, shape) in [(12, Shape::Chain), (20, Shape::Ring), (MAX_RUNS, Shape::Chain)] {
+            let (pairs, gpus) = (uneven(count), GpuSet::first(count));
+            let pattern = Pattern::new(shape, count).unwrap();
+            let plan = Plan::new(&pattern);
+            let effort = &mut Effort::new();
+            let score = Aggregated::new(&pairs, gpus, Primary::NONE, effort);
+            let most = Rank { primary: Primary::NONE, aggregated: u64::MAX };
+            let guesser = Guesser { plan: &plan, score: &score, most, reserve: 0 };
+            let Placement { gpus: mut placed, rank } =
+                guesser.improved(gpus.iter().collect(), effort);
+            assert!(rank > guesser.rank(&gpus.iter().collect::<Vec<usize>>()));
+            let pairs_of = |from: usize| (from + 1..count).map(move |to| (from, to));
+            for (from, to) in (0..count).flat_map(pairs_of) {
+                let runs = (1..=3.min(to - from)).flat_map(|length| {
+                    [Change::Forth(from, to, length), Change::Back(from, to, length)]
+                });
+                let changes = [Change::Swap(from, to), Change::Turn(from, to)];
+                for change in changes.into_iter().chain(runs) {
+                    change.apply(&mut placed);
+                    assert!(guesser.rank(&placed) <= rank, "{shape:?} of {count}: {from} to {to}");
+                    change.undo(&mut placed);
+                }
+            }
+        }
+    }
+}

@@ -290,3 +290,80 @@ impl Weights {
         (sum, degrees)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Weights between so many GPUs, of these few values.
+    fn weights(count: usize, values: &[i64]) -> Weights {
+        let mut all = vec![0; count * count];
+        let mut value = values.iter().cycle();
+        for (a, b) in (0..count).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            (all[a * count + b], all[b * count + a]) = match value.next() {
+                Some(value) => (*value, *value),
+                None => (0, 0),
+            };
+        }
+        Weights { count, all }
+    }
+
+    /// The heaviest ring, by trying all.
+    fn heaviest(weights: &Weights, ring: &mut Vec<usize>) -> u64 {
+        if ring.len() == weights.count {
+            return weights.of(ring);
+        }
+        let mut most = 0;
+        for next in 1..weights.count {
+            if !ring.contains(&next) {
+                ring.push(next);
+                most = most.max(heaviest(weights, ring));
+                ring.pop();
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn a_bound_is_met_where_the_heaviest_tree_is_a_ring() {
+        // A ring of heavy pairs; all others are light.
+        let count = 9;
+        let mut ring = weights(count, &[1]);
+        for at in 0..count {
+            let next = (at + 1) % count;
+            ring.all[at * count + next] = 10;
+            ring.all[next * count + at] = 10;
+        }
+        assert_eq!(ring.one_tree_bound(0, &mut Effort::new()), 90);
+        let (tree, degrees) = ring.one_tree(&vec![0; count]);
+        assert_eq!((tree, degrees), (90, vec![2; count]));
+    }
+
+    #[test]
+    fn a_kick_moves_gpus_and_keeps_them_all() {
+        for count in 3..12 {
+            let ring: Vec<usize> = (0..count).collect();
+            for kick in 0..count * (count - 1) {
+                let mut other = kicked(&ring, kick);
+                assert!(count >= 8 || other != ring, "{count} GPUs, kick {kick}");
+                other.sort_unstable();
+                assert_eq!(other, ring, "kick {kick}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_ring_exceeds_the_bound(
+            count in 4_usize..8,
+            values in proptest::collection::vec(1_i64..40, 28),
+        ) {
+            let weights = weights(count, &values);
+            let most = heaviest(&weights, &mut vec![0]);
+            let bound = weights.one_tree_bound(0, &mut Effort::new());
+            prop_assert!(bound >= most, "{bound} below {most}");
+            prop_assert!(bound <= weights.two_heaviest_of_each().max(most) + 1);
+        }
+    }
+}
