@@ -12,10 +12,10 @@ use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketNetwork, P
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::simulation::cluster::read_network;
-use linkwright::system::Fabric;
 use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, dragonfly, fat_tree,
 };
+use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 const RATE: LinkRate =
@@ -30,8 +30,10 @@ fn settings() -> PacketSettings {
 /// Sends so many messages from every node, eight under way at a time; returns the hops.
 fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, messages: u64) -> u64 {
     let routing = AnyRouting::new(routing, fabric, 1).expect("the shape is right");
+    let node = AbstractNode { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
+    let nodes = System::of_nodes(fabric.clone(), node).expect("few nodes");
     let mut network = PacketNetwork::new(
-        fabric,
+        &nodes,
         settings,
         routing,
         NicPolicy::RoundRobin,

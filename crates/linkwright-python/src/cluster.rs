@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use linkwright::diagnostic::InputError;
 use linkwright::simulation::cluster::{self, Files, Mapping, place, read_network};
-use linkwright::system::fabric::FABRICS;
+use linkwright::system::fabric::{FABRICS, Fabric};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -152,7 +152,7 @@ impl Cluster {
     /// Its network's name.
     #[getter]
     fn name(&self) -> &str {
-        self.0.fabric.name()
+        self.0.system.fabric().map_or(self.0.system.name(), Fabric::name)
     }
 
     /// How many GPUs it has: the most ranks that its jobs can have in all.
@@ -164,19 +164,19 @@ impl Cluster {
     /// How many nodes it has.
     #[getter]
     fn nodes(&self) -> u32 {
-        self.0.fabric.nodes()
+        self.0.system.fabric().map_or(1, Fabric::nodes)
     }
 
     /// How many switches it has.
     #[getter]
     fn switches(&self) -> u32 {
-        self.0.fabric.switches()
+        self.0.system.fabric().map_or(0, Fabric::switches)
     }
 
     /// How many GPUs a node has; GPU `g` is in node `g // gpus_per_node`.
     #[getter]
     fn gpus_per_node(&self) -> u32 {
-        self.0.settings.node.gpus
+        self.0.system.kinds()[0].server().gpus().len() as u32
     }
 
     /// The routing's name.

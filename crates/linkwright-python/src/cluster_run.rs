@@ -68,7 +68,7 @@ impl ClusterRun {
         let cluster = &of.0;
         let (outcome, watch) = worker::watched(py, report, |hook| {
             let played = on(&jobs, &placed);
-            let mut watch = Watch::new(&played, cluster.settings.node.gpus, most);
+            let mut watch = Watch::new(&played, &cluster.system, most);
             let outcome = cluster.replay(&played, &mut watch, hook);
             (outcome, watch)
         })?;

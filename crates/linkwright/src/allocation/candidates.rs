@@ -363,30 +363,6 @@ mod tests {
     }
 
     #[test]
-    fn a_grown_set_gives_up_a_gpu_for_a_better_one() {
-        let mut builder = ServerBuilder::new("path", "test");
-        let bridge = builder.device("bridge", DeviceKind::HostBridge, None).unwrap();
-        let gpus = [0, 1, 2].map(|gpu| {
-            let id = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
-            builder.data_sheet_link(id, bridge, LinkKind::Pcie3, 1).unwrap();
-            id
-        });
-        builder.data_sheet_link(gpus[0], gpus[1], LinkKind::Nvlink2, 1).unwrap();
-        builder.data_sheet_link(gpus[1], gpus[2], LinkKind::Nvlink2, 2).unwrap();
-        let machine = builder.build().unwrap();
-        let machine =
-            PreparedMachine::new(&machine, BandwidthProfile::Mapa, BandwidthModel::Sound).unwrap();
-        let free = GpuSet::first(3);
-        let effort = &mut Effort::new();
-        let grown = Growth::new(&machine, 0, 2, free, Objective::Aggregated, effort);
-        assert_eq!(grown.set, GpuSet::first(2));
-        let wanted = GpuSet::EMPTY.with(1).with(2);
-        assert_eq!(grown.exchange(effort), wanted);
-        let best = Growth::new(&machine, 1, 2, free, Objective::Aggregated, effort);
-        assert_eq!((best.set, best.exchange(effort)), (wanted, wanted));
-    }
-
-    #[test]
     fn so_many_subsets_there_are() {
         for (count, size) in [(5, 0), (5, 2), (6, 6), (7, 3)] {
             let all: Vec<GpuSet> = combinations(GpuSet::first(count), size).collect();

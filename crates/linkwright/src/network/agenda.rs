@@ -49,6 +49,12 @@ impl<E: Copy> Agenda<E> {
         self.fault.get_or_insert(TransportError::TooLong { now });
     }
 
+    /// Notes that something cannot happen at all.
+    #[cold]
+    pub(in crate::network) fn fail(&mut self, error: TransportError) {
+        self.fault.get_or_insert(error);
+    }
+
     /// Takes the next event and sets the clock to its time.
     #[inline]
     pub(in crate::network) fn pop(&mut self) -> Option<(Picoseconds, E)> {

@@ -12,13 +12,15 @@ use std::collections::VecDeque;
 
 use super::agenda::Agenda;
 use super::flow::{FlowId, FlowNetwork};
-use super::node_links::NodeLinks;
-use super::outstanding::{AlarmIndex, Outstanding};
+use super::opened::Insides;
+use super::outstanding::{AlarmIndex, Outstanding, Transfer};
 use super::packet::{
     ChannelStatistics, NicPolicy, PacketSettings, SettingsError, Switching, serialisation,
 };
+use super::paths::{PathIndex, Way};
 use super::routing::{Load, PacketRoute, Routing};
-use super::transport::{Message, MessageIndex, Occurrence, Transport, TransportError};
+use super::transport::{GpuIndex, Message, MessageIndex, Occurrence, Transport, TransportError};
+use crate::system::composition::System;
 use crate::system::fabric::{ChannelId, End, Fabric, NodeId};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -65,7 +67,7 @@ struct Interface {
 
 /// The flow model of a fabric; see the module for what it represents.
 pub struct FlowTransport<'a, R> {
-    fabric: &'a Fabric,
+    fabric: Option<&'a Fabric>,
     settings: PacketSettings,
     routing: R,
     /// How many messages an interface sends at once.
@@ -77,8 +79,9 @@ pub struct FlowTransport<'a, R> {
     of_flow: Vec<Carried>,
     messages: Messages,
     interfaces: Vec<Interface>,
-    inside: NodeLinks,
-    outstanding: Outstanding<()>,
+    inside: Insides<'a>,
+    /// The way of each message between GPUs.
+    outstanding: Outstanding<Way>,
     /// What each channel has carried; a message counts as one packet.
     carried: Vec<ChannelStatistics>,
     /// The way of the message that starts, as its channels and as the flow model wants it.
@@ -91,16 +94,17 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     /// A network at rest at time zero.
     ///
     /// # Errors
-    /// Settings out of range.
+    /// Settings out of range, or a server in which a GPU reaches no network interface.
     pub fn new(
-        fabric: &'a Fabric,
+        system: &'a System,
         settings: PacketSettings,
         routing: R,
         nic: NicPolicy,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
-        let capacities: Vec<Bandwidth> =
-            fabric.channels().iter().map(|channel| channel.bandwidth).collect();
+        let fabric = system.fabric();
+        let channels = fabric.map_or(&[][..], Fabric::channels);
+        let capacities: Vec<Bandwidth> = channels.iter().map(|it| it.bandwidth).collect();
         let turns = match nic {
             NicPolicy::Fcfs => 1,
             NicPolicy::RoundRobin => usize::MAX,
@@ -116,8 +120,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             flows: FlowNetwork::new(&capacities),
             of_flow: Vec::new(),
             messages: Messages { on_channel: vec![0; capacities.len()] },
-            interfaces: vec![Interface::default(); fabric.nodes() as usize],
-            inside: NodeLinks::new(settings.node, fabric.nodes()),
+            interfaces: vec![Interface::default(); fabric.map_or(0, Fabric::nodes) as usize],
+            inside: Insides::new(system)?,
             outstanding: Outstanding::new(),
             carried: vec![ChannelStatistics::default(); capacities.len()],
             way: Vec::new(),
@@ -126,11 +130,19 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         })
     }
 
-    /// What each channel has carried so far, by its index: messages in place of packets, and
-    /// as the longest queue the most messages at one time.
+    /// What each channel of the fabric has carried so far, by its index: messages in place of
+    /// packets, and as the longest queue the most messages at one time.
     #[must_use]
     pub fn statistics(&self) -> Vec<ChannelStatistics> {
-        self.carried.clone()
+        self.carried[..self.inside.system.fabric_channels()].to_vec()
+    }
+
+    /// The same of each channel of a server that has carried something, by its number in the
+    /// system.
+    #[must_use]
+    pub fn inside_statistics(&self) -> Vec<(ChannelId, ChannelStatistics)> {
+        let carried = &self.carried[self.inside.system.fabric_channels()..];
+        self.inside.statistics(carried.iter().copied())
     }
 
     fn schedule(&mut self, time: u64, event: Event) {
@@ -143,13 +155,15 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         match event {
             Event::Queue(index) => {
                 let message = self.outstanding[index].message;
-                let node = self.inside.node_of(message.source);
-                let interface = &mut self.interfaces[node as usize];
+                let Way::Across { from, .. } = self.outstanding[index].progress else {
+                    return self.start(index);
+                };
+                let interface = &mut self.interfaces[from as usize];
                 if message.control {
-                    self.start(index, node);
+                    self.start(index);
                 } else if interface.active < self.turns {
                     interface.active += 1;
-                    self.start(index, node);
+                    self.start(index);
                 } else {
                     interface.waiting.push_back(index);
                 }
@@ -160,30 +174,81 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
     }
 
-    /// Starts the flow of a message at its network interface.
-    fn start(&mut self, index: MessageIndex, node: NodeId) {
-        let message = self.outstanding[index].message;
-        let destination = self.inside.node_of(message.destination);
-        self.way.clear();
-        self.way.push(Fabric::injection(node));
-        let mut route = PacketRoute::new(node, destination);
-        let mut at = self.fabric.channels()[self.way[0] as usize].to;
+    /// Makes the channels of a GPU's server, if they are not made.
+    fn open(&mut self, gpu: GpuIndex) {
+        let server = self.inside.system.gpu(gpu).server;
+        let before = self.inside.all_opened().len();
+        self.inside.open(server);
+        for opened in &self.inside.all_opened()[before..] {
+            self.flows.add_resource(opened.bandwidth);
+            self.carried.push(ChannelStatistics::default());
+            self.messages.on_channel.push(0);
+        }
+    }
+
+    /// Adds the channels of a path within a GPU's server to the way of the message that starts.
+    fn follow(&mut self, gpu: GpuIndex, path: PathIndex) {
+        let server = self.inside.system.gpu(gpu).server;
+        let channels = self.inside.channels(server, path).iter();
+        self.way.extend(channels.map(|channel| self.inside.number(server, *channel)));
+    }
+
+    /// Adds the fabric's channels between two ports; returns how many routers they pass.
+    fn cross_fabric(&mut self, from: NodeId, to: NodeId) -> u64 {
+        let Some(fabric) = self.fabric else { return 0 };
+        let injection = Fabric::injection(from);
+        self.way.push(injection);
+        let mut route = PacketRoute::new(from, to);
+        let mut routers = 0;
+        let mut at = fabric.channels()[injection as usize].to;
         while let End::Switch(switch) = at {
             let hop = self.routing.route(switch, &mut route, &mut self.messages);
             route.hops += 1;
             route.virtual_channel = hop.virtual_channel;
+            routers += 1;
             self.way.push(hop.channel);
-            at = self.fabric.channels()[hop.channel as usize].to;
+            at = fabric.channels()[hop.channel as usize].to;
         }
+        routers
+    }
+
+    /// A channel's bandwidth and latency.
+    fn rate_of(&self, channel: ChannelId) -> (Bandwidth, Picoseconds) {
+        match (self.inside.opened(channel), self.fabric) {
+            (Some(opened), _) => (opened.bandwidth, opened.latency),
+            (None, Some(fabric)) => {
+                let data = fabric.channels()[channel as usize];
+                (data.bandwidth, data.latency)
+            }
+            (None, None) => unreachable!("without a fabric all channels are servers'"),
+        }
+    }
+
+    /// Starts the flow of a message.
+    fn start(&mut self, index: MessageIndex) {
+        let Transfer { message, progress: way } = self.outstanding[index];
+        self.way.clear();
+        let routers = match way {
+            Way::Inside(path) => {
+                self.follow(message.source, path);
+                0
+            }
+            Way::Across { from, to, out, back } => {
+                self.follow(message.source, out);
+                let routers = self.cross_fabric(from, to);
+                self.follow(message.destination, back);
+                routers
+            }
+        };
         let first_packet = message.size.0.min(self.settings.packet_size.0);
-        let mut behind = self.settings.router_delay.0.saturating_mul(self.way.len() as u64 - 1);
+        let mut behind = self.settings.router_delay.0.saturating_mul(routers);
         let mut slowest = 0;
         self.uses.clear();
         for channel in &self.way {
-            let data = self.fabric.channels()[*channel as usize];
-            behind = behind.saturating_add(data.latency.0);
+            let (bandwidth, latency) = self.rate_of(*channel);
+            behind = behind.saturating_add(latency.0);
             if self.settings.switching == Switching::StoreAndForward {
-                let packet = serialisation(first_packet, data.bandwidth);
+                let packet = serialisation(first_packet, bandwidth);
                 slowest = slowest.max(packet);
                 behind = behind.saturating_add(packet);
             }
@@ -214,14 +279,14 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
         self.outstanding.sent(index);
         self.schedule(self.now.saturating_add(behind), Event::Deliver(index));
-        let message = self.outstanding[index].message;
+        let Transfer { message, progress } = self.outstanding[index];
+        let Way::Across { from, .. } = progress else { return };
         if message.control {
             return;
         }
-        let node = self.inside.node_of(message.source);
-        let interface = &mut self.interfaces[node as usize];
+        let interface = &mut self.interfaces[from as usize];
         match interface.waiting.pop_front() {
-            Some(next) => self.start(next, node),
+            Some(next) => self.start(next),
             None => interface.active -= 1,
         }
     }
@@ -233,14 +298,32 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
     }
 
     fn send(&mut self, message: Message) {
-        let index = self.outstanding.begin(message, ());
-        let Message { source, destination, size, .. } = message;
-        if self.inside.node_of(source) == self.inside.node_of(destination) {
-            let (sent, arrived) = self.inside.send(source, destination, size.0, self.now);
-            self.schedule(sent, Event::Leave(index));
-            self.schedule(arrived, Event::Deliver(index));
-        } else {
-            self.schedule(self.now.saturating_add(self.settings.nic_delay.0), Event::Queue(index));
+        let way = match self.inside.way(message.source, message.destination) {
+            Ok(way) => way,
+            Err(error) => {
+                self.agenda.fail(error.into());
+                return self.outstanding.working();
+            }
+        };
+        let index = self.outstanding.begin(message, way);
+        match way {
+            Way::Across { .. } => {
+                self.open(message.source);
+                self.open(message.destination);
+                let queued = self.now.saturating_add(self.settings.nic_delay.0);
+                self.schedule(queued, Event::Queue(index));
+            }
+            Way::Inside(path) => {
+                let server = self.inside.system.gpu(message.source).server;
+                let whole = self.inside.send_whole(server, path, message.size.0, self.now);
+                if let Some((sent, arrived)) = whole {
+                    self.schedule(sent, Event::Leave(index));
+                    self.schedule(arrived, Event::Deliver(index));
+                } else {
+                    self.open(message.source);
+                    self.schedule(self.now, Event::Queue(index));
+                }
+            }
         }
     }
 

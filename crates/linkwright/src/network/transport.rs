@@ -2,10 +2,11 @@
 
 use thiserror::Error;
 
+use super::paths::PathError;
 use crate::engine::PastEvent;
 use crate::units::{Bytes, Picoseconds};
 
-/// The index of a GPU: node times GPUs per node, plus its place in the node.
+/// The index of a GPU in the system.
 pub type GpuIndex = u32;
 
 /// The index that a model of the network gives to a message under way.
@@ -73,6 +74,9 @@ pub enum TransportError {
     /// The model scheduled an event before the current time: an error of its own.
     #[error("this is a fault of Linkwright's network model: {0}")]
     Past(#[from] PastEvent),
+    /// Two GPUs of one server that nothing joins.
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// Time is counted in 64 bits of picoseconds.
     #[error(
         "at {now}, a message would be under way until more than 213 days after the start; send          less data, or give the network more bandwidth and less latency"

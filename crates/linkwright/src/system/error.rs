@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::diagnostic::{InputError, shown};
+use crate::system::composition::NodeError;
 use crate::system::server::ServerError;
 
 /// Any failure of the system layer.
@@ -63,6 +64,9 @@ pub enum SystemError {
         /// What would work.
         remedy: &'static str,
     },
+    /// An abstract node that no system can have.
+    #[error(transparent)]
+    Node(#[from] NodeError),
     /// A system of no server.
     #[error("a system needs at least one server; give one or more")]
     NoServer,

@@ -20,7 +20,9 @@ pub mod toml_format;
 pub mod views;
 
 pub use cluster::{ClusterNetwork, cluster, cluster_of};
-pub use composition::{Place, PortOrder, ServerKind, System, SystemChannel, SystemDevice};
+pub use composition::{
+    AbstractNode, NodeError, Place, PortOrder, ServerKind, System, SystemChannel, SystemDevice,
+};
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};
 pub use import::{ImportFormat, ImportOptions, import};

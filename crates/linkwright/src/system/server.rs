@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::system::composition::AbstractNode;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::locality::Locality;
 use crate::units::{Bandwidth, Picoseconds};
@@ -124,7 +125,8 @@ impl Server {
     /// The bandwidths of its links may have any sum; it has no views of pairs, whose sums must
     /// be exact.
     #[must_use]
-    pub fn abstract_node(gpus: u32, bandwidth: Bandwidth, latency: Picoseconds) -> Self {
+    pub fn abstract_node(node: AbstractNode) -> Self {
+        let AbstractNode { gpus, bandwidth, latency } = node;
         let device =
             |name: String, kind| Device { name, kind, model: None, locality: Locality::default() };
         let mut devices: Vec<Device> =

@@ -1,14 +1,12 @@
 //! The two models of the network agree where nothing is in a message's way, and part where the
 //! documentation says so.
 
-use linkwright::network::packet::{
-    ArbitrationPolicy, NicPolicy, NodeSettings, PacketSettings, Switching,
-};
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, TransportError};
-use linkwright::system::Fabric;
 use linkwright::system::fabric::{NodeLink, Shape, SwitchLink};
+use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
 
@@ -53,6 +51,16 @@ fn arrivals(
     times
 }
 
+/// A fabric with one GPU at each port.
+fn nodes(fabric: &Fabric) -> System {
+    let node = AbstractNode {
+        gpus: 1,
+        bandwidth: Bandwidth::gigabytes_per_second(20),
+        latency: Picoseconds(5_000),
+    };
+    System::of_nodes(fabric.clone(), node).unwrap()
+}
+
 fn settings(switching: Switching) -> PacketSettings {
     PacketSettings {
         packet_size: Bytes(PACKET),
@@ -60,11 +68,6 @@ fn settings(switching: Switching) -> PacketSettings {
         router_delay: Picoseconds(60_000),
         nic_delay: Picoseconds(400_000),
         switching,
-        node: NodeSettings {
-            gpus: 1,
-            bandwidth: Bandwidth::gigabytes_per_second(20),
-            latency: Picoseconds(5_000),
-        },
         seed: 1,
     }
 }
@@ -80,8 +83,9 @@ fn in_both(
     let routing = || AnyRouting::new(RoutingKind::ShortestPath, fabric, 1).unwrap();
     let nic = NicPolicy::Fcfs;
     let arbitration = ArbitrationPolicy::RoundRobin;
-    let mut packets = PacketNetwork::new(fabric, settings, routing(), nic, arbitration).unwrap();
-    let mut flows = FlowTransport::new(fabric, settings, routing(), nic).unwrap();
+    let nodes = nodes(fabric);
+    let mut packets = PacketNetwork::new(&nodes, settings, routing(), nic, arbitration).unwrap();
+    let mut flows = FlowTransport::new(&nodes, settings, routing(), nic).unwrap();
     [
         arrivals(&mut packets, sources, destination, size),
         arrivals(&mut flows, sources, destination, size),
@@ -148,18 +152,19 @@ fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, T
 #[test]
 fn no_message_is_lost_at_the_end_of_time() {
     let fabric = row(&[(4_000_000_000, 30_000); 3]);
+    let nodes = nodes(&fabric);
     let nic = NicPolicy::Fcfs;
     for switching in [Switching::StoreAndForward, Switching::CutThrough] {
         let settings = settings(switching);
         let packets = |start, size| {
             let routing = AnyRouting::new(RoutingKind::ShortestPath, &fabric, 1).unwrap();
             let arbitration = ArbitrationPolicy::RoundRobin;
-            let network = PacketNetwork::new(&fabric, settings, routing, nic, arbitration);
+            let network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration);
             outcome(&mut network.unwrap(), start, size)
         };
         let flows = |start, size| {
             let routing = AnyRouting::new(RoutingKind::ShortestPath, &fabric, 1).unwrap();
-            let network = FlowTransport::new(&fabric, settings, routing, nic);
+            let network = FlowTransport::new(&nodes, settings, routing, nic);
             outcome(&mut network.unwrap(), start, size)
         };
         for size in [0, 100, PACKET, 10 * PACKET + 1] {

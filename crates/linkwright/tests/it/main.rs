@@ -17,3 +17,4 @@ mod programs_page;
 mod real_machine;
 mod routing;
 mod server;
+mod servers_on_fabrics;

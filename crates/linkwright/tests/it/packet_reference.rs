@@ -7,13 +7,11 @@ use std::collections::VecDeque;
 
 use adaptive::{Adaptive, Progress, irregular};
 use linkwright::network::PacketNetwork;
-use linkwright::network::packet::{
-    ArbitrationPolicy, NicPolicy, NodeSettings, PacketSettings, Switching,
-};
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::system::Fabric;
 use linkwright::system::fabric::{Channel, Dragonfly, End, NodeLink, Shape, SwitchId, SwitchLink};
+use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
 
@@ -58,6 +56,7 @@ struct Reference<'a> {
     /// How packets find their way; by the only one of a tree where absent.
     adaptive: Option<Adaptive<'a>>,
     settings: PacketSettings,
+    node: AbstractNode,
     turns: usize,
     oldest_first: bool,
     /// Whether what happens at one moment happens one after another, and not all at once.
@@ -159,7 +158,7 @@ impl Reference<'_> {
         let (message, unsent) = self.interfaces[node].remove(0);
         let size = unsent.min(self.settings.packet_size.0);
         let (_, from, to, _) = self.messages[message];
-        let gpus = self.settings.node.gpus;
+        let gpus = self.node.gpus;
         let way = if self.adaptive.is_some() {
             VecDeque::from([Fabric::ejection(to / gpus) as usize])
         } else {
@@ -243,7 +242,7 @@ impl Reference<'_> {
     }
 
     fn run(mut self) -> Times {
-        let gpus = self.settings.node.gpus;
+        let gpus = self.node.gpus;
         let mut free = std::collections::BTreeMap::new();
         let mut queued: Vec<(u64, usize)> = Vec::new();
         let mut order: Vec<usize> = (0..self.messages.len()).collect();
@@ -254,7 +253,7 @@ impl Reference<'_> {
                 queued.push((time + self.settings.nic_delay.0, message));
                 continue;
             }
-            let node = self.settings.node;
+            let node = self.node;
             let free = free.entry((from, to)).or_insert(0);
             let took = if from == to { 0 } else { duration(size, node.bandwidth) };
             let latency = if from == to { 0 } else { node.latency.0 };
@@ -340,7 +339,7 @@ fn tree(parents: &[u32], homes: &[u32], rates: &[(u64, u64)]) -> Fabric {
 
 fn reference(
     fabric: &Fabric,
-    settings: PacketSettings,
+    (settings, node): (PacketSettings, AbstractNode),
     kind: RoutingKind,
     nic: NicPolicy,
     arbitration: ArbitrationPolicy,
@@ -369,6 +368,7 @@ fn reference(
         fabric,
         adaptive,
         settings,
+        node,
         turns: match nic {
             NicPolicy::Fcfs => 1,
             NicPolicy::RoundRobinOf(turns) => usize::from(turns),
@@ -388,14 +388,15 @@ fn reference(
 
 fn simulated(
     fabric: &Fabric,
-    settings: PacketSettings,
+    (settings, node): (PacketSettings, AbstractNode),
     kind: RoutingKind,
     nic: NicPolicy,
     arbitration: ArbitrationPolicy,
     messages: &[Handed],
 ) -> Times {
     let routing = AnyRouting::new(kind, fabric, 1).unwrap();
-    let mut network = PacketNetwork::new(fabric, settings, routing, nic, arbitration).unwrap();
+    let nodes = System::of_nodes(fabric.clone(), node).unwrap();
+    let mut network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration).unwrap();
     for (token, (time, ..)) in messages.iter().enumerate() {
         network.wake_at(Picoseconds(*time), token as u64);
     }
@@ -429,20 +430,18 @@ fn settings(
     buffer_packets: u16,
     switching: Switching,
     gpus: u32,
-) -> PacketSettings {
-    PacketSettings {
+) -> (PacketSettings, AbstractNode) {
+    let node =
+        AbstractNode { gpus, bandwidth: Bandwidth(23_999_999_983), latency: Picoseconds(5_003) };
+    let settings = PacketSettings {
         packet_size: Bytes(packet_size),
         buffer_packets,
         router_delay: Picoseconds(61_001),
         nic_delay: Picoseconds(400_009),
         switching,
-        node: NodeSettings {
-            gpus,
-            bandwidth: Bandwidth(23_999_999_983),
-            latency: Picoseconds(5_003),
-        },
         seed: 1,
-    }
+    };
+    (settings, node)
 }
 
 proptest! {

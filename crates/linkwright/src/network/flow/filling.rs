@@ -45,6 +45,11 @@ impl Filling {
         Self { resources: vec![Filled::default(); resources], ..Self::default() }
     }
 
+    /// One resource more.
+    pub(super) fn add_resource(&mut self) {
+        self.resources.push(Filled::default());
+    }
+
     /// The slots and rates that [`Self::fill`] worked out last.
     pub(super) fn rates(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.slots.iter().map(|slot| (*slot, self.flows[*slot as usize].rate))

@@ -49,14 +49,20 @@ pub(super) struct Incidence {
 impl Incidence {
     /// Resources without flows.
     pub(super) fn new(capacities: &[Bandwidth]) -> Self {
+        let resources = Vec::with_capacity(capacities.len());
+        let mut incidence = Self { resources, uses: Vec::new(), limits: Vec::new() };
+        for capacity in capacities {
+            incidence.add_resource(*capacity);
+        }
+        incidence
+    }
+
+    /// Adds a resource that no flow uses; returns its id.
+    pub(super) fn add_resource(&mut self, capacity: Bandwidth) -> usize {
         let parts = u128::from(RATES_PER_BANDWIDTH) * u128::from(WHOLE_SHARE);
-        let resource = |capacity: &Bandwidth| Resource {
-            capacity: u128::from(capacity.0) * parts,
-            share: 0,
-            users: Vec::new(),
-        };
-        let resources = capacities.iter().map(resource).collect();
-        Self { resources, uses: Vec::new(), limits: Vec::new() }
+        let capacity = u128::from(capacity.0) * parts;
+        self.resources.push(Resource { capacity, share: 0, users: Vec::new() });
+        self.resources.len() - 1
     }
 
     /// The capacity of a resource, in rates times parts of a share.

@@ -67,6 +67,11 @@ impl Levels {
         Self { resources: vec![IDLE; resources], ..Self::default() }
     }
 
+    /// One resource more, that no flow uses.
+    pub(super) fn add_resource(&mut self) {
+        self.resources.push(IDLE);
+    }
+
     /// Forgets all flows; not between a change and [`Self::settle`].
     pub(super) fn clear(&mut self) {
         self.resources.fill(IDLE);

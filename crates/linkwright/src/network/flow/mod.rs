@@ -144,6 +144,13 @@ impl FlowNetwork {
         }
     }
 
+    /// Adds a resource, whose id is the next.
+    pub fn add_resource(&mut self, capacity: Bandwidth) -> ResourceId {
+        self.filling.add_resource();
+        self.levels.add_resource();
+        self.incidence.add_resource(capacity)
+    }
+
     /// The time of the last call that had one.
     #[must_use]
     pub fn now(&self) -> Picoseconds {

@@ -39,21 +39,33 @@ pub(super) struct Credits {
 
 impl Credits {
     pub(super) fn new(channels: &[Channel], virtual_channels: u8, depth: u16) -> Self {
-        let mut accounts = Vec::with_capacity(channels.len() * usize::from(virtual_channels));
+        let virtual_channels = u32::from(virtual_channels);
+        let accounts = channels.len() * virtual_channels as usize;
+        let mut credits = Self {
+            virtual_channels,
+            depth,
+            accounts: Vec::with_capacity(accounts),
+            arrivals: Vec::with_capacity(accounts * usize::from(depth)),
+        };
         for channel in channels {
-            let account = Account {
-                available: depth,
-                returning: 0,
-                first: 0,
-                awaited: false,
-                next: u64::MAX,
-                last: 0,
-                latency: channel.latency.0,
-            };
-            accounts.extend((0..virtual_channels).map(|_| account));
+            credits.add(channel.latency.0);
         }
-        let arrivals = vec![0; accounts.len() * usize::from(depth)];
-        Self { virtual_channels: u32::from(virtual_channels), depth, accounts, arrivals }
+        credits
+    }
+
+    /// Adds the accounts of a channel of that latency, whose index is the next.
+    pub(super) fn add(&mut self, latency: u64) {
+        let account = Account {
+            available: self.depth,
+            returning: 0,
+            first: 0,
+            awaited: false,
+            next: u64::MAX,
+            last: 0,
+            latency,
+        };
+        self.accounts.extend((0..self.virtual_channels).map(|_| account));
+        self.arrivals.resize(self.accounts.len() * usize::from(self.depth), 0);
     }
 
     fn index(&self, channel: ChannelId, virtual_channel: u8) -> usize {

@@ -29,7 +29,6 @@ pub use arbitration::ArbitrationPolicy;
 pub use network::PacketNetwork;
 pub use nic::NicPolicy;
 pub use settings::{
-    MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, NodeSettings, PacketSettings, SettingsError, Switching,
-    serialisation,
+    MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, PacketSettings, SettingsError, Switching, serialisation,
 };
 pub use statistics::ChannelStatistics;

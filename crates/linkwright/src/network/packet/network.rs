@@ -1,26 +1,30 @@
 //! The network at work: what it keeps, and what each event does.
 
 mod forwarding;
+mod inside;
 mod line;
+mod pulling;
 
 use line::{Line, line};
 
 use super::arbitration::ArbitrationPolicy;
 use super::credits::Credits;
 use super::nic::{NetworkInterface, NicPolicy};
-use super::packets::{PacketIndex, Packets, TO_NODE};
+use super::packets::{AT_SOURCE, PacketIndex, Packets, TO_NODE};
 use super::queues::Queues;
 use super::settings::{PacketSettings, SettingsError};
 use super::statistics::ChannelStatistics;
 use super::watchdog::{self, Blocked};
 use crate::network::agenda::Agenda;
-use crate::network::node_links::NodeLinks;
+use crate::network::opened::Insides;
 use crate::network::outstanding::{AlarmIndex, Outstanding};
+use crate::network::paths::Way;
 use crate::network::routing::{Load, Routing};
 use crate::network::transport::{
     Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
 };
-use crate::system::fabric::{ChannelId, Fabric};
+use crate::system::composition::System;
+use crate::system::fabric::{Channel, ChannelId, End, Fabric};
 use crate::units::Picoseconds;
 
 /// What is to happen.
@@ -47,6 +51,10 @@ struct Progress {
     unsent: u64,
     /// Bytes that have not arrived.
     missing: u64,
+    /// How it gets to its destination.
+    way: Way,
+    /// Packets that have been made and have not left their source's memory.
+    at_source: u32,
 }
 
 /// Everything but the routing, which asks it for its load.
@@ -67,7 +75,10 @@ impl Load for State {
 
 /// A network of packets; see the [module](super) for what it models.
 pub struct PacketNetwork<'a, R> {
-    fabric: &'a Fabric,
+    /// The fabric's channels, the first of all.
+    channels: &'a [Channel],
+    /// How many of them join the fabric's ports to it: the first, from and to each in turn.
+    of_ports: u32,
     settings: PacketSettings,
     routing: R,
     virtual_channels: u8,
@@ -76,8 +87,13 @@ pub struct PacketNetwork<'a, R> {
     state: State,
     queues: Queues,
     packets: Packets,
+    /// Those of the fabric's ports, then the copy engines of GPUs whose servers are at work.
     interfaces: Vec<NetworkInterface>,
-    inside: NodeLinks,
+    /// How many packets of each interface are on their way to it.
+    pulled: Vec<u16>,
+    /// The first copy engine of each server; empty until one is at work.
+    engines: Vec<u32>,
+    inside: Insides<'a>,
     outstanding: Outstanding<Progress>,
     handled: u64,
 }
@@ -89,9 +105,10 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     /// A network at rest at time zero.
     ///
     /// # Errors
-    /// Settings out of range, or a routing of more than 32 virtual channels.
+    /// Settings out of range, a routing of more than 32 virtual channels, or a server in which a
+    /// GPU reaches no network interface.
     pub fn new(
-        fabric: &'a Fabric,
+        system: &'a System,
         settings: PacketSettings,
         routing: R,
         nic: NicPolicy,
@@ -102,20 +119,24 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         if virtual_channels == 0 || virtual_channels > 32 {
             return Err(SettingsError::VirtualChannels { channels: virtual_channels });
         }
-        for switch in 0..fabric.switches() {
-            let ports = fabric.outgoing(switch).len();
+        let fabric = system.fabric();
+        for switch in 0..fabric.map_or(0, Fabric::switches) {
+            let ports = fabric.map_or(0, |fabric| fabric.outgoing(switch).len());
             if ports > usize::from(u16::MAX) {
                 return Err(SettingsError::Ports { switch, ports });
             }
         }
         let mut queues = Queues::default();
-        let lines: Vec<_> = (0..fabric.channels().len() as u32)
-            .map(|channel| line(fabric, channel, &settings, virtual_channels, &mut queues))
-            .collect();
-        let depth = settings.buffer_packets;
-        let credits = Credits::new(fabric.channels(), virtual_channels, depth);
+        let channels = fabric.map_or(&[][..], Fabric::channels);
+        let lines: Vec<_> = fabric.map_or_else(Vec::new, |fabric| {
+            let ids = 0..channels.len() as u32;
+            ids.map(|id| line(fabric, id, &settings, virtual_channels, &mut queues)).collect()
+        });
+        let credits = Credits::new(channels, virtual_channels, settings.buffer_packets);
+        let ports = fabric.map_or(0, Fabric::nodes);
         Ok(Self {
-            fabric,
+            channels,
+            of_ports: 2 * ports,
             settings,
             routing,
             virtual_channels,
@@ -124,17 +145,33 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues,
             packets: Packets::new(),
-            interfaces: vec![NetworkInterface::new(nic); fabric.nodes() as usize],
-            inside: NodeLinks::new(settings.node, fabric.nodes()),
+            interfaces: vec![NetworkInterface::new(nic); ports as usize],
+            pulled: vec![0; ports as usize],
+            engines: Vec::new(),
+            inside: Insides::new(system)?,
             outstanding: Outstanding::new(),
             handled: 0,
         })
     }
 
-    /// What each channel has carried so far, by its index.
+    /// What each channel of the fabric has carried so far, by its index.
     #[must_use]
     pub fn statistics(&self) -> Vec<ChannelStatistics> {
-        self.state.lines.iter().map(|line| line.carried).collect()
+        self.state.lines[..self.channels.len()].iter().map(|line| line.carried).collect()
+    }
+
+    /// What each channel of a server that has carried something has carried so far, by its
+    /// number in the system.
+    #[must_use]
+    pub fn inside_statistics(&self) -> Vec<(ChannelId, ChannelStatistics)> {
+        let lines = &self.state.lines[self.channels.len()..];
+        self.inside.statistics(lines.iter().map(|line| line.carried))
+    }
+
+    /// How many channels have been made: those of the fabric, and those of servers at work.
+    #[must_use]
+    pub fn channels_made(&self) -> usize {
+        self.state.lines.len()
     }
 
     /// How many times a packet has crossed a channel so far.
@@ -156,6 +193,26 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         self.outstanding.working();
     }
 
+    /// What people call a buffer: the channel into it, and its virtual channel.
+    fn buffer_name(&self, (channel, virtual_channel): (ChannelId, u8)) -> String {
+        let ends = match self.inside.opened(channel) {
+            None => {
+                let data = self.channels[channel as usize];
+                let end = |end: End| match end {
+                    End::Node(node) => format!("node {node}"),
+                    End::Switch(switch) => format!("switch {switch}"),
+                };
+                format!("{} to {}", end(data.from), end(data.to))
+            }
+            Some(opened) => {
+                let system = self.inside.system;
+                let there = system.channel(system.channel_at(opened.at.server, opened.at.index));
+                format!("{} to {}", system.device_name(there.from), system.device_name(there.to))
+            }
+        };
+        format!("{ends}, virtual channel {virtual_channel}")
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Arrive(packet) => self.arrive(packet),
@@ -168,12 +225,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
                     self.send_when_free(channel);
                 }
             }
-            Event::Queue(message) => {
-                let Message { source, control, .. } = self.outstanding[message].message;
-                let node = self.inside.node_of(source);
-                self.interfaces[node as usize].push(message, control);
-                self.send_when_free(Fabric::injection(node));
-            }
+            Event::Queue(message) => self.queue(message),
             Event::Leave(message) => self.outstanding.sent(message),
             Event::Deliver(message) => self.outstanding.delivered(message),
             Event::Alarm(alarm) => self.outstanding.woken(alarm),
@@ -185,7 +237,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     pub(super) fn credits_match_packets(&self) -> bool {
         let virtual_channels = usize::from(self.routing.virtual_channels());
         let mut packets = vec![0_u16; self.state.lines.len() * virtual_channels];
-        for packet in self.packets.iter() {
+        for packet in self.packets.iter().filter(|packet| packet.channel != AT_SOURCE) {
             let virtual_channel = usize::from(packet.route.virtual_channel);
             packets[packet.channel as usize * virtual_channels + virtual_channel] += 1;
         }
@@ -204,6 +256,9 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         for (channel, line) in self.state.lines.iter().enumerate() {
             for (virtual_channel, head) in self.queues.heads(&line.bank) {
                 let packet = &self.packets[head];
+                if packet.channel == AT_SOURCE {
+                    continue;
+                }
                 let buffer = (packet.channel, packet.route.virtual_channel);
                 let waits_for = (channel as u32, virtual_channel);
                 blocked.push(Blocked { buffer, waits_for });
@@ -212,7 +267,11 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         Stuck {
             time: Picoseconds(self.state.now),
             messages: self.outstanding.messages(),
-            cycle: watchdog::cycle(self.fabric, &blocked, &self.state.credits),
+            cycle: watchdog::cycle(
+                &blocked,
+                |buffer| self.buffer_name(buffer),
+                &self.state.credits,
+            ),
         }
     }
 }
@@ -224,14 +283,32 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
 
     fn send(&mut self, message: Message) {
         let size = message.size.0;
-        let index = self.outstanding.begin(message, Progress { unsent: size, missing: size });
+        let way = match self.inside.way(message.source, message.destination) {
+            Ok(way) => way,
+            Err(error) => {
+                self.agenda.fail(error.into());
+                return self.outstanding.working();
+            }
+        };
+        let progress = Progress { unsent: size, missing: size, way, at_source: 0 };
+        let index = self.outstanding.begin(message, progress);
         let now = self.state.now;
-        if self.inside.node_of(message.source) == self.inside.node_of(message.destination) {
-            let (sent, arrived) = self.inside.send(message.source, message.destination, size, now);
-            self.schedule(sent, Event::Leave(index));
-            self.schedule(arrived, Event::Deliver(index));
-        } else {
-            self.schedule(now.saturating_add(self.settings.nic_delay.0), Event::Queue(index));
+        match way {
+            Way::Across { .. } => {
+                self.open(message.source);
+                self.open(message.destination);
+                self.schedule(now.saturating_add(self.settings.nic_delay.0), Event::Queue(index));
+            }
+            Way::Inside(path) => {
+                let server = self.inside.system.gpu(message.source).server;
+                if let Some((sent, arrived)) = self.inside.send_whole(server, path, size, now) {
+                    self.schedule(sent, Event::Leave(index));
+                    self.schedule(arrived, Event::Deliver(index));
+                } else {
+                    self.open(message.source);
+                    self.schedule(now, Event::Queue(index));
+                }
+            }
         }
     }
 

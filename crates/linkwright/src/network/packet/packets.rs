@@ -15,6 +15,12 @@ pub(super) const NO_PACKET: PacketIndex = PacketIndex::MAX;
 /// No switch: the packet is on its last channel.
 pub(super) const TO_NODE: SwitchId = SwitchId::MAX;
 
+/// No switch: the packet is on its way to a device of a server, from which its path leads on.
+pub(super) const INSIDE: SwitchId = SwitchId::MAX - 1;
+
+/// No channel: the packet waits in its source's own memory and fills no buffer.
+pub(super) const AT_SOURCE: ChannelId = ChannelId::MAX - 1;
+
 /// One packet, in a cache line of its own.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -29,7 +35,8 @@ pub(super) struct Packet {
     pub(super) channel: ChannelId,
     /// How many bytes it carries.
     pub(super) size: u32,
-    /// The switch to which that channel leads; [`TO_NODE`] where it leads to a node.
+    /// The switch to which that channel leads; [`TO_NODE`] where it leads to its end, [`INSIDE`]
+    /// where it leads to another device of a server.
     pub(super) to: SwitchId,
     /// When it was made, in picoseconds.
     pub(super) created: u64,

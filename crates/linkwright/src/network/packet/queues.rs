@@ -11,7 +11,7 @@ const WORDS: usize = 4;
 ///
 /// A mark is set where a packet waits, so that neither an empty queue nor its neighbours have
 /// to be looked at. A bank of more queues than marks shares each mark among as many as needed.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Bank {
     marks: [u64; WORDS],
     /// The first of its queues.
@@ -120,6 +120,21 @@ impl Queues {
 }
 
 impl Bank {
+    /// That of a channel whose packets do not wait: a queue is nowhere.
+    pub(super) const NONE: Self =
+        Self { marks: [0; WORDS], first: 0, slots: 0, ports: 0, shift: 0 };
+
+    /// Whether packets wait nowhere for the channel.
+    pub(super) fn is_none(&self) -> bool {
+        self.slots == 0
+    }
+
+    /// The input port of what comes from the device's own memory or, where a channel leaves an
+    /// interface, of what comes from the fabric: the last.
+    pub(super) fn own_port(&self) -> u16 {
+        self.ports - 1
+    }
+
     /// The queue of a virtual channel and an input port.
     pub(super) fn slot(&self, virtual_channel: u8, port: u16) -> Slot {
         u32::from(virtual_channel) * u32::from(self.ports) + u32::from(port)

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::network::paths::PathError;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// When a switch may pass a packet on.
@@ -12,18 +13,6 @@ pub enum Switching {
     StoreAndForward,
     /// Once its first byte is there: virtual cut-through, as InfiniBand's switches do.
     CutThrough,
-}
-
-/// The links between the GPUs of one node, all to all: one of its own for each pair and
-/// direction (Section V.B of the TraceR-CODES study).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeSettings {
-    /// How many GPUs share a node's network interface.
-    pub gpus: u32,
-    /// Bytes per second of a link between two of them, in each direction.
-    pub bandwidth: Bandwidth,
-    /// Its one-way latency.
-    pub latency: Picoseconds,
 }
 
 /// The parameters of a packet network.
@@ -39,8 +28,6 @@ pub struct PacketSettings {
     pub nic_delay: Picoseconds,
     /// When a switch may pass a packet on.
     pub switching: Switching,
-    /// What is inside a node.
-    pub node: NodeSettings,
     /// What fixes every choice by chance.
     pub seed: u64,
 }
@@ -65,15 +52,6 @@ pub enum SettingsError {
         /// The size asked for.
         packets: u16,
     },
-    /// Nodes without GPUs, or with too many.
-    #[error("{gpus} GPUs per node are not possible; 1 to 1024 are")]
-    Gpus {
-        /// The number asked for.
-        gpus: u32,
-    },
-    /// Links between GPUs that carry nothing.
-    #[error("the links between the GPUs of a node have no bandwidth; give them a positive one")]
-    NodeBandwidth,
     /// A switch with more ports than the model keeps.
     #[error("switch {switch} has {ports} ports; at most 65,535 are possible")]
     Ports {
@@ -82,6 +60,9 @@ pub enum SettingsError {
         /// How many ports it has.
         ports: usize,
     },
+    /// Servers in which a message cannot get where it has to.
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// More virtual channels than the model keeps.
     #[error("{channels} virtual channels are too many; at most 32 are possible")]
     VirtualChannels {
@@ -101,12 +82,6 @@ impl PacketSettings {
         }
         if self.buffer_packets == 0 || self.buffer_packets > MOST_BUFFER_PACKETS {
             return Err(SettingsError::Buffer { packets: self.buffer_packets });
-        }
-        if self.node.gpus == 0 || self.node.gpus > 1024 {
-            return Err(SettingsError::Gpus { gpus: self.node.gpus });
-        }
-        if self.node.gpus > 1 && self.node.bandwidth.0 == 0 {
-            return Err(SettingsError::NodeBandwidth);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use super::*;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
 use crate::network::transport::{Message, Occurrence, Transport, TransportError};
+use crate::system::composition::{AbstractNode, System};
 use crate::system::fabric::{Fabric, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -21,18 +22,19 @@ fn settings() -> PacketSettings {
         router_delay: Picoseconds(60_000),
         nic_delay: Picoseconds(400_000),
         switching: Switching::StoreAndForward,
-        node: NodeSettings {
-            gpus: 1,
-            bandwidth: Bandwidth::gigabytes_per_second(8),
-            latency: Picoseconds(5_000),
-        },
         seed: 1,
     }
 }
 
+/// A fabric with so many GPUs at each port.
+fn nodes(fabric: Fabric, gpus: u32) -> System {
+    let bandwidth = Bandwidth::gigabytes_per_second(8);
+    System::of_nodes(fabric, AbstractNode { gpus, bandwidth, latency: Picoseconds(5_000) }).unwrap()
+}
+
 /// Switches in a ring, with as many nodes each; a ring of one is a star.
-fn ring(switches: u32, nodes_per_switch: u32) -> Fabric {
-    let nodes: Vec<_> = (0..switches * nodes_per_switch)
+fn ring(switches: u32, nodes_per_switch: u32) -> System {
+    let ports: Vec<_> = (0..switches * nodes_per_switch)
         .map(|node| NodeLink {
             switch: node / nodes_per_switch,
             bandwidth: BANDWIDTH,
@@ -43,16 +45,16 @@ fn ring(switches: u32, nodes_per_switch: u32) -> Fabric {
     let links: Vec<_> = (0..around)
         .map(|a| SwitchLink { a, b: (a + 1) % switches, bandwidth: BANDWIDTH, latency: LATENCY })
         .collect();
-    Fabric::new("ring", Shape::Graph, switches, &nodes, &links).unwrap()
+    nodes(Fabric::new("ring", Shape::Graph, switches, &ports, &links).unwrap(), 1)
 }
 
 fn network(
-    fabric: &Fabric,
+    system: &System,
     settings: PacketSettings,
     nic: NicPolicy,
 ) -> PacketNetwork<'_, TableRouting> {
-    let routing = TableRouting::shortest(fabric).unwrap();
-    PacketNetwork::new(fabric, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
+    let routing = TableRouting::shortest(system.fabric().unwrap()).unwrap();
+    PacketNetwork::new(system, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
 }
 
 fn message(source: u32, destination: u32, size: u64, token: u64) -> Message {
@@ -107,9 +109,8 @@ fn a_message_of_nothing_arrives_and_one_to_itself_too() {
 
 #[test]
 fn gpus_of_one_node_have_links_of_their_own() {
-    let star = ring(1, 2);
-    let node = NodeSettings { gpus: 4, ..settings().node };
-    let mut network = network(&star, PacketSettings { node, ..settings() }, NicPolicy::Fcfs);
+    let star = nodes(ring(1, 2).fabric().unwrap().clone(), 4);
+    let mut network = network(&star, settings(), NicPolicy::Fcfs);
     network.send(message(0, 1, 8_000, 1));
     network.send(message(0, 1, 8_000, 2));
     network.send(message(0, 2, 8_000, 3));
@@ -231,7 +232,7 @@ fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     for place in ["switch 0 to switch 1", "switch 3 to switch 0", "(8 packets)"] {
         assert!(stuck.cycle.contains(place), "{stuck}");
     }
-    let safe = TableRouting::shortest(&square).unwrap();
+    let safe = TableRouting::shortest(square.fabric().unwrap()).unwrap();
     let mut network = PacketNetwork::new(&square, settings(), safe, nic, arbitration).unwrap();
     for node in 0..4 {
         network.send(message(node, (node + 2) % 4, 1 << 20, u64::from(node)));
@@ -245,16 +246,12 @@ fn settings_out_of_range_are_refused() {
     let refused = |change: fn(&mut PacketSettings)| {
         let mut wrong = settings();
         change(&mut wrong);
-        let routing = TableRouting::shortest(&star).unwrap();
+        let routing = TableRouting::shortest(star.fabric().unwrap()).unwrap();
         PacketNetwork::new(&star, wrong, routing, NicPolicy::Fcfs, ArbitrationPolicy::Age).is_err()
     };
     assert!(refused(|wrong| wrong.packet_size = Bytes(0)));
     assert!(refused(|wrong| wrong.packet_size = Bytes(1 << 40)));
     assert!(refused(|wrong| wrong.buffer_packets = 0));
-    assert!(refused(|wrong| wrong.node.gpus = 0));
-    assert!(refused(
-        |wrong| wrong.node = NodeSettings { gpus: 2, bandwidth: Bandwidth(0), ..wrong.node }
-    ));
 }
 
 fn any_policy() -> impl Strategy<Value = (NicPolicy, ArbitrationPolicy, Switching)> {
@@ -281,12 +278,11 @@ proptest! {
         traffic in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u64..40_000, any::<u8>(), 0_u64..9_000_000), 1..30),
         (nic, arbitration, switching) in any_policy(),
     ) {
-        let fabric = ring(switches, nodes);
-        let node = NodeSettings { gpus, ..settings().node };
-        let settings = PacketSettings { buffer_packets, switching, node, ..settings() };
+        let fabric = self::nodes(ring(switches, nodes).fabric().unwrap().clone(), gpus);
+        let settings = PacketSettings { buffer_packets, switching, ..settings() };
         let all = switches * nodes * gpus;
         let run = || {
-            let routing = TableRouting::shortest(&fabric).unwrap();
+            let routing = TableRouting::shortest(fabric.fabric().unwrap()).unwrap();
             let mut network =
                 PacketNetwork::new(&fabric, settings, routing, nic, arbitration).unwrap();
             for (token, (.., time)) in traffic.iter().enumerate() {
@@ -332,7 +328,7 @@ fn what_would_happen_beyond_counted_time_ends_the_run() {
     for switching in [Switching::StoreAndForward, Switching::CutThrough] {
         for before in [0, 1, 400_000, 430_000, 500_000, PACKET, 2 * PACKET, 3 * PACKET] {
             let settings = PacketSettings { switching, ..settings() };
-            let routing = TableRouting::shortest(&star).unwrap();
+            let routing = TableRouting::shortest(star.fabric().unwrap()).unwrap();
             let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
             let mut network =
                 PacketNetwork::new(&star, settings, routing, nic, arbitration).unwrap();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::credits::Credits;
-use crate::system::fabric::{ChannelId, End, Fabric};
+use crate::system::fabric::ChannelId;
 
 /// A buffer that no packet can leave: the channel into it and its virtual channel, and the
 /// buffer for which its first packet waits.
@@ -15,7 +15,11 @@ pub(super) struct Blocked {
 
 /// Buffers that wait for one another, as a sentence; every blocked buffer waits for a full one,
 /// so that following them must come back.
-pub(super) fn cycle(fabric: &Fabric, blocked: &[Blocked], credits: &Credits) -> String {
+pub(super) fn cycle(
+    blocked: &[Blocked],
+    name: impl Fn((ChannelId, u8)) -> String,
+    credits: &Credits,
+) -> String {
     let Some(first) = blocked.first() else { return "no buffer is full".to_owned() };
     let mut way = vec![first.buffer];
     let mut at = first.waits_for;
@@ -23,7 +27,7 @@ pub(super) fn cycle(fabric: &Fabric, blocked: &[Blocked], credits: &Credits) -> 
         way.push(at);
         match blocked.iter().find(|entry| entry.buffer == at) {
             Some(entry) => at = entry.waits_for,
-            None => return format!("{} has no packet that waits", name(fabric, at)),
+            None => return format!("{} has no packet that waits", name(at)),
         }
     }
     let start = way.iter().position(|buffer| *buffer == at).unwrap_or(0);
@@ -31,16 +35,7 @@ pub(super) fn cycle(fabric: &Fabric, blocked: &[Blocked], credits: &Credits) -> 
     for (index, buffer) in way[start..].iter().enumerate() {
         let arrow = if index == 0 { "" } else { " -> " };
         let held = credits.held(buffer.0, buffer.1);
-        let _ = write!(text, "{arrow}{} ({held} packets)", name(fabric, *buffer));
+        let _ = write!(text, "{arrow}{} ({held} packets)", name(*buffer));
     }
     text
-}
-
-fn name(fabric: &Fabric, (channel, virtual_channel): (ChannelId, u8)) -> String {
-    let ends = fabric.channels()[channel as usize];
-    let end = |end: End| match end {
-        End::Node(node) => format!("node {node}"),
-        End::Switch(switch) => format!("switch {switch}"),
-    };
-    format!("{} to {}, virtual channel {virtual_channel}", end(ends.from), end(ends.to))
 }

@@ -8,7 +8,7 @@ use crate::system::fabric::{Fabric, FabricError, Shape, SwitchId};
 
 use super::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, FatTreeAdaptive,
-    FatTreeStatic, Hop, Load, PacketRoute, Routing, TableRouting, TorusDimensionOrder,
+    FatTreeStatic, Hop, Load, Nowhere, PacketRoute, Routing, TableRouting, TorusDimensionOrder,
 };
 
 /// The routing algorithms.
@@ -150,6 +150,8 @@ pub enum AnyRouting {
     DimensionOrder(TorusDimensionOrder),
     /// Shortest paths, or tables that were given, on any graph.
     Tables(TableRouting),
+    /// None, of a lone server.
+    Nowhere(Nowhere),
 }
 
 impl AnyRouting {
@@ -193,6 +195,7 @@ macro_rules! each {
             AnyRouting::Progressive($routing) => $value,
             AnyRouting::DimensionOrder($routing) => $value,
             AnyRouting::Tables($routing) => $value,
+            AnyRouting::Nowhere($routing) => $value,
         }
     };
 }

@@ -19,6 +19,7 @@ mod choice;
 mod dragonfly;
 mod dragonfly_links;
 mod fat_tree;
+mod nowhere;
 mod table;
 mod torus;
 mod ways;
@@ -28,6 +29,7 @@ pub use dragonfly::{
     DragonflyMinimal, DragonflyProgressive, DragonflyUgal, DragonflyValiant, UGAL_BIAS,
 };
 pub use fat_tree::{FatTreeAdaptive, FatTreeStatic};
+pub use nowhere::Nowhere;
 pub use table::TableRouting;
 pub use torus::TorusDimensionOrder;
 

@@ -160,22 +160,3 @@ fn switch_behind(fabric: &Fabric, channel: ChannelId) -> SwitchId {
         End::Node(node) => fabric.switch_of(node),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::system::fabric::read_graph;
-
-    #[test]
-    fn every_node_of_a_small_network_has_ways_of_its_own() {
-        // As many switches as a power of two, which divides the most entries.
-        let text = "[defaults]\nbandwidth = \"1 GB/s\"\nlatency = \"1 ns\"\n[[switch]]\n\
-                    names = [\"a\", \"b\", \"c\", \"d\"]\nnodes = 4\n[[link]]\n\
-                    between = [[\"a\", \"b\"], [\"b\", \"c\"], [\"c\", \"d\"], [\"d\", \"a\"]]";
-        let fabric = read_graph("circle", text).unwrap();
-        let ways = Ways::spread(&fabric, &RoutingTables::shortest(&fabric).unwrap());
-        let own: Vec<u32> = (0..fabric.nodes()).collect();
-        assert_eq!(ways.row_of_node, own);
-        assert_eq!(ways.next.len(), 16 * 4);
-    }
-}

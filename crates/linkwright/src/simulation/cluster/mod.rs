@@ -13,6 +13,7 @@ mod latencies;
 mod network;
 mod placement;
 mod scenario;
+mod servers;
 mod stays;
 pub mod tables;
 #[cfg(test)]
@@ -25,13 +26,13 @@ use collectives::{ClusterLowering, Planned};
 
 use crate::engine::Hook;
 use crate::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy, SettingsError};
-use crate::network::routing::{RoutingError, TableRouting};
+use crate::network::routing::{Nowhere, RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
 use crate::replay::{Job, Observer, Outcome, Protocol, Replay, ReplayError};
-use crate::system::Fabric;
-use crate::system::fabric::RoutingTables;
+use crate::system::System;
+use crate::system::fabric::{ChannelId, RoutingTables};
 
 pub use collectives::{
     Choice, ChoiceError, CollectiveChoices, MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective,
@@ -47,6 +48,7 @@ pub use placement::{Mapping, PlacementError, place};
 pub use scenario::{
     BuiltScenario, ClusterScenario, is_cluster_scenario, read_network, read_scenario,
 };
+pub use servers::ServerEntry;
 pub use stays::{RegionInterval, Stays};
 pub use watch::{ComputationInterval, MessageInterval, Watch};
 
@@ -63,9 +65,9 @@ pub enum Fidelity {
 /// A system that jobs run on.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    /// The switches, nodes and links.
-    pub fabric: Fabric,
-    /// Packets, buffers, delays, and the GPUs of a node.
+    /// The servers, the fabric and what joins them.
+    pub system: System,
+    /// Packets, buffers and delays.
     pub settings: PacketSettings,
     /// Which way packets go.
     pub routing: RoutingKind,
@@ -92,6 +94,9 @@ pub struct ClusterOutcome {
     pub planned: Vec<PlannedCollective>,
     /// What each channel of the fabric carried, by its index.
     pub channels: Vec<ChannelStatistics>,
+    /// What each channel within a server carried that carried anything, by its number in the
+    /// system.
+    pub inside: Vec<(ChannelId, ChannelStatistics)>,
     /// How many events the network's model handled.
     pub events: u64,
     /// How many times a packet crossed a channel; zero in the flow model.
@@ -119,7 +124,18 @@ impl Cluster {
     /// How many GPUs there are.
     #[must_use]
     pub fn gpus(&self) -> u32 {
-        self.fabric.nodes().saturating_mul(self.settings.node.gpus)
+        self.system.gpus()
+    }
+
+    /// The routing in the fabric; a lone server has nowhere to route to.
+    fn routing(&self) -> Result<AnyRouting, RoutingError> {
+        match (self.system.fabric(), &self.tables) {
+            (None, _) => Ok(AnyRouting::Nowhere(Nowhere)),
+            (Some(fabric), None) => AnyRouting::new(self.routing, fabric, self.settings.seed),
+            (Some(fabric), Some(tables)) => {
+                Ok(AnyRouting::Tables(TableRouting::new(fabric, tables)?))
+            }
+        }
     }
 
     /// Plays jobs to their ends; the hook learns how far the run is and may end it.
@@ -134,32 +150,36 @@ impl Cluster {
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {
-        let routing = match &self.tables {
-            None => AnyRouting::new(self.routing, &self.fabric, self.settings.seed)?,
-            Some(tables) => AnyRouting::Tables(TableRouting::new(&self.fabric, tables)?),
-        };
+        let routing = self.routing()?;
         let planned = Planned::new(self, jobs, hook)?;
-        let fabric = &self.fabric;
         match self.fidelity {
             Fidelity::Packet => {
-                let mut network =
-                    PacketNetwork::new(fabric, self.settings, routing, self.nic, self.arbitration)?;
+                let mut network = PacketNetwork::new(
+                    &self.system,
+                    self.settings,
+                    routing,
+                    self.nic,
+                    self.arbitration,
+                )?;
                 let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     jobs: outcome,
                     planned: planned.into_list(),
                     channels: network.statistics(),
+                    inside: network.inside_statistics(),
                     events: network.events(),
                     packet_hops: network.packet_hops(),
                 })
             }
             Fidelity::Flow => {
-                let mut network = FlowTransport::new(fabric, self.settings, routing, self.nic)?;
+                let mut network =
+                    FlowTransport::new(&self.system, self.settings, routing, self.nic)?;
                 let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
                     jobs: outcome,
                     planned: planned.into_list(),
                     channels: network.statistics(),
+                    inside: network.inside_statistics(),
                     events: network.events(),
                     packet_hops: 0,
                 })

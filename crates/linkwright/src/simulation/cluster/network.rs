@@ -1,21 +1,24 @@
 //! The network of a cluster as a scenario's table describes it.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::collectives::CollectiveChoices;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
+use super::servers::{self, ServerEntry};
 use super::{Cluster, Fidelity};
 use crate::diagnostic::{InputError, Position, instead_of};
-use crate::network::packet::{
-    ArbitrationPolicy, NicPolicy, NodeSettings, SettingsError, Switching,
-};
+use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switching};
 use crate::network::routing::TableRouting;
 use crate::network::{AnyRouting, PacketSettings, RoutingKind};
 use crate::replay::Protocol;
-use crate::system::Fabric;
+use crate::system::composition::PortOrder;
+use crate::system::fabric::RoutingTables;
 use crate::system::fabric::{FABRICS, FabricError, FabricSpecification, read_fabric, read_routing};
+use crate::system::{AbstractNode, Fabric, NodeError, System};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The keys of settings that stand alone: those of the table, and what a scenario has beside.
@@ -33,6 +36,9 @@ pub(super) const SETTINGS_KEYS: &[&str] = &[
     "buffer_packets",
     "router_delay",
     "nic_delay",
+    "machine",
+    "servers",
+    "port_order",
     "gpus_per_node",
     "gpu_bandwidth",
     "gpu_latency",
@@ -69,6 +75,9 @@ pub(super) const SETTINGS_KEYS: &[&str] = &[
 /// The keys of the table: its own, then those of a fabric's specification, which are
 /// spelt with underscores here.
 pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 3).0;
+
+/// The keys that only a fabric has: with any of them, a lone server stands on one, too.
+const OF_FABRIC: [&str; 4] = ["routing", "nic", "routing_table", "bandwidth_scale"];
 
 /// The keys of the table of the messaging library.
 pub(super) const PROTOCOL_KEYS: &[&str] = &[
@@ -115,8 +124,16 @@ pub struct NetworkSettings {
     pub arbitration: ArbitrationPolicy,
     /// How closely the network is simulated.
     pub fidelity: Fidelity,
-    /// Packets, buffers and delays; the bandwidth within a node is that of `gpu_bandwidth`.
+    /// Packets, buffers and delays.
     pub packets: PacketSettings,
+    /// The servers; none where every port has an abstract node.
+    pub servers: Vec<ServerEntry>,
+    /// Which ports the servers' interfaces take.
+    pub port_order: PortOrder,
+    /// Whether anything is said of a fabric: without, a lone server has none.
+    pub has_fabric: bool,
+    /// What an abstract node is, but for its bandwidth, which is that of `gpu_bandwidth`.
+    pub node: AbstractNode,
     /// The links between the GPUs of a node.
     pub gpu_bandwidth: GpuBandwidth,
     /// What messages cost in software.
@@ -140,6 +157,8 @@ pub struct NetworkPlaces {
     pub bandwidth_scale: Position,
     /// The GPUs of a node.
     pub gpus_per_node: Position,
+    /// The servers.
+    pub servers: Position,
 }
 
 /// The file of defaults.
@@ -166,6 +185,14 @@ impl Defaults {
         toml::from_str(include_str!("defaults.toml")).expect(VALID)
     }
 
+    fn node(&self) -> AbstractNode {
+        AbstractNode {
+            gpus: self.gpus_per_node,
+            bandwidth: Bandwidth(1),
+            latency: self.gpu_latency,
+        }
+    }
+
     fn packets(&self) -> PacketSettings {
         PacketSettings {
             packet_size: self.packet_size,
@@ -173,11 +200,6 @@ impl Defaults {
             router_delay: self.router_delay,
             nic_delay: self.nic_delay,
             switching: named(&SWITCHINGS, "switching", &self.switching).expect(VALID),
-            node: NodeSettings {
-                gpus: self.gpus_per_node,
-                bandwidth: Bandwidth(1),
-                latency: self.gpu_latency,
-            },
             seed: 0,
         }
     }
@@ -315,9 +337,7 @@ fn key_of(error: &SettingsError) -> &'static str {
     match error {
         SettingsError::PacketSize { .. } => "packet_size",
         SettingsError::Buffer { .. } => "buffer_packets",
-        SettingsError::Gpus { .. } => "gpus_per_node",
-        SettingsError::NodeBandwidth => "gpu_bandwidth",
-        SettingsError::Ports { .. } => "file",
+        SettingsError::Ports { .. } | SettingsError::Path(_) => "file",
         SettingsError::VirtualChannels { .. } => "routing",
     }
 }
@@ -328,6 +348,7 @@ impl NetworkSettings {
         fields: &Fields<'_>,
         protocol_fields: Option<&Fields<'_>>,
         collective_fields: Option<&Fields<'_>>,
+        listed: &[Fields<'_>],
         seed: u64,
     ) -> Result<Self, InputError> {
         let default = Defaults::read();
@@ -343,16 +364,24 @@ impl NetworkSettings {
             router_delay: fields.or("router_delay", absent.router_delay)?,
             nic_delay: fields.or("nic_delay", absent.nic_delay)?,
             switching: switching.unwrap_or(absent.switching),
-            node: NodeSettings {
-                gpus: fields.or("gpus_per_node", absent.node.gpus)?,
-                bandwidth: match gpu_bandwidth {
-                    GpuBandwidth::Fixed(bandwidth) => bandwidth,
-                    GpuBandwidth::Times(_) => absent.node.bandwidth,
-                },
-                latency: fields.or("gpu_latency", absent.node.latency)?,
-            },
             seed,
         };
+        let absent = default.node();
+        let node = AbstractNode {
+            gpus: fields.or("gpus_per_node", absent.gpus)?,
+            bandwidth: match gpu_bandwidth {
+                GpuBandwidth::Fixed(bandwidth) => bandwidth,
+                GpuBandwidth::Times(_) => absent.bandwidth,
+            },
+            latency: fields.or("gpu_latency", absent.latency)?,
+        };
+        node.check().map_err(|error| {
+            let key = match error {
+                NodeError::Gpus { .. } => "gpus_per_node",
+                NodeError::Bandwidth => "gpu_bandwidth",
+            };
+            fields.refuse_as(key, &error, "give a value in range")
+        })?;
         packets
             .check()
             .map_err(|error| fields.refuse_as(key_of(&error), &error, "give a value in range"))?;
@@ -381,6 +410,10 @@ impl NetworkSettings {
             fidelity: fidelity
                 .unwrap_or_else(|| named(&FIDELITIES, "", &default.fidelity).expect(VALID)),
             packets,
+            has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| fields.has(key)),
+            servers: servers::read(fields, listed)?,
+            port_order: servers::port_order(fields)?,
+            node,
             gpu_bandwidth,
             protocol: protocol(protocol_fields)?,
             collectives: CollectiveChoices::read(collective_fields)?,
@@ -390,6 +423,11 @@ impl NetworkSettings {
                 fabric: position(source_key.unwrap_or("kind")),
                 bandwidth_scale: position("bandwidth_scale"),
                 gpus_per_node: position("gpus_per_node"),
+                servers: match (listed.first(), fields.has("servers")) {
+                    (Some(entry), _) => entry.source.position(&entry.span),
+                    (None, true) => position("servers"),
+                    (None, false) => position("machine"),
+                },
             },
         })
     }
@@ -405,10 +443,20 @@ impl NetworkSettings {
             let (problem, remedy) = message.split_once("; ").unwrap_or((&message, remedy));
             InputError::at(file, position, problem, "", remedy)
         };
+        let listed = servers::build(&self.servers, file, files)?;
+        let refuse = |error: &dyn std::fmt::Display| {
+            at(self.places.servers, error, "give fewer servers, or a larger network")
+        };
         let fabric = match &self.fabric {
-            FabricSource::Specification(specification) => specification
+            FabricSource::Specification(specification) if listed.is_empty() => specification
                 .build()
                 .map_err(|error| at(self.places.fabric, &error, "give other sizes"))?,
+            FabricSource::Specification(specification) => {
+                let ports = System::ports_for(&listed).map_err(|error| refuse(&error))?;
+                specification
+                    .for_ports(ports)
+                    .map_err(|error| at(self.places.fabric, &error, "give other sizes"))?
+            }
             FabricSource::File(name) => read_fabric(&name.name, text_of(file, name, files)?)?,
         };
         let tables = match &self.routing_table {
@@ -429,14 +477,33 @@ impl NetworkSettings {
             Some(tables) => TableRouting::new(&fabric, tables).map(|_| ()),
         };
         checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
-        let mut settings = self.packets;
-        settings.node.bandwidth = self.node_bandwidth(&fabric).ok_or_else(|| {
+        let alone = listed.iter().map(|(_, count)| u64::from(*count)).sum::<u64>() == 1;
+        if let ([(server, _)], true, false) = (&listed[..], alone, self.has_fabric) {
+            return Ok(self.cluster(System::of_server(Arc::clone(server)), routing, tables));
+        }
+        if !listed.is_empty() {
+            let system = System::new(&listed, fabric, self.port_order);
+            return Ok(self.cluster(system.map_err(|error| refuse(&error))?, routing, tables));
+        }
+        let mut node = self.node;
+        node.bandwidth = self.node_bandwidth(&fabric).ok_or_else(|| {
             let problem = "the links between a node's GPUs have no bandwidth that can be counted";
             at(self.places.gpus_per_node, &problem, "give `gpu_bandwidth`")
         })?;
-        Ok(Cluster {
-            fabric,
-            settings,
+        let system = System::of_nodes(fabric, node)
+            .map_err(|error| at(self.places.gpus_per_node, &error, "give fewer GPUs"))?;
+        Ok(self.cluster(system, routing, tables))
+    }
+
+    fn cluster(
+        &self,
+        system: System,
+        routing: RoutingKind,
+        tables: Option<RoutingTables>,
+    ) -> Cluster {
+        Cluster {
+            system,
+            settings: self.packets,
             routing,
             tables,
             nic: self.nic,
@@ -444,7 +511,7 @@ impl NetworkSettings {
             protocol: self.protocol,
             collectives: self.collectives.clone(),
             fidelity: self.fidelity,
-        })
+        }
     }
 
     fn node_bandwidth(&self, fabric: &Fabric) -> Option<Bandwidth> {

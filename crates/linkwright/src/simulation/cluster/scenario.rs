@@ -53,6 +53,7 @@ use super::fields::{Fields, FileName, SpannedTable};
 use super::files::{Files, text_of};
 use super::network::{self, FabricSource, NetworkSettings};
 use super::placement::{Mapping, PlacementError, place};
+use super::servers::{self, ServerEntry};
 use super::{Cluster, ClusterJob};
 use crate::diagnostic::{InputError, Position, from_toml, toml_table};
 use crate::program::Program;
@@ -65,6 +66,8 @@ const SETTINGS: Tables = Tables {
     what: "the settings",
     keys: &[
         ("", network::SETTINGS_KEYS),
+        ("system", &["server"]),
+        ("system.server", servers::KEYS),
         ("protocol", network::PROTOCOL_KEYS),
         ("collectives", collectives::KEYS),
     ],
@@ -74,7 +77,9 @@ const SETTINGS: Tables = Tables {
 const TABLES: Tables = Tables {
     what: "a scenario",
     keys: &[
-        ("", &["name", "seed", "mapping", "network", "protocol", "collectives", "job"]),
+        ("", &["name", "seed", "mapping", "system", "network", "protocol", "collectives", "job"]),
+        ("system", &["server"]),
+        ("system.server", servers::KEYS),
         ("network", network::KEYS),
         ("protocol", network::PROTOCOL_KEYS),
         ("collectives", collectives::KEYS),
@@ -116,11 +121,28 @@ type Programs = (Vec<Arc<Program>>, Vec<(String, TraceNote)>);
 /// The tables of a scenario within its text.
 #[derive(Deserialize)]
 struct Parts {
+    #[serde(default)]
+    system: SystemPart,
     network: Option<Spanned<SpannedTable>>,
     protocol: Option<Spanned<SpannedTable>>,
     collectives: Option<Spanned<SpannedTable>>,
     #[serde(default)]
     job: Vec<Spanned<SpannedTable>>,
+}
+
+/// The servers of a scenario.
+#[derive(Deserialize, Default)]
+struct SystemPart {
+    #[serde(default)]
+    server: Vec<Spanned<SpannedTable>>,
+}
+
+impl SystemPart {
+    /// Each server's fields.
+    fn fields(self, source: Source<'_>) -> Result<Vec<Fields<'_>>, InputError> {
+        let each = self.server.into_iter();
+        each.map(|table| Fields::new(source, table.span(), table.into_inner())).collect()
+    }
 }
 
 fn parts(source: Source<'_>, tables: Tables) -> Result<(Fields<'_>, Parts), InputError> {
@@ -129,7 +151,7 @@ fn parts(source: Source<'_>, tables: Tables) -> Result<(Fields<'_>, Parts), Inpu
     source.check_keys(tables, document.get_ref())?;
     let parts: Parts = from_toml(file, text)?;
     let mut top: SpannedTable = from_toml(file, text)?;
-    for table in ["network", "protocol", "collectives", "job"] {
+    for table in ["system", "network", "protocol", "collectives", "job"] {
         top.remove(table);
     }
     Ok((Fields::new(source, START, top)?, parts))
@@ -152,7 +174,7 @@ fn table(
 pub fn is_cluster_scenario(text: &str) -> bool {
     let Ok(document) = toml_table("", text) else { return false };
     let has = |key: &&str| document.get_ref().keys().any(|it| it.get_ref() == key);
-    ["job", "network", "protocol", "collectives"].iter().any(has)
+    ["job", "network", "protocol", "collectives", "system"].iter().any(has)
         && !["machine", "jobs"].iter().any(has)
 }
 
@@ -167,7 +189,8 @@ pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputErro
     let protocol = table(source, parts.protocol)?;
     let collectives = table(source, parts.collectives)?;
     let seed = fields.or("seed", 0)?;
-    NetworkSettings::read(&fields, protocol.as_ref(), collectives.as_ref(), seed)
+    let listed = parts.system.fields(source)?;
+    NetworkSettings::read(&fields, protocol.as_ref(), collectives.as_ref(), &listed, seed)
 }
 
 /// Reads a scenario from its TOML text; `file` names it in errors.
@@ -185,11 +208,14 @@ pub fn read_scenario(file: &str, text: &str) -> Result<ClusterScenario, InputErr
     let protocol = table(source, parts.protocol)?;
     let collectives = table(source, parts.collectives)?;
     let seed = top.or("seed", 0)?;
-    let network = NetworkSettings::read(&network, protocol.as_ref(), collectives.as_ref(), seed)?;
+    let listed = parts.system.fields(source)?;
+    let network =
+        NetworkSettings::read(&network, protocol.as_ref(), collectives.as_ref(), &listed, seed)?;
     if let FabricSource::Specification(specification) = &network.fabric
+        && network.servers.is_empty()
         && let Ok(fabric) = specification.build()
     {
-        let gpus = fabric.nodes().saturating_mul(network.packets.node.gpus);
+        let gpus = fabric.nodes().saturating_mul(network.node.gpus);
         check_room(source, &parts.job, gpus)?;
     }
     if parts.job.is_empty() {
@@ -273,7 +299,8 @@ impl ClusterScenario {
             ScenarioMapping::File(file) => Some(file),
             ScenarioMapping::Given(_) => None,
         };
-        let network = fabric.into_iter().chain(&self.network.routing_table);
+        let servers = self.network.servers.iter().filter_map(ServerEntry::file);
+        let network = servers.chain(fabric).chain(&self.network.routing_table);
         network.chain(mapping).chain(self.jobs.iter().flat_map(JobEntry::files)).collect()
     }
 

@@ -6,7 +6,7 @@ use super::stays::RegionInterval;
 use super::watch::{MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
 use crate::replay::{Job, JobOutcome, RankOutcome};
-use crate::system::fabric::End;
+use crate::system::fabric::{End, Fabric};
 use crate::table::Table;
 use crate::units::Picoseconds;
 
@@ -58,7 +58,6 @@ fn mean_seconds(ranks: &[RankOutcome], time: fn(&RankOutcome) -> Picoseconds) ->
 /// One row for each rank of each job.
 #[must_use]
 pub fn ranks(cluster: &Cluster, jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
-    let gpus_per_node = u64::from(cluster.settings.node.gpus);
     let all = || outcome.jobs.jobs.iter().flat_map(|job| &job.ranks);
     let seconds = |time: fn(&RankOutcome) -> Picoseconds| -> Vec<f64> {
         all().map(|rank| time(rank).as_seconds()).collect()
@@ -70,7 +69,8 @@ pub fn ranks(cluster: &Cluster, jobs: &[Job<'_>], outcome: &ClusterOutcome) -> T
         outcome.jobs.jobs.iter().flat_map(|job| 0..job.ranks.len() as u64).collect();
     let gpu: Vec<u64> =
         jobs.iter().flat_map(|job| job.mapping.iter().map(|gpu| u64::from(*gpu))).collect();
-    let node: Vec<u64> = gpu.iter().map(|gpu| gpu / gpus_per_node).collect();
+    let node: Vec<u64> =
+        gpu.iter().map(|gpu| u64::from(cluster.system.gpu(*gpu as u32).server)).collect();
     Table::new()
         .with("job", "", job)
         .with("rank", "", rank)
@@ -90,10 +90,11 @@ pub fn ranks(cluster: &Cluster, jobs: &[Job<'_>], outcome: &ClusterOutcome) -> T
 /// full bandwidth.
 #[must_use]
 pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
-    let channels = cluster.fabric.channels();
-    let name = |end: End| match end {
-        End::Node(node) => format!("node{node}"),
-        End::Switch(switch) => cluster.fabric.switch_name(switch),
+    let fabric = cluster.system.fabric();
+    let channels = fabric.map_or(&[][..], Fabric::channels);
+    let name = |end: End| match (end, fabric) {
+        (End::Switch(switch), Some(fabric)) => fabric.switch_name(switch),
+        (End::Node(node) | End::Switch(node), _) => format!("node{node}"),
     };
     let kind = |from: End, to: End| match (from, to) {
         (End::Node(_), _) => "injection",

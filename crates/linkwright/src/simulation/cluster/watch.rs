@@ -3,6 +3,7 @@
 use super::latencies::Latencies;
 use super::stays::Stays;
 use crate::replay::{Job, MessageRecord, Observer, RankId};
+use crate::system::System;
 use crate::units::Picoseconds;
 
 /// A message from its sending to its arrival.
@@ -29,7 +30,7 @@ pub struct ComputationInterval {
 /// kind up to a bound, so that no run can fill the memory with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
-    /// The node of each rank of each job.
+    /// The server of each rank of each job.
     nodes: Vec<Vec<u32>>,
     most: usize,
     /// How long messages took.
@@ -50,8 +51,8 @@ impl Watch {
     /// Watches jobs, and keeps at most so many messages, as many spans of computation, and as
     /// many stays in regions.
     #[must_use]
-    pub fn new(jobs: &[Job<'_>], gpus_per_node: u32, most: usize) -> Self {
-        let node = |gpu: &u32| gpu / gpus_per_node.max(1);
+    pub fn new(jobs: &[Job<'_>], system: &System, most: usize) -> Self {
+        let node = |gpu: &u32| system.gpu(*gpu).server;
         Self {
             nodes: jobs.iter().map(|job| job.mapping.iter().map(node).collect()).collect(),
             most,

@@ -16,6 +16,7 @@
 
 mod attachment;
 mod interfaces;
+mod node;
 mod numbers;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use attachment::PortOrder;
+pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
 pub use numbers::Place;
 
 use super::error::SystemError;
@@ -156,6 +158,32 @@ impl System {
         Ok(Self { name, kinds, numbers, fabric: Some(fabric), order, assumptions })
     }
 
+    /// A fabric with an abstract node at every port ([`Server::abstract_node`]).
+    ///
+    /// # Errors
+    /// Numbers out of range, or more GPUs or channels than can be numbered.
+    pub fn of_nodes(fabric: Fabric, node: AbstractNode) -> Result<Self, SystemError> {
+        node.check()?;
+        let node = Arc::new(Server::abstract_node(node));
+        let nodes = fabric.nodes();
+        Self::new(&[(node, nodes)], fabric, PortOrder::Plain)
+    }
+
+    /// How many ports of a fabric servers take: those of their network interfaces.
+    ///
+    /// # Errors
+    /// Servers that no fabric can join, or more interfaces than can be numbered.
+    pub fn ports_for(servers: &[(Arc<Server>, u32)]) -> Result<u32, SystemError> {
+        let mut ports = 0_u32;
+        for (server, count) in servers {
+            let (server, _) = interfaces::with_interfaces(server)?;
+            let more = (nics_of(&server).len() as u32).checked_mul(*count);
+            let sum = more.and_then(|more| ports.checked_add(more));
+            ports = sum.ok_or(SystemError::TooManyParts)?;
+        }
+        if ports == 0 { Err(SystemError::NoServer) } else { Ok(ports) }
+    }
+
     /// What people call it.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -230,7 +258,13 @@ impl System {
     /// For a server that is not there, as all that take a number here.
     #[must_use]
     pub fn kind_of(&self, server: u32) -> &ServerKind {
-        &self.kinds[self.numbers.kind_of(server) as usize]
+        &self.kinds[self.kind_index_of(server)]
+    }
+
+    /// The index, in [`Self::kinds`], of a server's kind.
+    #[must_use]
+    pub fn kind_index_of(&self, server: u32) -> usize {
+        self.numbers.kind_of(server) as usize
     }
 
     /// The server of a GPU, and its index there.

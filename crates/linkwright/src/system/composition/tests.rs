@@ -182,13 +182,28 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn an_abstract_node_joins_each_gpu_to_each() {
-    let node = Arc::new(Server::abstract_node(4, RATE.bandwidth, RATE.latency));
+    let node = Arc::new(Server::abstract_node(AbstractNode {
+        gpus: 4,
+        bandwidth: RATE.bandwidth,
+        latency: RATE.latency,
+    }));
     let system = System::new(&[(node, 3)], single_switch(5), PortOrder::Plain).unwrap();
     assert_eq!((system.gpus(), system.nics(), system.servers()), (12, 3, 3));
     assert_eq!(system.kinds()[0].server().links().len(), 6);
     assert!(system.kinds()[0].server().nics_meet_gpus());
     let spare = system.channel(Fabric::injection(4));
     assert_eq!((spare.from, spare.to), (usize::MAX, system.switch_device(0)));
+}
+
+#[test]
+fn abstract_nodes_out_of_range_are_refused() {
+    let refused = |gpus, bandwidth| {
+        let node = AbstractNode { gpus, bandwidth: Bandwidth(bandwidth), latency: RATE.latency };
+        System::of_nodes(single_switch(2), node).map_err(|error| error.to_string())
+    };
+    assert!(refused(0, 1).unwrap_err().contains("0 GPUs per node are not possible"));
+    assert!(refused(MOST_NODE_GPUS + 1, 1).is_err() && refused(2, 0).is_err());
+    assert!(refused(1, 0).is_ok() && refused(MOST_NODE_GPUS, 1).is_ok());
 }
 
 /// 131,072 GPUs take the memory of their fabric and of one server.

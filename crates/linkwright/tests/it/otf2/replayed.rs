@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
-use linkwright::network::packet::{NodeSettings, Switching};
+use linkwright::network::packet::Switching;
 use linkwright::network::{PacketSettings, RoutingKind};
 use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
@@ -13,6 +13,7 @@ use linkwright::simulation::cluster::{
     Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity, Watch,
 };
 use linkwright::system::fabric::{FatTree, FatTreeRates, LinkRate, fat_tree};
+use linkwright::system::{AbstractNode, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::{FOUR_RANKS, STENCIL, files};
@@ -29,20 +30,20 @@ fn stencil() -> TraceProgram {
 fn cluster(fidelity: Fidelity) -> Cluster {
     let rate = LinkRate { bandwidth: Bandwidth(11_900_000_000), latency: Picoseconds(100_000) };
     let rates = FatTreeRates { node: rate, leaf: rate, core: rate };
-    let node = NodeSettings {
+    let node = AbstractNode {
         gpus: 1,
         bandwidth: Bandwidth(23_800_000_000),
         latency: Picoseconds(100_000),
     };
+    let fabric = fat_tree(&FatTree::three_levels(8, 4, 1).unwrap(), &rates).unwrap();
     Cluster {
-        fabric: fat_tree(&FatTree::three_levels(8, 4, 1).unwrap(), &rates).unwrap(),
+        system: System::of_nodes(fabric, node).unwrap(),
         settings: PacketSettings {
             packet_size: Bytes(4096),
             buffer_packets: 8,
             router_delay: Picoseconds(90_000),
             nic_delay: Picoseconds(0),
             switching: Switching::default(),
-            node,
             seed: 1,
         },
         routing: RoutingKind::Adaptive,
@@ -167,10 +168,9 @@ fn the_main_loop_repeats() {
     let mut twice = job(&program);
     twice.iterations = NonZeroU32::new(3).unwrap();
     let jobs = [twice];
-    let mut watch = Watch::new(&jobs, 1, 1_000);
-    let outcome = cluster(Fidelity::Flow)
-        .replay(&jobs, &mut watch, &mut |_| ControlFlow::Continue(()))
-        .unwrap();
+    let cluster = cluster(Fidelity::Flow);
+    let mut watch = Watch::new(&jobs, &cluster.system, 1_000);
+    let outcome = cluster.replay(&jobs, &mut watch, &mut |_| ControlFlow::Continue(())).unwrap();
     let sent: u64 = outcome.jobs.jobs[0].ranks.iter().map(|rank| rank.bytes.0).sum();
     assert_eq!(sent, 3 * 32 * 16 * 131_072);
     let stays = watch.stays.kept().iter();

@@ -3,11 +3,10 @@
 
 use linkwright::engine::Random;
 use linkwright::network::PacketNetwork;
-use linkwright::network::packet::{
-    ArbitrationPolicy, NicPolicy, NodeSettings, PacketSettings, Switching,
-};
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::system::AbstractNode;
 use linkwright::system::Fabric;
 use linkwright::units::{Bytes, Picoseconds};
 
@@ -20,7 +19,6 @@ fn settings(buffer_packets: u16) -> PacketSettings {
         router_delay: Picoseconds(10_000),
         nic_delay: Picoseconds(0),
         switching: Switching::StoreAndForward,
-        node: NodeSettings { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency },
         seed: 1,
     }
 }
@@ -38,7 +36,9 @@ fn flood(
 ) -> Vec<(u32, u64, u64)> {
     let routing = AnyRouting::new(*kind, fabric, 5).unwrap();
     let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
-    let mut network = PacketNetwork::new(fabric, settings, routing, nic, arbitration).unwrap();
+    let node = AbstractNode { gpus: 1, bandwidth: RATE.bandwidth, latency: RATE.latency };
+    let nodes = linkwright::system::System::of_nodes(fabric.clone(), node).unwrap();
+    let mut network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration).unwrap();
     let mut random = Random::new(9);
     let mut sent = vec![0; fabric.nodes() as usize];
     let mut send = |network: &mut PacketNetwork<'_, AnyRouting>, source: u32| {

@@ -203,23 +203,6 @@ proptest! {
         }
     }
 
-    /// What the bounds leave out they may only add: no set is better than either says.
-    #[test]
-    fn no_set_exceeds_its_bounds(machine in machines()) {
-        let model = model(&machine);
-        let free = GpuSet::first(model.count);
-        let mut most = vec![0.0_f64; model.count + 1];
-        for set in (0..1_u128 << model.count).map(GpuSet) {
-            let (reached, bound) = (model.effective_bandwidth(set), model.at_most(set));
-            prop_assert!(reached <= bound * (1.0 + 1e-12), "{set}: {reached} above {bound}");
-            most[set.len()] = most[set.len()].max(reached);
-        }
-        for (size, reached) in most.into_iter().enumerate() {
-            let bound = model.most_bandwidth(free, size);
-            prop_assert!(reached <= bound * (1.0 + 1e-12), "{size}: {reached} above {bound}");
-        }
-    }
-
     #[test]
     fn one_link_more_never_lowers_it(
         machine in machines(),

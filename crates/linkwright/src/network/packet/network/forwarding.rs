@@ -1,11 +1,14 @@
 //! A packet's way: from its interface, through the queues of switches, over channels.
 
 use super::super::arbitration::Arbitration;
-use super::super::packets::{NO_PACKET, Packet, PacketIndex, TO_NODE};
+use super::super::packets::{AT_SOURCE, INSIDE, NO_PACKET, Packet, PacketIndex, TO_NODE};
 use super::super::queues::Sendable;
 use super::super::settings::{Switching, serialisation};
 use super::{Event, PacketNetwork};
-use crate::network::routing::{PacketRoute, Routing};
+use crate::network::outstanding::Transfer;
+use crate::network::paths::Way;
+use crate::network::routing::{Hop, PacketRoute, Routing};
+use crate::network::transport::MessageIndex;
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
 
 impl<R: Routing> PacketNetwork<'_, R> {
@@ -22,9 +25,14 @@ impl<R: Routing> PacketNetwork<'_, R> {
             }
             return;
         }
-        let hop = self.routing.route(to, &mut route, &mut self.state);
-        route.hops += 1;
-        packet.route = route;
+        let hop = if to == INSIDE {
+            Hop { channel: self.inside_hop(index), virtual_channel: 0 }
+        } else {
+            let hop = self.routing.route(to, &mut route, &mut self.state);
+            route.hops += 1;
+            packet.route = route;
+            hop
+        };
         let line = &mut self.state.lines[hop.channel as usize];
         line.waiting += 1;
         self.state.load[hop.channel as usize] += 1;
@@ -44,7 +52,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    fn wake_by(&mut self, channel: ChannelId, time: u64) {
+    pub(super) fn wake_by(&mut self, channel: ChannelId, time: u64) {
         if time == u64::MAX {
             self.too_long();
         }
@@ -57,13 +65,17 @@ impl<R: Routing> PacketNetwork<'_, R> {
 
     /// Sends the next packet over a free channel, if one may go.
     fn send_next(&mut self, channel: ChannelId) {
-        // The first channels are those from and to nodes, in turn.
-        let node = channel / 2;
-        if channel == Fabric::injection(node) && node < self.fabric.nodes() {
-            self.inject(node, channel);
+        if self.is_injection(channel) && self.state.lines[channel as usize].bank.is_none() {
+            self.inject(channel / 2, channel);
         } else {
             self.forward(channel);
         }
+    }
+
+    /// Whether a channel leads from an interface into the fabric.
+    fn is_injection(&self, channel: ChannelId) -> bool {
+        // The first channels are those from and to ports, in turn.
+        channel < self.of_ports && channel == Fabric::injection(channel / 2)
     }
 
     /// Makes the next packet of a node's messages.
@@ -73,27 +85,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
             self.wait_for_credit(channel, 1);
             return;
         }
-        let transfer = &mut self.outstanding[message];
-        let progress = &mut transfer.progress;
-        // A message of nothing is one packet of nothing but its header.
-        let size = progress.unsent.min(self.settings.packet_size.0);
-        progress.unsent -= size;
-        let (last, message_data) = (progress.unsent == 0, transfer.message);
+        let (index, last) = self.make_packet(message, channel);
         self.interfaces[node as usize].packetised(last);
-        let destination = self.inside.node_of(message_data.destination);
-        let index = self.packets.add(Packet {
-            message,
-            next: NO_PACKET,
-            tail: NO_PACKET,
-            channel,
-            to: TO_NODE,
-            size: size as u32,
-            created: self.state.now,
-            complete: self.state.now,
-            route: PacketRoute::new(node, destination),
-            port: 0,
-            priority: message_data.priority,
-        });
         self.state.load[channel as usize] += 1;
         let sent = self.cross(index, channel, 0);
         if last {
@@ -102,6 +95,37 @@ impl<R: Routing> PacketNetwork<'_, R> {
         if self.interfaces[node as usize].next().is_some() {
             self.wake_by(channel, sent);
         }
+    }
+
+    /// Makes the next packet of a message; whether it is its last one.
+    pub(super) fn make_packet(
+        &mut self,
+        message: MessageIndex,
+        channel: ChannelId,
+    ) -> (PacketIndex, bool) {
+        let Transfer { message: data, progress } = &mut self.outstanding[message];
+        // A message of nothing is one packet of nothing but its header.
+        let size = progress.unsent.min(self.settings.packet_size.0);
+        progress.unsent -= size;
+        let last = progress.unsent == 0;
+        let (from, to) = match progress.way {
+            Way::Across { from, to, .. } => (from, to),
+            Way::Inside(_) => (NodeId::MAX, NodeId::MAX),
+        };
+        let packet = Packet {
+            message,
+            next: NO_PACKET,
+            tail: NO_PACKET,
+            channel,
+            to: TO_NODE,
+            size: size as u32,
+            created: self.state.now,
+            complete: self.state.now,
+            route: PacketRoute::new(from, to),
+            port: 0,
+            priority: data.priority,
+        };
+        (self.packets.add(packet), last)
     }
 
     /// Passes on the next of the packets that wait at a switch.
@@ -129,15 +153,22 @@ impl<R: Routing> PacketNetwork<'_, R> {
         line.waiting -= 1;
         let virtual_channel = line.bank.virtual_channel(slot);
         let more = line.waiting > 0;
-        let Packet { channel: came_by, route, .. } = self.packets[index];
+        let Packet { message, channel: came_by, route, .. } = self.packets[index];
         let sent = self.cross(index, channel, virtual_channel);
-        self.state.load[came_by as usize] -= 1;
-        let awaited = self.state.credits.give_back(came_by, route.virtual_channel, sent);
-        if let Some(time) = awaited {
-            self.wake_by(came_by, time);
+        if came_by == AT_SOURCE {
+            self.left_source(message, sent);
+        } else {
+            self.state.load[came_by as usize] -= 1;
+            let awaited = self.state.credits.give_back(came_by, route.virtual_channel, sent);
+            if let Some(time) = awaited {
+                self.wake_by(came_by, time);
+            }
         }
         if more {
             self.wake_by(channel, sent);
+        }
+        if self.is_injection(channel) {
+            self.arrived_at_interface(channel / 2);
         }
     }
 
@@ -149,23 +180,22 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let length = if u64::from(packet.size) == self.settings.packet_size.0 {
             line.full
         } else {
-            let bandwidth = self.fabric.channels()[channel as usize].bandwidth;
+            let fabric = || self.channels[channel as usize].bandwidth;
+            let bandwidth = self.inside.opened(channel).map_or_else(fabric, |it| it.bandwidth);
             serialisation(u64::from(packet.size), bandwidth)
         };
         debug_assert!(line.busy <= now, "a channel carries one packet at a time");
         // Under cut-through, the last byte may still be on its way here.
         let sent = now.saturating_add(length).max(packet.complete);
         line.busy = sent;
-        let router_delay = self.settings.router_delay.0;
-        let through = sent.saturating_add(line.latency).saturating_add(router_delay);
+        let through = sent.saturating_add(line.delay);
         let arrival = match self.settings.switching {
-            _ if line.to == TO_NODE => sent.saturating_add(line.latency),
-            Switching::StoreAndForward => through,
-            Switching::CutThrough => {
+            Switching::CutThrough if line.to != TO_NODE => {
                 packet.complete = through;
                 // Not after the last byte, which is there in time.
-                now.saturating_add(line.latency).saturating_add(router_delay)
+                now.saturating_add(line.delay)
             }
+            _ => through,
         };
         packet.channel = channel;
         packet.to = line.to;

@@ -1,11 +1,14 @@
 //! A channel at work.
 
 use super::super::arbitration::Memory;
+#[cfg(doc)]
+use super::super::packets::INSIDE;
 use super::super::packets::TO_NODE;
 use super::super::queues::{Bank, Queues};
 use super::super::settings::{PacketSettings, serialisation};
 use super::super::statistics::ChannelStatistics;
 use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
+use crate::units::Bytes;
 
 /// A channel at work; two cache lines, the first of which holds what every packet needs.
 #[derive(Debug, Clone, Copy)]
@@ -17,19 +20,38 @@ pub(super) struct Line {
     pub(super) wake: u64,
     /// How long a full packet takes.
     pub(super) full: u64,
-    pub(super) latency: u64,
+    /// From its last byte's departure to where it may go on: the latency, and what the router
+    /// of a switch takes.
+    pub(super) delay: u64,
     pub(super) bank: Bank,
     /// How many packets wait.
     pub(super) waiting: u32,
     pub(super) memory: Memory,
-    /// The switch to which it leads; [`TO_NODE`] where it leads to a node.
+    /// The switch to which it leads; [`TO_NODE`] where it leads to a packet's end, [`INSIDE`]
+    /// where it leads to another device of a server.
     pub(super) to: SwitchId,
     /// The port of that switch.
     pub(super) port: u16,
     pub(super) carried: ChannelStatistics,
 }
 
-/// A channel at rest; where it leaves a switch, with a bank of queues for it.
+impl Line {
+    /// One that has carried nothing.
+    pub(super) const REST: Self = Self {
+        busy: 0,
+        wake: u64::MAX,
+        full: 0,
+        delay: 0,
+        bank: Bank::NONE,
+        waiting: 0,
+        memory: Memory { next: 0, passed: 0 },
+        to: TO_NODE,
+        port: 0,
+        carried: ChannelStatistics { packets: 0, data: Bytes(0), longest_queue: 0 },
+    };
+}
+
+/// A channel of the fabric at rest; where it leaves a switch, with a bank of queues for it.
 pub(super) fn line(
     fabric: &Fabric,
     channel: ChannelId,
@@ -40,7 +62,7 @@ pub(super) fn line(
     let data = fabric.channels()[channel as usize];
     let bank = match data.from {
         End::Switch(switch) => queues.add(fabric.outgoing(switch).len() as u16, virtual_channels),
-        End::Node(_) => Bank::default(),
+        End::Node(_) => Bank::NONE,
     };
     let (to, port) = match data.to {
         End::Switch(switch) => {
@@ -50,16 +72,13 @@ pub(super) fn line(
         }
         End::Node(_) => (TO_NODE, 0),
     };
+    let router_delay = if to == TO_NODE { 0 } else { settings.router_delay.0 };
     Line {
-        busy: 0,
-        wake: u64::MAX,
         full: serialisation(settings.packet_size.0, data.bandwidth),
-        latency: data.latency.0,
+        delay: data.latency.0.saturating_add(router_delay),
         bank,
-        waiting: 0,
-        memory: Memory::default(),
         to,
         port,
-        carried: ChannelStatistics::default(),
+        ..Line::REST
     }
 }

@@ -6,7 +6,7 @@ use crate::collectives::plan::PlanError;
 use crate::diagnostic::shown;
 use crate::program::lowering::Algorithm;
 use crate::program::{Collective, CommunicatorId};
-use crate::system::ServerError;
+use crate::system::SystemError;
 
 /// Why there is no plan for a collective of a job.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -39,7 +39,7 @@ pub enum PlanningProblem {
     },
     /// Links that no machine can have.
     #[error("{0}")]
-    Server(#[from] ServerError),
+    System(#[from] SystemError),
     /// What the planner says.
     #[error("{0}")]
     Plan(#[from] PlanError),

@@ -116,7 +116,7 @@ impl Planned {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
                         return Err(ReplayError::Interrupted { time, done, total }.into());
                     }
-                    let found = best(&key.0, kind, place, ranks).map_err(refuse)?;
+                    let found = best(cluster, &key.0, kind, place).map_err(refuse)?;
                     let index = planned.messages.len() as u32;
                     planned.messages.push(found.messages);
                     notes.push(found.notes);
@@ -201,14 +201,14 @@ fn tried(kind: Collective, ranks: usize, nodes: usize) -> Vec<Algorithm> {
 
 /// The plan of the highest rate; of equals the first.
 pub(super) fn best(
+    cluster: &Cluster,
     placement: &Placement,
     kind: Collective,
     root: usize,
-    ranks: usize,
 ) -> Result<Found, PlanningProblem> {
-    let machine = placement.machine()?;
+    let (machine, gpus) = placement.machine(cluster)?;
+    let ranks = gpus.len();
     let collective = planning(kind, root).expect("only what can be planned is chosen so");
-    let gpus: Vec<usize> = (0..ranks).collect();
     let mut best: Option<Result<Plan, PlanError>> = None;
     for algorithm in tried(kind, ranks, placement.nodes()) {
         let found = plan(&machine, &gpus, collective, algorithm, Links::Auto);

@@ -37,7 +37,7 @@ fn run(text: &str, files: &Files, most: usize) -> (Cluster, ClusterOutcome, Watc
             _ => panic!("a scenario places its jobs"),
         })
         .collect();
-    let mut watch = Watch::new(&jobs, cluster.settings.node.gpus, most);
+    let mut watch = Watch::new(&jobs, &cluster.system, most);
     let mut hook = |_| std::ops::ControlFlow::Continue(());
     let outcome = cluster.replay(&jobs, &mut watch, &mut hook).unwrap();
     (cluster, outcome, watch)

@@ -17,8 +17,9 @@ fn a_scenario_reads_with_the_studys_defaults() {
     assert_eq!(cluster.settings.seed, 3);
     assert_eq!(cluster.nic, NicPolicy::RoundRobinOf(4));
     assert_eq!(cluster.routing.name(), "adaptive");
-    assert_eq!(cluster.fabric.channels()[0].bandwidth, Bandwidth(23_800_000_000));
-    assert_eq!(cluster.settings.node.bandwidth, Bandwidth(47_600_000_000));
+    assert_eq!(cluster.system.fabric().unwrap().channels()[0].bandwidth, Bandwidth(23_800_000_000));
+    let links = cluster.system.kinds()[0].server().links();
+    assert_eq!(links[0].bandwidth, Bandwidth(47_600_000_000));
     assert_eq!(cluster.protocol.eager_limit, Bytes(16 << 10));
     assert_eq!(jobs[0].name, "a");
     assert_eq!(jobs[0].iterations.get(), 2);
@@ -91,7 +92,9 @@ fn routing_tables_are_followed() {
         let text = text.replace("[[job]]", &format!("fidelity = \"{fidelity}\"\n[[job]]"));
         let (cluster, outcome, _) = run(&text, &files, 0);
         let used: Vec<String> = cluster
-            .fabric
+            .system
+            .fabric()
+            .unwrap()
             .channels()
             .iter()
             .zip(&outcome.channels)

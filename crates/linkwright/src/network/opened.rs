@@ -1,0 +1,169 @@
+//! The channels of servers that packets or flows cross: PCIe and what joins sockets.
+//!
+//! They are made server by server, on the first message that may need them, so that a large
+//! system at rest costs its fabric alone.
+
+use super::packet::ChannelStatistics;
+use super::paths::{Path, PathError, PathIndex, Paths, ServerChannel, Way};
+use super::pipes::Pipes;
+use super::transport::GpuIndex;
+use crate::system::composition::{Place, ServerKind, System};
+use crate::system::fabric::ChannelId;
+use crate::system::kinds::Discipline;
+use crate::units::{Bandwidth, Picoseconds};
+
+/// A server whose channels have not been made, or a channel that carries no packets.
+const NONE: u32 = u32::MAX;
+
+/// The channels of one kind of server that carry packets.
+#[derive(Debug, Clone)]
+pub(in crate::network) struct PacketChannels {
+    channels: Vec<ServerChannel>,
+    /// The place of a channel among them.
+    place: Vec<u32>,
+    /// For each device, those that enter it.
+    pub(in crate::network) entering: Vec<Vec<ServerChannel>>,
+}
+
+impl PacketChannels {
+    fn new(kind: &ServerKind) -> Self {
+        let server = kind.server();
+        let mut place = vec![NONE; 2 * server.links().len()];
+        let mut entering = vec![Vec::new(); server.devices().len()];
+        let mut channels = Vec::new();
+        for (index, link) in (0..).zip(server.links()) {
+            if link.kind.discipline() == Discipline::Packets {
+                for (channel, to) in [(2 * index, link.b), (2 * index + 1, link.a)] {
+                    place[channel as usize] = channels.len() as u32;
+                    channels.push(channel);
+                    entering[to].push(channel);
+                }
+            }
+        }
+        Self { channels, place, entering }
+    }
+}
+
+/// A channel of a server that has been made.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::network) struct Opened {
+    /// Where it is.
+    pub(in crate::network) at: Place,
+    /// What messages reach of its peak.
+    pub(in crate::network) bandwidth: Bandwidth,
+    pub(in crate::network) latency: Picoseconds,
+}
+
+/// What a model of the network keeps of the insides of servers. Its channels are numbered behind
+/// those of the fabric, in the order in which they are made.
+#[derive(Debug, Clone)]
+pub(in crate::network) struct Insides<'a> {
+    pub(in crate::network) system: &'a System,
+    paths: Paths<'a>,
+    pipes: Pipes<'a>,
+    kinds: Vec<PacketChannels>,
+    /// The number of each server's first channel.
+    first: Vec<u32>,
+    opened: Vec<Opened>,
+}
+
+impl<'a> Insides<'a> {
+    /// # Errors
+    /// A server in which a GPU reaches no network interface.
+    pub(in crate::network) fn new(system: &'a System) -> Result<Self, PathError> {
+        Ok(Self {
+            system,
+            paths: Paths::new(system)?,
+            pipes: Pipes::new(system),
+            kinds: system.kinds().iter().map(PacketChannels::new).collect(),
+            first: vec![NONE; system.servers() as usize],
+            opened: Vec::new(),
+        })
+    }
+
+    /// How a message gets from a GPU to another.
+    ///
+    /// # Errors
+    /// Two GPUs of one server that nothing joins.
+    pub(in crate::network) fn way(
+        &mut self,
+        from: GpuIndex,
+        to: GpuIndex,
+    ) -> Result<Way, PathError> {
+        self.paths.way(from, to)
+    }
+
+    /// Sends a message within a server over its pipes; returns when its last byte leaves and when
+    /// it arrives. None where the path is one of packets.
+    pub(in crate::network) fn send_whole(
+        &mut self,
+        server: u32,
+        path: PathIndex,
+        size: u64,
+        now: u64,
+    ) -> Option<(u64, u64)> {
+        match self.paths.path(server, path) {
+            Path::Pipes(hops) => Some(self.pipes.send(server, hops, size, now)),
+            Path::Packets(_) => None,
+        }
+    }
+
+    /// Makes a server's channels; None where it has none or they are made. The first of them is
+    /// the last of [`Self::all_opened`] before.
+    pub(in crate::network) fn open(&mut self, server: u32) -> Option<&PacketChannels> {
+        let kind = self.system.kind_of(server);
+        if self.first[server as usize] != NONE || kind.server().nics_meet_gpus() {
+            return None;
+        }
+        let before = self.system.fabric_channels() + self.opened.len();
+        self.first[server as usize] = before as u32;
+        let own = &self.kinds[self.system.kind_index_of(server)];
+        for channel in own.channels.iter().copied() {
+            let link = &kind.server().links()[channel as usize / 2];
+            let peak = link.total_bandwidth().0 as f64;
+            let bandwidth = Bandwidth((peak * link.kind.reached_share()).round().max(1.0) as u64);
+            let at = Place { server, index: channel };
+            self.opened.push(Opened { at, bandwidth, latency: link.latency });
+        }
+        Some(own)
+    }
+
+    /// The number of a server's channel that has been made.
+    pub(in crate::network) fn number(&self, server: u32, channel: ServerChannel) -> ChannelId {
+        let own = &self.kinds[self.system.kind_index_of(server)];
+        self.first[server as usize] + own.place[channel as usize]
+    }
+
+    /// The channels of a path of packets.
+    pub(in crate::network) fn channels(&self, server: u32, path: PathIndex) -> &[ServerChannel] {
+        match self.paths.path(server, path) {
+            Path::Packets(channels) => channels,
+            Path::Pipes(_) => &[],
+        }
+    }
+
+    /// A channel by its number; None of the fabric's.
+    pub(in crate::network) fn opened(&self, channel: ChannelId) -> Option<Opened> {
+        let behind = (channel as usize).checked_sub(self.system.fabric_channels())?;
+        Some(self.opened[behind])
+    }
+
+    /// Every channel that has been made, in the order of their numbers.
+    pub(in crate::network) fn all_opened(&self) -> &[Opened] {
+        &self.opened
+    }
+
+    /// What each channel of a server that has carried something has carried, by its number in
+    /// the system; `carried` is what those of packets have, in the order of their numbers here.
+    pub(in crate::network) fn statistics(
+        &self,
+        carried: impl Iterator<Item = ChannelStatistics>,
+    ) -> Vec<(ChannelId, ChannelStatistics)> {
+        let number = |at: Place| self.system.channel_at(at.server, at.index);
+        let packets = self.opened.iter().map(|it| number(it.at)).zip(carried);
+        let used = packets.filter(|(_, carried)| carried.packets > 0);
+        let mut all: Vec<_> = used.chain(self.pipes.statistics()).collect();
+        all.sort_unstable_by_key(|(channel, _)| *channel);
+        all
+    }
+}

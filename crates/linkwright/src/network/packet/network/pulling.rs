@@ -1,0 +1,112 @@
+//! A packet's way through servers: out of its source's memory, over the host, to its end.
+
+use super::super::packets::{AT_SOURCE, PacketIndex};
+use super::{Event, PacketNetwork};
+use crate::network::paths::{ServerChannel, Way};
+use crate::network::routing::Routing;
+use crate::network::transport::{Message, MessageIndex};
+use crate::system::fabric::{ChannelId, Fabric, NodeId};
+
+impl<R: Routing> PacketNetwork<'_, R> {
+    /// A message reaches the interface that sends it: that of its port, or, within a server, the
+    /// copy engine of its source.
+    pub(super) fn queue(&mut self, message: MessageIndex) {
+        let Message { control, .. } = self.outstanding[message].message;
+        let interface = self.interface_of(message);
+        self.interfaces[interface].push(message, control);
+        let channel = Fabric::injection(interface as NodeId);
+        if channel < self.of_ports && self.state.lines[channel as usize].bank.is_none() {
+            self.send_when_free(channel);
+        } else {
+            self.pull(interface);
+        }
+    }
+
+    fn interface_of(&self, message: MessageIndex) -> usize {
+        let transfer = &self.outstanding[message];
+        match transfer.progress.way {
+            Way::Across { from, .. } => from as usize,
+            Way::Inside(_) => self.engine_of(self.inside.system.gpu(transfer.message.source)),
+        }
+    }
+
+    /// Makes packets of an interface's messages in the memories of their sources, as many as may
+    /// be on their way to it.
+    fn pull(&mut self, interface: usize) {
+        while self.pulled[interface] < self.settings.buffer_packets {
+            let Some(message) = self.interfaces[interface].next() else { return };
+            let (index, last) = self.make_packet(message, AT_SOURCE);
+            self.interfaces[interface].packetised(last);
+            self.pulled[interface] += 1;
+            let transfer = &mut self.outstanding[message];
+            transfer.progress.at_source += 1;
+            let server = self.inside.system.gpu(transfer.message.source).server;
+            let (Way::Inside(path) | Way::Across { out: path, .. }) = transfer.progress.way;
+            let first = self.inside.number(server, self.inside.channels(server, path)[0]);
+            self.state.load[first as usize] += 1;
+            let line = &mut self.state.lines[first as usize];
+            line.waiting += 1;
+            line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
+            let slot = line.bank.slot(0, line.bank.own_port());
+            self.queues.push(&mut line.bank, slot, index, &mut self.packets);
+            let time = line.busy.max(self.state.now);
+            self.wake_by(first, time);
+        }
+    }
+
+    /// A packet has begun to leave its source's memory, and will have left at a time.
+    pub(super) fn left_source(&mut self, message: MessageIndex, sent: u64) {
+        let progress = &mut self.outstanding[message].progress;
+        progress.at_source -= 1;
+        let inside = matches!(progress.way, Way::Inside(_));
+        if progress.at_source == 0 && progress.unsent == 0 {
+            self.schedule(sent, Event::Leave(message));
+        }
+        if inside {
+            let interface = self.interface_of(message);
+            self.pulled[interface] -= 1;
+            self.pull(interface);
+        }
+    }
+
+    /// A packet that an interface has pulled enters the fabric.
+    pub(super) fn arrived_at_interface(&mut self, port: NodeId) {
+        self.pulled[port as usize] -= 1;
+        self.pull(port as usize);
+    }
+
+    /// By which channel a packet leaves a device of a server.
+    pub(super) fn inside_hop(&self, index: PacketIndex) -> ChannelId {
+        let packet = &self.packets[index];
+        let transfer = &self.outstanding[packet.message];
+        let system = self.inside.system;
+        let Some(opened) = self.inside.opened(packet.channel) else {
+            // It comes from the fabric.
+            let Way::Across { back, .. } = transfer.progress.way else {
+                unreachable!("only a message across the fabric leaves it")
+            };
+            let server = system.gpu(transfer.message.destination).server;
+            return self.inside.number(server, self.inside.channels(server, back)[0]);
+        };
+        let at = opened.at;
+        let after = |channels: &[ServerChannel]| {
+            let place = channels.iter().position(|channel| *channel == at.index);
+            channels.get(place.expect("a packet is on its message's path") + 1).copied()
+        };
+        let channels = |path| self.inside.channels(at.server, path);
+        let next = match transfer.progress.way {
+            Way::Inside(path) => after(channels(path)),
+            Way::Across { out, back, from, .. } => {
+                if at.server != system.gpu(transfer.message.source).server {
+                    after(channels(back))
+                } else {
+                    match after(channels(out)) {
+                        None => return Fabric::injection(from),
+                        next => next,
+                    }
+                }
+            }
+        };
+        self.inside.number(at.server, next.expect("a path ends at a GPU, where packets end"))
+    }
+}

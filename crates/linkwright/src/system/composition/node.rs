@@ -1,0 +1,50 @@
+//! Abstract nodes: servers of a few numbers, whose wiring nobody describes.
+
+use thiserror::Error;
+
+use crate::units::{Bandwidth, Picoseconds};
+
+/// GPUs that are all joined to each other and share one network interface, as the nodes of the
+/// TraceR-CODES study are (Section V.B): each pair and direction has a link of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AbstractNode {
+    /// How many GPUs share the interface.
+    pub gpus: u32,
+    /// Bytes per second of a link between two of them, in each direction.
+    pub bandwidth: Bandwidth,
+    /// Its one-way latency.
+    pub latency: Picoseconds,
+}
+
+/// The most GPUs of an abstract node: each pair has a link.
+pub const MOST_NODE_GPUS: u32 = 1024;
+
+/// A node that no system can have.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NodeError {
+    /// Nodes without GPUs, or with too many.
+    #[error("{gpus} GPUs per node are not possible; 1 to {MOST_NODE_GPUS} are")]
+    Gpus {
+        /// The number asked for.
+        gpus: u32,
+    },
+    /// Links between GPUs that carry nothing.
+    #[error("the links between the GPUs of a node have no bandwidth; give them a positive one")]
+    Bandwidth,
+}
+
+impl AbstractNode {
+    /// Whether a system can have such nodes.
+    ///
+    /// # Errors
+    /// The first number that is out of its range.
+    pub const fn check(&self) -> Result<(), NodeError> {
+        if self.gpus == 0 || self.gpus > MOST_NODE_GPUS {
+            return Err(NodeError::Gpus { gpus: self.gpus });
+        }
+        if self.gpus > 1 && self.bandwidth.0 == 0 {
+            return Err(NodeError::Bandwidth);
+        }
+        Ok(())
+    }
+}

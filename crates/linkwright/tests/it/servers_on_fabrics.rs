@@ -1,0 +1,207 @@
+//! Messages over whole servers: their NVLinks, their hosts, their interfaces, and the fabric between
+//! them, in both models of the network.
+
+use std::sync::Arc;
+
+use linkwright::network::packet::{
+    ArbitrationPolicy, ChannelStatistics, NicPolicy, PacketSettings, Switching,
+};
+use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
+use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::network::{FlowTransport, PacketNetwork};
+use linkwright::system::fabric::FabricSpecification;
+use linkwright::system::presets::preset;
+use linkwright::system::{DeviceKind, LinkKind, PortOrder, Server, ServerBuilder, System};
+use linkwright::units::{Bytes, Picoseconds};
+use proptest::prelude::*;
+
+const MEGABYTE: u64 = 1 << 20;
+
+fn settings() -> PacketSettings {
+    PacketSettings {
+        packet_size: Bytes(4_096),
+        buffer_packets: 16,
+        router_delay: Picoseconds(60_000),
+        nic_delay: Picoseconds(400_000),
+        switching: Switching::StoreAndForward,
+        seed: 1,
+    }
+}
+
+/// So many servers of a preset on the smallest fabric of a kind.
+fn system(name: &str, servers: u32, fabric: &str, order: PortOrder) -> System {
+    let server = Arc::new(preset(name).unwrap());
+    let listed = [(server, servers)];
+    let ports = System::ports_for(&listed).unwrap();
+    let fabric = FabricSpecification::preset(fabric).unwrap().for_ports(ports).unwrap();
+    System::new(&listed, fabric, order).unwrap()
+}
+
+fn routing(system: &System) -> AnyRouting {
+    match system.fabric() {
+        None => AnyRouting::Nowhere(Nowhere),
+        Some(fabric) => {
+            AnyRouting::new(RoutingKind::default_for(fabric.shape()), fabric, 1).unwrap()
+        }
+    }
+}
+
+fn packets(system: &System) -> PacketNetwork<'_, AnyRouting> {
+    let arbitration = ArbitrationPolicy::RoundRobin;
+    PacketNetwork::new(system, settings(), routing(system), NicPolicy::Fcfs, arbitration).unwrap()
+}
+
+fn flows(system: &System) -> FlowTransport<'_, AnyRouting> {
+    FlowTransport::new(system, settings(), routing(system), NicPolicy::Fcfs).unwrap()
+}
+
+/// When each message has arrived, all sent at the start.
+fn arrivals(network: &mut impl Transport, messages: &[(u32, u32, u64)]) -> Vec<u64> {
+    for (token, (source, destination, size)) in (0..).zip(messages.iter().copied()) {
+        let size = Bytes(size);
+        network.send(Message { source, destination, size, token, priority: 0, control: false });
+    }
+    let mut times = vec![0; messages.len()];
+    let mut sent = 0;
+    while let Some(occurrence) = network.next().unwrap() {
+        match occurrence {
+            Occurrence::Delivered { token } => times[token as usize] = network.now().0,
+            Occurrence::Sent { .. } => sent += 1,
+            Occurrence::Working | Occurrence::Woken { .. } => {}
+        }
+    }
+    assert_eq!(sent, messages.len(), "every message leaves its source once");
+    times
+}
+
+/// The names of the channels within servers that carried something, with how much.
+fn used(system: &System, carried: &[(u32, ChannelStatistics)]) -> Vec<(String, String, u64)> {
+    let name = |device| system.device_name(device);
+    let each = carried.iter().map(|(channel, carried)| {
+        let there = system.channel(*channel);
+        (name(there.from), name(there.to), carried.data.0)
+    });
+    each.collect()
+}
+
+#[test]
+fn neighbours_talk_over_their_nvlink_and_strangers_over_the_host() {
+    let alone = System::of_server(Arc::new(preset("dgx1-v100").unwrap()));
+    let gpu = |at: u32| alone.gpu_device(at);
+    let nvlink = (0..alone.channels() as u32)
+        .map(|channel| alone.channel(channel))
+        .find(|it| (it.from, it.to) == (gpu(0), gpu(3)))
+        .unwrap();
+    let reached = nvlink.bandwidth.0 as f64 * nvlink.kind.reached_share();
+    let expected = MEGABYTE as f64 / reached * 1e12 + nvlink.latency.0 as f64;
+    for times in [
+        arrivals(&mut packets(&alone), &[(0, 3, MEGABYTE)]),
+        arrivals(&mut flows(&alone), &[(0, 3, MEGABYTE)]),
+    ] {
+        assert!((times[0] as f64 - expected).abs() < 2.0, "{times:?} for {expected}");
+    }
+    // GPUs 0 and 5 have no NVLink: their copies cross two PCIe switches and both sockets.
+    let mut network = packets(&alone);
+    let host = arrivals(&mut network, &[(0, 5, MEGABYTE)])[0];
+    let way = used(&alone, &network.inside_statistics());
+    assert!(way.len() >= 4 && way.iter().all(|(.., data)| *data == MEGABYTE), "{way:?}");
+    assert!(
+        way.iter().any(|(from, ..)| from == "GPU0") && way.iter().any(|(_, to, _)| to == "GPU5")
+    );
+    let slowest = 15.754e9 * LinkKind::Pcie3.reached_share();
+    let least = MEGABYTE as f64 / slowest * 1e12;
+    assert!((least..least * 1.1).contains(&(host as f64)), "{host} for at least {least}");
+}
+
+#[test]
+fn a_message_to_another_server_crosses_its_host_its_interface_and_the_fabric() {
+    for fabric in ["fat-tree", "dragonfly", "torus", "single-switch"] {
+        let two = system("dgx1-v100", 2, fabric, PortOrder::Plain);
+        let (mut by_packets, mut by_flows) = (packets(&two), flows(&two));
+        let messages = [(1, 8, 4 * MEGABYTE)];
+        let packet = arrivals(&mut by_packets, &messages)[0];
+        let flow = arrivals(&mut by_flows, &messages)[0];
+        let ways = [by_packets.inside_statistics(), by_flows.inside_statistics()];
+        for way in ways.map(|carried| used(&two, &carried)) {
+            let is_pcie = way.len() == 4 && way.iter().all(|(.., data)| *data == 4 * MEGABYTE);
+            assert!(is_pcie, "{fabric}: GPU, PCIe switch, NIC, and back: {way:?}");
+        }
+        // The host's 11.2 GB/s are the narrowest, and both models are bound by them.
+        let least = (4 * MEGABYTE) as f64 / (15.754e9 * LinkKind::Pcie3.reached_share()) * 1e12;
+        for time in [packet, flow] {
+            assert!((least..least * 1.02 + 4e6).contains(&(time as f64)), "{fabric}: {time}");
+        }
+    }
+}
+
+#[test]
+fn gpus_share_the_interface_that_is_near_to_both() {
+    let two = system("dgx1-v100", 2, "single-switch", PortOrder::Plain);
+    // GPUs 0 and 1 hang below one PCIe switch with one interface; 2 has another.
+    let near = arrivals(&mut packets(&two), &[(0, 8, MEGABYTE), (1, 9, MEGABYTE)]);
+    let far = arrivals(&mut packets(&two), &[(0, 8, MEGABYTE), (2, 10, MEGABYTE)]);
+    assert!(near.iter().max().unwrap() > &(far.iter().max().unwrap() * 3 / 2), "{near:?} {far:?}");
+}
+
+#[test]
+fn a_system_at_rest_has_made_no_channel_of_a_server() {
+    let many = system("hgx-h100", 64, "fat-tree", PortOrder::Rails);
+    let mut network = packets(&many);
+    assert_eq!(network.channels_made(), many.fabric_channels());
+    arrivals(&mut network, &[(0, 511, 100)]);
+    let of_one = network.channels_made() - many.fabric_channels();
+    assert!(of_one > 0 && of_one < 4 * 200, "only two servers are at work: {of_one}");
+}
+
+/// A server whose GPUs the host does not join to its interface is refused before anything moves.
+#[test]
+fn a_gpu_without_a_way_out_is_named() {
+    let mut builder = ServerBuilder::new("cut", "test");
+    let [a, b] = ["GPU0", "GPU1"].map(|name| builder.device(name, DeviceKind::Gpu, None).unwrap());
+    let nic = builder.device("NIC0", DeviceKind::Nic, None).unwrap();
+    builder.data_sheet_link(a, nic, LinkKind::Pcie4, 1).unwrap();
+    builder.data_sheet_link(a, b, LinkKind::Nvlink3, 1).unwrap();
+    let server: Arc<Server> = Arc::new(builder.build().unwrap());
+    let fabric = FabricSpecification::preset("single-switch").unwrap().for_ports(2).unwrap();
+    let system = System::new(&[(server, 2)], fabric, PortOrder::Plain).unwrap();
+    let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
+    let network = PacketNetwork::new(&system, settings(), routing(&system), nic, arbitration);
+    let error = network.err().unwrap().to_string();
+    assert!(error.contains("`GPU1`") && error.contains("`cut`"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is sent arrives, whole, in both models; the interfaces' bandwidth bounds it.
+    #[test]
+    fn everything_arrives(
+        name in prop::sample::select(vec!["dgx1-v100", "dgx-a100", "4x-l40s-pcie", "pcie-tree-4"]),
+        servers in 2..4_u32,
+        fabric in prop::sample::select(vec!["fat-tree", "dragonfly", "single-switch"]),
+        rails in any::<bool>(),
+        traffic in prop::collection::vec((any::<u32>(), any::<u32>(), 0..200_000_u64), 1..40),
+    ) {
+        let order = if rails { PortOrder::Rails } else { PortOrder::Plain };
+        let system = system(name, servers, fabric, order);
+        let gpus = system.gpus();
+        let messages: Vec<_> =
+            traffic.iter().map(|(from, to, size)| (from % gpus, to % gpus, *size)).collect();
+        let mut network = packets(&system);
+        let times = arrivals(&mut network, &messages);
+        let again = arrivals(&mut packets(&system), &messages);
+        prop_assert_eq!(&times, &again, "two runs agree to the picosecond");
+        let flowing = arrivals(&mut flows(&system), &messages);
+        for ((from, to, _), (packet, flow)) in messages.iter().zip(times.iter().zip(&flowing)) {
+            prop_assert!(from == to || (*packet > 0 && *flow > 0));
+        }
+        let across = |(from, to, _): &&(u32, u32, u64)| {
+            system.gpu(*from).server != system.gpu(*to).server
+        };
+        let sent: u64 = messages.iter().filter(across).map(|(.., size)| size).sum();
+        let injected: u64 = (0..system.nics())
+            .map(|nic| network.statistics()[2 * system.port_of(nic) as usize].data.0)
+            .sum();
+        prop_assert_eq!(sent, injected, "what crosses servers enters the fabric once");
+    }
+}
