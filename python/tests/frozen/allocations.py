@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from frozen.captured import Captured, Case
-from frozen.tables import of_rows, refused_or
+from frozen.tables import ROOT, of_rows, refused_or
 from linkwright import (
     Allocator,
     Machine,
@@ -46,6 +46,9 @@ def cases() -> list[Case]:
     for choice in CHOICES:
         command = f"the same with {CHOICES[choice]}"
         found.append(Case(f"allocations/with-{choice}", command, partial(_of_choice, choice)))
+    found.append(
+        Case("allocations/counters", "Pattern.from_counters(examples/counters)", _counters)
+    )
     command = "published_effective_bandwidth(double, single, pcie)"
     return [*found, Case("allocations/regression", command, _regression)]
 
@@ -126,6 +129,21 @@ def _explained(machine: Machine) -> Iterator[Captured]:
         for place, match in enumerate(found.ranking):
             rows.append([policy, found.decided_by, place, *_match(machine, match)])
     yield of_rows("explained", f"policy decided_by place {MATCH}", rows)
+
+
+def _counters() -> Iterator[Captured]:
+    """The pattern that the example's counters show, and where each policy would place it."""
+    machine = Machine.preset("dgx1-v100")
+    before, after = (
+        (name, (ROOT / "examples" / "counters" / name).read_text(encoding="utf-8"))
+        for name in ("before.txt", "after.txt")
+    )
+    pattern, gpus, bytes_of = Pattern.from_counters(before, after, machine)
+    yield of_rows("pattern", "shape size gpus", [(pattern.shape, pattern.size, gpus)])
+    yield of_rows("edges", "first second there back", bytes_of)
+    allocator = Allocator(machine)
+    scored = [allocator.score(pattern, gpus), allocator.best_placement(pattern, [1, 4, 6])]
+    yield of_rows("scored", MATCH, [_match(machine, match) for match in scored])
 
 
 def _regression() -> Iterator[Captured]:

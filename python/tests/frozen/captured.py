@@ -112,25 +112,30 @@ def differences(
     told = [
         each for old, new in zip(stored, found, strict=True) for each in _of_table(old, new, names)
     ]
-    rest = len(told) - SHOWN
-    return [*told[:SHOWN], f"and {rest} more"] if rest > 0 else told
+    if len(told) <= SHOWN:
+        return [each for each, _ in told]
+    words = sum(in_words for _, in_words in told)
+    shown = [each for each, _ in told[:SHOWN]]
+    return [*shown, f"in all {len(told)} differences, {words} of them in words only"]
 
 
-def _of_table(old: Captured, new: Captured, names: Renamed) -> Iterator[str]:
+def _of_table(old: Captured, new: Captured, names: Renamed) -> Iterator[tuple[str, bool]]:
+    """Each difference, and whether it is one of words only."""
     if len(old.rows) != len(new.rows):
-        yield f"{old.title}: {len(new.rows)} rows, stored are {len(old.rows)}"
+        yield f"{old.title}: {len(new.rows)} rows, stored are {len(old.rows)}", False
         return
     places = list(_places(old, new, names))
     for column, place in zip(old.columns, places, strict=True):
         if place is None:
-            yield f"{old.title}: no column `{column}`"
+            yield f"{old.title}: no column `{column}`", True
     for number, (before, after) in enumerate(zip(old.rows, new.rows, strict=True)):
         for column, place, cell in zip(old.columns, places, before, strict=True):
             if place is None:
                 continue
             wanted, got = _json(_reworded(cell, names)), _json(after[place])
             if wanted != got:
-                yield f"{old.title}, row {number}, {column}: {got}, stored is {wanted}"
+                in_words = isinstance(cell, str) and isinstance(after[place], str)
+                yield f"{old.title}, row {number}, {column}: {got}, stored is {wanted}", in_words
 
 
 def _places(old: Captured, new: Captured, names: Renamed) -> Iterator[int | None]:

@@ -10,26 +10,29 @@ import pyarrow
 
 from frozen.captured import Captured, Case
 from frozen.machines import CLUSTERS, cluster
-from frozen.tables import digest, of_rows
+from frozen.tables import ROOT, digest, of_rows, of_table
 from linkwright import (
     LinkwrightError,
     Machine,
     Schedule,
     algorithm_names,
+    algorithm_protocols,
     collective_names,
     expect,
     plan,
+    planning_seconds,
     preset_names,
 )
 
 __all__ = ["cases"]
 
-SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 26)
+SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 24)
 # The GPUs of the jobs that plans are made for, where a preset has them; more are for clusters.
 JOBS: tuple[tuple[int, ...], ...] = (
     (0, 1),
+    (0, 2, 3),
+    (1, 4, 5),
     (1, 4, 6),
-    (1, 4, 5, 6),
     tuple(range(8)),
     tuple(range(16)),
 )
@@ -37,8 +40,8 @@ LARGE = 16
 # What is planned for more GPUs than that.
 FEW = ("broadcast", "all-reduce", "all-to-all")
 PLAN = (
-    "links rate optimum optimum_of chunks shards input_shards channels protocol trees depths"
-    " shares steps steps_digest longest_chain sent sizes chunk_sizes pieces times"
+    "planning_seconds links rate optimum optimum_of chunks shards input_shards channels protocol"
+    " trees depths shares steps steps_digest longest_chain sent sizes chunk_sizes pieces times"
 )
 
 
@@ -53,7 +56,10 @@ def cases() -> list[Case]:
         command = f"plan({machine}, gpus, collective, algorithm=algorithm)"
         name = f"collectives/{count}x-{preset}"
         found.append(Case(name, command, partial(_of_cluster, preset, count, bandwidth)))
-    return found
+    command = "the same with links, sizes, roots, protocols and chunks of one's own"
+    found.append(Case("collectives/with-choices", command, _choices))
+    command = "Schedule.from_msccl_xml(examples/collectives/*.xml).time(size, machine=machine)"
+    return [*found, Case("collectives/read", command, _read)]
 
 
 def _of_preset(name: str) -> Iterator[Captured]:
@@ -75,13 +81,16 @@ def _tables(machine: Machine, jobs: Sequence[tuple[int, ...]]) -> Iterator[Captu
     for gpus in jobs:
         for collective in collective_names() if len(gpus) <= LARGE else FEW:
             for algorithm in algorithm_names():
+                if algorithm == "blink" and len(gpus) > LARGE:
+                    continue
                 key = [len(gpus), collective, algorithm]
                 try:
                     schedule = plan(machine, gpus, collective, algorithm=algorithm)
                 except LinkwrightError:
                     refused.append(key)
                 else:
-                    plans.append([*key, *_plan(schedule), *_times(schedule)])
+                    seconds = planning_seconds(machine, gpus, collective, algorithm=algorithm)
+                    plans.append([*key, seconds, *_plan(schedule), *_times(schedule)])
     yield of_rows("plans", f"gpus collective algorithm {PLAN}", plans)
     yield of_rows("refused", "gpus collective algorithm", refused)
     yield of_rows(
@@ -140,3 +149,56 @@ def _expected(machine: Machine, gpus: tuple[int, ...]) -> Iterator[list[Any]]:
             continue
         cells = [[row[name] for row in rows] for name in ("time", "algorithm", "protocol")]
         yield [len(gpus), collective, *cells]
+
+
+def _choices() -> Iterator[Captured]:
+    """What a planner and a timer are asked for besides their defaults."""
+    gpus = (0, 1, 2, 3)
+    rows = []
+    for name in ("dgx1-v100", "mi300x-8", "4x-l40s-pcie", "summit-node"):
+        machine = Machine.preset(name)
+        for links in ("nvlink", "xgmi", "pcie", "hybrid"):
+            for size in (1 << 20, 1 << 28):
+                for collective, root in (("all-reduce", None), ("broadcast", 2)):
+                    try:
+                        made = plan(machine, gpus, collective, root=root, links=links, size=size)
+                    except LinkwrightError:
+                        continue
+                    key = [name, collective, root, links, size]
+                    rows.append([*key, None, *_plan(made), *_times(made)])
+    yield of_rows("links and sizes", f"machine collective root wanted size {PLAN}", rows)
+    machine = Machine.preset("dgx1-v100")
+    timed: list[list[Any]] = []
+    tables: list[Captured] = []
+    for algorithm in algorithm_names():
+        # Three phases are for several servers.
+        of = machine if algorithm != "three-phase" else cluster("dgx1-v100", 2, "100 Gb/s")
+        among = gpus if of is machine else (0, 1, 8, 9)
+        schedule = plan(of, among, "all-reduce", algorithm=algorithm)
+        trees = [(tree.root, tree.edges, tree.depth, tree.share) for tree in schedule.trees]
+        tables.append(of_rows(f"trees of {algorithm}", "root edges depth share", trees))
+        size = schedule.shards << 16
+        for protocol in algorithm_protocols(algorithm):
+            for chunk in (1 << 12, 1 << 18):
+                timing = schedule.time(size, chunk=chunk, protocol=protocol)
+                timed.append([algorithm, protocol, chunk, timing.pieces, timing.time])
+        timing = schedule.time(size)
+        tables.append(of_rows(f"trials of {algorithm}", "chunk rate", timing.chunk_trials))
+        tables.append(of_table(f"links of {algorithm}", timing.links()))
+    yield of_rows("protocols and chunks", "algorithm protocol chunk pieces time", timed)
+    yield from tables
+
+
+def _read() -> Iterator[Captured]:
+    rows = []
+    for file in sorted((ROOT / "examples" / "collectives").glob("*.xml")):
+        schedule = Schedule.from_msccl_xml(file.read_text(encoding="utf-8"), file.name)
+        report = schedule.check()
+        facts = [file.name, schedule.step_count, schedule.shards, report.longest_chain]
+        for name in ("dgx1-v100", "hgx-h100", "pcie-tree-4"):
+            times = [
+                schedule.time(schedule.shards * size, machine=Machine.preset(name)).time
+                for size in (1 << 10, 1 << 20)
+            ]
+            rows.append([*facts, sum(report.sent_chunks), name, times])
+    yield of_rows("algorithms", "file steps shards longest_chain sent machine times", rows)

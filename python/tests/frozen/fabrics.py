@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from frozen.captured import Captured, Case
-from frozen.tables import digest, of_rows, rows_of
-from linkwright import Cluster, ClusterJob, Program, load_cluster
+from frozen.tables import FILES, digest, of_rows, rows_of
+from linkwright import Cluster, ClusterJob, Program, interconnect_names, load_cluster
 
-__all__ = ["FABRICS", "cases", "fabric"]
+__all__ = ["FABRICS", "cases", "fabric", "tables_of_fabric"]
 
 # Small networks, each with what makes its kind: levels, pods, tapering, groups, wraps.
 FABRICS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -42,51 +40,13 @@ FABRICS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-# The kinds that had numbers when these were captured.
-NAMES = ("fat-tree", "dragonfly", "torus", "quartz")
-# A network of a file: a ring of four switches, of which one link is slow, and a tail.
-GRAPH = """\
-[defaults]
-bandwidth = "10 GB/s"
-latency = "40 ns"
-[[switch]]
-names = ["a", "b", "c", "d", "e"]
-nodes = 8
-[[link]]
-between = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"]]
-[[link]]
-between = [["d", "a"]]
-bandwidth = "5 GB/s"
-"""
-# Of the tables that lead all packets by `a`.
-ROUTES = """\
-[[route]]
-at = ["b"]
-to = ["c", "d", "e"]
-next = ["a"]
-[[route]]
-at = ["c"]
-to = ["a", "b"]
-next = ["b"]
-[[route]]
-at = ["c"]
-to = ["d", "e"]
-next = ["d"]
-[[route]]
-at = ["a"]
-to = ["b", "c"]
-next = ["b"]
-"""
 PING = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
 
 
 def fabric(name: str, **settings: Any) -> Cluster:
     """A cluster on one of these networks, on `graph`, or on the one that a kind is by name."""
     if name == "graph":
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "graph.toml"
-            file.write_text(GRAPH, encoding="utf-8")
-            return load_cluster(file, **settings)
+        return load_cluster(FILES / "graph.toml", **settings)
     kind, parameters = FABRICS.get(name, (name, {}))
     return Cluster(kind, **parameters, **settings)
 
@@ -111,14 +71,18 @@ def _links(cluster: Cluster) -> list[list[Any]]:
 
 
 def _of(name: str) -> Iterator[Captured]:
-    cluster = fabric(name)
+    return tables_of_fabric(fabric(name))
+
+
+def tables_of_fabric(cluster: Cluster) -> Iterator[Captured]:
+    """How much it has, and its channels."""
     yield of_rows("facts", "nodes gpus switches routing nic", [_facts(cluster)])
     yield of_rows("channels", "link from to kind bandwidth", _links(cluster))
 
 
 def _by_name() -> Iterator[Captured]:
     rows = []
-    for kind in NAMES:
+    for kind in interconnect_names():
         cluster = Cluster(kind)
         links = _links(cluster)
         numbers = [(row[0], row[4]) for row in links]

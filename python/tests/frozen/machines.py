@@ -10,7 +10,7 @@ from frozen.captured import Captured, Case
 from frozen.tables import ROOT, matrix, of_rows, of_table
 from linkwright import LinkwrightError, Machine, load_machine, preset_names
 
-__all__ = ["CLUSTERS", "cases", "cluster"]
+__all__ = ["CLUSTERS", "cases", "cluster", "tables_of_machine"]
 
 TOPOLOGIES = ROOT / "examples" / "topologies"
 # Servers joined by a network: the preset, how many, and what an interface sends.
@@ -47,12 +47,12 @@ def cases() -> list[Case]:
 
 
 def _of_preset(name: str) -> Iterator[Captured]:
-    return _tables(Machine.preset(name))
+    return tables_of_machine(Machine.preset(name))
 
 
 def _of_file(file: Path) -> Iterator[Captured]:
     machine = load_machine(file)
-    yield from _tables(machine)
+    yield from tables_of_machine(machine)
     same = [
         (name, machine.renumbering(Machine.preset(name)))
         for name, _ in preset_names()
@@ -62,10 +62,11 @@ def _of_file(file: Path) -> Iterator[Captured]:
 
 
 def _of_cluster(preset: str, count: int, bandwidth: str) -> Iterator[Captured]:
-    return _tables(cluster(preset, count, bandwidth))
+    return tables_of_machine(cluster(preset, count, bandwidth))
 
 
-def _tables(machine: Machine) -> Iterator[Captured]:
+def tables_of_machine(machine: Machine) -> Iterator[Captured]:
+    """Its devices, links and pairs of GPUs."""
     facts = (machine.gpu_count, len(machine.warnings), len(machine.assumptions))
     yield of_rows(
         "facts",

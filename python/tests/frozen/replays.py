@@ -20,7 +20,7 @@ from linkwright import (
     replay_trace,
 )
 
-__all__ = ["cases"]
+__all__ = ["cases", "tables_of_run"]
 
 TRACE = "examples/traces/stencil4d-32"
 ROUTINGS = {
@@ -92,7 +92,7 @@ class Play:
     def _tables(self) -> Iterator[Captured]:
         cluster = fabric(self.fabric, **self.settings)
         run = cluster.replay([work.job() for work in self.works], timeline=self.timeline)
-        return _of_run(run)
+        return tables_of_run(run)
 
 
 def _job_text(work: Work) -> str:
@@ -103,7 +103,8 @@ def _job_text(work: Work) -> str:
     return f"job({', '.join(parts)})"
 
 
-def _of_run(run: ClusterRun) -> Iterator[Captured]:
+def tables_of_run(run: ClusterRun) -> Iterator[Captured]:
+    """What became of jobs, ranks, channels and messages."""
     yield of_rows(
         "totals",
         "makespan events packet_hops operations computed sent entered",
@@ -246,7 +247,7 @@ def _trace() -> Iterator[Captured]:
 
 def _whole(run: ClusterRun) -> Iterator[Captured]:
     """A run with every column of its tables, and with its histogram."""
-    yield from _of_run(run)
+    yield from tables_of_run(run)
     yield of_table("every column of the ranks", run.ranks())
     yield of_table("every column of the channels", run.links())
     yield of_table("histogram", run.latency_histogram())

@@ -18,7 +18,7 @@ from linkwright import (
     simulate,
 )
 
-__all__ = ["cases"]
+__all__ = ["cases", "tables_of_results"]
 
 MIX = "examples/dgx1-v100-mix.toml"
 # The machine, the largest job, and what else differs from the defaults.
@@ -53,7 +53,7 @@ def cases() -> list[Case]:
 
 def _of_example() -> Iterator[Captured]:
     run = run_scenario(ROOT / MIX)
-    return _tables(run.jobs, run.results)
+    return tables_of_results(run.jobs, run.results)
 
 
 def _of_server(place: int) -> Iterator[Captured]:
@@ -61,10 +61,13 @@ def _of_server(place: int) -> Iterator[Captured]:
     server = Machine.preset(machine)
     jobs = generate_jobs(place, 30, largest, mean_interarrival=60.0)
     results = [simulate(server, jobs, policy, **options) for policy in policy_names()]
-    return _tables(jobs, results)
+    return tables_of_results(jobs, results)
 
 
-def _tables(jobs: Sequence[Job], results: Sequence[SimulationResult]) -> Iterator[Captured]:
+def tables_of_results(
+    jobs: Sequence[Job], results: Sequence[SimulationResult]
+) -> Iterator[Captured]:
+    """What each job was and, under each policy, what it felt."""
     given = [
         (job.name, job.workload, job.gpus, job.pattern, job.sensitive, job.arrival, job.iterations)
         for job in jobs

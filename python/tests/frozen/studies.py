@@ -17,12 +17,12 @@ from linkwright.studies.network.study import sections_of
 from linkwright.studies.study import Study
 from linkwright.studies.tables import StudyTable
 
-__all__ = ["cases", "quick_blink", "quick_mapa"]
+__all__ = ["TIMES", "cases", "quick_blink", "quick_mapa"]
 
 TIMES = ROOT / "docs" / "studies" / "data" / "network-quick.parquet"
 
 # Ranks of a job of each application, in their order.
-SIZES = (128, 128, 64, 64, 128, 64)
+SIZES = (128, 64, 64, 32, 64, 32)
 
 
 @cache

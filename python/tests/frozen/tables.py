@@ -11,9 +11,10 @@ from typing import Any
 from frozen.captured import Captured
 from linkwright import LinkwrightError, Table
 
-__all__ = ["ROOT", "digest", "matrix", "of_rows", "of_table", "refused_or", "rows_of"]
+__all__ = ["FILES", "ROOT", "digest", "matrix", "of_rows", "of_table", "refused_or", "rows_of"]
 
 ROOT = Path(__file__).resolve().parents[3]
+FILES = Path(__file__).with_name("files")
 
 
 def rows_of(table: Table, columns: Sequence[str]) -> list[list[Any]]:

@@ -15,10 +15,33 @@ from typing import Any
 
 import pytest
 
-from frozen import allocations, collectives, fabrics, machines, replays, servers, studies
+from frozen import (
+    allocations,
+    collectives,
+    fabrics,
+    files,
+    machines,
+    programs,
+    replays,
+    servers,
+    studies,
+)
 from frozen.captured import DATA, Captured, Case, Renamed, differences, parse, renamed, to_text
+from linkwright.studies.network.jobs import mixes
+from linkwright.studies.network.measured import read_times
+from linkwright.studies.network.runs import perform, plan
 
-FAMILIES = (machines, fabrics, allocations, collectives, servers, replays, studies)
+FAMILIES = (
+    machines,
+    fabrics,
+    files,
+    allocations,
+    collectives,
+    programs,
+    servers,
+    replays,
+    studies,
+)
 CASES = [case for family in FAMILIES for case in family.cases()]
 ONE = Captured("one", ["name", "time"], [["a", 0.1], ["b", 1.5], ["b", 2]])
 
@@ -35,10 +58,16 @@ def test_the_numbers_are_those_that_were_captured(case: Case) -> None:
     assert differences(stored, parse(found), renamed()) == [], case.command
 
 
+@pytest.mark.skipif("EVERY_RUN" not in os.environ, reason="EVERY_RUN=1 runs it: ten minutes")
+def test_every_run_of_the_quick_network_study_comes_out_again() -> None:
+    performed = perform(mixes(), plan(mixes(), quick=True))
+    assert list(performed.times) == read_times(studies.TIMES)
+
+
 def test_every_file_is_of_one_case() -> None:
     names = [case.name for case in CASES]
     assert len(names) == len(set(names))
-    files = {str(file.relative_to(DATA).with_suffix("")) for file in DATA.rglob("*.jsonl")}
+    files = {str(file.relative_to(DATA)).removesuffix(".jsonl") for file in DATA.rglob("*.jsonl")}
     assert files == set(names)
 
 
@@ -89,6 +118,14 @@ def test_columns_are_found_by_name_and_may_be_renamed() -> None:
     worded = replace(ONE, rows=[["a", 0.1], ["c", 1.5], ["c", 2]])
     assert len(differences([ONE], [worded])) == 2
     assert differences([ONE], [worded], Renamed(words={"b": "c"})) == []
+
+
+def test_many_differences_are_counted_and_words_apart() -> None:
+    many = replace(ONE, rows=[["a", float(number)] for number in range(20)])
+    other = replace(ONE, rows=[["b", float(number // 10)] for number in range(20)])
+    told = differences([many], [other])
+    assert told[-1] == "in all 39 differences, 20 of them in words only"
+    assert len(told) < 20
 
 
 def test_of_equal_columns_each_has_its_own() -> None:
