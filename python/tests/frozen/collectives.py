@@ -37,7 +37,7 @@ JOBS: tuple[tuple[int, ...], ...] = (
     tuple(range(16)),
 )
 LARGE = 16
-# What is planned for more GPUs than that.
+# What is planned for so many GPUs, or more.
 FEW = ("broadcast", "all-reduce", "all-to-all")
 PLAN = (
     "planning_seconds links rate optimum optimum_of chunks shards input_shards channels protocol"
@@ -79,7 +79,7 @@ def _tables(machine: Machine, jobs: Sequence[tuple[int, ...]]) -> Iterator[Captu
     plans: list[list[Any]] = []
     refused: list[list[Any]] = []
     for gpus in jobs:
-        for collective in collective_names() if len(gpus) <= LARGE else FEW:
+        for collective in collective_names() if len(gpus) < LARGE else FEW:
             for algorithm in algorithm_names():
                 if algorithm == "blink" and len(gpus) > LARGE:
                     continue

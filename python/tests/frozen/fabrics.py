@@ -44,10 +44,10 @@ PING = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
 
 
 def fabric(name: str, **settings: Any) -> Cluster:
-    """A cluster on one of these networks, on `graph`, or on the one that a kind is by name."""
+    """A cluster on one of these networks, on `graph`, or on `KIND by name`."""
     if name == "graph":
         return load_cluster(FILES / "graph.toml", **settings)
-    kind, parameters = FABRICS.get(name, (name, {}))
+    kind, parameters = FABRICS.get(name, (name.removesuffix(" by name"), {}))
     return Cluster(kind, **parameters, **settings)
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from frozen import machines, replays, servers
+from frozen import machines, servers
 from frozen.captured import Captured, Case
 from frozen.fabrics import tables_of_fabric
+from frozen.plays import EVERYTHING, tables_of_run
 from frozen.tables import FILES, of_rows
 from linkwright import (
     Allocator,
@@ -59,7 +60,7 @@ def _server(name: str) -> Iterator[Captured]:
 
 
 def _cluster(name: str) -> Iterator[Captured]:
-    return replays.tables_of_run(replay_scenario(FILES / f"{name}.toml").run)
+    return tables_of_run(replay_scenario(FILES / f"{name}.toml", timeline=EVERYTHING).run)
 
 
 def _state() -> Iterator[Captured]:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from frozen.captured import Captured, Case
-from frozen.fabrics import fabric
-from frozen.tables import ROOT, of_rows, of_table, rows_of
-from linkwright import (
-    ClusterJob,
-    ClusterRun,
-    Program,
-    applications,
-    load_program,
-    replay_scenario,
-    replay_trace,
-)
+from frozen.plays import EVERYTHING, TRACE, Play, Work, tables_of_run
+from frozen.tables import ROOT, of_table
+from linkwright import ClusterRun, applications, replay_scenario, replay_trace
 
-__all__ = ["cases", "tables_of_run"]
+__all__ = ["cases"]
 
-TRACE = "examples/traces/stencil4d-32"
 ROUTINGS = {
     "fat-tree": ("static", "adaptive", "shortest-path"),
     "fat-tree-2-levels": ("static", "adaptive"),
@@ -36,102 +26,9 @@ ROUTINGS = {
 FIDELITIES = ("packet", "flow")
 
 
-@dataclass(frozen=True)
-class Work:
-    """A job: a recorded trace or an application, and its settings.
-
-    Attributes:
-        program: As `load_program` takes it.
-        ranks: How many ranks an application has.
-        parameters: An application's.
-        settings: As `ClusterJob` takes them.
-    """
-
-    program: str = TRACE
-    ranks: int | None = None
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def job(self) -> ClusterJob:
-        """The job itself."""
-        program = _program(self.program, self.ranks, tuple(self.parameters.items()))
-        return ClusterJob(program, **self.settings)
-
-
-@cache
-def _program(name: str, ranks: int | None, parameters: tuple[tuple[str, object], ...]) -> Program:
-    path = name if ranks else ROOT / name
-    return load_program(path, ranks=ranks, **dict(parameters))
-
-
-@dataclass(frozen=True)
-class Play:
-    """Jobs on a network, one of `frozen.fabrics`.
-
-    Attributes:
-        name: The case's.
-        fabric: The network's.
-        settings: Of the cluster.
-        works: The jobs.
-        timeline: How much of its timeline is captured.
-    """
-
-    name: str
-    fabric: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    works: Sequence[Work] = (Work(),)
-    timeline: int = 0
-
-    def case(self) -> Case:
-        """The case of its tables."""
-        settings = "".join(f", {key}={value!r}" for key, value in self.settings.items())
-        jobs = ", ".join(map(_job_text, self.works))
-        command = f"fabric({self.fabric!r}{settings}).replay([{jobs}])"
-        return Case(f"replays/{self.name}", command, self._tables)
-
-    def _tables(self) -> Iterator[Captured]:
-        cluster = fabric(self.fabric, **self.settings)
-        run = cluster.replay([work.job() for work in self.works], timeline=self.timeline)
-        return tables_of_run(run)
-
-
-def _job_text(work: Work) -> str:
-    parts = [repr(work.program), *([f"ranks={work.ranks}"] if work.ranks else [])]
-    parts += [
-        f"{key}={value!r}" for key, value in (*work.parameters.items(), *work.settings.items())
-    ]
-    return f"job({', '.join(parts)})"
-
-
-def tables_of_run(run: ClusterRun) -> Iterator[Captured]:
-    """What became of jobs, ranks, channels and messages."""
-    yield of_rows(
-        "totals",
-        "makespan events packet_hops operations computed sent entered",
-        [(run.makespan, run.events, run.packet_hops, run.operations, *run.timeline_counts)],
-    )
-    yield of_table("jobs", run.jobs())
-    columns = ["rank", "gpu", "end", "computing", "communicating", "data"]
-    yield Captured("ranks", columns, rows_of(run.ranks(), columns))
-    columns = ["link", "data", "packets", "longest_queue"]
-    links = rows_of(run.links(), columns)
-    yield of_rows("channels", "number", [(len(links),)])
-    used = [row for row in links if any(row[1:])]
-    yield Captured("channels that carried something", columns, used)
-    yield of_table("latencies", run.latencies())
-    for title, table in (
-        ("planned collectives", run.planned()),
-        ("regions", run.regions()),
-        ("computation", run.computation()),
-        ("messages", run.messages()),
-    ):
-        if len(table):
-            yield of_table(title, table)
-
-
 def cases() -> list[Case]:
     """Every replay."""
-    plays = [*_routings(), *_settings(), *_applications(), *_mixes(), *_collectives()]
+    plays = [*_routings(), *_settings(), *_applications(), *_mixes(), *_collectives(), *_large()]
     return [*(play.case() for play in plays), *_commands()]
 
 
@@ -188,7 +85,6 @@ def _settings() -> Iterator[Play]:
         yield Play(f"{name}-delays", name, settings)
         settings = {"gpus_per_node": 4, "gpu_bandwidth": "150 GB/s", "gpu_latency": "2 us"}
         yield Play(f"{name}-links-of-gpus", name, settings)
-    yield Play("timeline", "fat-tree", {"gpus_per_node": 4}, (Work(),), timeline=400)
 
 
 def _applications() -> Iterator[Play]:
@@ -229,6 +125,23 @@ def _collectives() -> Iterator[Play]:
     yield Play("subcomm3d-planned-small-messages", "fat-tree", settings, (work,))
 
 
+def _large() -> Iterator[Play]:
+    """On the networks that kinds are by name, where many events meet at one time."""
+    for name, ranks, settings in (
+        ("fat-tree", 512, {"nic": "fcfs"}),
+        ("fat-tree", 256, {"nic": "rr", "gpus_per_node": 4}),
+        ("dragonfly", 512, {"nic": "fcfs", "intra_group_detours": False}),
+        ("dragonfly", 256, {"nic": "rr", "gpus_per_node": 2}),
+        ("torus", 128, {"nic": "rr-4"}),
+        ("quartz", 128, {"nic": "rr-4", "gpus_per_node": 2}),
+    ):
+        work = Work("stencil4d", ranks, {}, {"computation_scale": 1 / 15})
+        name_of = f"large-{name}-{settings['nic']}"
+        yield Play(name_of, f"{name} by name", settings, (work,))
+    work = Work("stencil4d", 128, {}, {"computation_scale": 1 / 15})
+    yield Play("large-fat-tree-flow", "fat-tree by name", {"fidelity": "flow"}, (work,))
+
+
 def _commands() -> list[Case]:
     scenario = "examples/cluster-mix.toml"
     return [
@@ -238,11 +151,11 @@ def _commands() -> list[Case]:
 
 
 def _scenario(path: str) -> Iterator[Captured]:
-    return _whole(replay_scenario(ROOT / path).run)
+    return _whole(replay_scenario(ROOT / path, timeline=EVERYTHING).run)
 
 
 def _trace() -> Iterator[Captured]:
-    return _whole(replay_trace(ROOT / TRACE).run)
+    return _whole(replay_trace(ROOT / TRACE, timeline=EVERYTHING).run)
 
 
 def _whole(run: ClusterRun) -> Iterator[Captured]:
