@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from frozen.captured import Captured, Case
+from frozen.names import PATTERNS, POLICIES, PRESETS
 from frozen.tables import ROOT, of_rows, refused_or
 from linkwright import (
     Allocator,
@@ -14,9 +15,6 @@ from linkwright import (
     Match,
     Pattern,
     packing_rate,
-    pattern_names,
-    policy_names,
-    preset_names,
     published_effective_bandwidth,
 )
 
@@ -40,7 +38,7 @@ CHOICES: dict[str, dict[str, str]] = {
 def cases() -> list[Case]:
     """Every preset, and each choice on those where it matters."""
     found = []
-    for name, _ in preset_names():
+    for name in PRESETS:
         command = f"Allocator(Machine.preset({name!r}), policy).decide('job', Pattern(shape, size))"
         found.append(Case(f"allocations/{name}", command, partial(_of_preset, name)))
     for choice in CHOICES:
@@ -85,9 +83,9 @@ def _of_choice(choice: str) -> Iterator[Captured]:
 def _idle(machine: Machine, sizes: tuple[int, ...], **choice: str) -> Captured:
     """Each decision on the machine when it is idle."""
     rows = []
-    for policy in policy_names():
+    for policy in POLICIES:
         allocator = Allocator(machine, policy, **choice)  # type: ignore[arg-type]
-        for shape in pattern_names():
+        for shape in PATTERNS:
             for size in sizes:
                 if size > machine.gpu_count:
                     continue
@@ -101,7 +99,7 @@ def _idle(machine: Machine, sizes: tuple[int, ...], **choice: str) -> Captured:
 def _busy(machine: Machine) -> Captured:
     """Decisions while jobs come and go, and one GPU is out of order."""
     rows: list[list[Any]] = []
-    for policy in policy_names():
+    for policy in POLICIES:
         allocator = Allocator(machine, policy)
         allocator.mark_unhealthy(1)
         held = set()
@@ -123,7 +121,7 @@ def _busy(machine: Machine) -> Captured:
 def _explained(machine: Machine) -> Iterator[Captured]:
     rows = []
     size = min(4, machine.gpu_count)
-    for policy in policy_names():
+    for policy in POLICIES:
         found = Allocator(machine, policy).explain("job", Pattern("ring", size), limit=4)
         assert found is not None
         for place, match in enumerate(found.ranking):

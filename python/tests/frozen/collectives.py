@@ -10,18 +10,16 @@ import pyarrow
 
 from frozen.captured import Captured, Case
 from frozen.machines import CLUSTERS, cluster
+from frozen.names import ALGORITHMS, COLLECTIVES, PRESETS
 from frozen.tables import ROOT, digest, of_rows, of_table
 from linkwright import (
     LinkwrightError,
     Machine,
     Schedule,
-    algorithm_names,
     algorithm_protocols,
-    collective_names,
     expect,
     plan,
     planning_seconds,
-    preset_names,
 )
 
 __all__ = ["cases"]
@@ -48,7 +46,7 @@ PLAN = (
 def cases() -> list[Case]:
     """Every preset and cluster."""
     found = []
-    for name, _ in preset_names():
+    for name in PRESETS:
         command = f"plan(Machine.preset({name!r}), gpus, collective, algorithm=algorithm)"
         found.append(Case(f"collectives/{name}", command, partial(_of_preset, name)))
     for preset, count, bandwidth in CLUSTERS:
@@ -79,8 +77,8 @@ def _tables(machine: Machine, jobs: Sequence[tuple[int, ...]]) -> Iterator[Captu
     plans: list[list[Any]] = []
     refused: list[list[Any]] = []
     for gpus in jobs:
-        for collective in collective_names() if len(gpus) < LARGE else FEW:
-            for algorithm in algorithm_names():
+        for collective in COLLECTIVES if len(gpus) < LARGE else FEW:
+            for algorithm in ALGORITHMS:
                 if algorithm == "blink" and len(gpus) > LARGE:
                     continue
                 key = [len(gpus), collective, algorithm]
@@ -142,7 +140,7 @@ def _times(schedule: Schedule) -> list[Any]:
 
 
 def _expected(machine: Machine, gpus: tuple[int, ...]) -> Iterator[list[Any]]:
-    for collective in collective_names():
+    for collective in COLLECTIVES:
         try:
             rows = list(expect(machine, gpus, collective, SIZES))
         except LinkwrightError:
@@ -170,7 +168,7 @@ def _choices() -> Iterator[Captured]:
     machine = Machine.preset("dgx1-v100")
     timed: list[list[Any]] = []
     tables: list[Captured] = []
-    for algorithm in algorithm_names():
+    for algorithm in ALGORITHMS:
         # Three phases are for several servers.
         of = machine if algorithm != "three-phase" else cluster("dgx1-v100", 2, "100 Gb/s")
         among = gpus if of is machine else (0, 1, 8, 9)

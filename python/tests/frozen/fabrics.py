@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from frozen.captured import Captured, Case
+from frozen.names import NETWORKS
 from frozen.tables import FILES, digest, of_rows, rows_of
-from linkwright import Cluster, ClusterJob, Program, interconnect_names, load_cluster
+from linkwright import Cluster, ClusterJob, Program, load_cluster
 
 __all__ = ["FABRICS", "cases", "fabric", "tables_of_fabric"]
 
@@ -82,7 +83,7 @@ def tables_of_fabric(cluster: Cluster) -> Iterator[Captured]:
 
 def _by_name() -> Iterator[Captured]:
     rows = []
-    for kind in interconnect_names():
+    for kind in NETWORKS:
         cluster = Cluster(kind)
         links = _links(cluster)
         numbers = [(row[0], row[4]) for row in links]

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from frozen.captured import Captured, Case
+from frozen.names import PRESETS
 from frozen.tables import ROOT, matrix, of_rows, of_table
-from linkwright import LinkwrightError, Machine, load_machine, preset_names
+from linkwright import LinkwrightError, Machine, load_machine
 
 __all__ = ["CLUSTERS", "cases", "cluster", "tables_of_machine"]
 
@@ -32,7 +33,7 @@ def cases() -> list[Case]:
     """Every preset, every example file, and some clusters."""
     found = [
         Case(f"machines/{name}", f"Machine.preset({name!r})", partial(_of_preset, name))
-        for name, _ in preset_names()
+        for name in PRESETS
     ]
     files = [ROOT / "examples" / "pair.toml"]
     files += sorted(file for file in TOPOLOGIES.iterdir() if file.suffix in {".txt", ".xml"})
@@ -55,7 +56,7 @@ def _of_file(file: Path) -> Iterator[Captured]:
     yield from tables_of_machine(machine)
     same = [
         (name, machine.renumbering(Machine.preset(name)))
-        for name, _ in preset_names()
+        for name in PRESETS
         if Machine.preset(name).gpu_count == machine.gpu_count
     ]
     yield of_rows("presets with the same NVLinks", "preset renumbering", same)

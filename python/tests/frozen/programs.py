@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from frozen.captured import Captured, Case
+from frozen.names import APPLICATIONS
 from frozen.tables import ROOT, digest, of_rows, rows_of
 from linkwright import Program, applications, load_program, random_mixes
 
@@ -23,11 +24,11 @@ def cases() -> list[Case]:
 
 
 def _tables() -> Iterator[Captured]:
-    programs = [load_program(name, ranks=ranks) for name, _, _ in applications() for ranks in RANKS]
+    programs = [load_program(name, ranks=ranks) for name in APPLICATIONS for ranks in RANKS]
     programs.append(load_program(ROOT / "examples" / "traces" / "stencil4d-32"))
     columns = "program ranks operations communicators regions rank digests"
     yield of_rows("programs", columns, [row for each in programs for row in _rows(each)])
-    speeds = [(name, speed) for name, _, speed in applications()]
+    speeds = [(name, speed) for name, _, speed in applications() if name in APPLICATIONS]
     yield of_rows("applications", "application speed_up", speeds)
     mixes = [(seed, digest(mix)) for seed in range(3) for mix in random_mixes(seed)]
     yield of_rows("mixes", "seed digest", mixes)

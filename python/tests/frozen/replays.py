@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from frozen.captured import Captured, Case
+from frozen.names import APPLICATIONS
 from frozen.plays import EVERYTHING, TRACE, Play, Work, tables_of_run
 from frozen.tables import ROOT, of_table
-from linkwright import ClusterRun, applications, replay_scenario, replay_trace
+from linkwright import ClusterRun, replay_scenario, replay_trace
 
 __all__ = ["cases"]
 
@@ -88,7 +89,7 @@ def _settings() -> Iterator[Play]:
 
 
 def _applications() -> Iterator[Play]:
-    for application, _, _ in applications():
+    for application in APPLICATIONS:
         work = Work(application, 32, {}, {"iterations": 2, "computation_scale": 0.1})
         for fidelity in FIDELITIES:
             settings = {"gpus_per_node": 2, "fidelity": fidelity, "nic": "rr-4"}

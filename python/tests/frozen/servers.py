@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from frozen.captured import Captured, Case
+from frozen.names import POLICIES
 from frozen.tables import ROOT, of_rows, of_table
 from linkwright import (
     Job,
     Machine,
     SimulationResult,
     generate_jobs,
-    policy_names,
     run_scenario,
     simulate,
 )
@@ -60,7 +60,7 @@ def _of_server(place: int) -> Iterator[Captured]:
     machine, largest, options = SERVERS[place]
     server = Machine.preset(machine)
     jobs = generate_jobs(place, 30, largest, mean_interarrival=60.0)
-    results = [simulate(server, jobs, policy, **options) for policy in policy_names()]
+    results = [simulate(server, jobs, policy, **options) for policy in POLICIES]
     return tables_of_results(jobs, results)
 
 

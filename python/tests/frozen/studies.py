@@ -7,8 +7,8 @@ from dataclasses import asdict
 from functools import cache
 
 from frozen.captured import Captured, Case
+from frozen.names import APPLICATIONS
 from frozen.tables import ROOT, of_rows
-from linkwright import applications
 from linkwright.studies import blink, mapa
 from linkwright.studies.network.jobs import MixJob, mixes
 from linkwright.studies.network.measured import read_times
@@ -69,9 +69,6 @@ def _network() -> Iterator[Captured]:
 def _runs() -> Iterator[Captured]:
     """A run in each setting, of one job of each application; the study's own take ten minutes."""
     settings = dict.fromkeys(run.setting for run in plan(mixes(), quick=True))
-    jobs = [
-        asdict(MixJob(name, ranks, 1))
-        for (name, _, _), ranks in zip(applications(), SIZES, strict=True)
-    ]
+    jobs = [asdict(MixJob(name, ranks, 1)) for name, ranks in zip(APPLICATIONS, SIZES, strict=True)]
     rows = [(*asdict(each).values(), replay_mix(asdict(each), jobs)) for each in settings]
     yield of_rows("runs", "network gpus_per_node bandwidth nic times", rows)
