@@ -1,4 +1,5 @@
-//! The kinds of device and link, and what data sheets say of each link kind.
+//! The kinds of device and link, and what is known of each link kind: its peak and latency by
+//! data sheets, and what long transfers are measured to reach of that peak.
 //!
 //! Bandwidths are those of one link in one direction as the vendor states them; for PCIe
 //! that is 16 lanes after line coding. Latencies are the one-way time of the wire and its
@@ -148,6 +149,15 @@ pub struct DataSheet {
     pub source: &'static str,
 }
 
+/// What long transfers reach of the peak of one link kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReachedShare {
+    /// Above 0 and at most 1.
+    pub share: f64,
+    /// The measurement, or what is assumed for want of one.
+    pub source: &'static str,
+}
+
 const fn sheet(
     name: &'static str,
     megabytes_per_second: u64,
@@ -228,6 +238,34 @@ impl LinkKind {
         self.data_sheet().name
     }
 
+    /// What long transfers reach of its peak, with the measurement that says so. (The links of a
+    /// [`Fabric`](super::Fabric) are no such links: what its file says of them is what they carry.)
+    #[must_use]
+    pub const fn reached(self) -> ReachedShare {
+        let (share, source) = match self {
+            Self::Nvlink2 => (
+                0.916,
+                "nccl-tests: a broadcast of 1 GiB over one NVLink of a DGX-1V, 22.9 of 25 GB/s",
+            ),
+            Self::Pcie3 => (
+                0.71,
+                "nccl-tests: an all-reduce of four V100 below one switch, 11.2 of 15.754 GB/s",
+            ),
+            _ if self.is_nvlink() || self.is_xgmi() => (0.916, "assumed as of NVLink 2"),
+            _ if self.is_pcie() => (0.71, "assumed as of PCIe 3"),
+            _ if self.is_network() => (0.92, "assumed"),
+            Self::Direct => (1.0, "assumed: an abstract link carries what it is given"),
+            _ => (1.0, "assumed to lose nothing: the PCIe beside it does"),
+        };
+        ReachedShare { share, source }
+    }
+
+    /// What long transfers reach of its peak, above 0 and at most 1.
+    #[must_use]
+    pub const fn reached_share(self) -> f64 {
+        self.reached().share
+    }
+
     /// How a channel of this kind carries messages, where nothing else is said of it.
     ///
     /// A link between GPUs is held by the few that it joins, whose copies mostly follow one
@@ -244,26 +282,6 @@ impl LinkKind {
     #[must_use]
     pub const fn is_gpu_fabric(self) -> bool {
         self.is_nvlink() || self.is_xgmi() || matches!(self, Self::Direct)
-    }
-
-    /// What long transfers reach of its peak.
-    ///
-    /// NVLink 2 and PCIe 3 as measured by nccl-tests: a broadcast over one NVLink of a DGX-1V
-    /// reaches 22.9 of 25 GB/s, an all-reduce of four V100 below one PCIe 3 switch 11.2 of 15.754.
-    /// Links of other generations are taken to lose the same part.
-    #[must_use]
-    pub fn reached_share(self) -> f64 {
-        if matches!(self, Self::Direct) {
-            1.0
-        } else if self.is_gpu_fabric() {
-            0.916
-        } else if self.is_pcie() {
-            0.71
-        } else if self.is_network() {
-            0.92
-        } else {
-            1.0
-        }
     }
 
     /// Whether it is NVLink of any generation; that between chips leads to a host, and is not.
@@ -345,6 +363,23 @@ mod tests {
         }
         for discipline in Discipline::ALL {
             assert_eq!(serde_json::to_value(discipline).unwrap(), discipline.name());
+        }
+    }
+
+    #[test]
+    fn shares_are_those_that_were_measured() {
+        let measured = [(LinkKind::Nvlink2, 22.9), (LinkKind::Pcie3, 11.2)];
+        for (kind, reached) in measured {
+            let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
+            let ReachedShare { share, source } = kind.reached();
+            assert!((share * peak - reached).abs() < 0.02, "{}", kind.name());
+            assert!(source.contains("nccl-tests") && source.contains(&reached.to_string()));
+        }
+        for kind in LinkKind::ALL {
+            let ReachedShare { share, source } = kind.reached();
+            assert!(share > 0.0 && share <= 1.0, "{}", kind.name());
+            let is_measured = measured.iter().any(|(it, _)| *it == kind);
+            assert_eq!(source.starts_with("assumed"), !is_measured, "{}", kind.name());
         }
     }
 

@@ -54,6 +54,28 @@ pub fn effective_bandwidth(links: LinkCounts) -> f64 {
     THETA.iter().zip(features).map(|(theta, feature)| theta * feature).sum()
 }
 
+/// What the regression gives for two GPUs, GB/s: MAPA's anchors, from which every model that
+/// believes the paper takes what is reached of a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Anchors {
+    /// On one NVLink of Volta.
+    pub single: f64,
+    /// On two of them.
+    pub double: f64,
+    /// On 16 lanes of PCIe 3.
+    pub pcie: f64,
+}
+
+impl Anchors {
+    /// Those of the paper.
+    #[must_use]
+    pub fn of_the_paper() -> Self {
+        let anchor =
+            |double, single, pcie| effective_bandwidth(LinkCounts { double, single, pcie });
+        Self { single: anchor(0, 1, 0), double: anchor(1, 0, 0), pcie: anchor(0, 0, 1) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +88,14 @@ mod tests {
     fn the_papers_quartiles_come_out() {
         assert!((at(2, 1, 0) - 57.85).abs() < 0.01, "median of greedy and preserve");
         assert!((at(0, 0, 0) - 12.335).abs() < 0.001, "no link at all, yet 12.3 GB/s");
+    }
+
+    #[test]
+    fn two_gpus_reach_the_papers_anchors() {
+        let Anchors { single, double, pcie } = Anchors::of_the_paper();
+        for (found, published) in [(single, 21.61), (double, 39.08), (pcie, 10.08)] {
+            assert!((found - published).abs() < 0.005, "{found}");
+        }
     }
 
     #[test]

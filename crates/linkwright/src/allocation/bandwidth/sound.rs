@@ -15,16 +15,15 @@
 //!
 //! All GPUs in one group is Blink's tree packing; every GPU alone is the plain ring over
 //! NVSwitches or PCIe. Each way is limited by what fraction of the peak is reached in
-//! practice, taken from the paper's own anchor points, two GPUs on one link: Eq. 2 gives
-//! 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.08 on 16 lanes of
+//! practice, taken from the paper's own anchor points ([`Anchors`]), two GPUs on one link: Eq. 2
+//! gives 39.08 GB/s of 50 on a double NVLink, 21.61 of 25 on a single one, 10.08 on 16 lanes of
 //! PCIe Gen 3 (15.75 by the data sheet). A direct link counts even where the host's way is
 //! wider, and bundles of several kinds add up. What it leaves out: latency, so it holds for large
 //! messages; other tenants on shared wires; and the merging of NVLink with PCIe traffic.
 
 use std::sync::OnceLock;
 
-use super::super::links::LinkCounts;
-use super::published;
+use super::published::Anchors;
 use crate::allocation::GpuSet;
 use crate::graph::partition::tightest_partition;
 use crate::graph::strength::{MAX_VERTICES, strength_of_subsets};
@@ -40,14 +39,12 @@ struct Efficiency {
 
 impl Efficiency {
     fn of_the_paper() -> Self {
-        let anchor = |double, single, pcie| {
-            published::effective_bandwidth(LinkCounts { double, single, pcie })
-        };
+        let anchors = Anchors::of_the_paper();
         let peak = |kind: LinkKind| kind.data_sheet().bandwidth.as_gigabytes_per_second();
         Self {
-            single: anchor(0, 1, 0) / peak(LinkKind::Nvlink2),
-            bonded: anchor(1, 0, 0) / (2.0 * peak(LinkKind::Nvlink2)),
-            host: anchor(0, 0, 1) / peak(LinkKind::Pcie3),
+            single: anchors.single / peak(LinkKind::Nvlink2),
+            bonded: anchors.double / (2.0 * peak(LinkKind::Nvlink2)),
+            host: anchors.pcie / peak(LinkKind::Pcie3),
         }
     }
 

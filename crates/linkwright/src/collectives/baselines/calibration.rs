@@ -5,15 +5,22 @@
 //! the form of the second was chosen with all rows in view. The other rows are held out, and `docs/concepts/collective-timing.md` shows
 //! how far off the model is on it.
 
-use super::constants::Generation;
+use super::constants::{Generation, nvlink_bandwidth};
 use crate::collectives::collective::Collective;
+use crate::system::LinkKind;
 
 /// What long transfers reach of the bandwidth that NCCL counts on from one NVLink.
 ///
-/// On Volta a broadcast of 1 GiB over one NVLink reaches 22.9 GB/s, where NCCL counts on 20.
-/// For other generations no measurement of a single link is at hand, and NCCL's number stands.
+/// On Volta a broadcast of 1 GiB over one NVLink reaches 22.9 GB/s, as its kind says, where NCCL
+/// counts on 20. For other generations no measurement of a single link is at hand, and NCCL's
+/// number stands.
 pub(super) fn nvlink_reach(generation: Generation) -> f64 {
-    if generation == Generation::Volta { 22.9 / 20.0 } else { 1.0 }
+    if generation != Generation::Volta {
+        return 1.0;
+    }
+    let kind = LinkKind::Nvlink2;
+    let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
+    kind.reached_share() * peak / nvlink_bandwidth(kind)
 }
 
 /// What an all-reduce over NVLink takes longer than NCCL's model says, once it is long, in

@@ -5,7 +5,7 @@ use crate::system::{DeviceKind, LinkKind, Server};
 use crate::units::Bandwidth;
 
 use super::super::schedule::Schedule;
-use super::super::time::{TimeError, link_bytes, link_efficiency};
+use super::super::time::{TimeError, link_bytes};
 
 /// Size over time when every chunk's latency is hidden: the links' peak over what each has to
 /// carry for one byte of size, at the link where that is least.
@@ -21,7 +21,7 @@ pub(super) fn steady_rate(schedule: &Schedule, machine: &Server) -> Result<Bandw
 /// # Errors
 /// As [`steady_rate`].
 pub(super) fn reached_rate(schedule: &Schedule, machine: &Server) -> Result<Bandwidth, TimeError> {
-    rate_at(schedule, machine, link_efficiency)
+    rate_at(schedule, machine, LinkKind::reached_share)
 }
 
 /// Whether some of the data goes over PCIe, or what else leads from a GPU to the host.

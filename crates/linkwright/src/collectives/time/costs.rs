@@ -1,6 +1,5 @@
 //! What a transfer costs beside its bytes.
 
-use crate::system::LinkKind;
 use crate::units::Picoseconds;
 
 use super::super::schedule::Protocol;
@@ -13,11 +12,11 @@ pub(super) enum Reach {
     Network,
 }
 
-/// Latencies and efficiencies of one protocol.
+/// Latencies and data share of one protocol.
 ///
-/// The latencies are those of NCCL 2.30 (`src/graph/tuning.cc`): one base latency for each
-/// operation and one for each hop by kind of link. The efficiencies are measured: what a
-/// transfer reaches of its links' peak when it is long.
+/// They are those of NCCL 2.30 (`src/graph/tuning.cc`): one base latency for each operation and
+/// one for each hop by kind of link. What a long transfer reaches of its links' peak stands on
+/// the links' kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Costs {
     /// Before anything moves: launching the kernel on all GPUs.
@@ -71,23 +70,5 @@ impl Costs {
             Reach::Host => self.host_hop,
             Reach::Network => self.network_hop,
         }
-    }
-}
-
-/// What long transfers reach of a link's peak.
-///
-/// NVLink 2 and PCIe 3 as measured by nccl-tests: a broadcast over one NVLink of a DGX-1V
-/// reaches 22.9 of 25 GB/s, an all-reduce of four V100 below one PCIe 3 switch 11.2 of 15.754.
-/// Links of other generations are taken to lose the same part.
-#[must_use]
-pub fn link_efficiency(kind: LinkKind) -> f64 {
-    if kind.is_gpu_fabric() {
-        0.916
-    } else if kind.is_pcie() {
-        0.71
-    } else if kind.is_network() {
-        0.92
-    } else {
-        1.0
     }
 }

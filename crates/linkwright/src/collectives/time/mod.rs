@@ -13,7 +13,7 @@ mod miad;
 mod program;
 mod run;
 
-pub use costs::{Costs, link_efficiency};
+pub use costs::Costs;
 pub use miad::{ChunkTrial, choose_chunk};
 pub use program::TimeError;
 pub use run::{LinkLoad, Timing, time};

@@ -9,7 +9,7 @@ use crate::system::{DeviceId, LinkKind, Server};
 use crate::units::Picoseconds;
 
 use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Schedule, Slice, Transport};
-use super::costs::{Costs, Reach, link_efficiency};
+use super::costs::{Costs, Reach};
 
 /// Why a schedule cannot be timed on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -257,7 +257,7 @@ impl Program {
 
 /// The links' resources at what long transfers reach of them with this protocol.
 pub(super) fn resources<'a>(machine: &'a Server, costs: &Costs) -> Routes<'a> {
-    let efficiency = |kind: LinkKind| link_efficiency(kind) * costs.data_share;
+    let efficiency = |kind: LinkKind| kind.reached_share() * costs.data_share;
     Routes::new(machine, efficiency).expect("efficiencies lie between 0 and 1")
 }
 
