@@ -17,6 +17,7 @@ __all__ = [
     "ClusterScenario",
     "Explanation",
     "Export",
+    "GpuModel",
     "GpuPlace",
     "Job",
     "Machine",
@@ -41,6 +42,8 @@ __all__ = [
     "collective_names",
     "expect",
     "generate_jobs",
+    "gpu_model",
+    "gpu_models",
     "import_format_names",
     "interconnect_names",
     "is_cluster_scenario",
@@ -287,6 +290,98 @@ class Pattern:
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Its edges, each once, lower vertex first."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class GpuModel:
+    """What is known of one model of GPU, by data sheets and whitepapers.
+
+    What its file does not say is unknown: the property raises a MachineError that names the
+    section that is missing.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def from_toml(text: str, file: str = "<text>") -> GpuModel:
+        """Reads a model from its TOML text; `file` names the text in errors.
+
+        Raises:
+            InputError: If the text is no model, with line and column.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name here: `v100-sxm2-16gb`."""
+
+    @property
+    def product(self) -> str:
+        """Its name as the vendor's tool prints it: `Tesla V100-SXM2-16GB`."""
+
+    @property
+    def vendor(self) -> str:
+        """`nvidia` or `amd`."""
+
+    @property
+    def pci_ids(self) -> list[str]:
+        """Its PCI vendor and device ids, such as `10de:1db1`."""
+
+    @property
+    def processors(self) -> list[str]:
+        """What compilers call its processor: `sm_70`, `gfx942`."""
+
+    @property
+    def pcie(self) -> str:
+        """Its generation of PCIe, such as `pcie3`."""
+
+    @property
+    def link_kind(self) -> str | None:
+        """The kind of its links to other GPUs, such as `nvlink2`; None where it is sold without."""
+
+    @property
+    def link_count(self) -> int:
+        """How many of them it has."""
+
+    @property
+    def link_bandwidth(self) -> float | None:
+        """Bandwidth of one of them in one direction, in GB/s; None where there are none."""
+
+    @property
+    def vector_peak(self) -> dict[str, float]:
+        """Peak speed of its plain cores by number type (`fp32`), in TFLOP/s, integers in TOP/s."""
+
+    @property
+    def matrix_peak(self) -> dict[str, float]:
+        """Peak speed of its tensor or matrix cores on dense matrices, likewise."""
+
+    @property
+    def memory_kind(self) -> str:
+        """What its memory is made of, such as `hbm2`."""
+
+    @property
+    def memory_capacity(self) -> int:
+        """Its memory in bytes, as sold; drivers keep some."""
+
+    @property
+    def memory_bandwidth(self) -> float:
+        """Peak bandwidth of its memory, reading and writing together, in GB/s."""
+
+    @property
+    def copy_engines(self) -> int:
+        """How many engines copy between its memory and the rest while the cores work."""
+
+    @property
+    def units(self) -> int:
+        """How many streaming multiprocessors, or compute units, it has."""
+
+    @property
+    def l2_cache(self) -> int:
+        """Bytes of its second-level cache, all slices together."""
+
+    def to_toml(self) -> str:
+        """Its file, with everything that is known, and where from."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1330,6 +1425,16 @@ class Table:
 
         A requested schema is only a wish, and the protocol lets a producer pass it over.
         """
+
+def gpu_model(name: str) -> GpuModel:
+    """The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
+
+    Raises:
+        MachineError: If there is none; the message names the nearest.
+    """
+
+def gpu_models() -> list[GpuModel]:
+    """Every model of GPU that is known, by vendor, the oldest first."""
 
 def import_format_names() -> list[str]:
     """The formats that `Machine.import_text` reads."""

@@ -5,9 +5,9 @@
   a line `...` stands for any number of lines. A block that shows a failing command ends it with
   `# fails`. All blocks of a page run in order in one copy of `examples/`.
 - In a ```python block that has `>>>`, the session is a doctest.
-- A ```toml block is a machine or a scenario, a ```csv block a job file; on the page of file formats
-  a ```text block is an edge list and a ```json block a server's state. Its tables of columns are
-  those of the tables.
+- A ```toml block is a machine, a GPU model or a scenario, a ```csv block a job file; on the page
+  of file formats a ```text block is an edge list and a ```json block a server's state. Its tables
+  of columns are those of the tables.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from linkwright import (
     Cluster,
     ClusterJob,
     ClusterRun,
+    GpuModel,
     Machine,
     Pattern,
     Program,
@@ -166,7 +167,9 @@ def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
 
 
 def read_toml(text: str) -> object:
-    """Reads a machine, or what else there is: a scenario of a cluster or of a server."""
+    """Reads a machine, or what else there is: a GPU's model, a scenario of a cluster or server."""
+    if "pci_ids" in text:
+        return GpuModel.from_toml(text)
     if is_cluster_scenario(text):
         return read_cluster_scenario(text)
     return Machine.from_toml(text) if "[[device]]" in text else read_scenario(text)

@@ -13,6 +13,7 @@ mod cluster_scenario;
 mod errors;
 mod execution;
 mod expectation;
+mod gpu_model;
 mod gpu_place;
 mod job;
 mod machine;
@@ -52,6 +53,8 @@ mod _core {
     use crate::execution::reduction_names;
     #[pymodule_export]
     use crate::expectation::expect;
+    #[pymodule_export]
+    use crate::gpu_model::{GpuModel, gpu_model, gpu_models};
     #[pymodule_export]
     use crate::gpu_place::GpuPlace;
     #[pymodule_export]

@@ -19,6 +19,7 @@ use crate::cluster::Cluster;
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
 use crate::cluster_scenario::ClusterScenario;
+use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::job::Job;
 use crate::machine::Machine;
@@ -80,6 +81,7 @@ pickled!(
     ClusterRun,
     ClusterScenario,
     Explanation,
+    GpuModel,
     GpuPlace,
     Export,
     Job,

@@ -1,7 +1,7 @@
 //! Physical quantities as integers, each with its own type.
 //!
 //! Time is picoseconds, sizes are bytes, bandwidths are bytes per second and per
-//! direction. All are `u64`, so that sums are exact and results do not depend on the
+//! direction, speeds are operations per second. All are `u64`, so that sums are exact and results do not depend on the
 //! order of additions. Each type reads and writes the text that people use
 //! (`"700 ns"`, `"64 MiB"`, `"25 GB/s"`), exactly: no floating point in between.
 
@@ -32,6 +32,10 @@ pub struct Bytes(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bandwidth(pub u64);
 
+/// A speed of arithmetic, in operations per second: a multiply-add is two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct OperationRate(pub u64);
+
 const TIME_UNITS: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 const SIZE_UNITS: &[(&str, u64)] = &[
@@ -55,6 +59,17 @@ const BANDWIDTH_UNITS: &[(&str, u64)] = &[
     ("MiB/s", 1 << 20),
     ("KiB/s", 1 << 10),
     ("kB/s", 1_000),
+];
+
+const OPERATION_UNITS: &[(&str, u64)] = &[
+    ("PFLOP/s", 1_000_000_000_000_000),
+    ("TFLOP/s", 1_000_000_000_000),
+    ("GFLOP/s", 1_000_000_000),
+    ("FLOP/s", 1),
+    ("POP/s", 1_000_000_000_000_000),
+    ("TOP/s", 1_000_000_000_000),
+    ("GOP/s", 1_000_000_000),
+    ("OP/s", 1),
 ];
 
 impl Picoseconds {
@@ -169,6 +184,7 @@ macro_rules! text_form {
 text_form!(Picoseconds, Picoseconds, TIME_UNITS, "a time", "\"700 ns\"");
 text_form!(Bytes, Bytes, SIZE_UNITS, "a size", "\"64 MiB\"");
 text_form!(Bandwidth, Bandwidth, BANDWIDTH_UNITS, "a bandwidth", "\"25 GB/s\"");
+text_form!(OperationRate, OperationRate, OPERATION_UNITS, "a speed", "\"15.7 TFLOP/s\"");
 
 #[cfg(test)]
 mod tests {
@@ -187,6 +203,9 @@ mod tests {
         assert_eq!("64 MiB".parse(), Ok(Bytes(64 << 20)));
         assert_eq!(Bandwidth(15_754_000_000).to_string(), "15.754 GB/s");
         assert_eq!(Bytes(64 << 20).to_string(), "64 MiB");
+        assert_eq!("15.7 TFLOP/s".parse(), Ok(OperationRate(15_700_000_000_000)));
+        assert_eq!("624 TOP/s".parse(), Ok(OperationRate(624_000_000_000_000)));
+        assert_eq!(OperationRate(989_400_000_000_000).to_string(), "989.4 TFLOP/s");
     }
 
     #[test]
@@ -228,6 +247,7 @@ mod tests {
             prop_assert_eq!(Bandwidth(value).to_string().parse(), Ok(Bandwidth(value)));
             prop_assert_eq!(Picoseconds(value).to_string().parse(), Ok(Picoseconds(value)));
             prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
+            prop_assert_eq!(OperationRate(value).to_string().parse(), Ok(OperationRate(value)));
         }
 
         #[test]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from linkwright import (
     FileError,
+    GpuModel,
     Machine,
     MachineError,
+    gpu_models,
     import_format_names,
     load_machine,
     preset_names,
@@ -25,8 +27,16 @@ app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_machines(json: Json = False) -> None:
+def list_machines(
+    gpus: Annotated[
+        bool, typer.Option("--gpus", help="List the models of GPU that are known instead.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """List the built-in machines."""
+    if gpus:
+        _list_gpus(json)
+        return
     rows = [
         {"name": name, "gpus": Machine.preset(name).gpu_count, "description": description}
         for name, description in preset_names()
@@ -39,6 +49,55 @@ def list_machines(json: Json = False) -> None:
     for row in rows:
         made.add_row(*(str(value) for value in row.values()))
     output.print_table(made)
+
+
+def _list_gpus(json: bool) -> None:
+    """Prints what data sheets say of each model of GPU; empty where they are not at hand."""
+    rows = [_gpu(model) for model in gpu_models()]
+    if json:
+        output.print_json(rows)
+        return
+    heads = [
+        "name",
+        "product",
+        "memory\nGiB",
+        "GB/s",
+        "vector fp32\nTFLOP/s",
+        "matrix fp16",
+        "links",
+    ]
+    made = output.table(heads, left=["name", "product", "links"], whole=["name"])
+    for row in rows:
+        links = f"{row['link_count']} {row['link_kind']}" if row["link_kind"] else None
+        memory = row["memory_capacity"]
+        cells = [
+            row["name"],
+            row["product"],
+            None if memory is None else memory // 2**30,
+            row["memory_bandwidth"],
+            row["vector_peak"].get("fp32"),
+            row["matrix_peak"].get("fp16"),
+            links,
+        ]
+        made.add_row(*("" if cell is None else str(cell) for cell in cells))
+    output.print_table(made)
+
+
+def _gpu(model: GpuModel) -> dict[str, Any]:
+    def or_none(name: str) -> Any:
+        try:
+            return getattr(model, name)
+        except MachineError:
+            return None
+
+    known = ("name", "product", "vendor", "pci_ids", "pcie", "link_kind", "link_count")
+    sections = ("memory_kind", "memory_capacity", "memory_bandwidth", "copy_engines", "units")
+    peaks = ("vector_peak", "matrix_peak")
+    return (
+        {name: getattr(model, name) for name in known}
+        | {name: or_none(name) for name in (*sections, "l2_cache")}
+        | {name: or_none(name) or {} for name in peaks}
+    )
 
 
 @app.command()

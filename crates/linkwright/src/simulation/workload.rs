@@ -12,7 +12,7 @@
 //! an effective bandwidth as MAPA measures and predicts it is the right divisor. A net's
 //! compute time is 3 x 2 x multiply-adds x images / 7.85 Tera-operations per second: the
 //! backward pass costs twice the forward pass, a multiply-add is two operations, and the
-//! rate is half of a V100's 15.7 TFLOP/s in 32-bit numbers (Tesla V100 data sheet, SXM2).
+//! rate is half of a V100's 15.7 TFLOP/s in 32-bit numbers, as its file in `system::gpus` says.
 //! The images of a GPU and iteration are fixed (weak scaling).
 //!
 //! **What it leaves out.** The overlap of communication with the backward pass, the start-up
@@ -27,10 +27,17 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::error::SimulationError;
+use crate::system::gpus::{self, NumberType};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The operations per second that a GPU sustains in training: half of a V100's peak.
-const SUSTAINED_OPERATIONS_PER_SECOND: u128 = 7_850_000_000_000;
+static SUSTAINED_OPERATIONS_PER_SECOND: LazyLock<u128> = LazyLock::new(|| {
+    let peak = gpus::find(GPU).and_then(|model| model.vector_rate(NumberType::Fp32));
+    u128::from(peak.expect("the GPU's file gives its speed").0) / 2
+});
+
+/// The GPU that all workloads are timed on, that of MAPA's DGX-1V.
+const GPU: &str = "v100-sxm2-16gb";
 
 /// The bytes of one gradient, a 32-bit number.
 const BYTES_PER_PARAMETER: u64 = 4;
@@ -128,7 +135,7 @@ impl Workload {
                 let operations =
                     6 * u128::from(multiply_adds_per_image) * u128::from(images_per_gpu);
                 let picoseconds = operations.saturating_mul(u128::from(Picoseconds::SECOND.0))
-                    / SUSTAINED_OPERATIONS_PER_SECOND;
+                    / *SUSTAINED_OPERATIONS_PER_SECOND;
                 Picoseconds(u64::try_from(picoseconds).unwrap_or(u64::MAX))
             }
             Work::Fixed { compute_per_iteration, .. } => compute_per_iteration,

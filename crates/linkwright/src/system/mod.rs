@@ -2,13 +2,14 @@
 //!
 //! A [`Server`] comes from a [`presets::preset`], from Linkwright's own [`toml_format`], or from an
 //! importer of what people already have ([`mod@import`]); a [`Fabric`] from a generator or a file
-//! ([`mod@fabric`]). What is told of either is a view ([`views`]): how the GPUs are joined, how far
+//! ([`mod@fabric`]). What a GPU is, by model, stands in [`gpus`]. What is told of either is a view ([`views`]): how the GPUs are joined, how far
 //! apart they are on the host side, whether two servers wire them alike, a drawing, a table.
 
 pub mod cluster;
 pub mod composition;
 pub mod error;
 pub mod fabric;
+pub mod gpus;
 pub mod import;
 pub mod kinds;
 pub mod locality;
@@ -25,6 +26,7 @@ pub use composition::{
 };
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};
+pub use gpus::{GpuError, GpuModel};
 pub use import::{ImportFormat, ImportOptions, import};
 pub use kinds::{DeviceKind, Discipline, LinkKind, NetworkKind};
 pub use locality::{Affinity, Locality};

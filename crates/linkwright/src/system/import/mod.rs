@@ -4,8 +4,8 @@
 //! - [`rocm_smi`]: what `rocm-smi --showtopo` prints
 //! - [`nccl_xml`]: the topology file of NCCL and RCCL
 
-pub(in crate::system) mod gpu_models;
 pub(in crate::system) mod host_tree;
+mod models;
 pub mod nccl_xml;
 pub mod nvidia_smi;
 pub(in crate::system) mod paste;

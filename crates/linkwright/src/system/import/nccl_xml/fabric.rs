@@ -7,7 +7,7 @@ use roxmltree::Node;
 use super::attributes::Source;
 use super::tree::{Found, Tree};
 use crate::diagnostic::InputError;
-use crate::system::import::gpu_models::{self, Wiring};
+use crate::system::gpus::{self, GpuModel, Wiring};
 use crate::system::kinds::{DeviceKind, LinkKind};
 
 /// The PCI class of an NVSwitch.
@@ -51,16 +51,19 @@ fn is_to_itself(devices: &[Found], wire: &Wire) -> bool {
 }
 
 /// The PCI device id of a GPU, where the file gives it.
-fn model(device: &Found) -> Option<&'static gpu_models::GpuModel> {
-    let id = device.node.attribute("device")?.strip_prefix("0x")?;
-    gpu_models::by_id(u32::from_str_radix(id, 16).ok()?)
+pub(super) fn model(device: &Found) -> Option<&'static GpuModel> {
+    let id = |attribute| {
+        let digits = device.node.attribute(attribute)?.strip_prefix("0x")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    gpus::by_pci_id(id("vendor"), id("device")?)
 }
 
 /// Whether a GPU may have links that the file leaves out: all may but those that are sold
 /// without, by their PCI id or compute capability.
 fn may_have_links(device: &Found) -> bool {
     if let Some(model) = model(device) {
-        return model.fabric.is_some_and(|fabric| fabric.wiring == Wiring::Board);
+        return model.links.is_some_and(|links| links.wiring == Wiring::Board);
     }
     let sm = device.gpu.and_then(|gpu| gpu.attribute("sm"));
     sm.is_none_or(|sm| matches!(sm, "60" | "70" | "80" | "90" | "100" | "103"))
@@ -76,9 +79,9 @@ fn without_far_ends(tree: &mut Tree, wires: &[Wire], nvlink: Option<LinkKind>) -
         fabric.switches = 1;
         for gpu in gpus {
             let own = wires.iter().find(|wire| wire.gpu == gpu).map(|wire| wire.count);
-            let known = model(&tree.devices[gpu]).and_then(|model| model.fabric);
-            let known = known.filter(|known| known.kind == kind).map(|known| known.links);
-            let count = own.or(known).unwrap_or_else(|| gpu_models::most_links(kind));
+            let known = model(&tree.devices[gpu]).and_then(|model| model.links);
+            let known = known.filter(|known| known.kind == kind).map(|known| known.count);
+            let count = own.or(known).unwrap_or_else(|| gpus::most_links(kind));
             fabric.bundles.push((gpu, FarEnd::Switch(0), kind, count));
         }
         tree.assumptions.push(format!(
@@ -97,8 +100,8 @@ fn without_far_ends(tree: &mut Tree, wires: &[Wire], nvlink: Option<LinkKind>) -
             wire.kind.name()
         ));
     } else if gpus.len() > 1 && gpus.iter().any(|gpu| may_have_links(&tree.devices[*gpu])) {
-        let known = gpus.iter().find_map(|gpu| model(&tree.devices[*gpu])?.fabric);
-        let example = known.map_or("nvlink4", |fabric| fabric.kind.name());
+        let known = gpus.iter().find_map(|gpu| model(&tree.devices[*gpu])?.links);
+        let example = known.map_or("nvlink4", |links| links.kind.name());
         tree.warnings.push(format!(
             "The file lists {} GPUs and no NVLink between them, as clouds' files do where GPUs \
              meet at NVSwitches: without them the GPUs share PCIe alone. Give the option `nvlink`, \
@@ -186,8 +189,8 @@ fn wires<'a>(
         let mut targets = BTreeSet::new();
         let processor = gpu
             .attribute("gcn")
-            .and_then(gpu_models::xgmi_of)
-            .or_else(|| model(device)?.fabric.map(|own| own.kind).filter(|kind| kind.is_xgmi()));
+            .and_then(gpus::xgmi_of)
+            .or_else(|| model(device)?.links.map(|own| own.kind).filter(|kind| kind.is_xgmi()));
         let links = |n: &Node| n.has_tag_name("nvlink") || n.has_tag_name("xgmi");
         for node in gpu.children().filter(links) {
             let target = source.address(node, "target")?;

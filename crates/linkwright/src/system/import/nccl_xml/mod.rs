@@ -17,7 +17,7 @@ use self::fabric::FarEnd;
 use self::tree::{Found, Tree};
 use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
-use crate::system::import::sockets;
+use crate::system::import::{models, sockets};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{DeviceId, Link, Server, ServerBuilder};
 use crate::units::Bandwidth;
@@ -83,6 +83,11 @@ pub fn read(file: &str, text: &str, options: &NcclXmlOptions) -> Result<Server, 
         builder.assume(assumption.as_str());
     }
     let (ids, switches) = add_devices(&source, &mut builder, &tree, fabric.switches)?;
+    let gpus = ordered(&tree, DeviceKind::Gpu).map(|(_, gpu)| {
+        (gpu.name.as_str(), fabric::model(gpu).map(|model| model.product.as_str()))
+    });
+    let remedy = "no GPU is known by the file's PCI ids, or it has none";
+    models::note_unknown(&mut builder, gpus, remedy);
     add_pcie_links(&mut builder, &tree, &ids, options)?;
     for (gpu, end, kind, count) in fabric.bundles {
         let end = match end {
@@ -122,7 +127,9 @@ fn add_devices(
         for (number, (index, device)) in ordered(tree, kind).enumerate() {
             let cpu = format!("CPU{number}");
             let name = if kind == DeviceKind::Cpu { &cpu } else { &device.name };
-            ids[index] = builder.device(name, kind, None).map_err(|_| {
+            let model = fabric::model(device).filter(|_| kind == DeviceKind::Gpu);
+            let model = model.map(|model| model.product.as_str());
+            ids[index] = builder.device(name, kind, model).map_err(|_| {
                 let problem = format!("another device is named {name}, too");
                 source.refuse(device.node, problem, "give each interface a name of its own")
             })?;

@@ -20,6 +20,7 @@ use self::nvlink::Fabric;
 use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
 use crate::system::import::host_tree::{Contradiction, Endpoint, Host, HostTree};
+use crate::system::import::models;
 use crate::system::import::paste::{self, Line};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::locality::Locality;
@@ -71,6 +72,13 @@ pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Server
     for assumption in &fabric.assumptions {
         builder.assume(assumption.as_str());
     }
+    let gpus = matrix.devices.iter().filter(|device| device.is_gpu);
+    let named = gpus.map(|gpu| (gpu.name.text.as_str(), names.of(&gpu.name.text)));
+    models::note_unknown(
+        &mut builder,
+        named,
+        "paste the output of `nvidia-smi -L` before the matrix",
+    );
     let pcie = pcie_kind(&mut builder, &fabric, &names, options);
     let installed = tree.install(&mut builder, pcie, fabric.switches.len())?;
     let id = |device: usize| installed.endpoints[device];

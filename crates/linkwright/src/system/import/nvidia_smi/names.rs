@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::matrix::Matrix;
 use crate::diagnostic::InputError;
-use crate::system::import::gpu_models::{self, GpuModel};
+use crate::system::gpus::{self, GpuModel};
 use crate::system::import::paste::{self, Line, Token};
 
 /// What a paste names: for each GPU of the matrix its product, where it says it.
@@ -30,7 +30,7 @@ pub(super) fn read(file: &str, lines: &[Line], matrix: &Matrix) -> Result<Names,
         }
         let known = names.by_number.entry(number).or_insert_with(|| name.clone());
         // The table cuts long names off.
-        if gpu_models::by_name(known).is_none() {
+        if gpus::by_text(known).is_none() {
             *known = name;
         }
     }
@@ -73,11 +73,11 @@ impl Names {
     /// The product that all named GPUs are, with its name, where they agree on the links.
     pub(super) fn product(&self) -> Option<(&str, &'static GpuModel)> {
         let mut known =
-            self.by_number.values().map(|name| Some((name.as_str(), gpu_models::by_name(name)?)));
+            self.by_number.values().map(|name| Some((name.as_str(), gpus::by_text(name)?)));
         let first = known.next()??;
         let alike = |other: Option<(&str, &GpuModel)>| {
             other.is_some_and(|(_, model)| {
-                (model.fabric, model.pcie) == (first.1.fabric, first.1.pcie)
+                (model.links, model.pcie) == (first.1.links, first.1.pcie)
             })
         };
         known.all(alike).then_some(first)

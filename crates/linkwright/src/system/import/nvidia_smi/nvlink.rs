@@ -1,12 +1,11 @@
 //! From bonded counts to NVLink wires: direct links, or switches between them.
 //!
-//! Links per GPU by generation: NVIDIA's whitepapers of P100 (4), V100 (6), A100 (12),
-//! H100 (18) and Blackwell (18).
+//! How many links a GPU of each generation has, its models' files say.
 
 use super::cells::Cell;
 use super::matrix::Matrix;
 use crate::diagnostic::InputError;
-use crate::system::import::gpu_models::{GpuModel, most_links};
+use crate::system::gpus::{GpuModel, most_links};
 use crate::system::import::paste::Token;
 use crate::system::kinds::LinkKind;
 use crate::units::Bandwidth;
@@ -53,7 +52,7 @@ pub(super) fn reconstruct(
     if most_of_pair == 0 {
         return Ok(fabric);
     }
-    let named = product.and_then(|(name, model)| Some((name, model.fabric?)));
+    let named = product.and_then(|(name, model)| Some((name, model.links?)));
     let named = named.filter(|(_, own)| option.is_none_or(|kind| kind == own.kind));
     let kind = option.or(named.map(|(_, own)| own.kind));
     let kind = kind.unwrap_or_else(|| infer(most_of_pair, most_of_gpu));
@@ -85,7 +84,7 @@ pub(super) fn reconstruct(
         )),
     }
     if let (Some((name, model)), None, None) = (product, option, named)
-        && model.fabric.is_none()
+        && model.links.is_none()
     {
         fabric.warnings.push(format!(
             "The GPUs are named {name}, which has no NVLinks by its data sheet; {} is taken \

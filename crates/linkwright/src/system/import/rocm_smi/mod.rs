@@ -12,8 +12,9 @@ mod tests;
 use self::blocks::{LinkType, Topology};
 use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
-use crate::system::import::gpu_models;
+use crate::system::gpus::{self, GpuModel};
 use crate::system::import::host_tree::{Contradiction, Endpoint, Host, HostTree, Relation};
+use crate::system::import::models;
 use crate::system::import::paste::Token;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::locality::Locality;
@@ -39,12 +40,17 @@ pub fn read(file: &str, text: &str, options: &RocmSmiOptions) -> Result<Server, 
     check_options(file, options)?;
     let topology = blocks::read(file, text)?;
     let (direct, indirect) = xgmi_pairs(file, &topology)?;
-    let host = host(file, &topology)?;
+    let models = gpu_models(text, &topology);
+    let host = host(file, &topology, &models)?;
     let tree = HostTree::rebuild(host)
         .map_err(|contradiction| explain(file, &topology, &contradiction))?;
 
     let name = options.name.as_deref().unwrap_or("rocm-smi");
     let mut builder = ServerBuilder::new(name, "rocm-smi --showtopo");
+    let named = topology.gpus.iter().zip(&models);
+    let named = named.map(|(gpu, model)| (gpu.as_str(), model.map(|it| it.product.as_str())));
+    let remedy = "paste the output of `rocm-smi --showproductname` with it";
+    models::note_unknown(&mut builder, named, remedy);
     let pcie = options.pcie.unwrap_or(LinkKind::Pcie4);
     if options.pcie.is_none() {
         builder.assume(format!(
@@ -88,9 +94,9 @@ fn xgmi_kind(
 ) -> LinkKind {
     let words = || text.split(|c: char| !c.is_ascii_alphanumeric());
     let named = words().find_map(|word| {
-        let product = gpu_models::by_name(word).and_then(|model| model.fabric);
-        let product = product.map(|fabric| fabric.kind).filter(|kind| kind.is_xgmi());
-        product.or_else(|| word.starts_with("gfx").then(|| gpu_models::xgmi_of(word))?)
+        let product = gpus::by_text(word).and_then(|model| model.links);
+        let product = product.map(|links| links.kind).filter(|kind| kind.is_xgmi());
+        product.or_else(|| word.starts_with("gfx").then(|| gpus::xgmi_of(word))?)
     });
     let peers = |gpu: usize| direct.iter().filter(|(a, b)| *a == gpu || *b == gpu).count();
     let most = (0..gpus).map(peers).max().unwrap_or(0);
@@ -113,6 +119,24 @@ fn xgmi_kind(
             LinkKind::XgmiMi300
         }
     }
+}
+
+/// The model of each GPU: what `rocm-smi --showproductname` says of its number, else of the one
+/// product that the paste names.
+fn gpu_models(text: &str, topology: &Topology) -> Vec<Option<&'static GpuModel>> {
+    let named: Vec<(&str, &GpuModel)> =
+        text.lines().filter_map(|line| Some((line, gpus::by_text(line)?))).collect();
+    let first = named.first().map(|(_, model)| *model);
+    let only = first.filter(|first| named.iter().all(|(_, model)| model.name == first.name));
+    let of_gpu = |gpu: &String| {
+        let number = gpu.strip_prefix("GPU")?;
+        let own = named.iter().find(|(line, _)| {
+            let rest = line.trim_start().strip_prefix("GPU[");
+            rest.and_then(|rest| rest.strip_prefix(number)).is_some_and(|it| it.starts_with(']'))
+        });
+        own.map(|(_, model)| *model).or(only)
+    };
+    topology.gpus.iter().map(of_gpu).collect()
 }
 
 fn check_options(file: &str, options: &RocmSmiOptions) -> Result<(), InputError> {
@@ -157,7 +181,7 @@ fn xgmi_pairs(file: &str, topology: &Topology) -> Result<(Pairs, Pairs), InputEr
 }
 
 /// Hops of a PCIe pair: two where both GPUs are on one socket, three or more across sockets.
-fn host(file: &str, topology: &Topology) -> Result<Host, InputError> {
+fn host(file: &str, topology: &Topology, models: &[Option<&GpuModel>]) -> Result<Host, InputError> {
     let size = topology.gpus.len();
     let mut relations = vec![vec![None; size]; size];
     for (a, row) in relations.iter_mut().enumerate() {
@@ -177,14 +201,14 @@ fn host(file: &str, topology: &Topology) -> Result<Host, InputError> {
             };
         }
     }
-    let endpoint = |(name, numa): (&String, &Option<_>)| Endpoint {
+    let endpoint = |((name, numa), model): ((&String, &Option<_>), &Option<&GpuModel>)| Endpoint {
         name: name.clone(),
         kind: DeviceKind::Gpu,
-        model: None,
+        model: model.map(|model| model.product.clone()),
         affinity: Option::clone(numa),
         locality: Locality { numa_affinity: numa.clone(), ..Locality::default() },
     };
-    let endpoints = topology.gpus.iter().zip(&topology.numa).map(endpoint).collect();
+    let endpoints = topology.gpus.iter().zip(&topology.numa).zip(models).map(endpoint).collect();
     Ok(Host { endpoints, relations })
 }
 

@@ -1,0 +1,165 @@
+//! `linkwright.GpuModel`.
+
+use std::collections::BTreeMap;
+
+use linkwright::system::gpus::{self, GpuError, NumberType};
+use linkwright::units::OperationRate;
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// What is known of one model of GPU, by data sheets and whitepapers.
+///
+/// What its file does not say is unknown: the property raises a MachineError that names the
+/// section that is missing.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GpuModel(gpus::GpuModel);
+
+/// Peak speeds in TFLOP/s, or TOP/s, by number type.
+fn rates(rates: &BTreeMap<NumberType, OperationRate>) -> BTreeMap<&'static str, f64> {
+    rates.iter().map(|(number, rate)| (number.name(), rate.0 as f64 / 1e12)).collect()
+}
+
+fn known<T>(section: Result<T, GpuError>) -> PyResult<T> {
+    section.map_err(|error| errors::machine(error.to_string()))
+}
+
+#[pymethods]
+impl GpuModel {
+    /// Reads a model from its TOML text; `file` names the text in errors.
+    ///
+    /// Raises:
+    ///     InputError: If the text is no model, with line and column.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<text>"))]
+    fn from_toml(text: &str, file: &str) -> PyResult<Self> {
+        gpus::read(file, text).map(Self).map_err(errors::input)
+    }
+
+    /// Its name here: `v100-sxm2-16gb`.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its name as the vendor's tool prints it: `Tesla V100-SXM2-16GB`.
+    #[getter]
+    fn product(&self) -> &str {
+        &self.0.product
+    }
+
+    /// `nvidia` or `amd`.
+    #[getter]
+    fn vendor(&self) -> &'static str {
+        self.0.vendor.name()
+    }
+
+    /// Its PCI vendor and device ids, such as `10de:1db1`.
+    #[getter]
+    fn pci_ids(&self) -> Vec<String> {
+        self.0.pci_ids.iter().map(ToString::to_string).collect()
+    }
+
+    /// What compilers call its processor: `sm_70`, `gfx942`.
+    #[getter]
+    fn processors(&self) -> Vec<String> {
+        self.0.processors.clone()
+    }
+
+    /// Its generation of PCIe, such as `pcie3`.
+    #[getter]
+    fn pcie(&self) -> &'static str {
+        self.0.pcie.name()
+    }
+
+    /// The kind of its links to other GPUs, such as `nvlink2`; None where it is sold without.
+    #[getter]
+    fn link_kind(&self) -> Option<&'static str> {
+        self.0.links.map(|links| links.kind.name())
+    }
+
+    /// How many of them it has.
+    #[getter]
+    fn link_count(&self) -> u32 {
+        self.0.links.map_or(0, |links| links.count)
+    }
+
+    /// Bandwidth of one of them in one direction, in GB/s; None where there are none.
+    #[getter]
+    fn link_bandwidth(&self) -> Option<f64> {
+        self.0.links.map(|links| links.bandwidth().as_gigabytes_per_second())
+    }
+
+    /// Peak speed of its plain cores by number type (`fp32`), in TFLOP/s, integers in TOP/s.
+    #[getter]
+    fn vector_peak(&self) -> PyResult<BTreeMap<&'static str, f64>> {
+        known(self.0.peak()).map(|peak| rates(&peak.vector))
+    }
+
+    /// Peak speed of its tensor or matrix cores on dense matrices, likewise.
+    #[getter]
+    fn matrix_peak(&self) -> PyResult<BTreeMap<&'static str, f64>> {
+        known(self.0.peak()).map(|peak| rates(&peak.matrix))
+    }
+
+    /// What its memory is made of, such as `hbm2`.
+    #[getter]
+    fn memory_kind(&self) -> PyResult<&'static str> {
+        known(self.0.memory()).map(|memory| memory.kind.name())
+    }
+
+    /// Its memory in bytes, as sold; drivers keep some.
+    #[getter]
+    fn memory_capacity(&self) -> PyResult<u64> {
+        known(self.0.memory()).map(|memory| memory.capacity.0)
+    }
+
+    /// Peak bandwidth of its memory, reading and writing together, in GB/s.
+    #[getter]
+    fn memory_bandwidth(&self) -> PyResult<f64> {
+        known(self.0.memory()).map(|memory| memory.bandwidth.as_gigabytes_per_second())
+    }
+
+    /// How many engines copy between its memory and the rest while the cores work.
+    #[getter]
+    fn copy_engines(&self) -> PyResult<u32> {
+        known(self.0.copy_engines()).map(|engines| engines.count)
+    }
+
+    /// How many streaming multiprocessors, or compute units, it has.
+    #[getter]
+    fn units(&self) -> PyResult<u32> {
+        known(self.0.caches()).map(|caches| caches.units)
+    }
+
+    /// Bytes of its second-level cache, all slices together.
+    #[getter]
+    fn l2_cache(&self) -> PyResult<u64> {
+        known(self.0.caches()).map(|caches| caches.l2.0)
+    }
+
+    /// Its file, with everything that is known, and where from.
+    fn to_toml(&self) -> String {
+        gpus::write(&self.0)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<GpuModel {}>", self.0.name)
+    }
+}
+
+/// Every model of GPU that is known, by vendor, the oldest first.
+#[pyfunction]
+pub fn gpu_models() -> Vec<GpuModel> {
+    gpus::all().iter().cloned().map(GpuModel).collect()
+}
+
+/// The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
+///
+/// Raises:
+///     MachineError: If there is none; the message names the nearest.
+#[pyfunction]
+pub fn gpu_model(name: &str) -> PyResult<GpuModel> {
+    known(gpus::find(name)).cloned().map(GpuModel)
+}

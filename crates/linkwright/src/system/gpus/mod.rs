@@ -1,0 +1,218 @@
+//! What a GPU is: its speed, memory, copy engines, caches and links, by model.
+//!
+//! What it represents: each model has one file here, `NAME.toml`, whose sections name the data
+//! sheets and whitepapers that their numbers come from; PCI ids are those of the PCI ID
+//! Repository. No other place holds a fact of a GPU: a [`Device`](super::Device) names its model,
+//! as presets and importers set it, and [`find`] finds that. What it leaves out: clocks, power and
+//! what programs reach of a peak.
+//!
+//! A section that a file lacks is unknown, and whoever asks for it gets an error that names it.
+
+mod model;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+pub use model::{
+    Caches, CopyEngines, GpuError, GpuLinks, GpuModel, Memory, MemoryKind, NumberType, PciId, Peak,
+    Vendor, Wiring,
+};
+pub use reader::{read, write};
+
+use crate::diagnostic::closest;
+use crate::system::kinds::LinkKind;
+
+macro_rules! files {
+    ($($name:literal,)*) => {
+        &[$((concat!($name, ".toml"), include_str!(concat!($name, ".toml"))),)*]
+    };
+}
+
+/// The file of every model: by vendor, the oldest first.
+const FILES: &[(&str, &str)] = files! {
+    "k40c",
+    "k20c",
+    "gtx-titan-z",
+    "p100-sxm2-16gb",
+    "p100-pcie-16gb",
+    "p100-pcie-12gb",
+    "v100-sxm2-16gb",
+    "v100-sxm2-32gb",
+    "v100-sxm3-32gb",
+    "v100-dgxs-16gb",
+    "v100-dgxs-32gb",
+    "v100-pcie-16gb",
+    "v100-pcie-32gb",
+    "v100-fhhl-16gb",
+    "v100s-pcie-32gb",
+    "quadro-gv100",
+    "titan-v",
+    "rtx-2080-ti",
+    "rtx-2080",
+    "rtx-2080-super",
+    "titan-rtx",
+    "quadro-rtx-8000",
+    "quadro-rtx-6000",
+    "quadro-rtx-5000",
+    "t4",
+    "a100-sxm4-40gb",
+    "a100-sxm4-80gb",
+    "a100-pcie-40gb",
+    "a100-pcie-80gb",
+    "a800-sxm4-80gb",
+    "a30",
+    "a40",
+    "a10",
+    "a10g",
+    "a16",
+    "rtx-a6000",
+    "rtx-a5500",
+    "rtx-a5000",
+    "rtx-a4500",
+    "rtx-a4000",
+    "rtx-3090-ti",
+    "rtx-3090",
+    "rtx-3080",
+    "rtx-3080-ti",
+    "rtx-3080-12gb",
+    "l40s",
+    "l40",
+    "l4",
+    "l20",
+    "rtx-6000-ada",
+    "rtx-5000-ada",
+    "rtx-4090",
+    "rtx-4090-d",
+    "rtx-4080",
+    "rtx-4080-super",
+    "h100-sxm5-80gb",
+    "h100-sxm5-94gb",
+    "h100-pcie-80gb",
+    "h100-nvl",
+    "h200-sxm5-141gb",
+    "h200-nvl",
+    "h800-pcie",
+    "h800",
+    "h20",
+    "gh200-96gb",
+    "gh200-144gb",
+    "b200-sxm6-180gb",
+    "gb200-186gb",
+    "b100",
+    "b300",
+    "gb300",
+    "rtx-pro-6000-blackwell",
+    "rtx-pro-6000-blackwell-server",
+    "rtx-5090",
+    "rtx-5090-d",
+    "mi50-16gb",
+    "mi60",
+    "mi100",
+    "mi210",
+    "mi250",
+    "mi250x",
+    "mi300x",
+    "mi300a",
+    "mi308x",
+    "mi325x",
+    "mi350x",
+    "mi355x",
+};
+
+/// The models as compiled in; the tests read them, so that they cannot fail for a user.
+static MODELS: LazyLock<Vec<GpuModel>> = LazyLock::new(|| {
+    let model = |(file, text): &(&str, &str)| read(file, text);
+    let models: Result<_, _> = FILES.iter().map(model).collect();
+    models.expect("the compiled-in GPU models are valid")
+});
+
+/// Every model: by vendor, the oldest first.
+#[must_use]
+pub fn all() -> &'static [GpuModel] {
+    &MODELS
+}
+
+/// The model of a name: its own here, or a product's as tools print it. Upper and lower case are
+/// one, and brands may be left out: `NVIDIA H100 80GB HBM3`, `V100-SXM2-16GB`.
+///
+/// # Errors
+/// [`GpuError::Unknown`], with the name that was probably meant: also of an `A100-SXM-64GB`,
+/// since no file says how much memory that has.
+pub fn find(name: &str) -> Result<&'static GpuModel, GpuError> {
+    let capitals = name.trim().to_ascii_uppercase();
+    let found = NAMES.iter().find(|(known, _)| without_brands(known) == without_brands(&capitals));
+    found.map(|(_, model)| *model).ok_or_else(|| {
+        let known: Vec<&str> = all().iter().map(|model| model.name.as_str()).collect();
+        let meant = closest(&name.to_ascii_lowercase(), &known);
+        let instead = meant.map_or_else(
+            || format!("there are {}", known.join(", ")),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        GpuError::Unknown { name: name.to_owned(), instead }
+    })
+}
+
+/// A name in capitals without the brands that tools print and people leave out.
+fn without_brands(name: &str) -> &str {
+    let brands = ["NVIDIA ", "TESLA ", "GEFORCE ", "AMD ", "INSTINCT "];
+    let shorter = brands.iter().find_map(|brand| name.strip_prefix(brand));
+    shorter.map_or(name, without_brands)
+}
+
+/// The model that a text names, or one of the same family, whose links are the same: an
+/// `A100-SXM-64GB` holds `A100`. Of several names that it holds the longest is meant, so that an
+/// `RTX 4090 D` is no `RTX 4090`.
+pub(in crate::system) fn by_text(text: &str) -> Option<&'static GpuModel> {
+    let text = text.to_ascii_uppercase();
+    let mut best: Option<(usize, &GpuModel)> = None;
+    for (name, model) in NAMES.iter() {
+        if best.is_none_or(|(length, _)| length < name.len()) && holds(&text, name) {
+            best = Some((name.len(), model));
+        }
+    }
+    best.map(|(_, model)| model)
+}
+
+/// Every name that texts hold, in capitals, with its model.
+static NAMES: LazyLock<Vec<(String, &'static GpuModel)>> = LazyLock::new(|| {
+    let names = all().iter().flat_map(|model| {
+        let words = [&model.name, &model.product].into_iter().chain(&model.names);
+        words.map(move |name| (name.to_ascii_uppercase(), model))
+    });
+    names.collect()
+});
+
+/// The model of a PCI device id, of any vendor where none is given.
+pub(in crate::system) fn by_pci_id(vendor: Option<u16>, device: u16) -> Option<&'static GpuModel> {
+    let is_it = |id: &PciId| id.device == device && vendor.is_none_or(|vendor| vendor == id.vendor);
+    all().iter().find(|model| model.pci_ids.iter().any(is_it))
+}
+
+/// How many links a GPU of a generation of NVLink or xGMI has at most.
+pub(in crate::system) fn most_links(kind: LinkKind) -> u32 {
+    let links = all().iter().filter_map(|model| model.links);
+    links.filter(|links| links.kind == kind).map(|links| links.count).max().unwrap_or(0)
+}
+
+/// The xGMI generation of a processor as AMD's tools name it: `gfx942`, or `942` in topology
+/// files.
+pub(in crate::system) fn xgmi_of(processor: &str) -> Option<LinkKind> {
+    let digits = processor.strip_prefix("gfx").unwrap_or(processor);
+    let is_it = |known: &String| known.strip_prefix("gfx") == Some(digits);
+    let model = all().iter().find(|model| model.processors.iter().any(is_it))?;
+    model.links.map(|links| links.kind)
+}
+
+/// Whether a text holds a name that no further letter or digit makes another: `A100` is
+/// not in `A1000`.
+fn holds(text: &str, name: &str) -> bool {
+    let mut starts = text.match_indices(name).map(|(at, _)| at);
+    starts.any(|at| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        !joins(before) && !joins(after)
+    })
+}

@@ -1,0 +1,410 @@
+//! What is known of one model of GPU.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::reader;
+use crate::diagnostic::shown;
+use crate::system::kinds::LinkKind;
+use crate::units::{Bandwidth, Bytes, OperationRate};
+
+/// One model of GPU: what its file says.
+///
+/// A GPU is what a tool shows as one: a die of a module of two, where the dies show apart.
+/// A section that the file lacks is unknown, not zero; the accessor of each says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuModel {
+    /// Its name here, and that of its file: `v100-sxm2-16gb`.
+    #[serde(deserialize_with = "reader::words")]
+    pub name: String,
+    /// Its name as the vendor's tool prints it, without the vendor: `Tesla V100-SXM2-16GB`.
+    #[serde(deserialize_with = "reader::words")]
+    pub product: String,
+    /// Other words that mean it, wherever a text holds them.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "reader::lists_of_words"
+    )]
+    pub names: Vec<String>,
+    /// Who makes it.
+    pub vendor: Vendor,
+    /// Its PCI vendor and device ids.
+    pub pci_ids: Vec<PciId>,
+    /// What compilers call its processor: `sm_70`, `gfx942`.
+    pub processors: Vec<String>,
+    /// Its generation of PCIe, 16 lanes.
+    #[serde(deserialize_with = "reader::pcie")]
+    pub pcie: LinkKind,
+    /// Where the names, ids and links come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+    /// What the sources leave open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak: Option<Peak>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<Memory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy_engines: Option<CopyEngines>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caches: Option<Caches>,
+    /// Its links to other GPUs; none where it is sold without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<GpuLinks>,
+}
+
+/// Who makes a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Vendor {
+    /// Shown by `nvidia-smi`.
+    Nvidia,
+    /// Shown by `rocm-smi`.
+    Amd,
+}
+
+impl Vendor {
+    /// The vendor's name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nvidia => "nvidia",
+            Self::Amd => "amd",
+        }
+    }
+}
+
+/// A PCI vendor id and device id, written as `lspci -nn` does: `10de:1db1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PciId {
+    /// The vendor's.
+    pub vendor: u16,
+    /// The device's.
+    pub device: u16,
+}
+
+/// A kind of numbers that a GPU calculates with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberType {
+    /// IEEE 754 double precision.
+    Fp64,
+    /// IEEE 754 single precision.
+    Fp32,
+    /// NVIDIA's TensorFloat-32 (AMD: XF32): 8 bits of exponent, 10 of mantissa.
+    Tf32,
+    /// IEEE 754 half precision.
+    Fp16,
+    /// Brain floating point: 8 bits of exponent, 7 of mantissa.
+    Bf16,
+    /// Floating point of 8 bits.
+    Fp8,
+    /// Floating point of 6 bits.
+    Fp6,
+    /// Floating point of 4 bits.
+    Fp4,
+    /// Integers of 8 bits.
+    Int8,
+}
+
+impl NumberType {
+    /// Every type, the widest first.
+    pub const ALL: [Self; 9] = [
+        Self::Fp64,
+        Self::Fp32,
+        Self::Tf32,
+        Self::Fp16,
+        Self::Bf16,
+        Self::Fp8,
+        Self::Fp6,
+        Self::Fp4,
+        Self::Int8,
+    ];
+
+    /// The type's name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fp64 => "fp64",
+            Self::Fp32 => "fp32",
+            Self::Tf32 => "tf32",
+            Self::Fp16 => "fp16",
+            Self::Bf16 => "bf16",
+            Self::Fp8 => "fp8",
+            Self::Fp6 => "fp6",
+            Self::Fp4 => "fp4",
+            Self::Int8 => "int8",
+        }
+    }
+}
+
+/// Peak speeds at the boost clock, by number type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peak {
+    /// Where they come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+    /// Of the plain cores.
+    #[serde(default, deserialize_with = "reader::rates")]
+    pub vector: BTreeMap<NumberType, OperationRate>,
+    /// Of the tensor cores (AMD: matrix cores) on dense matrices, without sparsity.
+    #[serde(default, deserialize_with = "reader::rates")]
+    pub matrix: BTreeMap<NumberType, OperationRate>,
+}
+
+/// What a GPU's memory is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each is called by its standard's name")]
+pub enum MemoryKind {
+    Gddr5,
+    Gddr6,
+    Gddr6x,
+    Gddr7,
+    Hbm,
+    Hbm2,
+    Hbm2e,
+    Hbm3,
+    Hbm3e,
+}
+
+impl MemoryKind {
+    /// The kind's name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gddr5 => "gddr5",
+            Self::Gddr6 => "gddr6",
+            Self::Gddr6x => "gddr6x",
+            Self::Gddr7 => "gddr7",
+            Self::Hbm => "hbm",
+            Self::Hbm2 => "hbm2",
+            Self::Hbm2e => "hbm2e",
+            Self::Hbm3 => "hbm3",
+            Self::Hbm3e => "hbm3e",
+        }
+    }
+}
+
+/// A GPU's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// What it is made of.
+    pub kind: MemoryKind,
+    /// As sold: what data sheets call 16 GB of a GPU's memory is 16 GiB, of which drivers
+    /// keep some.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub capacity: Bytes,
+    /// Peak, reading and writing together.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub bandwidth: Bandwidth,
+    /// Where these come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+}
+
+/// The engines that copy between a GPU's memory and the rest while the cores work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyEngines {
+    /// How many there are.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub count: u32,
+    /// In how many directions between host and GPU they copy at once: 1 or 2.
+    #[serde(deserialize_with = "reader::one_or_two")]
+    pub directions: u32,
+    /// Where these come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+}
+
+/// A GPU's caches, and what they serve.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caches {
+    /// Streaming multiprocessors (AMD: compute units).
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub units: u32,
+    /// The first-level data cache of each of them, with the shared memory that is cut from it.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "reader::above_zero_if_any"
+    )]
+    pub l1: Option<Bytes>,
+    /// The second level, all slices together.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub l2: Bytes,
+    /// The third level (AMD: Infinity Cache), where there is one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "reader::above_zero_if_any"
+    )]
+    pub l3: Option<Bytes>,
+    /// Where these come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+}
+
+/// How the links of a GPU reach other GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wiring {
+    /// The board that it is sold on joins it to others.
+    Board,
+    /// A bridge that some buy joins it to another.
+    Bridge,
+}
+
+/// A GPU's links to other GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuLinks {
+    /// NVLink or xGMI, with its generation.
+    #[serde(deserialize_with = "reader::gpu_fabric")]
+    pub kind: LinkKind,
+    /// How many it has.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub count: u32,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "reader::above_zero_if_any"
+    )]
+    bandwidth: Option<Bandwidth>,
+    /// What they lead through.
+    pub wiring: Wiring,
+}
+
+impl GpuLinks {
+    /// Bandwidth of one link in one direction: the model's own, where it is not the kind's.
+    #[must_use]
+    pub fn bandwidth(self) -> Bandwidth {
+        self.bandwidth.unwrap_or_else(|| self.kind.data_sheet().bandwidth)
+    }
+}
+
+/// Why a GPU's model does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GpuError {
+    /// A name that is no model's.
+    #[error("there is no GPU model `{}`; {instead}", shown(.name))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// What would work.
+        instead: String,
+    },
+    /// A section that the model's file lacks.
+    #[error(
+        "the GPU model `{model}` has no [{section}]: {file} lacks the section; add it there with its source, or name another model"
+    )]
+    NoSection {
+        /// The model.
+        model: String,
+        /// The section.
+        section: &'static str,
+        /// The file that lacks it.
+        file: String,
+    },
+    /// A number type whose speed the model's file does not give.
+    #[error(
+        "the GPU model `{model}` has no {number} in [{section}]: {file} lacks it; add it there with its source, or calculate with another number type"
+    )]
+    NoRate {
+        /// The model.
+        model: String,
+        /// The section that lacks it.
+        section: &'static str,
+        /// The number type.
+        number: &'static str,
+        /// The file.
+        file: String,
+    },
+}
+
+impl GpuModel {
+    /// Peak speeds.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn peak(&self) -> Result<&Peak, GpuError> {
+        self.section("peak", self.peak.as_ref())
+    }
+
+    /// Peak speed of the plain cores with numbers of a type.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] and [`GpuError::NoRate`] where the file does not say it.
+    pub fn vector_rate(&self, number: NumberType) -> Result<OperationRate, GpuError> {
+        self.rate("peak.vector", &self.peak()?.vector, number)
+    }
+
+    /// Peak speed of the tensor or matrix cores on dense matrices of a type.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] and [`GpuError::NoRate`] where the file does not say it.
+    pub fn matrix_rate(&self, number: NumberType) -> Result<OperationRate, GpuError> {
+        self.rate("peak.matrix", &self.peak()?.matrix, number)
+    }
+
+    /// The memory.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn memory(&self) -> Result<&Memory, GpuError> {
+        self.section("memory", self.memory.as_ref())
+    }
+
+    /// The copy engines.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn copy_engines(&self) -> Result<&CopyEngines, GpuError> {
+        self.section("copy_engines", self.copy_engines.as_ref())
+    }
+
+    /// The caches.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn caches(&self) -> Result<&Caches, GpuError> {
+        self.section("caches", self.caches.as_ref())
+    }
+
+    /// What a section holds, or an error that names it, the model and the file.
+    fn section<T>(&self, section: &'static str, found: Option<T>) -> Result<T, GpuError> {
+        found.ok_or_else(|| GpuError::NoSection {
+            model: self.name.clone(),
+            section,
+            file: self.file(),
+        })
+    }
+
+    fn rate(
+        &self,
+        section: &'static str,
+        rates: &BTreeMap<NumberType, OperationRate>,
+        number: NumberType,
+    ) -> Result<OperationRate, GpuError> {
+        rates.get(&number).copied().ok_or_else(|| GpuError::NoRate {
+            model: self.name.clone(),
+            section,
+            number: number.name(),
+            file: self.file(),
+        })
+    }
+
+    fn file(&self) -> String {
+        format!("system/gpus/{}.toml", self.name)
+    }
+}
