@@ -1714,7 +1714,13 @@ class ClusterJob:
 class Cluster:
     """Nodes of GPUs, the network that joins them, and how it is simulated."""
 
-    def __new__(cls, kind: str = "fat-tree", **settings: object) -> Cluster:
+    def __new__(
+        cls,
+        kind: str | None = "fat-tree",
+        *,
+        machine: Machine | str | None = None,
+        **settings: object,
+    ) -> Cluster:
         """A cluster of a kind of network; every setting has a default.
 
         The settings are the keys of `[network]` in a scenario, and `protocol` and
@@ -1723,8 +1729,12 @@ class Cluster:
 
         Args:
             kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
-                `single-switch`.
-            settings: Of the network: `pods`, `groups`, `dimensions`, `bandwidth` and the
+                `single-switch`. Without one, a lone `machine` has no network.
+            machine: The servers: a `Machine`, or the name of a preset. Without it, every port of
+                the network has a node of `gpus_per_node`. A network whose sizes are left out is
+                the smallest that has the ports.
+            settings: `servers`, how many there are, and `port_order` (`plain`, `rails`). Of the
+                network: `pods`, `groups`, `dimensions`, `bandwidth` and the
                 other parameters of its kind, such as a dragonfly's `intra_group_detours`, and
                 `bandwidth_scale` (2, `"x/4"`). Of the nodes:
                 `gpus_per_node`, `gpu_bandwidth`, `gpu_latency`. Of the simulation: `routing`,
@@ -1741,6 +1751,7 @@ class Cluster:
         text: str,
         file: str = "<text>",
         *,
+        machine: Machine | str | None = None,
         routing_table: str | None = None,
         routing_file: str = "<routing table>",
         **settings: object,
@@ -1750,6 +1761,7 @@ class Cluster:
         Args:
             text: The network: TOML of a kind and its parameters, TOML of a graph, or DOT.
             file: Its name in errors.
+            machine: The servers, as for the class.
             routing_table: The text of a file of routing tables, which packets then follow.
             routing_file: Its name in errors.
             settings: As for the class, but for the parameters of a kind.
@@ -1760,7 +1772,7 @@ class Cluster:
 
     @property
     def name(self) -> str:
-        """Its network's name."""
+        """Its network's name; of servers, theirs and their network's."""
 
     @property
     def gpus(self) -> int:
@@ -1768,7 +1780,15 @@ class Cluster:
 
     @property
     def nodes(self) -> int:
-        """How many nodes it has."""
+        """How many nodes, or servers, it has."""
+
+    @property
+    def nics(self) -> int:
+        """How many network interfaces its nodes have together."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What had to be assumed of its servers because no source says it."""
 
     @property
     def switches(self) -> int:
@@ -1776,7 +1796,10 @@ class Cluster:
 
     @property
     def gpus_per_node(self) -> int:
-        """How many GPUs a node has; GPU `g` is in node `g // gpus_per_node`."""
+        """How many GPUs its first node has.
+
+        Where all have as many, GPU `g` is in node `g // gpus_per_node`.
+        """
 
     @property
     def routing(self) -> str:

@@ -6,6 +6,7 @@ version and the hash of every input, and holds no clock and no folder.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ from linkwright import (
     ClusterJob,
     ClusterRun,
     ClusterScenario,
+    Machine,
     __version__,
     interconnect_names,
     read_cluster_scenario,
@@ -30,6 +32,9 @@ __all__ = [
     "read_trace_files",
     "run_cluster_scenario",
 ]
+
+# A speed begins with a digit and names its unit.
+SPEED = re.compile(r"\d[\d.]*\s*[kKMGT]?i?[bB]/s$")
 
 
 @dataclass(frozen=True)
@@ -56,41 +61,52 @@ class ClusterScenarioRun:
 
 
 def load_cluster(
-    kind_or_path: str | Path, *, routing_table: str | Path | None = None, **settings: object
+    network: str | Path | None,
+    *,
+    machine: Machine | str | None = None,
+    routing_table: str | Path | None = None,
+    **settings: object,
 ) -> Cluster:
-    """A cluster of a kind of network, or of the network in a file.
+    """Nodes, or servers, on a network: of a kind, in a file, or one switch of a speed.
 
     Args:
-        kind_or_path: A name of `interconnect_names`, or the path of a file: TOML of a kind and
-            its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a
-            file of the same name.
+        network: A name of `interconnect_names`, the path of a file (TOML of a kind and its
+            parameters, TOML of a graph, or DOT), or the speed of each link of a single switch,
+            such as `100Gb/s`. A kind comes first: write `./name` for a file of the same name.
+            None is a lone `machine`, or the default network.
+        machine: The servers, as for `Cluster`.
         routing_table: The path of a file of routing tables, for a network from a file.
-        settings: As for `Cluster`.
+        settings: As for `Cluster`, with `servers`.
 
     Raises:
         FileError: If there is neither such a kind nor such a file.
         InputError: If a file or a setting is not what it should be, with line and column.
     """
     kinds = interconnect_names()
-    path = Path(kind_or_path)
-    if str(kind_or_path) in kinds:
+    path = Path(network or "")
+    speed = network is not None and SPEED.match(str(network)) and not path.exists()
+    if network is None or str(network) in kinds or speed:
         if routing_table is not None:
             raise FileError(
                 f"a routing table names the switches of a file's network, which "
-                f"`{kind_or_path}` is not; give the network's file, or a `routing`"
+                f"`{network}` is not; give the network's file, or a `routing`"
             )
-        return Cluster(str(kind_or_path), **settings)
+        if speed:
+            settings = {"bandwidth": str(network), **settings}
+        kind = "single-switch" if speed else None if network is None else str(network)
+        return Cluster(kind, machine=machine, **settings)
     if not path.exists():
-        close = get_close_matches(str(kind_or_path), kinds, n=1, cutoff=0.5)
+        close = get_close_matches(str(network), kinds, n=1, cutoff=0.5)
         advice = f"did you mean `{close[0]}`? " if close else ""
         raise FileError(
-            f"there is neither a kind of network nor a file `{kind_or_path}`; {advice}"
-            f"the kinds are {', '.join(kinds)}"
+            f"there is neither a kind of network nor a file `{network}`; {advice}"
+            f"the kinds are {', '.join(kinds)}, or a speed such as 100Gb/s"
         )
     tables = None if routing_table is None else read_text(routing_table)
     return Cluster.from_text(
         read_text(path),
         printable(str(path)),
+        machine=machine,
         routing_table=tables,
         routing_file=printable(str(routing_table)),
         **settings,

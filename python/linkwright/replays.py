@@ -6,20 +6,24 @@ no folder, so that the same inputs give the same bytes anywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
 from linkwright import (
+    Cluster,
     ClusterJob,
+    Machine,
     __version__,
     interconnect_names,
     read_mapping,
 )
 from linkwright.clusters import load_cluster, read_trace_files, run_cluster_scenario
 from linkwright.documents import write_json
-from linkwright.errors import FileError, SimulationError, printable
+from linkwright.errors import FileError, MachineError, SimulationError, printable
 from linkwright.files import portable_name, read_bytes, read_text, sha256
+from linkwright.machines import load_machine
 from linkwright.programs import read_program, trace_of, with_notes
 from linkwright.replay_summary import Replay, replay_summary
 from linkwright.writing import staged
@@ -46,6 +50,10 @@ SHAPE = {"kind", "preset", "file", "levels", "radix", "pods", "leaves", "taperin
     "cores",
 }
 
+# A network's file lists switches, is a graph in DOT, or names a kind; a machine's lists devices.
+OF_A_NETWORK = re.compile(r"(?m)^\s*(\[\[switch\]\]|(strict\s+)?(di)?graph\b|kind\s*=)")
+OF_A_MACHINE = re.compile(r"(?m)^\s*\[\[\s*device\b")
+
 SIZED = (
     "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
     "the one that is named `fat-tree` has 2,048"
@@ -56,8 +64,10 @@ Progress = Callable[[int, int, float, int], object]
 
 def replay_trace(
     trace: str | Path,
-    machine: str | Path | None = None,
+    machine: Machine | str | Path | None = None,
     *,
+    network: str | Path | None = None,
+    servers: int | None = None,
     ranks: int | None = None,
     parameters: Mapping[str, object] | None = None,
     iterations: int = 1,
@@ -74,10 +84,14 @@ def replay_trace(
     Args:
         trace: An OTF2 archive (its folder or its anchor file), a file of GOAL text, or one of
             `applications`.
-        machine: One of `interconnect_names`, or the file of a network; where absent, a
-            fat-tree of the job's size: the smallest of switches of 4, 8 or 16 ports that holds
-            it, or that of 2,048 nodes that `fat-tree` is by name. What says otherwise which
-            network it is, a file of mappings too, leaves that one.
+        machine: The servers that the job runs on: a `Machine`, a preset's name, or a file that
+            a machine is read from. Where absent, each port of the network has a node of
+            `gpus_per_node`.
+        network: What joins the servers or nodes, as for `load_cluster`. Where absent, one server
+            stands alone, and others are on a fat-tree of the job's size: the smallest that has
+            the ports. What says otherwise which network it is, a file of mappings too, leaves
+            that of 2,048 nodes that `fat-tree` is by name.
+        servers: How many servers there are; as many as the job needs where absent.
         ranks: How many ranks an application has.
         parameters: An application's own.
         iterations: How often the main loop runs.
@@ -97,15 +111,26 @@ def replay_trace(
         SimulationError: If the job does not fit or does not come to an end.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+    server, network, told = _server_and_network(machine, network)
     # What an application cannot fit on is refused before it is made; a trace tells its ranks.
     read = None if ranks else read_program(trace, ranks=ranks, **(parameters or {}))
+    size = ranks or (read[0].ranks if read else 1)
     fitted: dict[str, object] = {}
-    if machine is None:
-        machine = "fat-tree"
+    if server is not None:
+        servers = servers or -(-size // server.gpu_count)
+        settings = {**settings, "servers": servers}
+        if network is None and servers > 1:
+            network = "fat-tree"
+    elif servers is not None:
+        raise MachineError("`servers` says how many of a `machine` there are; name that, too")
+    elif network is None:
+        network = "fat-tree"
         if routing_table is None and str(mapping) in MAPPINGS:
-            fitted = _fat_tree_for(ranks or (read[0].ranks if read else 1), settings)
+            fitted = _fat_tree_for(size, settings)
     settings = {**settings, **fitted}
-    cluster = load_cluster(machine, routing_table=routing_table, seed=seed, **settings)
+    cluster = load_cluster(
+        network, machine=server, routing_table=routing_table, seed=seed, **settings
+    )
     if ranks is not None and ranks > cluster.gpus:
         # A program of so many ranks takes long to make, and would be refused for its size.
         raise SimulationError(
@@ -113,12 +138,14 @@ def replay_trace(
             "take fewer or smaller jobs, or a larger cluster"
         )
     program, notes = read or read_program(trace, ranks=ranks, **(parameters or {}))
+    notes = [*told, *notes, *_of_servers(server, cluster)]
     if fitted:
         notes = [*notes, SIZED.format(nodes=cluster.nodes)]
     # A list, since two inputs may have one name in two folders.
     inputs = [("trace", name, content) for name, content in _trace_files(trace).items()]
-    if machine not in interconnect_names():
-        inputs.append(("machine", Path(machine).name, read_bytes(Path(machine))))
+    for what, name in (("machine", machine if server is not None else None), ("network", network)):
+        if isinstance(name, str | Path) and Path(name).is_file():
+            inputs.append((what, Path(name).name, read_bytes(Path(name))))
     if routing_table is not None:
         table = Path(routing_table)
         inputs.append(("routing table", table.name, read_bytes(table)))
@@ -138,7 +165,8 @@ def replay_trace(
     manifest: dict[str, object] = {
         "linkwright": __version__,
         "trace": portable_name(str(trace)),
-        "machine": portable_name(str(machine)),
+        "machine": None if server is None else server.name,
+        "network": None if network is None else portable_name(str(network)),
         "ranks": program.ranks,
         "parameters": dict(parameters or {}),
         "iterations": iterations,
@@ -176,6 +204,49 @@ def replay_scenario(
     return Replay(
         name, played.cluster, played.jobs, played.run, played.manifest, tuple(played.notes)
     )
+
+
+def _of_servers(server: Machine | None, cluster: Cluster) -> list[str]:
+    """What probably makes a machine's description wrong, and what its cluster had to assume."""
+    if server is None:
+        return []
+    return [*server.warnings, *(it for it in cluster.assumptions if it not in server.assumptions)]
+
+
+def _server_and_network(
+    machine: Machine | str | Path | None, network: str | Path | None
+) -> tuple[Machine | None, str | Path | None, list[str]]:
+    """The servers, the network, and what is to be said of how they were named.
+
+    A machine was a network's name or file until servers had the word; that is read for one
+    release.
+
+    Raises:
+        FileError: If a machine is neither a preset nor a file, or a network beside another.
+        InputError: If a file describes no machine, with line and column.
+    """
+    if machine is None or isinstance(machine, Machine):
+        return machine, network, []
+    named = str(machine) in interconnect_names()
+    text = read_text(machine) if not named and Path(machine).is_file() else ""
+    if not named and (OF_A_MACHINE.search(text) or not OF_A_NETWORK.search(text)):
+        try:
+            return load_machine(machine), network, []
+        except FileError as error:
+            close = get_close_matches(str(machine), interconnect_names(), n=1, cutoff=0.6)
+            if not close or Path(machine).exists():
+                raise
+            raise FileError(
+                f"there is no machine `{machine}`; did you mean `{close[0]}`? It is a network, "
+                "which --network names"
+            ) from error
+    if network is not None:
+        raise FileError(
+            f"`{machine}` is a network, and so is `{network}`; a machine is a server, such as "
+            "dgx1-v100"
+        )
+    note = f"`{portable_name(str(machine))}` is a network: name it with --network"
+    return None, machine, [note]
 
 
 def _mapping_text(mapping: str | Path) -> str:

@@ -18,7 +18,7 @@ import pytest
 from commands import fails, linkwright, parsed
 from interrupts import interrupt, running
 
-from linkwright import Program, SimulationError
+from linkwright import Machine, Program, SimulationError
 from linkwright.cli import output, replay_output
 from linkwright.cli.replay import ROUTINGS
 from linkwright.replays import replay_trace
@@ -116,7 +116,7 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
     sizes: dict[str, Any] = {"groups": 2, "switches_per_group": 16}
     job = ["replay", "stencil4d", "--ranks", 64]
     keys = [word for key, value in sizes.items() for word in ("--set", f"{key}={value}")]
-    with_detours = parsed(*job, "--machine", "dragonfly", *keys)["makespan"]
+    with_detours = parsed(*job, "--network", "dragonfly", *keys)["makespan"]
     network = "\n".join(f"{key.replace('_', '-')} = {value}" for key, value in sizes.items())
     file = tmp_path / "direct.toml"
     file.write_text(f'kind = "dragonfly"\nintra-group-detours = false\n{network}\n', "utf-8")
@@ -128,10 +128,10 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
         "utf-8",
     )
     found = {
-        parsed(*job, "--machine", "dragonfly", *keys, "--set", "intra_group_detours=false")[
+        parsed(*job, "--network", "dragonfly", *keys, "--set", "intra_group_detours=false")[
             "makespan"
         ],
-        parsed(*job, "--machine", file)["makespan"],
+        parsed(*job, "--network", file)["makespan"],
         parsed("run", scenario)["makespan"],
         replay_trace(
             "stencil4d", "dragonfly", ranks=64, intra_group_detours=False, **sizes
@@ -139,7 +139,7 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
     }
     assert len(found) == 1
     assert found.pop() > 1.2 * with_detours
-    said = fails(2, *job, "--machine", "fat-tree", "--set", "intra_group_detours=false")
+    said = fails(2, *job, "--network", "fat-tree", "--set", "intra_group_detours=false")
     assert "intra-group-detours" in said
 
 
@@ -213,13 +213,13 @@ def test_large_sends_head_to_head_name_the_limit_that_would_help(tmp_path: Path)
 def test_a_network_from_a_file(tmp_path: Path, pair: Path) -> None:
     graph = tmp_path / "line.toml"
     graph.write_text(LINE, encoding="utf-8")
-    result = linkwright("replay", pair, "--machine", graph)
+    result = linkwright("replay", pair, "--network", graph)
     assert result.exit_code == 0, result.output
     assert "pair on line.toml\n" in result.stdout
     assert "2 switches" in result.stdout
     assert str(tmp_path) not in result.stdout
     graph.write_text(LINE.replace("nodes", "nods"), encoding="utf-8")
-    assert "line.toml:5:" in fails(2, "replay", pair, "--machine", graph)
+    assert "line.toml:5:" in fails(2, "replay", pair, "--network", graph)
 
 
 def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None:
@@ -459,7 +459,7 @@ main()
     ),
 )
 def test_every_routing_that_the_help_names_is_one(name: str, machine: str, pair: Path) -> None:
-    found = parsed("replay", pair, "--machine", machine, "--routing", name)
+    found = parsed("replay", pair, "--network", machine, "--routing", name)
     assert found["machine"]["routing"] == name
 
 
@@ -483,3 +483,72 @@ def test_what_a_trace_does_not_say_is_told(tmp_path: Path) -> None:
     assert "Notes:\n- measured: calls that record no message" in result.stdout
     assert "What the traces did not say" in (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "notes" not in linkwright("replay", "stencil4d", "--ranks", 16, *FOUR).stdout.lower()
+
+
+def test_servers_are_joined_by_a_network() -> None:
+    job = ("replay", STENCIL, "--machine", "dgx1-v100")
+    found = parsed(*job, "--servers", "4", "--network", "fat-tree")
+    machine = found["machine"]
+    assert (machine["nodes"], machine["gpus"], machine["gpus_per_node"]) == (4, 32, 8)
+    levels = {level["level"] for level in found["levels"]}
+    assert {"nvlink2", "pcie3", "injection", "leaf to aggregate"} <= levels
+    # As many servers as the job needs, on a fat-tree that has their ports, is the same system.
+    assert parsed(*job)["makespan"] == found["makespan"]
+    one_switch = parsed(*job, "--network", "100Gb/s")
+    assert one_switch["machine"]["switches"] == 1
+    assert "switches" not in {level["level"] for level in one_switch["levels"]}
+
+
+def test_a_lone_server_has_no_network() -> None:
+    found = parsed("replay", "laghos", "--ranks", 8, "--machine", "dgx1-v100")
+    assert (found["machine"]["nodes"], found["machine"]["switches"]) == (1, 0)
+    levels = {level["level"] for level in found["levels"]}
+    assert levels >= {"nvlink2", "pcie3"}
+    assert not levels & {"injection", "ejection"}
+
+
+def test_a_machine_may_be_a_file_or_the_input(tmp_path: Path) -> None:
+    text = Machine.preset("dgx1-v100").to_toml()
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    by_name = parsed("replay", STENCIL, "--machine", "dgx1-v100", "--servers", 4)
+    by_file = parsed("replay", STENCIL, "--machine", file, "--servers", 4)
+    by_input = parsed("replay", STENCIL, "--machine", "-", "--servers", 4, stdin=text)
+    assert by_file["makespan"] == by_input["makespan"] == by_name["makespan"]
+
+
+def test_a_network_in_the_machines_place_is_read_with_a_note() -> None:
+    named = parsed("replay", STENCIL, "--machine", "fat-tree")
+    assert named["makespan"] == parsed("replay", STENCIL, "--network", "fat-tree")["makespan"]
+    assert "`fat-tree` is a network: name it with --network" in named["notes"]
+    said = fails(2, "replay", STENCIL, "--machine", "fat-tree", "--network", "torus")
+    assert "a machine is a server" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--servers", "4"], "give --machine"),
+        (["--machine", "dgx1-v10"], "`dgx1-v100`"),
+        (["--machine", "dgx1-v100", "--gpus-per-node", "2"], "gpus_per_node"),
+        (["--machine", "dgx1-v100", "--servers", "2", "--network", "fat-tre"], "`fat-tree`"),
+        (
+            [
+                "--machine",
+                "dgx1-v100",
+                "--network",
+                "fat-tree",
+                "--set",
+                "radix=4",
+                "--set",
+                "pods=1",
+            ],
+            "fewer than the 16",
+        ),
+        (["--machine", "dgx1-v100", "--servers", "2"], "32 ranks"),
+    ],
+)
+def test_servers_that_cannot_be_are_told(words: list[str], says: str) -> None:
+    result = linkwright("replay", STENCIL, *words)
+    assert result.exit_code in (1, 2)
+    assert says in result.output

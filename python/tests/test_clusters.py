@@ -15,7 +15,7 @@ from interrupts import interrupted
 import linkwright as lw
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SMALL = {"radix": 4, "pods": 4, "gpus_per_node": 4}
+SMALL: dict[str, Any] = {"radix": 4, "pods": 4, "gpus_per_node": 4}
 SCENARIO = """\
 seed = 3
 [network]
@@ -41,7 +41,7 @@ def column(of: pa.Table, name: str) -> list[Any]:
     return values
 
 
-def small_run(timeline: int = 0, **settings: object) -> lw.ClusterRun:
+def small_run(timeline: int = 0, **settings: Any) -> lw.ClusterRun:
     cluster = lw.Cluster("fat-tree", **SMALL, **settings)
     stencil = lw.Program.skeleton("stencil4d", 16, message="16 KiB", compute="5 us")
     jobs = [
@@ -113,7 +113,7 @@ def test_settings_say_what_the_cluster_is() -> None:
         ({"protocol": {"eager": "1 B"}}, "unknown key: `eager`; did you mean `eager_limit`?"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(lw.InputError) as caught:
         lw.Cluster("fat-tree", **settings)
     assert message in str(caught.value)

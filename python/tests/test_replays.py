@@ -227,7 +227,7 @@ def rows_count(replay: Replay) -> int:
     ],
 )
 def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None:
-    replay = replay_trace("stencil4d", machine, ranks=16, fidelity="flow", **settings)
+    replay = replay_trace("stencil4d", network=machine, ranks=16, fidelity="flow", **settings)
     cells = cells_of(replay)
     shown = {cell["link"] for level in cells for cell in level}
     carried = {f"{row['from']} to {row['to']}" for row in link_rows(replay) if row["data"] > 0}
@@ -241,11 +241,11 @@ def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None
 
 
 def test_a_map_shows_what_carried_data() -> None:
-    replay = replay_trace("stencil4d", "fat-tree", ranks=32, gpus_per_node=4)
+    replay = replay_trace("stencil4d", network="fat-tree", ranks=32, gpus_per_node=4)
     levels = cells_of(replay)
     assert sum(map(len, levels)) < rows_count(replay) / 10
     assert all(any(cell["utilisation"] > 0 for cell in level) for level in levels)
-    alone = replay_trace("laghos", "fat-tree", ranks=4, gpus_per_node=4)
+    alone = replay_trace("laghos", network="fat-tree", ranks=4, gpus_per_node=4)
     drawn = str(chart_specification(link_heat_map(alone)))
     assert "No link carried data." in drawn
     assert "injection" not in drawn
@@ -277,7 +277,7 @@ def test_the_network_of_a_replay_is_said_where_nobody_named_it(tmp_path: Path) -
     assert (fitted.machine, fitted.cluster.nodes) == ("fat-tree-128", 128)
     assert "of 128 nodes" in fitted.notes[-1]
     assert fitted.manifest["settings"] == {"radix": 8, "pods": 8}
-    named = replay_trace("laghos", "fat-tree", ranks=32)
+    named = replay_trace("laghos", network="fat-tree", ranks=32)
     assert (named.cluster.nodes, [*named.notes]) == (2048, [])
     mapping = tmp_path / "mapping"
     mapping.write_text("".join(f"{2000 + rank}\n" for rank in range(8)), encoding="utf-8")
@@ -298,10 +298,10 @@ def test_two_inputs_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
         '[[route]]\nat = ["b"]\nto = ["a"]\nnext = ["a"]\n',
         encoding="utf-8",
     )
-    held = replay_trace("laghos", machine, ranks=8, routing_table=table).manifest["files"]
+    held = replay_trace("laghos", network=machine, ranks=8, routing_table=table).manifest["files"]
     assert held == [
         {"input": what, "file": "line.toml", "sha256": sha256(file.read_bytes()).hexdigest()}
-        for what, file in (("machine", machine), ("routing table", table))
+        for what, file in (("network", machine), ("routing table", table))
     ]
 
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use linkwright::diagnostic::InputError;
 use linkwright::simulation::cluster::{self, Files, Mapping, place, read_network};
 use linkwright::system::fabric::{FABRICS, Fabric};
+use linkwright::system::toml_format;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::cluster_job::{ClusterJob, named_mapping};
 use crate::cluster_run::ClusterRun;
 use crate::errors;
+use crate::machine::Machine;
 use crate::number;
 use crate::number::{int, optional_int};
 use crate::pickle::Source;
@@ -88,6 +90,35 @@ fn name_key(error: &mut InputError, text: &str) {
     }
 }
 
+/// The servers of a cluster: a machine, or a preset's name.
+#[derive(FromPyObject)]
+pub enum ServerKind<'py> {
+    Machine(PyRef<'py, Machine>),
+    Preset(String),
+}
+
+/// Names a machine's servers in settings, and hands over its text.
+fn add_machine(machine: Option<ServerKind<'_>>, table: &mut toml::Table, files: &mut Files) {
+    let name = match machine {
+        None => return,
+        Some(ServerKind::Preset(name)) => name,
+        Some(ServerKind::Machine(machine)) => {
+            // With an ending, it is no preset's name.
+            let name = format!("{}.toml", machine.0.name());
+            files.insert(name.clone(), toml_format::write(&machine.0).into_bytes());
+            name
+        }
+    };
+    table.insert("machine".to_owned(), name.into());
+}
+
+impl Cluster {
+    /// Whether it has abstract nodes in place of servers.
+    fn is_of_nodes(&self) -> bool {
+        self.0.system.kinds()[0].server().nics_meet_gpus()
+    }
+}
+
 #[pymethods]
 impl Cluster {
     /// A cluster of a kind of network; every setting has a default.
@@ -99,7 +130,12 @@ impl Cluster {
     /// Args:
     ///     kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
     ///         `single-switch`.
-    ///     settings: Of the network: `pods`, `groups`, `dimensions`, `bandwidth` and the
+    ///         Without one, a lone `machine` has no network.
+    ///     machine: The servers: a `Machine`, or the name of a preset. Without it, every port of
+    ///         the network has a node of `gpus_per_node`. A network whose sizes are left out is
+    ///         the smallest that has the ports.
+    ///     settings: `servers`, how many there are, and `port_order` (`plain`, `rails`). Of the
+    ///         network: `pods`, `groups`, `dimensions`, `bandwidth` and the
     ///         other parameters of its kind, such as a dragonfly's `intra_group_detours`, and
     ///         `bandwidth_scale` (2, `"x/4"`). Of the nodes:
     ///         `gpus_per_node`, `gpu_bandwidth`, `gpu_latency`. Of the simulation: `routing`,
@@ -110,11 +146,22 @@ impl Cluster {
     /// Raises:
     ///     InputError: If there is no such setting or value; the message says what would work.
     #[new]
-    #[pyo3(signature = (kind = "fat-tree", **settings))]
-    fn new(kind: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    #[pyo3(
+        signature = (kind = Some("fat-tree"), *, machine = None, **settings),
+        text_signature = "(kind='fat-tree', *, machine=None, **settings)"
+    )]
+    fn new(
+        kind: Option<&str>,
+        machine: Option<ServerKind<'_>>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let mut table = values::table(settings)?;
-        table.insert("kind".to_owned(), kind.into());
-        from_settings(&table, BTreeMap::new())
+        if let Some(kind) = kind {
+            table.insert("kind".to_owned(), kind.into());
+        }
+        let mut files = BTreeMap::new();
+        add_machine(machine, &mut table, &mut files);
+        from_settings(&table, files)
     }
 
     /// A cluster on a network that a text describes.
@@ -122,6 +169,7 @@ impl Cluster {
     /// Args:
     ///     text: The network: TOML of a kind and its parameters, TOML of a graph, or DOT.
     ///     file: Its name in errors.
+    ///     machine: The servers, as for the class.
     ///     routing_table: The text of a file of routing tables, which packets then follow.
     ///     routing_file: Its name in errors.
     ///     settings: As for the class, but for the parameters of a kind.
@@ -130,11 +178,13 @@ impl Cluster {
     ///     InputError: If a text or a setting is not what it should be, with its place.
     #[staticmethod]
     #[pyo3(signature = (
-        text, file = "<text>", *, routing_table = None, routing_file = "<routing table>", **settings
+        text, file = "<text>", *, machine = None, routing_table = None,
+        routing_file = "<routing table>", **settings
     ))]
     fn from_text(
         text: &str,
         file: &str,
+        machine: Option<ServerKind<'_>>,
         routing_table: Option<&str>,
         routing_file: &str,
         settings: Option<&Bound<'_, PyDict>>,
@@ -146,13 +196,17 @@ impl Cluster {
             files.insert(routing_file.to_owned(), tables.as_bytes().to_vec());
             table.insert("routing_table".to_owned(), routing_file.into());
         }
+        add_machine(machine, &mut table, &mut files);
         from_settings(&table, files)
     }
 
-    /// Its network's name.
+    /// Its network's name; of servers, theirs and their network's.
     #[getter]
     fn name(&self) -> &str {
-        self.0.system.fabric().map_or(self.0.system.name(), Fabric::name)
+        match self.0.system.fabric() {
+            Some(fabric) if self.is_of_nodes() => fabric.name(),
+            _ => self.0.system.name(),
+        }
     }
 
     /// How many GPUs it has: the most ranks that its jobs can have in all.
@@ -161,10 +215,22 @@ impl Cluster {
         self.0.gpus()
     }
 
-    /// How many nodes it has.
+    /// How many nodes, or servers, it has.
     #[getter]
     fn nodes(&self) -> u32 {
-        self.0.system.fabric().map_or(1, Fabric::nodes)
+        self.0.system.servers()
+    }
+
+    /// How many network interfaces its nodes have together.
+    #[getter]
+    fn nics(&self) -> u32 {
+        self.0.system.nics()
+    }
+
+    /// What had to be assumed of its servers because no source says it.
+    #[getter]
+    fn assumptions(&self) -> Vec<String> {
+        self.0.system.assumptions().to_vec()
     }
 
     /// How many switches it has.
@@ -173,7 +239,8 @@ impl Cluster {
         self.0.system.fabric().map_or(0, Fabric::switches)
     }
 
-    /// How many GPUs a node has; GPU `g` is in node `g // gpus_per_node`.
+    /// How many GPUs its first node has; where all have as many, GPU `g` is in node
+    /// `g // gpus_per_node`.
     #[getter]
     fn gpus_per_node(&self) -> u32 {
         self.0.system.kinds()[0].server().gpus().len() as u32

@@ -12,9 +12,11 @@ from linkwright import (
     InputError,
     applications,
     interconnect_names,
+    preset_names,
 )
 from linkwright.cli import replay_output
 from linkwright.cli.options import Json, among
+from linkwright.cli.standard_input import given_machine
 from linkwright.errors import ApplicationError
 
 SETTINGS = "<settings>"
@@ -43,14 +45,24 @@ Trace = Annotated[
         f"{', '.join(name for name, _, _ in applications())}.",
     ),
 ]
-MachineName = Annotated[
+ServerName = Annotated[
     str | None,
     typer.Option(
         "--machine",
         "-m",
-        metavar="NAME|FILE",
-        help=f"The network: {', '.join(interconnect_names())}, or a file (TOML, "
-        "Graphviz); a fat-tree of the job's size if absent.",
+        metavar="NAME|FILE|-",
+        help="The servers: a preset's name or a machine's file; - is the input. Nodes of "
+        "--gpus-per-node if absent.",
+        autocompletion=lambda: [name for name, _ in preset_names()],
+    ),
+]
+NetworkName = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="NAME|FILE|SPEED",
+        help=f"What joins them: {', '.join(interconnect_names())}, a file (TOML, Graphviz), or "
+        "the speed of one switch's links, such as 100Gb/s; a fat-tree of the job's size if absent.",
         autocompletion=interconnect_names,
     ),
 ]
@@ -96,7 +108,16 @@ def _chart_file(path: Path | None) -> Path | None:
 
 def replay(
     trace: Trace,
-    machine: MachineName = None,
+    machine: ServerName = None,
+    servers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="How many of the machine there are; as many as the job needs if absent.",
+        ),
+    ] = None,
+    network: NetworkName = None,
     gpus_per_node: Annotated[
         int | None, typer.Option(metavar="N", help="GPUs that share a node's network interface.")
     ] = None,
@@ -221,6 +242,8 @@ def replay(
         given[key] = value
     parameters = _pairs(parameter)
     _check_program(trace, ranks, parameters)
+    if servers is not None and machine is None:
+        raise typer.BadParameter("--servers says how many of a machine; give --machine, too.")
     wanted = replay_output.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
     from linkwright.replays import replay_trace
@@ -229,7 +252,9 @@ def replay(
         try:
             played = replay_trace(
                 trace,
-                machine,
+                given_machine(machine) if machine == "-" else machine,
+                network=network,
+                servers=servers,
                 ranks=ranks,
                 parameters=parameters,
                 iterations=iterations,
