@@ -20,6 +20,7 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,8 +128,12 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=named)
-def test_an_example_prints_what_lies_beside_it(example: Path, workplace: Path) -> None:
+def test_an_example_prints_what_lies_beside_it(
+    example: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = workplace / "examples" / example.name
+    # Run without arguments, not with those of the tests.
+    monkeypatch.setattr(sys, "argv", [str(script)])
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         runpy.run_path(str(script), run_name="__main__")
