@@ -15,6 +15,7 @@ from linkwright._core import (
     ClusterScenario,
     Explanation,
     Export,
+    Fabric,
     GpuModel,
     GpuPlace,
     Job,
@@ -85,7 +86,7 @@ if TYPE_CHECKING:
         run_cluster_scenario,
     )
     from linkwright.files import read_text
-    from linkwright.machines import load_machine
+    from linkwright.machines import load_fabric, load_machine
     from linkwright.programs import load_program
     from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
     from linkwright.runs import ScenarioRun, run_scenario, write_run
@@ -103,6 +104,7 @@ __all__ = [
     "CollectiveError",
     "Explanation",
     "Export",
+    "Fabric",
     "FileError",
     "GpuModel",
     "GpuPlace",
@@ -142,6 +144,7 @@ __all__ = [
     "interconnect_names",
     "is_cluster_scenario",
     "load_cluster",
+    "load_fabric",
     "load_machine",
     "load_program",
     "packing_rate",
@@ -182,6 +185,7 @@ _WHERE = {
     "read_trace_files": "linkwright.clusters",
     "run_cluster_scenario": "linkwright.clusters",
     "read_text": "linkwright.files",
+    "load_fabric": "linkwright.machines",
     "load_machine": "linkwright.machines",
     "load_program": "linkwright.programs",
     "Replay": "linkwright.replays",

@@ -227,6 +227,9 @@ class Machine:
     def to_dot(self) -> str:
         """The machine as a Graphviz drawing."""
 
+    def _repr_html_(self) -> str:
+        """A drawing of a small machine, the devices of a large one."""
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -293,6 +296,101 @@ class Pattern:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Fabric:
+    """The network between servers: switches, ports for nodes, and the links that join them."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls, kind: str = "fat-tree", *, ports: int | None = None, **parameters: object
+    ) -> Fabric:
+        """A network of a kind.
+
+        Args:
+            kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
+                `single-switch`.
+            ports: How many nodes it has to join at least: of the sizes that are not given, the
+                smallest that has the ports. Where absent, they are the preset's.
+            parameters: Of its kind, such as `pods`, `groups`, `dimensions`, `bandwidth` and
+                `links` (`infiniband` or `ethernet`). Quantities are texts with a unit, such as
+                `"11.9 GB/s"`.
+
+        Raises:
+            InputError: If there is no such kind or parameter; the message says what would work.
+            MachineError: If a parameter is out of range, or there are too few ports.
+        """
+
+    @staticmethod
+    def from_text(text: str, file: str = "<text>") -> Fabric:
+        """A network that a text describes.
+
+        Args:
+            text: TOML of a kind and its parameters, TOML of a graph, or DOT.
+            file: Its name in errors.
+
+        Raises:
+            InputError: If the text is no network, with its place.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name, such as `fat-tree-2048`."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, one of `interconnect_names`; `graph` for one whose file lists its links."""
+
+    @property
+    def ports(self) -> int:
+        """How many nodes, or network interfaces, it can join."""
+
+    @property
+    def switches(self) -> int:
+        """How many switches it has."""
+
+    @property
+    def link_kind(self) -> str:
+        """What its links are: `infiniband` or `ethernet`."""
+
+    @property
+    def bisection_bandwidth(self) -> float | None:
+        """What passes in one direction between two halves of the nodes, in GB/s, if known.
+
+        The halves are whole pods of a fat-tree of three levels, whole leaves of one of two,
+        whole groups of a dragonfly, half a torus across its longest dimension.
+        """
+
+    @property
+    def parameters(self) -> dict[str, int | bool | str | list[int]]:
+        """Its parameters by name, with those of its kind's preset; empty for a graph."""
+
+    def levels(self) -> Table:
+        """One row per level of switches, from those of nodes upwards.
+
+        Columns: `level`, `switches`, and the least and the most ports in use at one of them.
+        """
+
+    def links(self) -> Table:
+        """One row per class of links.
+
+        Columns: the levels it joins, how many links it has, the bandwidth of one in one
+        direction, and the latency.
+        """
+
+    def to_toml(self) -> str:
+        """Its text as a file of its kind with all parameters.
+
+        Raises:
+            MachineError: If it is a graph, which has no parameters; `to_dot` writes any network.
+        """
+
+    def to_dot(self) -> str:
+        """The network as a Graphviz drawing, which `from_text` reads back."""
+
+    def _repr_html_(self) -> str:
+        """A drawing of a small network, the levels of a large one."""
 
 @final
 class GpuModel:

@@ -1,16 +1,21 @@
-"""Machines as people name them: a preset, or a file of any format that can be imported."""
+"""Machines and networks as people name them: a preset or a kind, or a file of any format."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwright import Machine, import_format_names, preset_names
-from linkwright.errors import FileError, printable
+from linkwright import Fabric, Machine, import_format_names, interconnect_names, preset_names
+from linkwright.errors import FileError, MachineError, printable
 from linkwright.files import read_text
 
-__all__ = ["import_machine_file", "load_machine"]
+__all__ = ["import_machine_file", "is_network", "load_fabric", "load_machine"]
+
+# How a text of Graphviz begins, behind comments.
+GRAPH = re.compile(r"\ufeff?(\s|//[^\n]*\n|#[^\n]*\n)*(strict|graph|digraph)\b", re.IGNORECASE)
 
 
 def load_machine(
@@ -73,6 +78,58 @@ def import_machine_file(path: Path, **options: Any) -> Machine:
         options["name"] = printable(path.name.split(".")[0])
         return Machine.import_text(text, file, **options)
     return machine
+
+
+def load_fabric(
+    kind_or_path: str | Path, *, ports: int | None = None, **parameters: object
+) -> Fabric:
+    """A network of a kind, or that in a file.
+
+    Args:
+        kind_or_path: A name of `interconnect_names`, or the path of a file: TOML of a kind and
+            its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a
+            file of the same name.
+        ports: Of a kind, how many nodes it has to join at least, as for `Fabric`.
+        parameters: Of a kind, as for `Fabric`.
+
+    Raises:
+        FileError: If there is neither such a kind nor such a file.
+        InputError: If the file or a parameter is not what it should be, with its place.
+        MachineError: If a parameter is out of range, or there are too few ports; or if a file,
+            which has its own, is given some.
+    """
+    kinds = interconnect_names()
+    path = Path(kind_or_path)
+    if str(kind_or_path) in kinds:
+        return Fabric(str(kind_or_path), ports=ports, **parameters)
+    if not path.exists():
+        from difflib import get_close_matches
+
+        close = get_close_matches(str(kind_or_path), kinds, n=1, cutoff=0.5)
+        advice = f"did you mean {_either(close)}? " if close else ""
+        raise FileError(
+            f"there is neither a kind of network nor a file `{kind_or_path}`; {advice}"
+            f"the kinds are {', '.join(kinds)}"
+        )
+    if ports is not None or parameters:
+        raise MachineError(
+            f"`{path.name}` says what the network is; leave out ports and parameters"
+        )
+    return Fabric.from_text(read_text(path), printable(str(path)))
+
+
+def is_network(text: str) -> bool:
+    """Whether a text describes a network between servers, and no server.
+
+    It is DOT, or TOML with a kind at its head, or with switches that have names.
+    """
+    if GRAPH.match(text):
+        return True
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return isinstance(table.get("kind"), str) or "switch" in table
 
 
 def _either(names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from linkwright import (
     Cluster,
     ClusterJob,
+    Fabric,
     Machine,
     __version__,
     interconnect_names,
@@ -37,10 +38,6 @@ __all__ = [
 ]
 
 MAPPINGS = ("linear", "random")
-
-# Of how many ports the switches of a default network may be; where the largest is too small, the
-# network is that of the study, which `fat-tree` is by name.
-PORTS = (4, 8, 16)
 
 # The settings that say which fat-tree, or which network, it is.
 SHAPE = {"kind", "preset", "file", "levels", "radix", "pods", "leaves", "tapering"} | {
@@ -261,17 +258,21 @@ def _mapping_text(mapping: str | Path) -> str:
 
 
 def _fat_tree_for(ranks: int, settings: Mapping[str, object]) -> dict[str, object]:
-    """The settings of the smallest full fat-tree of three levels that holds so many ranks.
+    """The settings of the fat-tree that the core has for so many ranks.
 
-    Empty where the settings say a size themselves, or no such tree is large enough.
+    Empty where the settings say a size themselves, and where it is the one of that name or would
+    be larger.
     """
     per_node = settings.get("gpus_per_node") or 1
     if settings.keys() & SHAPE or not isinstance(per_node, int):
         return {}
     nodes = -(-ranks // max(per_node, 1))
-    # A pod of switches of p ports has (p/2)^2 nodes, and there are p pods.
-    fitting = next((ports for ports in PORTS if ports**3 // 4 >= nodes), None)
-    return {} if fitting is None else {"radix": fitting, "pods": fitting}
+    named = Fabric("fat-tree")
+    if nodes > named.ports:
+        return {}
+    chosen = Fabric("fat-tree", ports=nodes).parameters
+    sizes = ("radix", "pods")
+    return {} if chosen == named.parameters else {size: chosen[size] for size in sizes}
 
 
 def _trace_files(trace: str | Path) -> dict[str, bytes]:

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed
 
-from linkwright import FileError, InputError, Machine, load_machine, preset_names, read_text
+from linkwright import (
+    Fabric,
+    FileError,
+    InputError,
+    Machine,
+    MachineError,
+    interconnect_names,
+    load_fabric,
+    load_machine,
+    preset_names,
+    read_text,
+)
 from linkwright.files import LARGEST_TEXT
 
 PASTES = Path(__file__).resolve().parents[2] / "examples" / "topologies"
@@ -17,7 +28,13 @@ DGX1 = PASTES / "dgx1-v100.nvidia-smi-topo-m.txt"
 
 def test_every_preset_is_listed_with_its_gpus() -> None:
     rows = parsed("machine", "list")
-    assert [row["name"] for row in rows] == [name for name, _ in preset_names()]
+    names = [name for name, _ in preset_names()]
+    assert [row["name"] for row in rows if row["kind"] == "server"] == names
+    networks = [row for row in rows if row["kind"] == "network"]
+    assert [row["name"] for row in networks] == interconnect_names()
+    assert [row["ports"] for row in networks] == [Fabric(row["name"]).ports for row in networks]
+    shown = linkwright("machine", "list").stdout
+    assert all(name in shown for name in interconnect_names())
     assert {row["name"]: row["gpus"] for row in rows}["dgx2"] == 16
     assert "dgx-a100" in linkwright("machine", "list").stdout
 
@@ -200,3 +217,74 @@ def test_a_file_larger_than_any_machine_is_refused_unread(tmp_path: Path) -> Non
         stream.truncate(36 << 20)
     with pytest.raises(FileError, match="16 MiB"):
         load_machine(huge)
+
+
+FABRICS = PASTES.parent / "fabrics"
+
+
+def test_a_network_is_shown_by_its_name_with_levels_links_and_parameters() -> None:
+    shown = linkwright("machine", "show", "fat-tree").stdout
+    assert "2,048 ports, 320 switches, InfiniBand" in shown
+    assert "bisection bandwidth: 12,185.6 GB/s" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["leaf", "128", "32"] in rows
+    assert ["core", "64", "32"] in rows
+    assert ["radix", "32"] in rows
+
+
+@pytest.mark.parametrize("file", ["two-racks.toml", "ring.dot"])
+def test_a_network_s_file_is_shown_and_read_from_the_input(file: str) -> None:
+    text = (FABRICS / file).read_text("utf-8")
+    shown = linkwright("machine", "show", str(FABRICS / file)).stdout
+    assert linkwright("machine", "show", "-", input=text).stdout == shown
+    assert "bisection bandwidth: not known" in shown
+    found = parsed("machine", "show", str(FABRICS / file))
+    assert found["kind"] == "graph"
+    assert found["ports"] == Fabric.from_text(text).ports
+
+
+@pytest.mark.parametrize("name", interconnect_names())
+def test_each_form_of_a_network_is_what_the_library_writes(name: str) -> None:
+    fabric = load_fabric(name)
+    shown = linkwright("machine", "show", name, "--as", "dot").stdout
+    assert shown == fabric.to_dot()
+    again = Fabric.from_text(linkwright("machine", "show", name, "--as", "toml").stdout)
+    assert again == fabric
+    found = parsed("machine", "show", name)
+    assert found["parameters"] == fabric.parameters
+    assert sum(level["switches"] for level in found["levels"]) == fabric.switches
+
+
+def test_mistakes_with_networks_are_named(tmp_path: Path) -> None:
+    assert "did you mean `fat-tree`?" in fails("machine", "show", "fattree")
+    assert "no bandwidth profiles" in fails(
+        "machine", "show", "torus", "--bandwidth-profile", "mapa"
+    )
+    ring = str(FABRICS / "ring.dot")
+    assert "write it as DOT" in fails("machine", "show", ring, "--as", "toml")
+    broken = tmp_path / "broken.toml"
+    broken.write_text('kind = "fat-tree"\npods = 99\n', encoding="utf-8")
+    assert f"{broken}:2:8: " in fails("machine", "show", str(broken))
+
+
+def test_a_fabric_has_the_ports_that_are_asked_for() -> None:
+    assert Fabric("fat-tree", ports=17).parameters["radix"] == 8
+    assert Fabric("single-switch", ports=5, links="ethernet").link_kind == "ethernet"
+    with pytest.raises(MachineError, match="16 ports, 4 fewer than the 20 that are needed"):
+        Fabric("fat-tree", ports=20, radix=4)
+    with pytest.raises(InputError, match="did you mean|unknown"):
+        Fabric("fat-tree", pots=20)
+    with pytest.raises(MachineError, match="leave out ports"):
+        load_fabric(FABRICS / "ring.dot", ports=3)
+    with pytest.raises(FileError, match="did you mean `torus`"):
+        load_fabric("torsu")
+
+
+def test_small_machines_and_networks_draw_themselves_in_a_notebook() -> None:
+    small: list[Machine | Fabric] = [Machine.preset("dgx1-v100"), Fabric("fat-tree", ports=16)]
+    for value in small:
+        drawn = value._repr_html_()
+        assert drawn.startswith("<svg ")
+        assert drawn.count("<line ") > 16
+    large: list[Machine | Fabric] = [Machine.preset("gb200-nvl72"), Fabric("dragonfly")]
+    assert all(value._repr_html_().startswith("<table>") for value in large)

@@ -33,6 +33,7 @@ from linkwright import (
     Allocator,
     Cluster,
     ClusterJob,
+    Fabric,
     ClusterRun,
     GpuModel,
     Machine,
@@ -49,6 +50,7 @@ from linkwright import (
     workloads,
 )
 from linkwright.cli.commands import app
+from linkwright.machines import is_network
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -172,9 +174,14 @@ def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
 
 
 def read_toml(text: str) -> object:
-    """Reads a machine, or what else there is: a GPU's model, a scenario of a cluster or server."""
+    """Reads a machine, or what else there is: a GPU's model, a network, its routes, a scenario."""
     if "pci_ids" in text:
         return GpuModel.from_toml(text)
+    if text.startswith("# Between opposite switches"):
+        ring = (ROOT / "examples" / "fabrics" / "ring.dot").read_text("utf-8")
+        return Cluster.from_text(ring, "ring.dot", routing_table=text)
+    if is_network(text):
+        return Fabric.from_text(text)
     if is_cluster_scenario(text):
         return read_cluster_scenario(text)
     return Machine.from_toml(text) if "[[device]]" in text else read_scenario(text)
@@ -190,6 +197,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "toml": read_toml,
     "csv": read_jobs,
     "goal": Program.from_goal,
+    "dot": Fabric.from_text,
 }
 FORMAT_READERS = READERS | {"text": Pattern.from_edge_list, "json": restore}
 

@@ -13,6 +13,7 @@ mod cluster_scenario;
 mod errors;
 mod execution;
 mod expectation;
+mod fabric;
 mod gpu_model;
 mod gpu_place;
 mod job;
@@ -53,6 +54,8 @@ mod _core {
     use crate::execution::reduction_names;
     #[pymodule_export]
     use crate::expectation::expect;
+    #[pymodule_export]
+    use crate::fabric::Fabric;
     #[pymodule_export]
     use crate::gpu_model::{GpuModel, gpu_model, gpu_models};
     #[pymodule_export]

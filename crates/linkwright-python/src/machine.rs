@@ -5,7 +5,7 @@ use linkwright::system::views::proximity::proximity;
 use linkwright::system::{
     self, BandwidthProfile, ClusterNetwork, GpuGraph, ImportFormat, ImportOptions, LinkKind,
     NetworkKind, presets, toml_format,
-    views::{export, tables},
+    views::{export, svg, tables},
 };
 use linkwright::units::{Bandwidth, Picoseconds};
 use pyo3::prelude::*;
@@ -267,6 +267,14 @@ impl Machine {
     /// The machine as a Graphviz drawing.
     fn to_dot(&self) -> String {
         export::to_dot(&self.0)
+    }
+
+    /// A drawing of a small machine, the devices of a large one.
+    fn _repr_html_(&self) -> PyResult<String> {
+        match svg::server_svg(&self.0) {
+            Some(drawing) => Ok(drawing),
+            None => self.devices().map(|table| table._repr_html_()),
+        }
     }
 
     fn __repr__(&self) -> String {

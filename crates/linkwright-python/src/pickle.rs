@@ -19,6 +19,7 @@ use crate::cluster::Cluster;
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
 use crate::cluster_scenario::ClusterScenario;
+use crate::fabric::Fabric;
 use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::job::Job;
@@ -81,6 +82,7 @@ pickled!(
     ClusterRun,
     ClusterScenario,
     Explanation,
+    Fabric,
     GpuModel,
     GpuPlace,
     Export,

@@ -230,7 +230,7 @@ impl Table {
         made.map_err(|error| missing(slf.py(), error, "to_polars", "polars"))
     }
 
-    fn _repr_html_(&self) -> String {
+    pub fn _repr_html_(&self) -> String {
         cells::html(&self.batch)
     }
 

@@ -9,18 +9,21 @@ from typing import Annotated, Any, Literal
 import typer
 
 from linkwright import (
+    Fabric,
     FileError,
     GpuModel,
     Machine,
     MachineError,
     gpu_models,
     import_format_names,
+    interconnect_names,
     load_machine,
     preset_names,
 )
 from linkwright.cli import matrix, output
+from linkwright.cli.fabric import fabric_text, print_fabric
 from linkwright.cli.options import BandwidthProfile, Json, among, named
-from linkwright.cli.standard_input import given_machine, standard_input
+from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
@@ -33,21 +36,46 @@ def list_machines(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the built-in machines."""
+    """List the built-in machines, and the kinds of network between servers."""
     if gpus:
         _list_gpus(json)
         return
-    rows = [
-        {"name": name, "gpus": Machine.preset(name).gpu_count, "description": description}
+    rows: list[dict[str, object]] = [
+        {
+            "name": name,
+            "kind": "server",
+            "gpus": Machine.preset(name).gpu_count,
+            "ports": None,
+            "description": description,
+        }
         for name, description in preset_names()
     ]
+    for name in interconnect_names():
+        fabric = Fabric(name)
+        switches = output.counted(fabric.switches, "switch", "switches")
+        description = f"a network between servers: {switches} where nothing else is said"
+        rows.append(
+            {
+                "name": name,
+                "kind": "network",
+                "gpus": None,
+                "ports": fabric.ports,
+                "description": description,
+            }
+        )
     if json:
         output.print_json(rows)
         return
-    heads = ["name", "GPUs", "description"]
+    heads = ["name", "GPUs", "ports", "description"]
     made = output.table(heads, left=["name", "description"], whole=["name"])
     for row in rows:
-        made.add_row(*(str(value) for value in row.values()))
+        cells = [row[key] for key in ("name", "gpus", "ports", "description")]
+        made.add_row(
+            *(
+                "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+                for value in cells
+            )
+        )
     output.print_table(made)
 
 
@@ -106,8 +134,9 @@ def show(
         str,
         typer.Argument(
             metavar="NAME|FILE|-",
-            help="A preset's name or a machine's file; - is the input.",
-            autocompletion=lambda: [name for name, _ in preset_names()],
+            help="A preset's name or a machine's file, or a kind of network or a network's file; "
+            "- is the input.",
+            autocompletion=lambda: [*(name for name, _ in preset_names()), *interconnect_names()],
         ),
     ],
     form: Annotated[
@@ -116,11 +145,22 @@ def show(
     bandwidth_profile: BandwidthProfile = None,
     json: Json = False,
 ) -> None:
-    """Show a machine: the link of every pair of GPUs, the devices, and what was assumed."""
+    """Show a machine: the link of every pair of GPUs, the devices, and what was assumed.
+
+    Of a network: its ports, its switches by level, its links and its parameters.
+    """
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
     as_table = not json and form == "table"
-    loaded = given_machine(machine, warn=not as_table)
+    loaded = given_machine_or_fabric(machine, warn=not as_table)
+    if isinstance(loaded, Fabric):
+        if bandwidth_profile is not None:
+            raise typer.BadParameter("a network has no bandwidth profiles; leave out the option.")
+        if as_table:
+            print_fabric(loaded)
+        else:
+            output.document(fabric_text(loaded, "json" if json else form))
+        return
     if as_table:
         matrix.print_machine(loaded, bandwidth_profile)
     else:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
+from pathlib import Path
 
 import typer
 
-from linkwright import FileError, Machine, load_machine
+from linkwright import (
+    Fabric,
+    FileError,
+    Machine,
+    interconnect_names,
+    load_fabric,
+    load_machine,
+    preset_names,
+)
 from linkwright.cli import output
-from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream
+from linkwright.files import LARGEST_TEXT, cause_of, decode, read_stream, read_text
 
-__all__ = ["given_machine", "standard_input"]
+__all__ = ["given_machine", "given_machine_or_fabric", "standard_input"]
 
 # What stands for standard input where a file is named.
 DASH = "-"
@@ -53,3 +63,36 @@ def given_machine(name: str, *, warn: bool = True) -> Machine:
     if warn:
         output.notes("Warning", machine.warnings, stderr=True)
     return machine
+
+
+def given_machine_or_fabric(name: str, *, warn: bool = True) -> Machine | Fabric:
+    """The machine or the network of a name, a file, or standard input, which is written `-`.
+
+    Raises:
+        FileError: If there is no such preset, kind or file, or standard input cannot be read.
+        InputError: If the text describes neither, with line and column.
+    """
+    from linkwright.machines import is_network
+
+    if name in interconnect_names():
+        return load_fabric(name)
+    if name == DASH:
+        text = standard_input()
+        if is_network(text):
+            return Fabric.from_text(text, "<stdin>")
+        machine = Machine.import_text(text, "<stdin>")
+        if warn:
+            output.notes("Warning", machine.warnings, stderr=True)
+        return machine
+    presets = [preset for preset, _ in preset_names()]
+    if name not in presets:
+        path = Path(name)
+        if path.exists():
+            if is_network(read_text(path)):
+                return load_fabric(path)
+        elif close := get_close_matches(name, interconnect_names(), n=1, cutoff=0.7):
+            raise FileError(
+                f"there is neither a preset, nor a kind of network, nor a file `{name}`; did you "
+                f"mean `{close[0]}`? the kinds are {', '.join(interconnect_names())}"
+            )
+    return given_machine(name, warn=warn)

@@ -15,7 +15,7 @@
 //! those with one edge to one neighbour are nodes if no vertex is said to be one and none has
 //! `nodes`, which attaches that many nodes to a switch. Edges carry `bandwidth`, `latency` and
 //! `count` of parallel links; the links of `nodes` take `node_bandwidth` and `node_latency`
-//! of the switch. Defaults are given as always in DOT, by `edge [...]`, `node [...]`.
+//! of the switch; `links=ethernet` of the graph says what all links are. Defaults are given as always in DOT, by `edge [...]`, `node [...]`.
 //!
 //! Links are full duplex. In a directed graph an edge and its opposite are one link, and an
 //! edge without its opposite is one too. Nodes are numbered in the order in which the text
@@ -30,6 +30,7 @@ use super::graph::{GraphParts, Room, input_error};
 use super::links::LinkRate;
 use super::{Fabric, NodeLink, SwitchId};
 use crate::diagnostic::InputError;
+use crate::system::NetworkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// An attribute's value with its place.
@@ -59,6 +60,12 @@ pub fn read_dot(file: &str, text: &str) -> Result<Fabric, InputError> {
     let roles = reader.roles(&parsed.vertices, &edges)?;
     let room = Room { file, text };
     let mut parts = GraphParts { name: parsed.name, ..GraphParts::default() };
+    if let Some((value, span)) = &parsed.links {
+        let known = NetworkKind::ALL.into_iter().find(|kind| kind.name() == value);
+        parts.kind = known.ok_or_else(|| {
+            reader.refuse(span, "no kind of links", "write links=infiniband or links=ethernet")
+        })?;
+    }
     if parts.name.is_empty() {
         file.clone_into(&mut parts.name);
     }

@@ -34,6 +34,8 @@ pub(super) struct Parsed {
     pub is_directed: bool,
     pub vertices: Vec<Vertex>,
     pub edges: Vec<Edge>,
+    /// The graph's own attribute `links`, with its place.
+    pub links: Option<(String, Range<usize>)>,
     /// The attributes of edges at the end of the graph.
     pub edge_defaults: Attributes,
 }
@@ -167,7 +169,8 @@ impl Parser<'_> {
 
     fn statement(&mut self) -> Result<(), InputError> {
         if self.takes_keyword("graph") {
-            self.attributes()?;
+            let mut attributes = self.attributes()?;
+            self.is_of_graph(attributes.remove("links"));
         } else if self.takes_keyword("node") {
             let attributes = self.attributes()?;
             self.scope().node.extend(attributes);
@@ -175,16 +178,24 @@ impl Parser<'_> {
             let attributes = self.attributes()?;
             self.scope().edge.extend(attributes);
         } else if matches!(self.tokens.get(self.at + 1), Some(p) if p.token == Token::Mark('=')) {
-            // An attribute of the graph itself, none of which says anything of links.
+            // An attribute of the graph itself.
             let key = self.takes_text();
             self.at += 1;
-            if key.is_none() || self.takes_text().is_none() {
+            let (Some((key, _)), Some(value)) = (key, self.takes_text()) else {
                 return Err(self.unexpected("write key = value"));
-            }
+            };
+            self.is_of_graph((key == "links").then_some(value));
         } else {
             self.chain()?;
         }
         Ok(())
+    }
+
+    /// Keeps what the whole graph says its links are; a subgraph says nothing of them.
+    fn is_of_graph(&mut self, links: Option<(String, Range<usize>)>) {
+        if links.is_some() && self.scopes.len() == 1 {
+            self.parsed.links = links;
+        }
     }
 
     /// A vertex or a subgraph, and the edges from it to the next and so on.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Channel, End, Fabric, FatTreeLevel, Shape, SwitchId};
+use crate::system::kinds::LinkKind;
 use crate::system::views::dot::quote;
 
 /// The fill of a switch: its level's in a fat-tree, its group's in turn in a dragonfly.
@@ -27,8 +28,13 @@ fn fill(fabric: &Fabric, switch: SwitchId) -> &'static str {
 /// makes the same nodes, switches and channels of it.
 #[must_use]
 pub fn fabric_dot(fabric: &Fabric) -> String {
+    // InfiniBand is what links are where nothing else is said.
+    let links = match fabric.link_kind() {
+        LinkKind::Infiniband => String::new(),
+        kind => format!(", links={}", kind.name()),
+    };
     let mut text = format!(
-        "graph {} {{\n  graph [layout=sfdp, overlap=prism, outputorder=edgesfirst]\n  \
+        "graph {} {{\n  graph [layout=sfdp, overlap=prism, outputorder=edgesfirst{links}]\n  \
          node [fontname=\"Helvetica\", style=filled]\n",
         quote(fabric.name())
     );

@@ -2,6 +2,7 @@
 //!
 //! ```toml
 //! name = "pair"
+//! links = "infiniband"               # or "ethernet"; infiniband where absent
 //!
 //! [defaults]
 //! bandwidth = "11.9 GB/s"            # of every link that gives none of its own
@@ -34,6 +35,7 @@ use toml::Spanned;
 use super::links::LinkRate;
 use super::{Fabric, FabricError, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::diagnostic::{InputError, Position, closest, from_toml, shown};
+use crate::system::NetworkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// What a graph's file lists, before it is a fabric: the common ground of its formats.
@@ -44,6 +46,8 @@ pub(super) struct GraphParts {
     pub switches: Vec<(String, Range<usize>)>,
     pub nodes: Vec<NodeLink>,
     pub links: Vec<SwitchLink>,
+    /// What all of them are.
+    pub kind: NetworkKind,
 }
 
 impl GraphParts {
@@ -66,7 +70,8 @@ impl GraphParts {
         };
         let built = Fabric::new(&self.name, Shape::Graph, count, &self.nodes, &self.links)
             .map_err(|error| refuse(&error, 0..0))?
-            .with_switch_names(names);
+            .with_switch_names(names)
+            .with_links(self.kind.link_kind());
         built.check_connected().map_err(|error| {
             let place = match &error {
                 FabricError::NotConnected { b, .. } => built.switch_of(*b),
@@ -95,6 +100,8 @@ pub(super) fn input_error(
 struct File {
     #[serde(default)]
     name: String,
+    #[serde(default)]
+    links: NetworkKind,
     #[serde(default)]
     defaults: Defaults,
     #[serde(default)]
@@ -153,7 +160,7 @@ pub fn read_graph(file: &str, text: &str) -> Result<Fabric, InputError> {
     let room = Room { file, text };
     let mut ids: BTreeMap<&str, SwitchId> = BTreeMap::new();
     let name = if parsed.name.is_empty() { file.to_owned() } else { parsed.name.clone() };
-    let mut parts = GraphParts { name, ..GraphParts::default() };
+    let mut parts = GraphParts { name, kind: parsed.links, ..GraphParts::default() };
     let defaults = &parsed.defaults;
     for group in &parsed.switch {
         for name in &group.names {

@@ -42,7 +42,7 @@ pub use routing_file::read_routing;
 pub use routing_tables::RoutingTables;
 pub use shape::Shape;
 pub use single_switch::single_switch;
-pub use specification::{FABRICS, FabricKind, FabricSpecification, read_specification};
+pub use specification::{FABRICS, FabricKind, FabricSpecification, LINK_KEYS, read_specification};
 pub use torus::{Direction, Torus, TorusRates, torus};
 pub use wiring::Fabric;
 

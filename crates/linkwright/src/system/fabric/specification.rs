@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::links::refuse;
@@ -26,7 +26,7 @@ use crate::system::{NetworkKind, SystemError};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// A kind of fabric that a few parameters describe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FabricKind {
     /// A fat-tree: `levels`, `radix`, `pods` (three levels) or `leaves` (two), `tapering`.
@@ -57,7 +57,8 @@ pub const FABRICS: [&str; KINDS.len()] =
     [KINDS[0].1, KINDS[1].1, KINDS[2].1, KINDS[3].1, KINDS[4].1];
 
 /// The keys of links, which every kind has.
-const LINK_KEYS: [&str; 5] = ["bandwidth", "latency", "node-bandwidth", "node-latency", "links"];
+pub const LINK_KEYS: [&str; 5] =
+    ["bandwidth", "latency", "node-bandwidth", "node-latency", "links"];
 
 impl FabricKind {
     /// Its name, which is also its preset's.
@@ -68,7 +69,8 @@ impl FabricKind {
     }
 
     /// The keys of this kind besides those of links.
-    pub(super) const fn keys(self) -> &'static [&'static str] {
+    #[must_use]
+    pub const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::FatTree => &["levels", "radix", "pods", "leaves", "tapering"],
             Self::Dragonfly => &[
@@ -93,12 +95,13 @@ impl FabricKind {
 macro_rules! specification {
     ($($(#[$doc:meta])* $field:ident / $key:literal: $type:ty,)*) => {
         /// A fabric's kind and parameters; what is None comes from the kind's preset.
-        #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct FabricSpecification {
             /// What kind of fabric.
             pub kind: FabricKind,
-            $($(#[$doc])* #[serde(rename = $key)] pub $field: Option<$type>,)*
+            $($(#[$doc])* #[serde(rename = $key, skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$type>,)*
         }
 
         impl FabricSpecification {

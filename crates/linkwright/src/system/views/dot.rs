@@ -8,7 +8,7 @@ use crate::system::server::{DeviceId, Link, Server};
 use crate::system::views::layout::{Point, layout};
 
 /// How a kind of device is drawn: shape, fill, outline.
-const fn device_style(kind: DeviceKind) -> (&'static str, &'static str, &'static str) {
+pub(super) const fn device_style(kind: DeviceKind) -> (&'static str, &'static str, &'static str) {
     match kind {
         DeviceKind::Gpu => ("box", "#e3f1c8", "#5b8c00"),
         DeviceKind::Cpu => ("box3d", "#dbe7f6", "#2f5d9b"),
@@ -21,7 +21,7 @@ const fn device_style(kind: DeviceKind) -> (&'static str, &'static str, &'static
 }
 
 /// What people call a kind of link, and its colour.
-const fn link_style(kind: LinkKind) -> (&'static str, &'static str) {
+pub(super) const fn link_style(kind: LinkKind) -> (&'static str, &'static str) {
     match kind {
         LinkKind::Nvlink1 => ("NVLink 1", "#5b8c00"),
         LinkKind::Nvlink2 => ("NVLink 2", "#5b8c00"),
@@ -62,7 +62,7 @@ fn bundle_label(link: &Link) -> String {
 }
 
 /// Line width in points, growing with the bundle's bandwidth except for PCIe.
-fn pen_width(link: &Link) -> f64 {
+pub(super) fn pen_width(link: &Link) -> f64 {
     if link.kind.is_pcie() || link.kind == LinkKind::OnDie {
         return 1.0;
     }
@@ -80,6 +80,11 @@ fn html(text: &str) -> String {
     if text.is_empty() {
         return "&#160;".to_owned();
     }
+    escape(text)
+}
+
+/// Text inside an element of HTML or SVG. Control characters become spaces.
+pub(super) fn escape(text: &str) -> String {
     let text = text.replace(char::is_control, " ").replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

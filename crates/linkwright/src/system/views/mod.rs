@@ -1,10 +1,13 @@
-//! What is told of servers: each view is a file of its own and looks only at devices and links.
+//! What is told of servers and fabrics: each view is a file of its own and looks only at devices and
+//! links.
 
 pub(crate) mod dot;
 pub mod export;
+pub mod fabric_facts;
 pub mod gpu_graph;
 pub mod isomorphism;
 mod layout;
 pub mod places;
 pub mod proximity;
+pub mod svg;
 pub mod tables;

@@ -1,9 +1,12 @@
 //! What passes between two halves, against what theory says, by maximum flow.
 
 use linkwright::graph::max_flow::FlowNetwork;
-use linkwright::system::fabric::{End, Fabric, FabricKind, FabricSpecification, FatTree};
+use linkwright::system::fabric::{
+    End, Fabric, FabricKind, FabricSpecification, FatTree, single_switch,
+};
+use linkwright::system::views::fabric_facts::bisection_bandwidth;
 
-use super::support::{fly, grid, tree};
+use super::support::{fly, grid, rate, tree};
 
 /// Gigabytes per second that the nodes below `middle` can send to all others.
 fn flow_between(built: &Fabric, middle: u32) -> u128 {
@@ -72,4 +75,28 @@ fn quartz_passes_half_of_what_its_nodes_send() {
     // Five of the ten pods of 8 leaves; each leaf has 16 links up for 32 nodes.
     let half = 5 * 8 * 32;
     assert_eq!(flow_between(&built, half), 5 * 8 * 16 * 11_900);
+}
+
+#[test]
+fn the_bisection_that_is_told_is_the_maximum_flow_between_halves() {
+    let trees = [(8, 2, 1), (8, 4, 1), (12, 4, 2), (8, 6, 3)]
+        .map(|(radix, pods, tapering)| FatTree::three_levels(radix, pods, tapering).unwrap());
+    let two = [(8, 6, 1), (12, 4, 2)]
+        .map(|(radix, leaves, tapering)| FatTree::two_levels(radix, leaves, tapering).unwrap());
+    let mut fabrics: Vec<Fabric> = trees.iter().chain(&two).map(tree).collect();
+    let flies = [(2, 4, 2, 4), (2, 4, 2, 8), (8, 4, 1, 2)];
+    fabrics.extend(flies.map(|(p, a, h, groups)| fly(p, a, h, groups).1));
+    let grids: [(&[u32], u32); 4] = [(&[4, 4], 1), (&[2, 3, 6], 2), (&[2, 2], 5), (&[4, 4, 4], 2)];
+    fabrics.extend(grids.map(|(dimensions, nodes)| grid(dimensions, nodes).1));
+    fabrics.push(single_switch(8, rate(1, 1)).unwrap());
+    for fabric in fabrics {
+        let flow = flow_between(&fabric, fabric.nodes() / 2);
+        let told = bisection_bandwidth(&fabric).unwrap();
+        assert_eq!(u128::from(told.0), flow * 1_000_000, "{}", fabric.name());
+    }
+    let odd =
+        [tree(&FatTree::three_levels(8, 3, 1).unwrap()), fly(2, 4, 2, 9).1, grid(&[3, 5], 1).1];
+    assert!(odd.iter().all(|fabric| bisection_bandwidth(fabric).is_none()));
+    let quartz = FabricSpecification::new(FabricKind::Quartz).build().unwrap();
+    assert_eq!(bisection_bandwidth(&quartz), None);
 }

@@ -6,6 +6,7 @@ mod dot;
 mod dragonfly;
 mod fat_tree;
 mod graph;
+mod page;
 mod routing;
 mod single_switch;
 mod sizes;

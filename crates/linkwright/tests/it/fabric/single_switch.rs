@@ -2,7 +2,7 @@
 
 use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
 use linkwright::system::fabric::{
-    Fabric, FabricKind, FabricSpecification, Shape, read_fabric, read_specification,
+    Fabric, FabricKind, FabricSpecification, Shape, fabric_dot, read_fabric, read_specification,
 };
 use linkwright::system::{LinkKind, NetworkKind};
 use linkwright::units::{Bandwidth, Picoseconds};
@@ -47,6 +47,17 @@ fn any_kind_of_fabric_says_what_its_links_are() {
         assert_eq!(said.link_kind(), LinkKind::Ethernet);
         let scaled = said.with_bandwidth_times(1, 2).unwrap();
         assert_eq!(scaled.link_kind(), LinkKind::Ethernet);
+    }
+    for text in [
+        "links = \"ethernet\"\n[defaults]\nbandwidth = \"1 GB/s\"\nlatency = \"1 ns\"\n[[switch]]\nnames = [\"a\"]\nnodes = 2",
+        "graph { graph [links=ethernet] edge [bandwidth=\"1 GB/s\", latency=\"1 ns\"] a [nodes=2] }",
+        "graph { links=ethernet; edge [bandwidth=\"1 GB/s\", latency=\"1 ns\"] a [nodes=2] }",
+    ] {
+        let built = read_fabric("a", text).unwrap();
+        assert_eq!(built.link_kind(), LinkKind::Ethernet, "{text}");
+        assert_eq!(read_fabric("b", &fabric_dot(&built)).unwrap().link_kind(), LinkKind::Ethernet);
+        let error = read_fabric("a", &text.replace("ethernet", "string")).unwrap_err().to_string();
+        assert!(error.contains("ethernet") && error.starts_with("a:1:"), "{error}");
     }
     let error = read_fabric("a.toml", "kind = \"torus\"\nlinks = \"token-ring\"").unwrap_err();
     let error = error.to_string();

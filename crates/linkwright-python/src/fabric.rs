@@ -1,0 +1,251 @@
+//! `linkwright.Fabric`.
+
+use std::sync::Arc;
+
+use linkwright::diagnostic::InputError;
+use linkwright::system::fabric::{self, FabricSpecification, fabric_dot, read_fabric};
+use linkwright::system::views::{fabric_facts, svg};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::errors;
+use crate::number::{self, optional_int};
+use crate::pickle::Source;
+use crate::table::Table;
+use crate::values;
+
+/// What errors of keyword arguments name as their file.
+const PARAMETERS: &str = "<parameters>";
+
+/// The network between servers: switches, ports for nodes, and the links that join them.
+#[pyclass(frozen, eq, module = "linkwright")]
+pub struct Fabric {
+    fabric: Arc<fabric::Fabric>,
+    origin: Origin,
+}
+
+impl PartialEq for Fabric {
+    fn eq(&self, other: &Self) -> bool {
+        self.fabric == other.fabric
+    }
+}
+
+/// What a fabric is made from, which is what is pickled of it.
+#[derive(Clone, Serialize, Deserialize)]
+enum Origin {
+    /// A kind with all that was given or chosen.
+    Kind(Box<FabricSpecification>),
+    /// The text of a file.
+    Text(Source),
+}
+
+impl Serialize for Fabric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.origin.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fabric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Origin::deserialize(deserializer)? {
+            Origin::Kind(kind) => Self::of_kind(*kind).map_err(D::Error::custom),
+            Origin::Text(source) => Self::of_text(source).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl Fabric {
+    fn of_kind(specification: FabricSpecification) -> Result<Self, fabric::FabricError> {
+        let fabric = Arc::new(specification.build()?);
+        Ok(Self { fabric, origin: Origin::Kind(Box::new(specification)) })
+    }
+
+    fn of_text(source: Source) -> Result<Self, InputError> {
+        let fabric = Arc::new(read_fabric(&source.file, &source.text)?);
+        // The text of a kind with parameters says more than the graph that it makes.
+        let origin = match FabricSpecification::read(&source.file, &source.text) {
+            Ok(specification) => Origin::Kind(Box::new(specification)),
+            Err(_) => Origin::Text(source),
+        };
+        Ok(Self { fabric, origin })
+    }
+
+    /// The parameters by their keys in scenarios; none for a graph.
+    fn table(&self) -> toml::Table {
+        match &self.origin {
+            Origin::Kind(kind) => toml::Table::try_from(kind.whole()).unwrap_or_default(),
+            Origin::Text(_) => toml::Table::new(),
+        }
+    }
+}
+
+#[pymethods]
+impl Fabric {
+    /// A network of a kind.
+    ///
+    /// Args:
+    ///     kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
+    ///         `single-switch`.
+    ///     ports: How many nodes it has to join at least: of the sizes that are not given, the
+    ///         smallest that has the ports. Where absent, they are the preset's.
+    ///     parameters: Of its kind, such as `pods`, `groups`, `dimensions`, `bandwidth` and
+    ///         `links` (`infiniband` or `ethernet`). Quantities are texts with a unit, such as
+    ///         `"11.9 GB/s"`.
+    ///
+    /// Raises:
+    ///     InputError: If there is no such kind or parameter; the message says what would work.
+    ///     MachineError: If a parameter is out of range, or there are too few ports.
+    #[new]
+    #[pyo3(signature = (kind = "fat-tree", *, ports = None, **parameters))]
+    fn new(
+        kind: &str,
+        #[pyo3(from_py_with = optional_int)] ports: Option<i128>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let mut table = toml::Table::new();
+        table.insert("kind".to_owned(), kind.into());
+        for (key, value) in values::table(parameters)? {
+            table.insert(key.replace('_', "-"), value);
+        }
+        let specification =
+            FabricSpecification::read(PARAMETERS, &table.to_string()).map_err(errors::input)?;
+        let refuse = |error: fabric::FabricError| errors::machine(error.to_string());
+        let specification = match ports {
+            None => specification,
+            Some(ports) => {
+                let ports = number::within("ports", ports, u32::MAX, errors::machine)?;
+                specification.sized_for(ports).map_err(refuse)?
+            }
+        };
+        Self::of_kind(specification).map_err(refuse)
+    }
+
+    /// A network that a text describes.
+    ///
+    /// Args:
+    ///     text: TOML of a kind and its parameters, TOML of a graph, or DOT.
+    ///     file: Its name in errors.
+    ///
+    /// Raises:
+    ///     InputError: If the text is no network, with its place.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<text>"))]
+    fn from_text(text: &str, file: &str) -> PyResult<Self> {
+        let source = Source { file: file.to_owned(), text: text.to_owned() };
+        Self::of_text(source).map_err(errors::input)
+    }
+
+    /// Its name, such as `fat-tree-2048`.
+    #[getter]
+    fn name(&self) -> &str {
+        self.fabric.name()
+    }
+
+    /// Its kind, one of `interconnect_names`; `graph` for one whose file lists its links.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match &self.origin {
+            Origin::Kind(kind) => kind.kind.name(),
+            Origin::Text(_) => "graph",
+        }
+    }
+
+    /// How many nodes, or network interfaces, it can join.
+    #[getter]
+    fn ports(&self) -> u32 {
+        self.fabric.nodes()
+    }
+
+    /// How many switches it has.
+    #[getter]
+    fn switches(&self) -> u32 {
+        self.fabric.switches()
+    }
+
+    /// What its links are: `infiniband` or `ethernet`.
+    #[getter]
+    fn link_kind(&self) -> &'static str {
+        self.fabric.link_kind().name()
+    }
+
+    /// What passes in one direction between two halves of the nodes, in GB/s, if known.
+    ///
+    /// The halves are whole pods of a fat-tree of three levels, whole leaves of one of two,
+    /// whole groups of a dragonfly, half a torus across its longest dimension.
+    #[getter]
+    fn bisection_bandwidth(&self) -> Option<f64> {
+        let bandwidth = fabric_facts::bisection_bandwidth(&self.fabric);
+        bandwidth.map(linkwright::units::Bandwidth::as_gigabytes_per_second)
+    }
+
+    /// Its parameters by name, with those of its kind's preset; empty for a graph.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let parameters = PyDict::new(py);
+        for (key, value) in self.table() {
+            let key = key.replace('-', "_");
+            match value {
+                _ if key == "kind" => {}
+                toml::Value::Integer(number) => parameters.set_item(key, number)?,
+                toml::Value::Boolean(truth) => parameters.set_item(key, truth)?,
+                toml::Value::String(text) => parameters.set_item(key, text)?,
+                toml::Value::Array(items) => {
+                    let numbers: Vec<i64> =
+                        items.iter().filter_map(toml::Value::as_integer).collect();
+                    parameters.set_item(key, numbers)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// One row per level of switches, from those of nodes upwards.
+    ///
+    /// Columns: `level`, `switches`, and the least and the most ports in use at one of them.
+    fn levels(&self) -> PyResult<Table> {
+        Table::new(fabric_facts::levels(&self.fabric))
+    }
+
+    /// One row per class of links.
+    ///
+    /// Columns: the levels it joins, how many links it has, the bandwidth of one in one
+    /// direction, and the latency.
+    fn links(&self) -> PyResult<Table> {
+        Table::new(fabric_facts::links(&self.fabric))
+    }
+
+    /// Its text as a file of its kind with all parameters.
+    ///
+    /// Raises:
+    ///     MachineError: If it is a graph, which has no parameters; `to_dot` writes any network.
+    fn to_toml(&self) -> PyResult<String> {
+        match &self.origin {
+            Origin::Kind(_) => Ok(self.table().to_string()),
+            Origin::Text(_) => Err(errors::machine(format!(
+                "`{}` is a graph, which TOML is not written of; write it as DOT",
+                self.name()
+            ))),
+        }
+    }
+
+    /// The network as a Graphviz drawing, which `from_text` reads back.
+    fn to_dot(&self) -> String {
+        fabric_dot(&self.fabric)
+    }
+
+    /// A drawing of a small network, the levels of a large one.
+    fn _repr_html_(&self) -> PyResult<String> {
+        match svg::fabric_svg(&self.fabric) {
+            Some(drawing) => Ok(drawing),
+            None => self.levels().map(|table| table._repr_html_()),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, ports, switches) = (self.name(), self.ports(), self.switches());
+        format!("<Fabric {name:?}: {ports} ports, {switches} switches>")
+    }
+}

@@ -1,0 +1,89 @@
+"""A network between servers for the terminal: its switches by level, its links, its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkwright import Fabric
+from linkwright.cli import output
+from linkwright.documents import json_text
+
+__all__ = ["fabric_text", "print_fabric"]
+
+LINK_KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
+
+
+def print_fabric(fabric: Fabric) -> None:
+    """Prints its ports and what passes its middle, its switches, its links and its parameters."""
+    ports = output.counted(fabric.ports, "port")
+    switches = output.counted(fabric.switches, "switch", "switches")
+    output.say(fabric.name)
+    output.say(f"{ports}, {switches}, {LINK_KINDS[fabric.link_kind]}")
+    bisection = fabric.bisection_bandwidth
+    passes = "not known" if bisection is None else f"{bisection:,.1f} GB/s in each direction"
+    output.say(f"bisection bandwidth: {passes}")
+    output.say("")
+    levels = output.table(["level", "switches", "ports in use"], left=["level"])
+    for row in fabric.levels():
+        least, most = row["least_ports"], row["most_ports"]
+        used = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        levels.add_row(row["level"], f"{row['switches']:,}", used)
+    output.print_table(levels)
+    output.say("")
+    links = output.table(["link", "links", "bandwidth", "latency"], left=["link"])
+    for row in fabric.links():
+        bandwidth = f"{row['bandwidth'] / 1e9:,.6g} GB/s"
+        links.add_row(
+            f"{row['from']} \N{EN DASH} {row['to']}",
+            f"{row['links']:,}",
+            bandwidth,
+            f"{row['latency'] / 1e3:,.6g} ns",
+        )
+    output.print_table(links)
+    if fabric.parameters:
+        output.say("")
+        made = output.table(["parameter", "value"], left=["parameter", "value"])
+        for key, value in fabric.parameters.items():
+            made.add_row(key.replace("_", "-"), _written(value))
+        output.print_table(made)
+
+
+def fabric_text(fabric: Fabric, form: str) -> str:
+    """The network as `toml`, `dot` or `json`.
+
+    Raises:
+        MachineError: If it is a graph and TOML is asked for.
+    """
+    if form == "json":
+        return json_text(_facts(fabric))
+    text = fabric.to_toml() if form == "toml" else fabric.to_dot()
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _facts(fabric: Fabric) -> dict[str, Any]:
+    bisection = fabric.bisection_bandwidth
+    return {
+        "name": fabric.name,
+        "kind": fabric.kind,
+        "ports": fabric.ports,
+        "switches": fabric.switches,
+        "link_kind": fabric.link_kind,
+        "bisection_bandwidth_bytes_per_second": None if bisection is None else bisection * 1e9,
+        "levels": list(fabric.levels()),
+        "links": [
+            {
+                "between": [row["from"], row["to"]],
+                "count": row["links"],
+                "bandwidth_bytes_per_second": row["bandwidth"],
+                "latency_picoseconds": row["latency"],
+            }
+            for row in fabric.links()
+        ],
+        "parameters": fabric.parameters,
+    }
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
