@@ -236,7 +236,7 @@ def test_a_network_is_shown_by_its_name_with_levels_links_and_parameters() -> No
 def test_a_network_s_file_is_shown_and_read_from_the_input(file: str) -> None:
     text = (FABRICS / file).read_text("utf-8")
     shown = linkwright("machine", "show", str(FABRICS / file)).stdout
-    assert linkwright("machine", "show", "-", input=text).stdout == shown
+    assert linkwright("machine", "show", "-", stdin=text).stdout == shown
     assert "bisection bandwidth: not known" in shown
     found = parsed("machine", "show", str(FABRICS / file))
     assert found["kind"] == "graph"
@@ -256,15 +256,15 @@ def test_each_form_of_a_network_is_what_the_library_writes(name: str) -> None:
 
 
 def test_mistakes_with_networks_are_named(tmp_path: Path) -> None:
-    assert "did you mean `fat-tree`?" in fails("machine", "show", "fattree")
+    assert "did you mean `fat-tree`?" in fails(2, "machine", "show", "fattree")
     assert "no bandwidth profiles" in fails(
-        "machine", "show", "torus", "--bandwidth-profile", "mapa"
+        2, "machine", "show", "torus", "--bandwidth-profile", "mapa"
     )
     ring = str(FABRICS / "ring.dot")
-    assert "write it as DOT" in fails("machine", "show", ring, "--as", "toml")
+    assert "write it as DOT" in fails(2, "machine", "show", ring, "--as", "toml")
     broken = tmp_path / "broken.toml"
     broken.write_text('kind = "fat-tree"\npods = 99\n', encoding="utf-8")
-    assert f"{broken}:2:8: " in fails("machine", "show", str(broken))
+    assert f"{broken}:2:8: " in fails(2, "machine", "show", str(broken))
 
 
 def test_a_fabric_has_the_ports_that_are_asked_for() -> None:
@@ -272,7 +272,7 @@ def test_a_fabric_has_the_ports_that_are_asked_for() -> None:
     assert Fabric("single-switch", ports=5, links="ethernet").link_kind == "ethernet"
     with pytest.raises(MachineError, match="16 ports, 4 fewer than the 20 that are needed"):
         Fabric("fat-tree", ports=20, radix=4)
-    with pytest.raises(InputError, match="did you mean|unknown"):
+    with pytest.raises(InputError, match="pots"):
         Fabric("fat-tree", pots=20)
     with pytest.raises(MachineError, match="leave out ports"):
         load_fabric(FABRICS / "ring.dot", ports=3)

@@ -23,6 +23,7 @@ from linkwright import (
     ClusterJob,
     ClusterRun,
     ClusterScenario,
+    Fabric,
     InputError,
     Job,
     LinkwrightError,
@@ -87,6 +88,10 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "ClusterRun": lambda: [a_run(), a_run(timeline=100)],
     "ClusterScenario": lambda: [read_cluster_scenario(MIX.read_text(), "mix.toml")],
     "ClusterScenarioRun": lambda: [run_cluster_scenario(MIX)],
+    "Fabric": lambda: [
+        Fabric("fat-tree", ports=17),
+        Fabric.from_text(Fabric("torus", dimensions=[3, 3]).to_dot()),
+    ],
     "GpuModel": lambda: [gpu_model("v100-sxm2-16gb"), gpu_model("a100-sxm4-40gb")],
     "GpuPlace": lambda: DGX1.gpu_places(),
     "Explanation": lambda: [Allocator(DGX1).explain("a", Pattern("ring", 3))],
