@@ -261,7 +261,7 @@ def test_mistakes_with_networks_are_named(tmp_path: Path) -> None:
         2, "machine", "show", "torus", "--bandwidth-profile", "mapa"
     )
     ring = str(FABRICS / "ring.dot")
-    assert "write it as DOT" in fails(2, "machine", "show", ring, "--as", "toml")
+    assert "write it as DOT" in fails(1, "machine", "show", ring, "--as", "toml")
     broken = tmp_path / "broken.toml"
     broken.write_text('kind = "fat-tree"\npods = 99\n', encoding="utf-8")
     assert f"{broken}:2:8: " in fails(2, "machine", "show", str(broken))
