@@ -17,6 +17,7 @@ __all__ = [
     "ClusterScenario",
     "Explanation",
     "Export",
+    "Fabric",
     "GpuModel",
     "GpuPlace",
     "Job",
