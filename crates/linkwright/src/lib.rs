@@ -1,8 +1,8 @@
 //! One model of a multi-GPU system.
 //!
-//! A [`system::Server`] (devices and links) and a list of jobs meet when an
-//! [`allocation`] policy gives each job its GPUs; [`simulation`] plays the whole
-//! mix on a shared server and returns columns that a person can read.
+//! A [`system::System`] is servers (devices and links) and the fabric that joins them. Jobs meet it
+//! when an [`allocation`] policy gives each its GPUs; [`simulation`] plays the whole mix, on a
+//! shared server or over a cluster's [`network`], and returns columns that a person can read.
 //!
 //! The modules form layers, lowest first; a module uses only those before it:
 //!
@@ -14,8 +14,8 @@
 //! | `xml` | XML from strangers, with the place of every fault |
 //! | [`engine`] | event queue, clock, seeded random numbers, progress |
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
-//! | [`system`] | servers and fabrics: presets, importers, writers, views |
-//! | [`network`] | routes over links, and flows that share them fairly |
+//! | [`system`] | servers, fabrics, and systems of both: presets, importers, writers, views |
+//! | [`network`] | messages over a system, as packets or as flows: paths, routing, arbitration |
 //! | [`program`] | what every rank of a job does, and readers of what real jobs did |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |

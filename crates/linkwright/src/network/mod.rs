@@ -1,6 +1,10 @@
 //! How bytes move between devices, and how long that takes.
 //!
-//! A machine's links become resources, one per direction ([`route::Routes`]); a route says
+//! Over a whole system, messages go from GPU to GPU: [`packet`] and [`FlowTransport`] are two models
+//! of it behind one [`Transport`]. Within servers both take the same paths, and both ask a
+//! [`routing`] for the way through the fabric.
+//!
+//! On one server, its links become resources, one per direction ([`route::Routes`]); a route says
 //! which resources a transfer uses, and what part of it each carries. [`flow`] shares the
 //! resources fairly among the transfers of the moment and tells when each of them ends.
 

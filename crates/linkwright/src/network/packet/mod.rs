@@ -5,7 +5,8 @@
 //! one for each port and virtual channel, that hold a fixed number of packets; a sender sends
 //! only where it has a credit for a free place. A [`crate::network::Routing`] decides at each
 //! switch where a packet goes, and an [`arbitration::Arbitration`] which of those that wait for
-//! a channel goes first. GPUs of one node talk over links of their own.
+//! a channel goes first. Within servers messages go over NVLink as wholes, and over the host as
+//! packets: those that leave a server are pulled over it by their network interface.
 //!
 //! What it leaves out: errors and retries, the width of a switch's crossbar (any number of
 //! packets may leave one buffer at once, by different channels), and the receiver's side, which

@@ -1,0 +1,90 @@
+"""CONTRIBUTING names every layer that the core has, and files and names that are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CRATE = ROOT / "crates" / "linkwright"
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+# A row of the table of layers, here and in the crate's first lines.
+ROW = re.compile(r"^(?://! )?\| \[?`([a-z_]+)`\]? \|", re.MULTILINE)
+MARKED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
+NAME = re.compile(r"(?:\w+::)?(\w+)!?")
+SOURCES = ("crates", "docs", "examples", "python", "validation", "fuzz")
+
+
+def section(title: str) -> str:
+    """What stands below a heading, to the next."""
+    return TEXT.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def recipes() -> dict[str, str]:
+    """What "How to add" says, by what is added."""
+    items = re.split(r"^- ", section("How to add"), flags=re.MULTILINE)[1:]
+    return {item.split("**")[1]: " ".join(item.split()) for item in items}
+
+
+def test_every_layer_of_the_core_is_named_in_its_order() -> None:
+    named = ROW.findall(section("Where things are"))
+    sources = {path.stem for path in (CRATE / "src").iterdir()} - {"lib"}
+    assert sorted(named) == sorted(sources)
+    assert named == ROW.findall((CRATE / "src" / "lib.rs").read_text(encoding="utf-8"))
+    guard = (CRATE / "tests" / "it" / "layers.rs").read_text(encoding="utf-8")
+    table = guard.split("const MAY_USE", 1)[1].split("\n];", 1)[0]
+    guarded = re.findall(r'^ {4}\("(\w+)", &|^ {8}"(\w+)",\n {8}&\[', table, re.MULTILINE)
+    order = [first or second for first, second in guarded]
+    assert named == [layer for layer in order if layer in sources]
+
+
+def written(marked: str) -> Path | None:
+    """The file or folder that a marked word is, where it is one; `NAME` stands for any."""
+    if not PATH.fullmatch(marked) or not ("/" in marked or re.search(r"\.\w+$", marked)):
+        return None
+    path = ROOT / marked
+    return path.parent if path.stem in {"NAME", "x"} else path
+
+
+def elsewhere(name: str) -> list[Path]:
+    """Files of a bare name, wherever the sources have them."""
+    return [path for folder in SOURCES for path in (ROOT / folder).rglob(name)]
+
+
+def test_every_path_is_there() -> None:
+    paths = {word: path for word in MARKED.findall(TEXT) if (path := written(word)) is not None}
+    assert len(paths) > 40
+    missing = [
+        word
+        for word, path in paths.items()
+        if not path.exists() and not ("/" not in word and elsewhere(word))
+    ]
+    made = {".venv/bin/pytest", "site/", "frozen/files", "data/renamed.toml"}
+    assert set(missing) <= made, "paths of CONTRIBUTING.md that are nowhere"
+
+
+@pytest.mark.parametrize("what", ["server", "fabric", "routing", "arbiter", "policy of network"])
+def test_what_users_add_has_a_recipe(what: str) -> None:
+    assert any(what in added for added in recipes())
+
+
+@pytest.mark.parametrize("added", recipes())
+def test_every_name_of_a_recipe_stands_in_a_file_that_it_names(added: str) -> None:
+    recipe = recipes()[added]
+    files: list[Path] = []
+    names: list[str] = []
+    for marked in MARKED.findall(recipe):
+        path = written(marked)
+        if path is not None:
+            there = [path] if path.exists() else elsewhere(marked)
+            for one in there:
+                files += [one] if one.is_file() else [it for it in one.rglob("*") if it.is_file()]
+        elif (name := NAME.fullmatch(marked)) is not None:
+            names.append(name[1])
+    texts = [it.read_text(encoding="utf-8", errors="replace") for it in files]
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    lost = [name for name in names if name not in words]
+    assert lost == [], f"names that none of the files of {added!r} has"
