@@ -1885,6 +1885,15 @@ class Cluster:
     def nics(self) -> int:
         """How many network interfaces its nodes have together."""
 
+    def machine(self) -> Machine:
+        """Its servers with every part listed, as plans of collectives are made on.
+
+        One switch stands for the network's, which passes everything at full rate.
+
+        Raises:
+            MachineError: If its nodes are abstract, whose wiring nobody lists.
+        """
+
     @property
     def assumptions(self) -> list[str]:
         """What had to be assumed of its servers because no source says it."""

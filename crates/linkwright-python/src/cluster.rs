@@ -7,6 +7,7 @@ use linkwright::diagnostic::InputError;
 use linkwright::simulation::cluster::{self, Files, Mapping, place, read_network};
 use linkwright::system::fabric::{FABRICS, Fabric};
 use linkwright::system::toml_format;
+use linkwright::system::views::listed::listed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -244,6 +245,27 @@ impl Cluster {
     #[getter]
     fn gpus_per_node(&self) -> u32 {
         self.0.system.kinds()[0].server().gpus().len() as u32
+    }
+
+    /// Its servers with every part listed, as plans of collectives are made on: one switch stands
+    /// for the network's, which passes everything at full rate.
+    ///
+    /// Raises:
+    ///     MachineError: If its nodes are abstract, whose wiring nobody lists.
+    fn machine(&self) -> PyResult<Machine> {
+        let system = &self.0.system;
+        if self.is_of_nodes() {
+            let problem = "its nodes are abstract: nobody lists their wiring; give a `machine`";
+            return Err(errors::machine(problem.to_owned()));
+        }
+        let servers: Vec<u32> = (0..system.servers()).collect();
+        let listed = listed(system, &servers).map_err(errors::system)?;
+        let count = system.servers();
+        let name = listed.name().to_owned();
+        let alike = system.kinds().len() == 1 && count > 1;
+        let name =
+            if alike { format!("{count}x{}", system.kinds()[0].server().name()) } else { name };
+        Ok(Machine(listed.renamed(&name)))
     }
 
     /// The routing's name.

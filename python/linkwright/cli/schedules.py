@@ -168,7 +168,10 @@ Servers = Annotated[
 NetworkSpeed = Annotated[
     str | None,
     typer.Option(
-        "--network", metavar="SPEED", help="What each of its NICs sends, such as 100Gb/s."
+        "--network",
+        metavar="NAME|FILE|SPEED",
+        help="What joins them: the speed of one switch's links, such as 100Gb/s, a kind of network "
+        "such as fat-tree, or a network's file.",
     ),
 ]
 
@@ -201,7 +204,14 @@ def machine_of(name: str, servers: int, network: str | None) -> Machine:
     if (servers > 1) != (network is not None):
         raise typer.BadParameter("--servers and --network belong together; give both.")
     machine = given_machine(name)
-    return machine.cluster(servers, network) if network is not None else machine
+    if network is None:
+        return machine
+    # A speed needs nothing of clusters.
+    if network[:1].isdigit() and not Path(network).exists():
+        return machine.cluster(servers, network)
+    from linkwright.clusters import load_cluster
+
+    return load_cluster(network, machine=machine, servers=servers).machine()
 
 
 def gpus_of(machine: Machine, gpus: str | None) -> list[int]:

@@ -1,14 +1,13 @@
-//! Several servers joined by a network, as one machine.
-//!
-//! What it represents: every network interface of every server has one link to one switch
-//! that passes everything at full rate. What it leaves out: the switches of a real network
-//! and the places where they are too narrow.
+//! Several servers on one switch, listed as one machine.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use crate::system::composition::{PortOrder, System};
 use crate::system::error::SystemError;
-use crate::system::kinds::{DeviceKind, LinkKind, NetworkKind};
-use crate::system::server::{DeviceId, Link, Server, ServerBuilder};
+use crate::system::fabric::{LinkRate, single_switch};
+use crate::system::kinds::{DeviceKind, NetworkKind};
+use crate::system::server::{DeviceId, Server};
+use crate::system::views::listed::listed;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// The network of a cluster.
@@ -45,106 +44,14 @@ pub fn cluster(
 /// No server at all, a machine that is already several servers, one without both network
 /// interfaces and CPUs, or a network without bandwidth.
 pub fn cluster_of(servers: &[&Server], network: &ClusterNetwork) -> Result<Server, SystemError> {
-    let names: Vec<&str> = servers.iter().map(|server| server.name()).collect();
-    let sources: BTreeSet<&str> = servers.iter().map(|server| server.source()).collect();
-    let source = sources.into_iter().collect::<Vec<_>>().join("; ");
-    let mut builder = ServerBuilder::new(&names.join("+"), &source);
-    let mut warnings: BTreeSet<&str> = BTreeSet::new();
-    let mut assumptions: Vec<String> = Vec::new();
-    let mut interfaces: Vec<DeviceId> = Vec::new();
-    for (index, server) in servers.iter().enumerate() {
-        let own = add_server(&mut builder, server, &format!("node{index}"))?;
-        interfaces.extend(own.interfaces);
-        for warning in server.warnings().iter().filter(|warning| warnings.insert(warning)) {
-            builder.warn(warning);
-        }
-        let all = server.assumptions().iter().cloned().chain(own.assumption);
-        for assumption in all {
-            if !assumptions.contains(&assumption) {
-                assumptions.push(assumption);
-            }
-        }
-    }
-    let switch = builder.device("network0", DeviceKind::NetworkSwitch, None)?;
-    for interface in interfaces {
-        builder.link(Link {
-            a: interface,
-            b: switch,
-            kind: network.kind.link_kind(),
-            count: 1,
-            bandwidth: network.bandwidth_per_nic,
-            latency: network.latency,
-        })?;
-    }
-    for assumption in assumptions {
-        builder.assume(assumption);
-    }
-    builder.assume(
-        "every network interface has one link to one switch, which passes everything at full rate",
-    );
-    Ok(builder.build()?)
-}
-
-/// A server's network interfaces in the whole machine, and what had to be assumed.
-struct Added {
-    interfaces: Vec<DeviceId>,
-    assumption: Option<String>,
-}
-
-fn add_server(
-    builder: &mut ServerBuilder,
-    server: &Server,
-    prefix: &str,
-) -> Result<Added, SystemError> {
-    let refuse = |problem, remedy| SystemError::NotAServer {
-        machine: server.name().to_owned(),
-        problem,
-        remedy,
-    };
-    let devices = server.devices();
-    let is_switch = |device: &super::Device| device.kind == DeviceKind::NetworkSwitch;
-    let joined = server.links().iter().any(|link| link.kind.is_network());
-    if joined || devices.iter().any(is_switch) {
-        return Err(refuse("has a network of its own", "give a machine without one"));
-    }
-    let mut ids: Vec<DeviceId> = Vec::with_capacity(devices.len());
-    for device in devices {
-        let name = format!("{prefix}/{}", device.name);
-        let id = builder.device(&name, device.kind, device.model.as_deref())?;
-        builder.locate(id, device.locality.clone());
-        ids.push(id);
-    }
-    for link in server.links() {
-        builder.link(Link { a: ids[link.a], b: ids[link.b], ..link.clone() })?;
-    }
-    let of_kind = |kind: DeviceKind| {
-        let all = devices.iter().zip(&ids);
-        all.filter(move |(device, _)| device.kind == kind).map(|(_, id)| *id).collect::<Vec<_>>()
-    };
-    let interfaces = of_kind(DeviceKind::Nic);
-    if !interfaces.is_empty() {
-        return Ok(Added { interfaces, assumption: None });
-    }
-    let sockets = of_kind(DeviceKind::Cpu);
-    if sockets.is_empty() {
-        let remedy = "add a device of kind \"nic\" and its link";
-        return Err(refuse("has neither a network interface nor a CPU to put one on", remedy));
-    }
-    let pcie = server.links().iter().map(|link| link.kind).filter(|kind| kind.is_pcie());
-    let pcie = pcie.max_by_key(|kind| kind.data_sheet().bandwidth).unwrap_or(LinkKind::Pcie3);
-    let mut interfaces = Vec::with_capacity(sockets.len());
-    for (index, socket) in sockets.into_iter().enumerate() {
-        let name = format!("{prefix}/NIC{index}");
-        let interface = builder.device(&name, DeviceKind::Nic, None)?;
-        builder.data_sheet_link(interface, socket, pcie, 1)?;
-        interfaces.push(interface);
-    }
-    let assumption = format!(
-        "{} lists no network interface; each of its CPUs has one, on 16 lanes of {}",
-        server.name(),
-        pcie.name()
-    );
-    Ok(Added { interfaces, assumption: Some(assumption) })
+    let alike = servers.chunk_by(|a, b| a == b);
+    let rows = alike.map(|row| (Arc::new(row[0].clone()), row.len() as u32));
+    let rows: Vec<(Arc<Server>, u32)> = rows.collect();
+    let rate = LinkRate { bandwidth: network.bandwidth_per_nic, latency: network.latency };
+    let fabric =
+        single_switch(System::ports_for(&rows)?, rate)?.with_links(network.kind.link_kind());
+    let system = System::new(&rows, fabric, PortOrder::Plain)?;
+    listed(&system, &(0..system.servers()).collect::<Vec<_>>())
 }
 
 impl Server {
@@ -183,6 +90,7 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::ServerBuilder;
     use crate::system::presets::{NAMES, preset};
     use crate::system::toml_format;
 

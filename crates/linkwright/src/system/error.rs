@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{InputError, shown};
 use crate::system::composition::NodeError;
+use crate::system::fabric::FabricError;
 use crate::system::server::ServerError;
 
 /// Any failure of the system layer.
@@ -64,6 +65,9 @@ pub enum SystemError {
         /// What would work.
         remedy: &'static str,
     },
+    /// Parts that make no fabric.
+    #[error(transparent)]
+    Fabric(#[from] FabricError),
     /// An abstract node that no system can have.
     #[error(transparent)]
     Node(#[from] NodeError),

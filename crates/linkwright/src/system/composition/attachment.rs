@@ -61,8 +61,7 @@ pub(super) fn nic_of(order: PortOrder, numbers: &Numbers, port: NodeId) -> Optio
     let mut left = port - on_rails_before(numbers, rail);
     for (first, count, each) in numbers.rows().filter(|(_, _, each)| each.nics > rail) {
         if left < count {
-            let Counts { nics, .. } = numbers.first(first);
-            return Some(nics + left * each.nics + rail);
+            return Some(numbers.first(first, |it| it.nics) + left * each.nics + rail);
         }
         left -= count;
     }

@@ -276,7 +276,7 @@ impl System {
     /// The number of a server's GPU.
     #[must_use]
     pub fn gpu_at(&self, server: u32, index: u32) -> u32 {
-        self.numbers.first(server).gpus + index
+        self.numbers.first(server, |it| it.gpus) + index
     }
 
     /// The server of a network interface, and its index there.
@@ -288,7 +288,7 @@ impl System {
     /// The number of a server's network interface.
     #[must_use]
     pub fn nic_at(&self, server: u32, index: u32) -> u32 {
-        self.numbers.first(server).nics + index
+        self.numbers.first(server, |it| it.nics) + index
     }
 
     /// The port of the fabric at which a network interface is.
@@ -315,7 +315,7 @@ impl System {
     /// The number of a server's device, by its id in the template.
     #[must_use]
     pub fn device_at(&self, server: u32, device: DeviceId) -> DeviceId {
-        self.numbers.first(server).devices as usize + device
+        self.numbers.first(server, |it| it.devices) as usize + device
     }
 
     /// The number of a switch of the fabric among the devices.
@@ -370,7 +370,7 @@ impl System {
     /// server, and back `2 * i + 1`.
     #[must_use]
     pub fn channel_at(&self, server: u32, channel: u32) -> ChannelId {
-        self.fabric_channels() as u32 + self.numbers.first(server).channels + channel
+        self.fabric_channels() as u32 + self.numbers.first(server, |it| it.channels) + channel
     }
 
     /// The server of a channel and its number there; None of the fabric's.

@@ -97,10 +97,10 @@ impl Numbers {
         self.run_of(server).kind
     }
 
-    /// What all servers before one have together.
-    pub(super) fn first(&self, server: u32) -> Counts {
+    /// The number of a server's first part of one sort.
+    pub(super) fn first(&self, server: u32, sort: impl Fn(&Counts) -> u32) -> u32 {
         let run = self.run_of(server);
-        run.before.plus(run.each, server - run.first_server).expect("less than the total")
+        sort(&run.before) + sort(&run.each) * (server - run.first_server)
     }
 
     /// The server of a part of one sort.

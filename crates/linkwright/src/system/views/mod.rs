@@ -7,6 +7,7 @@ pub mod fabric_facts;
 pub mod gpu_graph;
 pub mod isomorphism;
 mod layout;
+pub mod listed;
 pub mod places;
 pub mod proximity;
 pub mod svg;

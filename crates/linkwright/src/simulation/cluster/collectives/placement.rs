@@ -7,14 +7,13 @@
 //! are taken to carry what its ports do. Bandwidths count in whole megabytes per second, so that
 //! exact packings stay within their integers.
 
-use std::sync::Arc;
-
 use crate::network::GpuIndex;
 use crate::simulation::cluster::Cluster;
 use crate::system::server::MAX_BANDWIDTH;
+use crate::system::views::listed::listed;
 use crate::system::{
-    ClusterNetwork, DeviceId, DeviceKind, Fabric, Link, LinkKind, NetworkKind, Server,
-    ServerBuilder, ServerError, SystemError, cluster_of,
+    DeviceId, DeviceKind, Fabric, Link, LinkKind, Server, ServerBuilder, ServerError, System,
+    SystemError,
 };
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -35,38 +34,34 @@ pub(super) struct Placement {
 struct OnServer {
     /// The index of its kind in the system.
     kind: usize,
-    /// The link of its first interface to the fabric.
-    uplink: Wire,
+    /// The links of its interfaces to the fabric.
+    uplinks: Vec<Wire>,
 }
 
 impl Placement {
     /// That of ranks on these GPUs of a cluster, which has them.
     pub(super) fn new(cluster: &Cluster, gpus: &[GpuIndex]) -> Self {
         let system = &cluster.system;
-        let mut known: Vec<u32> = Vec::new();
-        let ranks = gpus.iter().map(|gpu| {
+        let known = servers_of(system, gpus);
+        let rank = |gpu: &GpuIndex| {
             let at = system.gpu(*gpu);
-            let found = known.iter().position(|other| *other == at.server);
-            let server = found.unwrap_or_else(|| {
-                known.push(at.server);
-                known.len() - 1
-            });
+            let server = known.iter().position(|other| *other == at.server);
             // GPUs of an abstract node are all alike, and those of other servers are not.
-            let abstract_node = system.kind_of(at.server).server().nics_meet_gpus();
-            (server, if abstract_node { 0 } else { at.index as usize })
-        });
-        let ranks = ranks.collect();
-        let uplink = |server: u32| match system.fabric() {
-            None => (Bandwidth(0), Picoseconds(0)),
-            Some(fabric) => {
-                let port = system.port_of(system.nic_at(server, 0));
-                let channel = &fabric.channels()[Fabric::injection(port) as usize];
-                (channel.bandwidth, channel.latency)
-            }
+            let alike = system.kind_of(at.server).server().nics_meet_gpus();
+            (server.expect("each is a rank's"), if alike { 0 } else { at.index as usize })
         };
+        let uplinks = |server: u32| match system.fabric() {
+            None => Vec::new(),
+            Some(fabric) => (0..system.kind_of(server).nics().len() as u32)
+                .map(|nic| Fabric::injection(system.port_of(system.nic_at(server, nic))))
+                .map(|channel| &fabric.channels()[channel as usize])
+                .map(|channel| (channel.bandwidth, channel.latency))
+                .collect(),
+        };
+        let ranks = gpus.iter().map(rank).collect();
         let servers = known.iter().map(|server| OnServer {
             kind: system.kind_index_of(*server),
-            uplink: uplink(*server),
+            uplinks: uplinks(*server),
         });
         Self { ranks, servers: servers.collect() }
     }
@@ -76,36 +71,31 @@ impl Placement {
         self.servers.len()
     }
 
-    /// The machine, and the GPU of each rank there.
+    /// The machine of the ranks on these GPUs, and the GPU of each rank there.
     ///
     /// # Errors
     /// Links that no machine can have; abstract nodes beside other servers.
-    pub(super) fn machine(&self, cluster: &Cluster) -> Result<(Server, Vec<usize>), SystemError> {
+    pub(super) fn machine(
+        &self,
+        cluster: &Cluster,
+        gpus: &[GpuIndex],
+    ) -> Result<(Server, Vec<usize>), SystemError> {
         let kinds = cluster.system.kinds();
         let of = |server: &OnServer| kinds[server.kind].server();
         if self.servers.iter().all(|server| of(server).nics_meet_gpus()) {
             return Ok((self.of_nodes(cluster)?, (0..self.ranks.len()).collect()));
         }
-        let servers: Vec<&Server> = self.servers.iter().map(|it| Arc::as_ref(of(it))).collect();
-        let before: Vec<usize> = servers
+        let gpus_of = |server: &OnServer| of(server).gpus().len();
+        let before: Vec<usize> = self
+            .servers
             .iter()
-            .scan(0, |sum, server| {
-                let first = *sum;
-                *sum += server.gpus().len();
-                Some(first)
-            })
+            .scan(0, |sum, server| Some(std::mem::replace(sum, *sum + gpus_of(server))))
             .collect();
-        let gpus = self.ranks.iter().map(|(server, gpu)| before[*server] + gpu).collect();
-        if let [alone] = servers[..] {
-            return Ok((alone.clone(), gpus));
+        let on_machine = self.ranks.iter().map(|(server, gpu)| before[*server] + gpu).collect();
+        if let [alone] = &self.servers[..] {
+            return Ok((of(alone).as_ref().clone(), on_machine));
         }
-        let (bandwidth, latency) = self.servers[0].uplink;
-        let network = ClusterNetwork {
-            bandwidth_per_nic: whole_megabytes(bandwidth),
-            latency,
-            kind: NetworkKind::Infiniband,
-        };
-        Ok((cluster_of(&servers, &network)?, gpus))
+        Ok((listed(&cluster.system, &servers_of(&cluster.system, gpus))?, on_machine))
     }
 
     /// The machine of abstract nodes; its GPU `i` is rank `i`'s.
@@ -132,16 +122,28 @@ impl Placement {
             let switch = builder.device("network", DeviceKind::NetworkSwitch, None)?;
             for (node, (gpus, server)) in members.iter().zip(&self.servers).enumerate() {
                 let interface = builder.device(&format!("NIC{node}"), DeviceKind::Nic, None)?;
-                builder.link(link(interface, switch, LinkKind::Infiniband, server.uplink))?;
+                builder.link(link(interface, switch, LinkKind::Infiniband, server.uplinks[0]))?;
                 for gpu in gpus {
                     // Alone, a GPU may fill its interface.
-                    let wire = (server.uplink.0, Picoseconds(0));
+                    let wire = (server.uplinks[0].0, Picoseconds(0));
                     builder.link(link(*gpu, interface, LinkKind::Pcie6, wire))?;
                 }
             }
         }
         builder.build()
     }
+}
+
+/// The servers of GPUs, in the order in which they are first reached.
+fn servers_of(system: &System, gpus: &[GpuIndex]) -> Vec<u32> {
+    let mut known: Vec<u32> = Vec::new();
+    for gpu in gpus {
+        let server = system.gpu(*gpu).server;
+        if !known.contains(&server) {
+            known.push(server);
+        }
+    }
+    known
 }
 
 fn whole_megabytes(bandwidth: Bandwidth) -> Bandwidth {

@@ -116,7 +116,7 @@ impl Planned {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
                         return Err(ReplayError::Interrupted { time, done, total }.into());
                     }
-                    let found = best(cluster, &key.0, kind, place).map_err(refuse)?;
+                    let found = best(cluster, &key.0, &gpus, kind, place).map_err(refuse)?;
                     let index = planned.messages.len() as u32;
                     planned.messages.push(found.messages);
                     notes.push(found.notes);
@@ -203,10 +203,11 @@ fn tried(kind: Collective, ranks: usize, nodes: usize) -> Vec<Algorithm> {
 pub(super) fn best(
     cluster: &Cluster,
     placement: &Placement,
+    gpus: &[u32],
     kind: Collective,
     root: usize,
 ) -> Result<Found, PlanningProblem> {
-    let (machine, gpus) = placement.machine(cluster)?;
+    let (machine, gpus) = placement.machine(cluster, gpus)?;
     let ranks = gpus.len();
     let collective = planning(kind, root).expect("only what can be planned is chosen so");
     let mut best: Option<Result<Plan, PlanError>> = None;

@@ -91,7 +91,7 @@ proptest! {
         let root = if kind.has_root() { root } else { 0 };
         let cluster = cluster(per_node, "");
         let placement = placement::Placement::new(&cluster, &gpus);
-        let found = planner::best(&cluster, &placement, kind, root).unwrap();
+        let found = planner::best(&cluster, &placement, &gpus, kind, root).unwrap();
         check(found.messages.schedule()).unwrap();
         assert_contract(&found.messages, Bytes(size), Bytes(longest), size);
         assert_contract(&found.messages, Bytes(100_003), Bytes(longest), size);
@@ -196,14 +196,14 @@ fn more_than_are_packed_are_told_so() {
     let cluster = cluster(8, "");
     let gpus: Vec<u32> = (0..24).collect();
     let placement = placement::Placement::new(&cluster, &gpus);
-    let found = planner::best(&cluster, &placement, Collective::AllGather, 0).unwrap();
+    let found = planner::best(&cluster, &placement, &gpus, Collective::AllGather, 0).unwrap();
     assert_eq!(
         found.notes,
         ["trees are packed exactly for 16 GPUs at most, and these are 24: nccl-ring was the \
           fastest of what is known besides"]
     );
     let few = placement::Placement::new(&cluster, &gpus[4..20]);
-    let found = planner::best(&cluster, &few, Collective::AllGather, 0).unwrap();
+    let found = planner::best(&cluster, &few, &gpus[4..20], Collective::AllGather, 0).unwrap();
     assert_eq!((found.algorithm.name(), found.notes), ("packing", vec![]));
 }
 

@@ -1,0 +1,114 @@
+//! Servers of a system with every part listed: what a planner of collectives reads.
+//!
+//! What it represents: the devices and links of some servers, each interface with the link of its
+//! port. What it leaves out: the fabric's own switches and narrow places; one switch stands for
+//! them, which passes everything at full rate. Of a lone server it is the server.
+
+use std::collections::BTreeSet;
+
+use crate::system::composition::System;
+use crate::system::error::SystemError;
+use crate::system::fabric::Fabric;
+use crate::system::kinds::DeviceKind;
+use crate::system::server::{DeviceId, Link, Server, ServerBuilder};
+
+/// Lists servers of a system, by their numbers; their GPUs are in the order of the servers.
+///
+/// The devices of server 3 are named `node3/GPU0` and so on.
+///
+/// # Errors
+/// Links of more bandwidth than a machine can have.
+///
+/// # Panics
+/// For a server that is not there.
+pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
+    let kind = |server: &u32| system.kind_of(*server);
+    let (Some(fabric), [_, ..]) = (system.fabric(), servers) else {
+        return Ok(kind(&0).server().as_ref().clone());
+    };
+    let names: Vec<&str> = servers.iter().map(|it| kind(it).server().name()).collect();
+    let sources: BTreeSet<&str> = servers.iter().map(|it| kind(it).server().source()).collect();
+    let source = sources.into_iter().collect::<Vec<_>>().join("; ");
+    let mut builder = ServerBuilder::new(&names.join("+"), &source);
+    let mut interfaces: Vec<(DeviceId, u32)> = Vec::new();
+    let mut warned: BTreeSet<&str> = BTreeSet::new();
+    for server in servers {
+        let ids = add(&mut builder, kind(server).server(), &format!("node{server}"))?;
+        let own = (0..).zip(kind(server).nics());
+        interfaces.extend(own.map(|(index, nic)| (ids[*nic], system.nic_at(*server, index))));
+        let warnings = kind(server).server().warnings().iter();
+        for warning in warnings.filter(|warning| warned.insert(warning)) {
+            builder.warn(warning);
+        }
+    }
+    let switch = builder.device("network0", DeviceKind::NetworkSwitch, None)?;
+    for (interface, nic) in interfaces {
+        let port = &fabric.channels()[Fabric::injection(system.port_of(nic)) as usize];
+        builder.link(Link {
+            a: interface,
+            b: switch,
+            kind: fabric.link_kind(),
+            count: 1,
+            bandwidth: port.bandwidth,
+            latency: port.latency,
+        })?;
+    }
+    for assumption in system.assumptions() {
+        builder.assume(assumption);
+    }
+    builder.assume(
+        "every network interface has one link to one switch, which passes everything at full rate",
+    );
+    Ok(builder.build()?)
+}
+
+/// Adds a server's devices and links below a name; returns the new id of each device.
+fn add(
+    builder: &mut ServerBuilder,
+    server: &Server,
+    prefix: &str,
+) -> Result<Vec<DeviceId>, SystemError> {
+    let mut ids: Vec<DeviceId> = Vec::with_capacity(server.devices().len());
+    for device in server.devices() {
+        let name = format!("{prefix}/{}", device.name);
+        let id = builder.device(&name, device.kind, device.model.as_deref())?;
+        builder.locate(id, device.locality.clone());
+        ids.push(id);
+    }
+    for link in server.links() {
+        builder.link(Link { a: ids[link.a], b: ids[link.b], ..link.clone() })?;
+    }
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::system::composition::PortOrder;
+    use crate::system::fabric::FabricSpecification;
+    use crate::system::presets::preset;
+    use crate::units::Bandwidth;
+
+    #[test]
+    fn some_servers_of_a_system_keep_their_names_and_ports() {
+        let server = Arc::new(preset("dgx1-v100").unwrap());
+        let fabric = FabricSpecification::preset("fat-tree").unwrap().for_ports(16).unwrap();
+        let system = System::new(&[(server, 4)], fabric, PortOrder::Plain).unwrap();
+        let some = listed(&system, &[3, 1]).unwrap();
+        assert_eq!(some.gpus().len(), 16);
+        assert_eq!(some.devices()[some.gpus()[0]].name, "node3/GPU0");
+        assert_eq!(some.devices()[some.gpus()[8]].name, "node1/GPU0");
+        let network = some.links().iter().filter(|link| link.kind.is_network());
+        assert!(network.clone().all(|link| link.bandwidth == Bandwidth(11_900_000_000)));
+        assert_eq!(network.count(), 8);
+    }
+
+    #[test]
+    fn a_lone_server_is_listed_as_it_is() {
+        let server = Arc::new(preset("dgx2").unwrap());
+        let system = System::of_server(Arc::clone(&server));
+        assert_eq!(&listed(&system, &[0]).unwrap(), server.as_ref());
+    }
+}
