@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,9 @@ from linkwright.files import read_text
 __all__ = ["import_machine_file", "is_network", "load_fabric", "load_machine"]
 
 # How a text of Graphviz begins, behind comments.
+TABLE = re.compile(r"(?m)^[ \t]*\[")
+SWITCHES = re.compile(r"(?m)^[ \t]*\[\[[ \t]*switch[ \t]*\]\]")
+KIND = re.compile(r"(?m)^[ \t]*kind[ \t]*=")
 GRAPH = re.compile(r"\ufeff?(\s|//[^\n]*\n|#[^\n]*\n)*(strict|graph|digraph)\b", re.IGNORECASE)
 
 
@@ -121,15 +123,13 @@ def load_fabric(
 def is_network(text: str) -> bool:
     """Whether a text describes a network between servers, and no server.
 
-    It is DOT, or TOML with a kind at its head, or with switches that have names.
+    It is DOT, or TOML with a kind at its head, or with switches that have names. The text is not
+    parsed: what is no TOML, or too deep, is for its reader to refuse.
     """
-    if GRAPH.match(text):
+    if GRAPH.match(text) or SWITCHES.search(text):
         return True
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return isinstance(table.get("kind"), str) or "switch" in table
+    head = TABLE.split(text, maxsplit=1)[0]
+    return KIND.search(head) is not None
 
 
 def _either(names: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ no folder, so that the same inputs give the same bytes anywhere.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,7 +23,7 @@ from linkwright.clusters import load_cluster, read_trace_files, run_cluster_scen
 from linkwright.documents import write_json
 from linkwright.errors import FileError, MachineError, SimulationError, printable
 from linkwright.files import portable_name, read_bytes, read_text, sha256
-from linkwright.machines import load_machine
+from linkwright.machines import is_network, load_machine
 from linkwright.programs import read_program, trace_of, with_notes
 from linkwright.replay_summary import Replay, replay_summary
 from linkwright.writing import staged
@@ -46,10 +45,6 @@ SHAPE = {"kind", "preset", "file", "levels", "radix", "pods", "leaves", "taperin
     "uplinks",
     "cores",
 }
-
-# A network's file lists switches, is a graph in DOT, or names a kind; a machine's lists devices.
-OF_A_NETWORK = re.compile(r"(?m)^\s*(\[\[switch\]\]|(strict\s+)?(di)?graph\b|kind\s*=)")
-OF_A_MACHINE = re.compile(r"(?m)^\s*\[\[\s*device\b")
 
 SIZED = (
     "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
@@ -226,7 +221,7 @@ def _server_and_network(
         return machine, network, []
     named = str(machine) in interconnect_names()
     text = read_text(machine) if not named and Path(machine).is_file() else ""
-    if not named and (OF_A_MACHINE.search(text) or not OF_A_NETWORK.search(text)):
+    if not named and not is_network(text):
         try:
             return load_machine(machine), network, []
         except FileError as error:
