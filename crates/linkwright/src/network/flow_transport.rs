@@ -29,7 +29,7 @@ use crate::units::{Bandwidth, Picoseconds};
 enum Event {
     /// A message reaches its network interface.
     Queue(MessageIndex),
-    /// A message between GPUs of one node has left its source.
+    /// A message that went as a whole within a server has left its source.
     Leave(MessageIndex),
     /// A message has arrived.
     Deliver(MessageIndex),

@@ -36,7 +36,7 @@ enum Event {
     Wake(ChannelId),
     /// A message reaches its network interface.
     Queue(MessageIndex),
-    /// A message between GPUs of one node has left its source.
+    /// A message has left its source.
     Leave(MessageIndex),
     /// A message has arrived.
     Deliver(MessageIndex),

@@ -1,4 +1,4 @@
-//! Jobs on a cluster: programs of many ranks over a fabric of nodes with GPUs.
+//! Jobs on a cluster: programs of many ranks over servers on a fabric.
 //!
 //! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
 //! model or the flow model, and returns what became of the jobs and of each channel. A

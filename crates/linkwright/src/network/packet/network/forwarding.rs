@@ -12,7 +12,7 @@ use crate::network::transport::MessageIndex;
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
 
 impl<R: Routing> PacketNetwork<'_, R> {
-    /// A packet arrives: at its node, or at a switch where it waits for its next channel.
+    /// A packet arrives: at its end, or at a switch or device where it waits for its next channel.
     pub(super) fn arrive(&mut self, index: PacketIndex) {
         let packet = &mut self.packets[index];
         let Packet { message, size, to, port, mut route, .. } = *packet;
@@ -78,7 +78,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         channel < self.of_ports && channel == Fabric::injection(channel / 2)
     }
 
-    /// Makes the next packet of a node's messages.
+    /// Makes the next packet of an abstract node's messages.
     fn inject(&mut self, node: NodeId, channel: ChannelId) {
         let Some(message) = self.interfaces[node as usize].next() else { return };
         if self.state.credits.available(channel, 0, self.state.now) == 0 {
@@ -128,7 +128,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         (self.packets.add(packet), last)
     }
 
-    /// Passes on the next of the packets that wait at a switch.
+    /// Passes on the next of the packets that wait at a switch or device.
     fn forward(&mut self, channel: ChannelId) {
         let now = self.state.now;
         let line = &mut self.state.lines[channel as usize];
