@@ -88,3 +88,23 @@ def test_every_name_of_a_recipe_stands_in_a_file_that_it_names(added: str) -> No
     words = {word for text in texts for word in re.findall(r"\w+", text)}
     lost = [name for name in names if name not in words]
     assert lost == [], f"names that none of the files of {added!r} has"
+
+
+def test_no_page_speaks_of_what_is_gone() -> None:
+    gone = re.compile(r"\b(Interconnect|NodeLinks|Placement::machine)\b|`topology`|src/topology")
+    old = re.compile(r"decisions/(00(0\d|1\d|2[0-6])-|index\.md)")
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    sources = [
+        path
+        for crate in ("linkwright", "linkwright-python")
+        for path in (ROOT / "crates" / crate / "src").rglob("*.rs")
+    ]
+    assert len(pages) > 50
+    assert len(sources) > 200
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in pages + sources
+        if not old.search(path.as_posix())
+        for match in gone.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
