@@ -126,11 +126,10 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
                 return Err(SettingsError::Ports { switch, ports });
             }
         }
-        let mut queues = Queues::default();
         let channels = fabric.map_or(&[][..], Fabric::channels);
         let lines: Vec<_> = fabric.map_or_else(Vec::new, |fabric| {
             let ids = 0..channels.len() as u32;
-            ids.map(|id| line(fabric, id, &settings, virtual_channels, &mut queues)).collect()
+            ids.map(|id| line(fabric, id, &settings, virtual_channels)).collect()
         });
         let credits = Credits::new(channels, virtual_channels, settings.buffer_packets);
         let ports = fabric.map_or(0, Fabric::nodes);
@@ -143,7 +142,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             arbitration,
             agenda: Agenda::new(),
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
-            queues,
+            queues: Queues::default(),
             packets: Packets::new(),
             interfaces: vec![NetworkInterface::new(nic); ports as usize],
             pulled: vec![0; ports as usize],

@@ -14,7 +14,7 @@ const WORDS: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bank {
     marks: [u64; WORDS],
-    /// The first of its queues.
+    /// The first of its queues; [`NOWHERE`] until a packet has waited.
     first: u32,
     /// How many queues it has.
     slots: u32,
@@ -24,23 +24,21 @@ pub(super) struct Bank {
     shift: u8,
 }
 
-/// The first packet of every queue of all channels; it knows the last one.
+/// No queue has been made for a bank: most channels of a large network never have one.
+const NOWHERE: u32 = u32::MAX;
+
+/// The first packet of every queue of all channels where one has waited; it knows the last one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Queues {
     heads: Vec<PacketIndex>,
 }
 
 impl Queues {
-    /// Adds the queues of a channel that leaves a switch of so many ports.
-    pub(super) fn add(&mut self, ports: u16, virtual_channels: u8) -> Bank {
-        let slots = u32::from(ports) * u32::from(virtual_channels);
-        let first = self.heads.len() as u32;
-        self.heads.resize(self.heads.len() + slots as usize, NO_PACKET);
-        let mut shift = 0;
-        while slots.div_ceil(1 << shift) > 64 * WORDS as u32 {
-            shift += 1;
-        }
-        Bank { marks: [0; WORDS], first, slots, ports, shift }
+    /// Makes the queues of a bank.
+    #[cold]
+    fn make(&mut self, bank: &mut Bank) {
+        bank.first = self.heads.len() as u32;
+        self.heads.resize(self.heads.len() + bank.slots as usize, NO_PACKET);
     }
 
     /// Puts a packet at the end of a queue.
@@ -51,6 +49,9 @@ impl Queues {
         packet: PacketIndex,
         packets: &mut Packets,
     ) {
+        if bank.first == NOWHERE {
+            self.make(bank);
+        }
         let at = (bank.first + slot) as usize;
         if self.is_empty(bank, slot) {
             self.heads[at] = packet;
@@ -120,9 +121,19 @@ impl Queues {
 }
 
 impl Bank {
+    /// The queues of a channel that leaves a switch of so many ports.
+    pub(super) fn new(ports: u16, virtual_channels: u8) -> Self {
+        let slots = u32::from(ports) * u32::from(virtual_channels);
+        let mut shift = 0;
+        while slots.div_ceil(1 << shift) > 64 * WORDS as u32 {
+            shift += 1;
+        }
+        Self { marks: [0; WORDS], first: NOWHERE, slots, ports, shift }
+    }
+
     /// That of a channel whose packets do not wait: a queue is nowhere.
     pub(super) const NONE: Self =
-        Self { marks: [0; WORDS], first: 0, slots: 0, ports: 0, shift: 0 };
+        Self { marks: [0; WORDS], first: NOWHERE, slots: 0, ports: 0, shift: 0 };
 
     /// Whether packets wait nowhere for the channel.
     pub(super) fn is_none(&self) -> bool {
@@ -238,10 +249,12 @@ mod tests {
             steps in prop::collection::vec((any::<u32>(), any::<bool>(), any::<u32>()), 0..300),
         ) {
             let mut queues = Queues::default();
-            queues.add(7, 1);
-            let mut bank = queues.add(ports, virtual_channels);
-            let slots = u32::from(ports) * u32::from(virtual_channels);
+            let mut before = Bank::new(7, 1);
             let mut packets = Packets::new();
+            let waiting = packets.add(packet());
+            queues.push(&mut before, 3, waiting, &mut packets);
+            let mut bank = Bank::new(ports, virtual_channels);
+            let slots = u32::from(ports) * u32::from(virtual_channels);
             let mut expected = vec![VecDeque::new(); slots as usize];
             for (slot, push, from) in steps {
                 let slot = slot % slots;

@@ -336,13 +336,15 @@ fn keeps(given: &FabricSpecification, sized: &FabricSpecification) -> bool {
 #[test]
 fn a_fabric_for_nodes_has_the_shape_of_its_kind() {
     let shapes = KINDS.map(|kind| preset(kind).for_ports(40).unwrap());
-    let is_of = |fabric: &Fabric, kind| match (fabric.shape(), kind) {
-        (Shape::FatTree(_), FabricKind::FatTree)
-        | (Shape::Dragonfly(_), FabricKind::Dragonfly)
-        | (Shape::Torus(_), FabricKind::Torus)
-        | (Shape::Graph, FabricKind::Quartz)
-        | (Shape::SingleSwitch, FabricKind::SingleSwitch) => true,
-        _ => false,
+    let is_of = |fabric: &Fabric, kind| {
+        matches!(
+            (fabric.shape(), kind),
+            (Shape::FatTree(_), FabricKind::FatTree)
+                | (Shape::Dragonfly(_), FabricKind::Dragonfly)
+                | (Shape::Torus(_), FabricKind::Torus)
+                | (Shape::Graph, FabricKind::Quartz)
+                | (Shape::SingleSwitch, FabricKind::SingleSwitch)
+        )
     };
     assert!(shapes.iter().zip(KINDS).all(|(fabric, kind)| is_of(fabric, kind)));
 }

@@ -7,6 +7,7 @@
 
 use super::super::nic::{NetworkInterface, NicPolicy};
 use super::super::packets::{INSIDE, TO_NODE};
+use super::super::queues::Bank;
 use super::super::settings::serialisation;
 use super::PacketNetwork;
 use super::line::Line;
@@ -37,7 +38,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             self.state.lines.push(Line {
                 full: serialisation(self.settings.packet_size.0, opened.bandwidth),
                 delay: opened.latency.0,
-                bank: self.queues.add(ports(from), self.virtual_channels),
+                bank: Bank::new(ports(from), self.virtual_channels),
                 to: if to_gpu { TO_NODE } else { INSIDE },
                 port: entering[to].partition_point(|other| *other < channel) as u16,
                 ..Line::REST
@@ -47,7 +48,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
         for (index, nic) in (0..).zip(kind.nics()).filter(|_| system.fabric().is_some()) {
             let port = system.port_of(system.nic_at(server, index));
-            let bank = self.queues.add(ports(*nic), self.virtual_channels);
+            let bank = Bank::new(ports(*nic), self.virtual_channels);
             self.state.lines[Fabric::injection(port) as usize].bank = bank;
             let ejection = &mut self.state.lines[Fabric::ejection(port) as usize];
             (ejection.to, ejection.port) = (INSIDE, ports(*nic) - 1);

@@ -4,7 +4,7 @@ use super::super::arbitration::Memory;
 #[cfg(doc)]
 use super::super::packets::INSIDE;
 use super::super::packets::TO_NODE;
-use super::super::queues::{Bank, Queues};
+use super::super::queues::Bank;
 use super::super::settings::{PacketSettings, serialisation};
 use super::super::statistics::ChannelStatistics;
 use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
@@ -57,11 +57,10 @@ pub(super) fn line(
     channel: ChannelId,
     settings: &PacketSettings,
     virtual_channels: u8,
-    queues: &mut Queues,
 ) -> Line {
     let data = fabric.channels()[channel as usize];
     let bank = match data.from {
-        End::Switch(switch) => queues.add(fabric.outgoing(switch).len() as u16, virtual_channels),
+        End::Switch(switch) => Bank::new(fabric.outgoing(switch).len() as u16, virtual_channels),
         End::Node(_) => Bank::NONE,
     };
     let (to, port) = match data.to {

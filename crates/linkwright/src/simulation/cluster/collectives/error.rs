@@ -39,8 +39,14 @@ pub enum PlanningProblem {
     },
     /// Links that no machine can have.
     #[error("{0}")]
-    System(#[from] SystemError),
+    System(Box<SystemError>),
     /// What the planner says.
     #[error("{0}")]
     Plan(#[from] PlanError),
+}
+
+impl From<SystemError> for PlanningProblem {
+    fn from(error: SystemError) -> Self {
+        Self::System(Box::new(error))
+    }
 }
