@@ -176,6 +176,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
 
     /// Makes the channels of a GPU's server, if they are not made.
     fn open(&mut self, gpu: GpuIndex) {
+        if self.inside.is_of_nodes() {
+            return;
+        }
         let server = self.inside.system.gpu(gpu).server;
         let before = self.inside.all_opened().len();
         self.inside.open(server);
@@ -188,6 +191,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
 
     /// Adds the channels of a path within a GPU's server to the way of the message that starts.
     fn follow(&mut self, gpu: GpuIndex, path: PathIndex) {
+        if self.inside.is_of_nodes() {
+            return;
+        }
         let server = self.inside.system.gpu(gpu).server;
         let channels = self.inside.channels(server, path).iter();
         self.way.extend(channels.map(|channel| self.inside.number(server, *channel)));

@@ -7,7 +7,7 @@ use super::packet::ChannelStatistics;
 use super::paths::{Path, PathError, PathIndex, Paths, ServerChannel, Way};
 use super::pipes::Pipes;
 use super::transport::GpuIndex;
-use crate::system::composition::{Place, ServerKind, System};
+use crate::system::composition::{Place, PortOrder, ServerKind, System};
 use crate::system::fabric::ChannelId;
 use crate::system::kinds::Discipline;
 use crate::units::{Bandwidth, Picoseconds};
@@ -62,9 +62,20 @@ pub(in crate::network) struct Insides<'a> {
     paths: Paths<'a>,
     pipes: Pipes<'a>,
     kinds: Vec<PacketChannels>,
+    fabric_channels: u32,
+    /// Of how many GPUs each server is, where all are abstract nodes of one kind: then there is
+    /// nothing to make, and a way is a division.
+    node_gpus: Option<u32>,
     /// The number of each server's first channel.
     first: Vec<u32>,
     opened: Vec<Opened>,
+}
+
+/// How many GPUs an abstract node has, where every port of the fabric has one of one kind.
+fn node_gpus(system: &System) -> Option<u32> {
+    let [kind] = system.kinds() else { return None };
+    let is_node = kind.server().nics_meet_gpus() && system.port_order() == PortOrder::Plain;
+    is_node.then(|| kind.server().gpus().len() as u32)
 }
 
 impl<'a> Insides<'a> {
@@ -76,6 +87,8 @@ impl<'a> Insides<'a> {
             paths: Paths::new(system)?,
             pipes: Pipes::new(system),
             kinds: system.kinds().iter().map(PacketChannels::new).collect(),
+            fabric_channels: system.fabric_channels() as u32,
+            node_gpus: node_gpus(system),
             first: vec![NONE; system.servers() as usize],
             opened: Vec::new(),
         })
@@ -90,7 +103,18 @@ impl<'a> Insides<'a> {
         from: GpuIndex,
         to: GpuIndex,
     ) -> Result<Way, PathError> {
+        if let Some(gpus) = self.node_gpus
+            && from / gpus != to / gpus
+        {
+            // Of an abstract node, the first path is that between a GPU and the interface.
+            return Ok(Way::Across { from: from / gpus, to: to / gpus, out: 0, back: 0 });
+        }
         self.paths.way(from, to)
+    }
+
+    /// Whether there are only abstract nodes, in which no channel carries packets.
+    pub(in crate::network) fn is_of_nodes(&self) -> bool {
+        self.node_gpus.is_some()
     }
 
     /// Sends a message within a server over its pipes; returns when its last byte leaves and when
@@ -115,7 +139,7 @@ impl<'a> Insides<'a> {
         if self.first[server as usize] != NONE || kind.server().nics_meet_gpus() {
             return None;
         }
-        let before = self.system.fabric_channels() + self.opened.len();
+        let before = self.fabric_channels as usize + self.opened.len();
         self.first[server as usize] = before as u32;
         let own = &self.kinds[self.system.kind_index_of(server)];
         for channel in own.channels.iter().copied() {
@@ -144,8 +168,8 @@ impl<'a> Insides<'a> {
 
     /// A channel by its number; None of the fabric's.
     pub(in crate::network) fn opened(&self, channel: ChannelId) -> Option<Opened> {
-        let behind = (channel as usize).checked_sub(self.system.fabric_channels())?;
-        Some(self.opened[behind])
+        let behind = channel.checked_sub(self.fabric_channels)?;
+        Some(self.opened[behind as usize])
     }
 
     /// Every channel that has been made, in the order of their numbers.

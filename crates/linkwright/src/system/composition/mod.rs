@@ -291,6 +291,12 @@ impl System {
         self.numbers.first(server, |it| it.nics) + index
     }
 
+    /// The order in which the interfaces take the fabric's ports.
+    #[must_use]
+    pub fn port_order(&self) -> PortOrder {
+        self.order
+    }
+
     /// The port of the fabric at which a network interface is.
     #[must_use]
     pub fn port_of(&self, nic: u32) -> NodeId {

@@ -20,6 +20,9 @@ use crate::system::kinds::DeviceKind;
 impl<R: Routing> PacketNetwork<'_, R> {
     /// Makes the channels of a GPU's server, if it has any and they are not made.
     pub(super) fn open(&mut self, gpu: GpuIndex) {
+        if self.inside.is_of_nodes() {
+            return;
+        }
         let system = self.inside.system;
         let server = system.gpu(gpu).server;
         let before = self.inside.all_opened().len();
