@@ -194,7 +194,12 @@ def replay_scenario(
     played = run_cluster_scenario(path, timeline=timeline, progress=progress)
     name = played.scenario.name or played.path.stem
     return Replay(
-        name, played.cluster, played.jobs, played.run, played.manifest, tuple(played.notes)
+        name,
+        played.cluster,
+        played.jobs,
+        played.run,
+        played.manifest,
+        (*played.notes, *played.cluster.assumptions),
     )
 
 
@@ -202,7 +207,7 @@ def _of_servers(server: Machine | None, cluster: Cluster) -> list[str]:
     """What probably makes a machine's description wrong, and what its cluster had to assume."""
     if server is None:
         return []
-    return [*server.warnings, *(it for it in cluster.assumptions if it not in server.assumptions)]
+    return [*server.warnings, *cluster.assumptions]
 
 
 def _server_and_network(

@@ -558,3 +558,19 @@ def test_servers_that_cannot_be_are_told(words: list[str], says: str) -> None:
     result = linkwright("replay", STENCIL, *words)
     assert result.exit_code in (1, 2)
     assert says in result.output
+
+
+def test_a_scenarios_servers_are_told(tmp_path: Path) -> None:
+    job = '\n[[job]]\nprogram = "laghos"\nranks = 8\n'
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(f'[network]\nmachine = "dgx1-v10"\n{job}')
+    said = fails(2, "run", scenario)
+    assert "s.toml:2:11" in said
+    assert "did you mean `dgx1-v100`?" in said
+    text = Machine.preset("pcie-tree-4").to_toml()
+    (tmp_path / "bare.toml").write_text(text)
+    scenario.write_text(f'[network]\nkind = "fat-tree"\nmachine = "bare.toml"\nservers = 2\n{job}')
+    notes = parsed("run", scenario)["notes"]
+    assert any("lists no network interface" in note for note in notes)
+    alone = linkwright("replay", "laghos", "--ranks", 8, "--machine", "dgx1-v100")
+    assert "no network, packet model" in alone.output

@@ -217,10 +217,15 @@ def _print(played: Replay, watch: Watch) -> None:
     console = output.console()
     where = f"{played.name} on {played.machine}"
     console.print(where, style="bold")
+    network = (
+        f"{output.counted(cluster.switches, 'switch', 'switches')}; "
+        f"routing {cluster.routing}, NIC {cluster.nic}"
+        if cluster.switches
+        else "no network"
+    )
     console.print(
         f"{output.counted(cluster.gpus, 'GPU')} in {output.counted(cluster.nodes, 'node')}, "
-        f"{cluster.gpus_per_node} each; {output.counted(cluster.switches, 'switch', 'switches')}; "
-        f"routing {cluster.routing}, NIC {cluster.nic}, {cluster.fidelity} model",
+        f"{cluster.gpus_per_node} each; {network}, {cluster.fidelity} model",
         style="dim",
     )
     if played.known_error is not None:

@@ -43,10 +43,12 @@ pub struct ServerEntry {
 }
 
 impl ServerEntry {
-    /// The file that it names; None of a preset.
+    /// The file that it names: what has an ending or a folder; None of a preset.
     #[must_use]
     pub fn file(&self) -> Option<&FileName> {
-        (!NAMES.contains(&self.kind.name.as_str())).then_some(&self.kind)
+        let name = &self.kind.name;
+        let is_preset = NAMES.contains(&name.as_str());
+        (!is_preset && name.contains(['.', '/', '\\'])).then_some(&self.kind)
     }
 
     /// The server.
@@ -56,13 +58,12 @@ impl ServerEntry {
     fn server(&self, scenario: &str, files: &Files) -> Result<Server, InputError> {
         let name = &self.kind.name;
         let Some(file) = self.file() else {
-            return preset(name).map_err(|error| at(scenario, self.kind.position, &error, name));
+            return preset(name).map_err(|_| {
+                let remedy = instead_of(name, &NAMES);
+                let problem = "there is no server of this name";
+                InputError::at(scenario, self.kind.position, problem, name, remedy)
+            });
         };
-        if !files.contains_key(name) && !name.contains(['.', '/', '\\']) {
-            let remedy = instead_of(name, &NAMES);
-            let problem = "there is no server of this name";
-            return Err(InputError::at(scenario, self.kind.position, problem, name, remedy));
-        }
         let text = text_of(scenario, file, files)?;
         import(name, text, None, &ImportOptions::default()).map_err(|error| match error {
             SystemError::Input(error) => error,

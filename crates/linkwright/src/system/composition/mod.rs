@@ -134,11 +134,7 @@ impl System {
                 Some(kind) => kind,
                 None => {
                     let (server, assumed) = interfaces::with_interfaces(server)?;
-                    for assumption in server.assumptions().iter().cloned().chain(assumed) {
-                        if !assumptions.contains(&assumption) {
-                            assumptions.push(assumption);
-                        }
-                    }
+                    assumptions.extend(assumed);
                     kinds.push(ServerKind { nics: nics_of(&server), server });
                     kinds.len() - 1
                 }
@@ -209,7 +205,8 @@ impl System {
         self.fabric.as_ref()
     }
 
-    /// What had to be assumed because no source says it.
+    /// What had to be assumed of the whole: which servers list no interface. What is assumed of a
+    /// server alone, its template says.
     #[must_use]
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions

@@ -53,8 +53,12 @@ pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
             latency: port.latency,
         })?;
     }
-    for assumption in system.assumptions() {
-        builder.assume(assumption);
+    let mut assumed: BTreeSet<&str> = BTreeSet::new();
+    let of_servers = servers.iter().flat_map(|it| kind(it).server().assumptions());
+    for assumption in of_servers.chain(system.assumptions()) {
+        if assumed.insert(assumption) {
+            builder.assume(assumption);
+        }
     }
     builder.assume(
         "every network interface has one link to one switch, which passes everything at full rate",
