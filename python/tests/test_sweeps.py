@@ -281,12 +281,15 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
     process = killable()
     workers = children(process.pid)
     assert len(workers) >= 2
+    # Nothing moves between the count and the signal, however busy the computer is.
+    os.killpg(process.pid, signal.SIGSTOP)
+    started = sum(performed(tmp_path).values()) + len(workers)
     if sent == signal.SIGINT:
         # A terminal sends it to all.
         os.killpg(process.pid, sent)
     else:
         process.send_signal(sent)
-    started = sum(performed(tmp_path).values()) + len(workers)
+    os.killpg(process.pid, signal.SIGCONT)
     process.wait()
     wait_until(lambda: not any(map(is_alive, workers)))
     # What was under way may end; between here and there a worker may have begun one more.
