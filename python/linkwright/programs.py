@@ -112,7 +112,8 @@ def refuse_other_formats(trace: Path) -> None:
     """Names the format of a trace that people have and that is not read.
 
     Raises:
-        FileError: If the file is a trace of PyTorch's profiler (Kineto), or one of Chakra.
+        FileError: If the file is a trace of PyTorch's profiler (Kineto), one of Chakra, or other
+            JSON. No more of it is read than its head, however large it is.
     """
     found = _other_format(trace)
     if found is not None:
@@ -137,6 +138,8 @@ def _other_format(trace: Path) -> str | None:
         return "a Kineto trace, as PyTorch's profiler writes it for Chrome's viewer"
     if is_json and b'"ctrl_deps"' in head:
         return "an execution trace of PyTorch or Chakra"
+    if is_json:
+        return "JSON"
     if trace.suffix == ".et":
         return "a Chakra execution trace"
     return None

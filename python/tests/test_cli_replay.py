@@ -574,3 +574,9 @@ def test_a_scenarios_servers_are_told(tmp_path: Path) -> None:
     assert any("lists no network interface" in note for note in notes)
     alone = linkwright("replay", "laghos", "--ranks", 8, "--machine", "dgx1-v100")
     assert "no network, packet model" in alone.output
+
+
+def test_brackets_are_refused_by_their_head(tmp_path: Path) -> None:
+    trace = tmp_path / "deep.goal"
+    trace.write_bytes(b"[" * (1 << 20))
+    assert "`" + str(trace) + "` is JSON, which is not read" in fails(2, "replay", trace)
