@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import sweep_runs
 import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupts import running
 from sweep_runs import fail, kill_always, kill_once, note, performed, slowly
 from typer.testing import CliRunner
 
@@ -254,29 +256,37 @@ def test_an_executor_that_is_broken_ends_the_sweep(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def killable(tmp_path: Path) -> Callable[[], subprocess.Popen[str]]:
-    """Starts the script, and gives it when it has two workers and finished some runs."""
+def killable(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Starts the script, and gives it when it has two workers and finished some runs.
+
+    It hears Ctrl-C where this process ignores it, as under nohup, and ends with the test.
+    """
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(Path(sweep_runs.__file__).parent)}
+    with ExitStack() as started:
 
-    def start() -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, script, tmp_path, tmp_path / "sweep.jsonl"],
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        wait_until(lambda: len(performed(tmp_path)) >= 3)
-        return process
+        def start() -> subprocess.Popen[bytes]:
+            process = started.enter_context(
+                running(
+                    sys.executable,
+                    script,
+                    tmp_path,
+                    tmp_path / "sweep.jsonl",
+                    env=environment,
+                    stdout=None,
+                    start_new_session=True,
+                )
+            )
+            wait_until(lambda: len(performed(tmp_path)) >= 3)
+            return process
 
-    return start
+        yield start
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
-    sent: signal.Signals, killable: Callable[[], subprocess.Popen[str]], tmp_path: Path
+    sent: signal.Signals, killable: Callable[[], subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     process = killable()
     workers = children(process.pid)
@@ -295,7 +305,7 @@ def test_a_sweep_killed_midway_resumes_and_leaves_no_process(
     # What was under way may end; between here and there a worker may have begun one more.
     assert sum(performed(tmp_path).values()) <= started + len(workers)
     assert process.stderr is not None
-    said = process.stderr.read()
+    said = process.stderr.read().decode()
     assert "Exception in thread" not in said
     process.stderr.close()
     kept = len(records(tmp_path / "sweep.jsonl"))
