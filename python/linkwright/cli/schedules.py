@@ -206,9 +206,6 @@ def machine_of(name: str, servers: int, network: str | None) -> Machine:
     machine = given_machine(name)
     if network is None:
         return machine
-    # A speed needs nothing of clusters.
-    if network[:1].isdigit() and not Path(network).exists():
-        return machine.cluster(servers, network)
     from linkwright.clusters import load_cluster
 
     return load_cluster(network, machine=machine, servers=servers).machine()

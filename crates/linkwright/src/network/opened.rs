@@ -132,8 +132,8 @@ impl<'a> Insides<'a> {
         }
     }
 
-    /// Makes a server's channels; None where it has none or they are made. The first of them is
-    /// the last of [`Self::all_opened`] before.
+    /// Makes a server's channels, behind all that were made before; None where it has none or they
+    /// are made.
     pub(in crate::network) fn open(&mut self, server: u32) -> Option<&PacketChannels> {
         let kind = self.system.kind_of(server);
         if self.first[server as usize] != NONE || kind.server().nics_meet_gpus() {
@@ -143,11 +143,9 @@ impl<'a> Insides<'a> {
         self.first[server as usize] = before as u32;
         let own = &self.kinds[self.system.kind_index_of(server)];
         for channel in own.channels.iter().copied() {
-            let link = &kind.server().links()[channel as usize / 2];
-            let peak = link.total_bandwidth().0 as f64;
-            let bandwidth = Bandwidth((peak * link.kind.reached_share()).round().max(1.0) as u64);
-            let at = Place { server, index: channel };
-            self.opened.push(Opened { at, bandwidth, latency: link.latency });
+            let bandwidth = self.paths.reached(server, channel);
+            let latency = kind.server().links()[channel as usize / 2].latency;
+            self.opened.push(Opened { at: Place { server, index: channel }, bandwidth, latency });
         }
         Some(own)
     }

@@ -129,6 +129,12 @@ impl<'a> Paths<'a> {
         (self.system.port_of(self.system.nic_at(at.server, nic)), out, back)
     }
 
+    /// What messages reach of a server's channel.
+    pub(in crate::network) fn reached(&self, server: u32, channel: ServerChannel) -> Bandwidth {
+        let kind = &self.kinds[self.system.kind_index_of(server)];
+        kind.routes.capacities()[channel as usize]
+    }
+
     /// A path within a server.
     pub(in crate::network) fn path(&self, server: u32, path: PathIndex) -> &Path {
         &self.kinds[self.system.kind_index_of(server)].paths[path as usize]
@@ -227,7 +233,11 @@ impl<'a> KindPaths<'a> {
         let index = b * (b - 1) / 2 + a;
         let link = &self.server.links()[index];
         let channel = 2 * index as ServerChannel + ServerChannel::from(from == link.b);
-        PipeHop { channels: vec![channel], rate: link.total_bandwidth(), latency: link.latency }
+        PipeHop {
+            channels: vec![(channel, 1.0)],
+            rate: link.total_bandwidth(),
+            latency: link.latency,
+        }
     }
 
     /// The hops of a route, each over all its parallel channels: a message is split among them as
@@ -246,7 +256,7 @@ impl<'a> KindPaths<'a> {
             });
             let links = || hop.iter().map(|(at, _)| self.routes.link(*at));
             hops.push(PipeHop {
-                channels: hop.iter().map(|(at, _)| *at as ServerChannel).collect(),
+                channels: hop.iter().map(|(at, part)| (*at as ServerChannel, *part)).collect(),
                 rate: Bandwidth(rates.min().unwrap_or(1).max(1)),
                 latency: links().map(|(link, _)| link.latency).max().unwrap_or_default(),
             });

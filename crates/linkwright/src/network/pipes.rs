@@ -11,9 +11,10 @@ use crate::system::fabric::ChannelId;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// One hop of a message's path: parallel channels between which it is split.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::network) struct PipeHop {
-    pub(in crate::network) channels: Vec<ServerChannel>,
+    /// Each with the part of the message that crosses it.
+    pub(in crate::network) channels: Vec<(ServerChannel, f64)>,
     /// Of all of them together.
     pub(in crate::network) rate: Bandwidth,
     pub(in crate::network) latency: Picoseconds,
@@ -50,14 +51,14 @@ impl<'a> Pipes<'a> {
         let first = self.first_of(server);
         let (mut sent, mut begin, mut end) = (None, now, now);
         for hop in hops {
-            let channels = || hop.channels.iter().map(|channel| first + *channel as usize);
-            let start = channels().map(|at| self.free[at]).max().unwrap_or(0).max(begin);
+            let channels = || hop.channels.iter().map(|(at, part)| (first + *at as usize, part));
+            let start = channels().map(|(at, _)| self.free[at]).max().unwrap_or(0).max(begin);
             // Not before the last byte has come from the hop before.
             end = start.saturating_add(serialisation(size, hop.rate)).max(end);
-            for at in channels() {
+            for (at, part) in channels() {
                 self.free[at] = end;
                 self.carried[at].packets += 1;
-                self.carried[at].data.0 += size / hop.channels.len() as u64;
+                self.carried[at].data.0 += (size as f64 * part).round() as u64;
             }
             sent.get_or_insert(end);
             begin = start.saturating_add(hop.latency.0);

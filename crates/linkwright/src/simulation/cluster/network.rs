@@ -17,7 +17,7 @@ use crate::network::{AnyRouting, PacketSettings, RoutingKind};
 use crate::replay::Protocol;
 use crate::system::composition::PortOrder;
 use crate::system::fabric::RoutingTables;
-use crate::system::fabric::{FABRICS, FabricError, FabricSpecification, read_fabric, read_routing};
+use crate::system::fabric::{FABRICS, FabricSpecification, read_fabric, read_routing};
 use crate::system::{AbstractNode, Fabric, NodeError, System};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -303,10 +303,7 @@ fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {
         let specification = specification(fields)?;
         // The parameters are refused here, where their places are known.
         specification.build().map_err(|error| {
-            let key = match &error {
-                FabricError::Parameter { parameter, .. } => parameter.replace('-', "_"),
-                _ => "kind".to_owned(),
-            };
+            let key = error.parameter().unwrap_or("kind").replace('-', "_");
             fields.refuse_as(&key, &error, "give other sizes")
         })?;
         return Ok(FabricSource::Specification(Box::new(specification)));
@@ -447,10 +444,17 @@ impl NetworkSettings {
         let refuse = |error: &dyn std::fmt::Display| {
             at(self.places.servers, error, "give fewer servers, or a larger network")
         };
+        // A lone server needs no port, and so no interface; what it is not on says its routing.
+        let alone = match &listed[..] {
+            [(server, 1)] if !self.has_fabric => Some(server),
+            _ => None,
+        };
         let fabric = match &self.fabric {
-            FabricSource::Specification(specification) if listed.is_empty() => specification
-                .build()
-                .map_err(|error| at(self.places.fabric, &error, "give other sizes"))?,
+            FabricSource::Specification(specification) if listed.is_empty() || alone.is_some() => {
+                specification
+                    .build()
+                    .map_err(|error| at(self.places.fabric, &error, "give other sizes"))?
+            }
             FabricSource::Specification(specification) => {
                 let ports = System::ports_for(&listed).map_err(|error| refuse(&error))?;
                 specification
@@ -477,8 +481,7 @@ impl NetworkSettings {
             Some(tables) => TableRouting::new(&fabric, tables).map(|_| ()),
         };
         checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
-        let alone = listed.iter().map(|(_, count)| u64::from(*count)).sum::<u64>() == 1;
-        if let ([(server, _)], true, false) = (&listed[..], alone, self.has_fabric) {
+        if let Some(server) = alone {
             return Ok(self.cluster(System::of_server(Arc::clone(server)), routing, tables));
         }
         if !listed.is_empty() {

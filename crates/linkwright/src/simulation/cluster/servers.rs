@@ -180,6 +180,21 @@ mod tests {
     }
 
     #[test]
+    fn a_lone_server_needs_neither_interface_nor_cpu() {
+        let bare = "name = \"bare\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n\
+            [[link]]\nkind = \"nvlink3\"\nbetween = [[\"A\", \"B\"]]\n";
+        let files = Files::from([("bare.toml".to_owned(), bare.as_bytes().to_vec())]);
+        let job = "\n[[job]]\nprogram = \"laghos\"\nranks = 2\n";
+        let built = |network: &str| {
+            let text = format!("[network]\nmachine = \"bare.toml\"\n{network}{job}");
+            read_scenario("s.toml", &text).unwrap().build(&files)
+        };
+        assert_eq!(built("").unwrap().cluster.system.fabric(), None);
+        let refused = built("servers = 2\n").unwrap_err().to_string();
+        assert!(refused.contains("neither a network interface nor a CPU"), "{refused}");
+    }
+
+    #[test]
     fn what_servers_cannot_be_is_refused_with_its_place() {
         for (text, place, says) in [
             ("[network]\nmachine = \"dgx1-v10\"\n", "2:11", "did you mean `dgx1-v100`?"),

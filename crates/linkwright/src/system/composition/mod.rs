@@ -186,13 +186,6 @@ impl System {
         &self.name
     }
 
-    /// The same system under another name.
-    #[must_use]
-    pub fn renamed(mut self, name: &str) -> Self {
-        name.clone_into(&mut self.name);
-        self
-    }
-
     /// The servers of which it is made, each once.
     #[must_use]
     pub fn kinds(&self) -> &[ServerKind] {

@@ -4,8 +4,8 @@
 //! directly, each pair by the link that it has; those of different ones by the links of their
 //! nodes to the network, which all GPUs of a node share. Of other servers, all that is listed of
 //! them, each interface with its port's link. What it leaves out: the fabric's own switches, which
-//! are taken to carry what its ports do. Bandwidths count in whole megabytes per second, so that
-//! exact packings stay within their integers.
+//! are taken to carry what its ports do. The bandwidths of abstract nodes count in whole megabytes
+//! per second, so that exact packings stay within their integers.
 
 use crate::network::GpuIndex;
 use crate::simulation::cluster::Cluster;
@@ -74,7 +74,7 @@ impl Placement {
     /// The machine of the ranks on these GPUs, and the GPU of each rank there.
     ///
     /// # Errors
-    /// Links that no machine can have; abstract nodes beside other servers.
+    /// Links that no machine can have.
     pub(super) fn machine(
         &self,
         cluster: &Cluster,
