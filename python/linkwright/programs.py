@@ -81,7 +81,7 @@ def read_program(
             file = printable(str(trace.parent / error.file))
             place = (file, error.line, error.column)
             raise InputError(*place, error.problem, error.value, error.remedy) from error
-    refuse_other_formats(trace)
+    refuse_other_formats(trace, is_trace=True)
     try:
         return Program.from_goal(read_text(trace, LARGEST_INPUT), printable(trace.stem)), []
     except InputError as error:
@@ -108,14 +108,18 @@ def trace_of(name_or_path: str | Path) -> Path | None:
     return anchors[0]
 
 
-def refuse_other_formats(trace: Path) -> None:
+def refuse_other_formats(trace: Path, *, is_trace: bool = False) -> None:
     """Names the format of a trace that people have and that is not read.
 
+    Args:
+        trace: The file.
+        is_trace: Whether it can be nothing else; other files may begin as JSON does.
+
     Raises:
-        FileError: If the file is a trace of PyTorch's profiler (Kineto), one of Chakra, or other
-            JSON. No more of it is read than its head, however large it is.
+        FileError: If the file is a trace of PyTorch's profiler (Kineto), one of Chakra, or, where
+            it is a trace, other JSON. No more of it is read than its head, however large it is.
     """
-    found = _other_format(trace)
+    found = _other_format(trace, is_trace)
     if found is not None:
         raise FileError(
             f"`{printable(str(trace))}` is {found}, which is not read; traces are OTF2 archives, "
@@ -123,7 +127,7 @@ def refuse_other_formats(trace: Path) -> None:
         )
 
 
-def _other_format(trace: Path) -> str | None:
+def _other_format(trace: Path, is_trace: bool) -> str | None:
     try:
         with trace.open("rb") as file:
             head = file.read(HEAD)
@@ -138,7 +142,7 @@ def _other_format(trace: Path) -> str | None:
         return "a Kineto trace, as PyTorch's profiler writes it for Chrome's viewer"
     if is_json and b'"ctrl_deps"' in head:
         return "an execution trace of PyTorch or Chakra"
-    if is_json:
+    if is_json and is_trace:
         return "JSON"
     if trace.suffix == ".et":
         return "a Chakra execution trace"
