@@ -8,6 +8,7 @@ mod exact_rings;
 mod fabric;
 mod flow_and_packets;
 mod labels;
+mod mpi_programs;
 mod layers;
 mod nearness;
 mod otf2;
