@@ -1,10 +1,11 @@
 #![no_main]
 use linkwright::program::goal::{Options, read, write};
+use linkwright::program::lowering::ByDefault;
 
 // What is read and can be written is read back as the same program.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let options = Options::default();
     let Ok(program) = read("fuzz", text, &options) else { return };
-    let written = write(&program, &options).expect("what GOAL said it can say");
+    let written = write(&program, &options, &ByDefault).expect("what GOAL said it can say");
     assert_eq!(read("fuzz", &written, &options), Ok(program));
 });

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use linkwright::diagnostic::InputError;
+use linkwright::program::lowering::ByDefault;
 use linkwright::program::otf2::{Archive, ArchiveFiles};
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
 use linkwright::program::trace::{TraceError, TraceOptions, archive_name, program_of};
@@ -164,7 +165,7 @@ impl Program {
     #[pyo3(signature = (*, time_unit = 1e-9))]
     fn to_goal(&self, #[pyo3(from_py_with = real)] time_unit: f64) -> PyResult<String> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
-        goal::write(&self.0, &goal::Options { time_unit }).map_err(errors::program)
+        goal::write(&self.0, &goal::Options { time_unit }, &ByDefault).map_err(errors::program)
     }
 
     fn __repr__(&self) -> String {

@@ -6,7 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 mod build;
-pub mod estimate;
 pub mod goal;
 pub mod lowering;
 mod operation;

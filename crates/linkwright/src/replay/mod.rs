@@ -31,7 +31,6 @@ mod error;
 mod frame;
 mod job;
 mod lane;
-mod lowering;
 mod matching;
 mod messages;
 mod observer;
@@ -49,10 +48,11 @@ mod tests;
 mod validate;
 mod works;
 
+use crate::program::lowering;
+
 pub use call::{Call, Pending, PendingKind, RankId};
 pub use error::ReplayError;
 pub use job::Job;
-pub use lowering::{CollectiveCall, Lowering};
 pub use observer::{MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocol::Protocol;

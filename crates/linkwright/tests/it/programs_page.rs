@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use linkwright::program::estimate::{LogGp, estimate};
 use linkwright::program::skeletons::APPLICATIONS;
 use linkwright::program::{goal, workload};
+
+use crate::loggp::{LogGp, estimate};
 
 fn page() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/concepts/programs.md");

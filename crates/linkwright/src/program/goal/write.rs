@@ -6,7 +6,7 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use super::Options;
-use crate::program::lowering::{LoweringError, lower_program};
+use crate::program::lowering::{Lowering, LoweringError, lower_program};
 use crate::program::{
     CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag, WORLD,
 };
@@ -48,15 +48,19 @@ enum Tags {
     New(BTreeMap<(CommunicatorId, Tag), Tag>),
 }
 
-/// The text of a program's one iteration.
+/// The text of a program's one iteration, with its collectives as messages.
 ///
 /// # Errors
 /// A collective that cannot be lowered, and wildcards and tags that GOAL does not have.
-pub fn write(program: &Program, options: &Options) -> Result<String, WriteError> {
+pub fn write(
+    program: &Program,
+    options: &Options,
+    lowering: &impl Lowering,
+) -> Result<String, WriteError> {
     if options.time_unit.0 == 0 {
         return Err(WriteError::TimeUnit);
     }
-    let program = lower_program(program)?;
+    let program = lower_program(program, lowering)?;
     let tags = tags(&program)?;
     let mut text = format!("num_ranks {}\n", program.ranks.len());
     for (me, rank) in (0..).zip(&program.ranks) {

@@ -11,6 +11,7 @@
 //! Future GPU-based HPC Platforms" (IPCCC 2021), and MPICH where TraceR is silent.
 
 mod algorithm;
+mod call;
 #[cfg(test)]
 mod contract;
 mod exchange;
@@ -21,6 +22,7 @@ mod tree;
 mod whole;
 
 pub use algorithm::{Algorithm, LoweringError};
+pub use call::{ByDefault, CollectiveCall, Lowering};
 pub use whole::lower_program;
 
 use crate::units::Bytes;

@@ -1,11 +1,11 @@
 //! A whole program without collectives.
 
-use super::{Algorithm, LoweringError, lower};
+use super::{CollectiveCall, Lowering, LoweringError};
 use crate::program::{
     CommunicatorId, Dependency, Operation, Program, Rank, RankBuilder, RankProgram,
 };
 
-/// The program with every collective replaced by the messages of its default algorithm.
+/// The program with every collective replaced by its messages.
 ///
 /// Messages of collectives go over communicators of their own, one behind each that the
 /// program has, so that no receive of the program can take them; calls follow one another in
@@ -14,20 +14,23 @@ use crate::program::{
 /// # Errors
 /// A communicator that the program does not have, and a collective called by a rank, or with a
 /// root, that is not in it.
-pub fn lower_program(program: &Program) -> Result<Program, LoweringError> {
-    let own = program.communicators.len() as u32;
-    let ranks = (0..).zip(&program.ranks).map(|(me, rank)| lower_rank(program, me, rank, own));
-    let ranks = ranks.collect::<Result<_, _>>()?;
+pub fn lower_program(
+    program: &Program,
+    lowering: &impl Lowering,
+) -> Result<Program, LoweringError> {
+    let lower = |(me, rank)| lower_rank(program, lowering, me, rank);
+    let ranks = (0..).zip(&program.ranks).map(lower).collect::<Result<_, _>>()?;
     let communicators = [&program.communicators[..], &program.communicators[..]].concat();
     Ok(Program { communicators, ranks, ..program.clone() })
 }
 
 fn lower_rank(
     program: &Program,
+    lowering: &impl Lowering,
     me: Rank,
     rank: &RankProgram,
-    own: CommunicatorId,
 ) -> Result<RankProgram, LoweringError> {
+    let own = program.communicators.len() as u32;
     let mut lowered = RankBuilder::default();
     // Where each operation of the program starts and completes in the lowered one.
     let mut places: Vec<(u32, u32)> = Vec::with_capacity(rank.operations().len());
@@ -51,9 +54,11 @@ fn lower_rank(
                     found.ok_or(LoweringError::Outside { index: rank, ranks })
                 };
                 let ranks = members.len() as u32;
-                let by = Algorithm::default_for(kind, ranks, size);
                 let root = if kind.has_root() { within(root)? as u32 } else { 0 };
-                let part = lower(kind, by, ranks, within(me)? as u32, root, size)?;
+                let variant = lowering.variant(0, communicator, kind, root);
+                let index = within(me)? as u32;
+                let call = CollectiveCall { kind, ranks, index, root, size, variant };
+                let part = lowering.lower(&call);
                 append(&mut lowered, &part, &before, members, own + communicator)
             }
             other => {
@@ -111,6 +116,7 @@ fn append(
 
 #[cfg(test)]
 mod tests {
+    use super::super::ByDefault;
     use super::*;
     use crate::program::{Collective, WORLD};
     use crate::units::{Bytes, Picoseconds};
@@ -135,7 +141,7 @@ mod tests {
             regions: vec![],
             ranks: vec![rank(&[WORLD]), rank(&[WORLD, 1]), rank(&[WORLD, 1])],
         };
-        let lowered = lower_program(&program).unwrap();
+        let lowered = lower_program(&program, &ByDefault).unwrap();
         assert_eq!(lowered.communicators.len(), 4);
         let messages = |rank: usize| -> Vec<_> {
             let operations = lowered.ranks[rank].operations().iter();
@@ -156,9 +162,9 @@ mod tests {
         let mut wrong = program;
         wrong.ranks[0] = rank(&[1]);
         let outside = LoweringError::Outside { index: 0, ranks: 2 };
-        assert_eq!(lower_program(&wrong), Err(outside));
+        assert_eq!(lower_program(&wrong, &ByDefault), Err(outside));
         wrong.ranks[0] = rank(&[2]);
         let missing = LoweringError::Communicator { communicator: 2, communicators: 2 };
-        assert_eq!(lower_program(&wrong), Err(missing));
+        assert_eq!(lower_program(&wrong, &ByDefault), Err(missing));
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::program::Collective;
 
-use super::lowering::Trees;
 use super::network::LATENCY;
+use super::trees::Trees;
 use super::*;
 
 fn collective(kind: Collective, root: u32, communicator: u32, size: u64) -> Operation {

@@ -3,7 +3,7 @@
 use crate::network::TransportError;
 use crate::program::Collective;
 
-use super::lowering::Trees;
+use super::trees::Trees;
 use super::*;
 
 #[test]

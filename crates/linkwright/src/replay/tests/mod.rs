@@ -4,20 +4,21 @@ mod all_to_all;
 mod collective;
 mod diagnosis;
 mod iterations;
-mod lowering;
 mod matching;
 mod network;
 mod protocol;
 mod random;
 mod refusals;
 mod results;
+mod trees;
 
 use std::ops::ControlFlow;
 
+use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
-use super::{CollectiveCall, Job, Outcome, Protocol, Replay, ReplayError};
+use super::{Job, Outcome, Protocol, Replay, ReplayError};
 use network::TestNetwork;
 
 /// A protocol whose calls cost nothing, so that a test sees the network alone.

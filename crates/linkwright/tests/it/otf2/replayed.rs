@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use linkwright::network::packet::Switching;
 use linkwright::network::{PacketSettings, RoutingKind};
+use linkwright::program::lowering::ByDefault;
 use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
 use linkwright::program::{Collective, Operation, Program, goal};
@@ -211,7 +212,7 @@ fn a_missing_receive_is_found_by_the_replay() {
 fn the_recorded_stencil_goes_through_goal() {
     let program = stencil().program;
     let options = goal::Options { time_unit: Picoseconds(1) };
-    let text = goal::write(&program, &options).unwrap();
+    let text = goal::write(&program, &options, &ByDefault).unwrap();
     let again = goal::read("stencil.goal", &text, &options).unwrap();
     let outcome =
         |program: &Program| -> Outcome { replay(Fidelity::Flow, job(program)).unwrap().jobs };

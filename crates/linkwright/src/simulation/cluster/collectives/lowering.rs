@@ -2,9 +2,8 @@
 
 use super::choices::{Choice, CollectiveChoices};
 use super::planner::Planned;
-use crate::program::lowering::{Algorithm, lower};
+use crate::program::lowering::{Algorithm, CollectiveCall, Lowering, lower};
 use crate::program::{Collective, CommunicatorId, RankProgram};
-use crate::replay::{CollectiveCall, Lowering};
 
 /// Collectives by plans where they have one, and by algorithms where not.
 ///

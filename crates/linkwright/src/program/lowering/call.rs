@@ -1,5 +1,6 @@
 //! How a collective becomes messages.
 
+use super::{Algorithm, lower};
 use crate::program::{Collective, CommunicatorId, RankProgram};
 use crate::units::Bytes;
 
@@ -41,5 +42,18 @@ pub trait Lowering {
 impl<F: Fn(&CollectiveCall) -> RankProgram> Lowering for F {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
         self(call)
+    }
+}
+
+/// Every collective by its default algorithm.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ByDefault;
+
+impl Lowering for ByDefault {
+    fn lower(&self, call: &CollectiveCall) -> RankProgram {
+        let CollectiveCall { kind, ranks, index, root, size, .. } = *call;
+        let algorithm = Algorithm::default_for(kind, ranks, size);
+        lower(kind, algorithm, ranks, index, root, size)
+            .expect("a call names places of its communicator")
     }
 }

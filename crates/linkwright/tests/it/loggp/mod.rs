@@ -7,13 +7,15 @@
 //! algorithms. It serves to tune the skeletons and to see at once what a program is like; the
 //! replay over a network is the real answer.
 
+mod skeletons;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use thiserror::Error;
 
-use super::lowering::{LoweringError, lower_program};
-use super::{CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag};
-use crate::units::{Bandwidth, Bytes, Picoseconds};
+use linkwright::program::lowering::{ByDefault, LoweringError, lower_program};
+use linkwright::program::{CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag};
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The numbers of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +119,7 @@ pub fn estimate(
     if speedup.is_nan() || speedup <= 0.0 {
         return Err(EstimateError::Speedup { speedup });
     }
-    let program = lower_program(program)?;
+    let program = lower_program(program, &ByDefault)?;
     let lane = |program| Lane {
         program,
         times: Vec::new(),
@@ -236,7 +238,7 @@ fn later(time: Picoseconds, span: Picoseconds) -> Picoseconds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{RankBuilder, WORLD};
+    use linkwright::program::{RankBuilder, WORLD};
 
     const NETWORK: LogGp = LogGp {
         latency: Picoseconds(2_000),

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, Operation, RankBuilder, RankProgram, WORLD};
-use crate::replay::{CollectiveCall, Lowering};
 use crate::units::Bytes;
 
 /// Lowers collectives, and counts how often it is asked.
