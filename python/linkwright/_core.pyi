@@ -164,7 +164,7 @@ class Machine:
         """The GPUs' names, by id."""
 
     def devices(self) -> Table:
-        """One row per device: name, kind, model, links and bandwidth to other GPUs."""
+        """One row per device: what it is, its links, its place, its ids, cores and memory."""
 
     def links(self) -> Table:
         """One row per bundle of links: its ends, kind, count, bandwidth and latency."""

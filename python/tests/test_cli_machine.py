@@ -288,3 +288,28 @@ def test_small_machines_and_networks_draw_themselves_in_a_notebook() -> None:
         assert drawn.count("<line ") > 16
     large: list[Machine | Fabric] = [Machine.preset("gb200-nvl72"), Fabric("dragonfly")]
     assert all(value._repr_html_().startswith("<table>") for value in large)
+
+
+def test_every_device_is_listed_with_what_is_known_of_it() -> None:
+    file = str(PASTES / "mi300x-8.nccl-topo.xml")
+    listed = linkwright("machine", "show", file, "--devices").stdout.splitlines()
+    row = {line.split()[0]: line.split() for line in listed if line and line[0].isalnum()}
+    assert row["name"][-3:] == ["CPU", "cores", "memory"]
+    gpu = "GPU0 gpu AMD Instinct MI300X 1002 74a1 1002:74a1 0000:0c:00.0 0 0-55,112-167 192 GiB"
+    assert " ".join(row["GPU0"]) == gpu
+    assert " ".join(row["CPU0"]) == "CPU0 cpu GenuineIntel 6:143 0 0-55,112-167"
+    devices = {device["name"]: device for device in parsed("machine", "show", file)["devices"]}
+    ids = ["vendor_id", "device_id", "subsystem_id"]
+    assert [devices["mlx5_0"][key] for key in ids] == ["15b3", "1021", "15b3:0101"]
+    assert devices["GPU0"]["memory_bytes"] == 192 << 30
+
+
+def test_columns_that_say_nothing_of_a_machine_are_left_out() -> None:
+    preset = linkwright("machine", "show", "dgx1-v100", "--devices").stdout
+    assert "16 GiB" in preset
+    assert "PCI address" not in preset
+
+
+@pytest.mark.parametrize("words", ["dgx1-v100 --devices --json", "torus --devices"])
+def test_devices_are_a_table_of_a_machine(words: str) -> None:
+    assert "--devices" in fails(2, "machine", "show", *words.split())

@@ -31,6 +31,11 @@ def test_a_table_reads_as_a_pyarrow_table(machine: Machine) -> None:
         "cpu_affinity": ["", "", ""],
         "numa_affinity": ["", "", ""],
         "pci_address": ["", "", ""],
+        "vendor_id": ["10de", "10de", ""],
+        "device_id": ["", "", ""],
+        "subsystem_id": ["", "", ""],
+        "cores": [None, None, None],
+        "memory": [16 << 30, 16 << 30, None],
     }
 
 

@@ -171,7 +171,7 @@ impl Machine {
         self.0.gpus().iter().map(|gpu| self.0.devices()[*gpu].name.clone()).collect()
     }
 
-    /// One row per device: name, kind, model, links and bandwidth to other GPUs.
+    /// One row per device: what it is, its links, its place, its ids, cores and memory.
     fn devices(&self) -> PyResult<Table> {
         Table::new(tables::devices(&self.0))
     }

@@ -142,6 +142,9 @@ def show(
     form: Annotated[
         Literal["table", "toml", "json", "dot"], typer.Option("--as", help="In which form.")
     ] = "table",
+    devices: Annotated[
+        bool, typer.Option("--devices", help="List every device with what is known of it instead.")
+    ] = False,
     bandwidth_profile: BandwidthProfile = None,
     json: Json = False,
 ) -> None:
@@ -152,16 +155,22 @@ def show(
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
     as_table = not json and form == "table"
+    if devices and not as_table:
+        raise typer.BadParameter("--devices is a table; the other forms list all devices anyway.")
     loaded = given_machine_or_fabric(machine, warn=not as_table)
     if isinstance(loaded, Fabric):
         if bandwidth_profile is not None:
             raise typer.BadParameter("a network has no bandwidth profiles; leave out the option.")
+        if devices:
+            raise typer.BadParameter("a network has no devices but switches; leave out --devices.")
         if as_table:
             print_fabric(loaded)
         else:
             output.document(fabric_text(loaded, "json" if json else form))
         return
-    if as_table:
+    if devices:
+        matrix.print_devices(loaded)
+    elif as_table:
         matrix.print_machine(loaded, bandwidth_profile)
     else:
         output.document(_text(loaded, "json" if json else form))

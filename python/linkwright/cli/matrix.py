@@ -11,7 +11,7 @@ from linkwright import Machine
 from linkwright.cli import output
 from linkwright.errors import printable
 
-__all__ = ["print_machine"]
+__all__ = ["print_devices", "print_machine"]
 
 # From the slowest kind of link of a machine to its fastest.
 STYLES = ("red", "yellow", "cyan", "green", "bold green")
@@ -38,8 +38,8 @@ def print_machine(machine: Machine, bandwidth_profile: str | None) -> None:
     _print_matrix(machine, bandwidth_profile)
     console.print()
     facts = Table.grid(padding=(0, 2))
-    for kind, names, model in _devices(machine):
-        facts.add_row(Text(kind, style="bold"), Text(printable(f"{names}  {model}".rstrip())))
+    for kind, names, known in _devices(machine):
+        facts.add_row(Text(kind, style="bold"), Text(printable(f"{names}  {known}".rstrip())))
     for socket, gpus in _sockets(machine).items():
         facts.add_row(Text("socket", style="bold"), Text(printable(f"{socket}: {', '.join(gpus)}")))
     console.print(facts)
@@ -116,12 +116,40 @@ def _style(bandwidth: float, levels: list[float]) -> str:
     return STYLES[levels.index(bandwidth) * (len(STYLES) - 1) // (len(levels) - 1)]
 
 
+def print_devices(machine: Machine) -> None:
+    """Prints a row for each device with what is known of it, without columns that say nothing."""
+    rows = list(machine.devices())
+    columns = {
+        "name": [row["name"] for row in rows],
+        "kind": [row["kind"] for row in rows],
+        "model": [row["model"] for row in rows],
+        "vendor": [row["vendor_id"] for row in rows],
+        "device": [row["device_id"] for row in rows],
+        "subsystem": [row["subsystem_id"] for row in rows],
+        "PCI address": [row["pci_address"] for row in rows],
+        "NUMA": [row["numa_affinity"] for row in rows],
+        "CPU cores": [row["cpu_affinity"] for row in rows],
+        "memory": [_memory(row["memory"]) for row in rows],
+    }
+    shown = {head: cells for head, cells in columns.items() if any(cells)}
+    words = [head for head in shown if head != "memory"]
+    made = output.table(list(shown), left=words, whole=["name", "PCI address"])
+    for cells in zip(*shown.values(), strict=True):
+        made.add_row(*cells)
+    output.print_table(made)
+
+
+def _memory(size: int | None) -> str:
+    return "" if size is None else f"{size / 2**30:.4g} GiB"
+
+
 def _devices(machine: Machine) -> list[tuple[str, str, str]]:
-    """Each kind and model: the kind, its devices' names, and the model."""
+    """Each kind, model and memory: the kind, its devices' names, and the other two."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row in machine.devices():
-        groups.setdefault((row["kind"], row["model"]), []).append(row["name"])
-    return [(kind, _range(names), model) for (kind, model), names in groups.items()]
+        facts = ", ".join(fact for fact in (row["model"], _memory(row["memory"])) if fact)
+        groups.setdefault((row["kind"], facts), []).append(row["name"])
+    return [(kind, _range(names), facts) for (kind, facts), names in groups.items()]
 
 
 def _range(names: list[str]) -> str:

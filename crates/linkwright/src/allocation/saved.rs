@@ -272,7 +272,7 @@ fn doubtful(
 mod tests {
     use super::*;
     use crate::system::presets::{NAMES, preset};
-    use crate::system::{BandwidthProfile, DeviceKind, Link, Server, ServerBuilder};
+    use crate::system::{BandwidthProfile, Device, DeviceKind, Link, Server, ServerBuilder};
     use proptest::prelude::*;
 
     fn graph(machine: &Server) -> GpuGraph {
@@ -297,8 +297,7 @@ mod tests {
                 }
                 _ => device.name.clone(),
             };
-            ids[id] = Some(builder.device(&name, device.kind, device.model.as_deref()).unwrap());
-            builder.locate(ids[id].unwrap(), device.locality.clone());
+            ids[id] = Some(builder.add(Device { name, ..device.clone() }).unwrap());
         }
         for link in machine.links() {
             if let (Some(a), Some(b)) = (ids[link.a], ids[link.b]) {

@@ -10,6 +10,7 @@ pub mod composition;
 pub mod error;
 pub mod fabric;
 pub mod gpus;
+pub mod identity;
 pub mod import;
 pub mod kinds;
 pub mod locality;
@@ -27,6 +28,7 @@ pub use composition::{
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};
 pub use gpus::{GpuError, GpuModel};
+pub use identity::Identity;
 pub use import::{ImportFormat, ImportOptions, import};
 pub use kinds::{DeviceKind, Discipline, LinkKind, NetworkKind};
 pub use locality::{Affinity, Locality};

@@ -1,8 +1,8 @@
 //! A machine: named devices joined by links.
 //!
 //! What it represents: the wires of one server (or of several, joined by a network), each
-//! with its kind, count, bandwidth and latency. What it leaves out: clocks, memory sizes,
-//! routing tables and the contents of the devices.
+//! with its kind, count, bandwidth and latency, and what is known of each device. What it leaves
+//! out: clocks, routing tables and the contents of the devices; a GPU's are those of its model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,11 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::system::composition::AbstractNode;
+use crate::system::gpus;
+use crate::system::identity::Identity;
 use crate::system::kinds::{DeviceKind, LinkKind};
-use crate::system::locality::Locality;
-use crate::units::{Bandwidth, Picoseconds};
+use crate::system::locality::{Affinity, Locality};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The index of a device in [`Server::devices`].
 pub type DeviceId = usize;
@@ -27,9 +29,51 @@ pub struct Device {
     /// The product, where known: `V100-SXM2-16GB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Who made it.
+    #[serde(flatten)]
+    pub identity: Identity,
     /// Where it sits.
     #[serde(flatten)]
     pub locality: Locality,
+    /// The memory behind a CPU. A GPU's is that of its model, and stands there alone.
+    #[serde(skip)]
+    pub host_memory: Option<Bytes>,
+}
+
+impl Device {
+    /// One of which nothing more is known.
+    #[must_use]
+    pub fn new(name: &str, kind: DeviceKind, model: Option<&str>) -> Self {
+        let (identity, locality) = (Identity::default(), Locality::default());
+        let (name, model) = (name.to_owned(), model.map(str::to_owned));
+        Self { name, kind, model, identity, locality, host_memory: None }
+    }
+
+    /// Its vendor's id; where its own is not known, that of its model, for a GPU.
+    #[must_use]
+    pub fn vendor_id(&self) -> Option<&str> {
+        let own = self.identity.vendor_id.as_deref();
+        own.or_else(|| self.gpu_model().map(|model| model.vendor.pci_id()))
+    }
+
+    /// Its memory: a GPU's by its model, a CPU's where it is given.
+    #[must_use]
+    pub fn memory(&self) -> Option<Bytes> {
+        let of_model = || Some(self.gpu_model()?.memory().ok()?.capacity);
+        self.host_memory.or_else(of_model)
+    }
+
+    /// How many cores a CPU has: those near it, as Linux numbers them, threads of one included.
+    #[must_use]
+    pub fn cores(&self) -> Option<usize> {
+        let cores = self.locality.cpu_affinity.as_ref();
+        cores.filter(|_| self.kind == DeviceKind::Cpu).map(Affinity::count)
+    }
+
+    fn gpu_model(&self) -> Option<&'static gpus::GpuModel> {
+        let named = self.model.as_deref().filter(|_| self.kind == DeviceKind::Gpu);
+        gpus::find(named?).ok()
+    }
 }
 
 /// One bundle of equal links between two devices, full duplex.
@@ -127,8 +171,7 @@ impl Server {
     #[must_use]
     pub fn abstract_node(node: AbstractNode) -> Self {
         let AbstractNode { gpus, bandwidth, latency } = node;
-        let device =
-            |name: String, kind| Device { name, kind, model: None, locality: Locality::default() };
+        let device = |name: String, kind| Device::new(&name, kind, None);
         let mut devices: Vec<Device> =
             (0..gpus).map(|gpu| device(format!("GPU{gpu}"), DeviceKind::Gpu)).collect();
         devices.push(device("NIC0".to_owned(), DeviceKind::Nic));
@@ -282,22 +325,21 @@ impl ServerBuilder {
         kind: DeviceKind,
         model: Option<&str>,
     ) -> Result<DeviceId, ServerError> {
-        let id = self.devices.len();
-        if self.by_name.insert(name.to_owned(), id).is_some() {
-            return Err(ServerError::DuplicateDevice(name.to_owned()));
-        }
-        self.bandwidth.push(0);
-        let (name, model) = (name.to_owned(), model.map(str::to_owned));
-        self.devices.push(Device { name, kind, model, locality: Locality::default() });
-        Ok(id)
+        self.add(Device::new(name, kind, model))
     }
 
-    /// Says where a device sits.
+    /// Adds a device with all that is known of it, and returns its id.
     ///
-    /// # Panics
-    /// If the device is not an id that this builder gave.
-    pub fn locate(&mut self, device: DeviceId, locality: Locality) {
-        self.devices[device].locality = locality;
+    /// # Errors
+    /// [`ServerError::DuplicateDevice`] where the name is taken.
+    pub fn add(&mut self, device: Device) -> Result<DeviceId, ServerError> {
+        let id = self.devices.len();
+        if self.by_name.insert(device.name.clone(), id).is_some() {
+            return Err(ServerError::DuplicateDevice(device.name));
+        }
+        self.bandwidth.push(0);
+        self.devices.push(device);
+        Ok(id)
     }
 
     /// The id of a device already added.

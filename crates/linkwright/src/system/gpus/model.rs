@@ -77,6 +77,15 @@ impl Vendor {
             Self::Amd => "amd",
         }
     }
+
+    /// The vendor's PCI id.
+    #[must_use]
+    pub const fn pci_id(self) -> &'static str {
+        match self {
+            Self::Nvidia => "10de",
+            Self::Amd => "1002",
+        }
+    }
 }
 
 /// A PCI vendor id and device id, written as `lspci -nn` does: `10de:1db1`.

@@ -5,10 +5,11 @@
 //! lanes and bus numbers, which such inputs do not give. A pair without a relation (NVLink
 //! hides it) is put as far apart as the other pairs allow.
 
+use crate::system::identity::Identity;
 use crate::system::import::sockets::{self, Sockets};
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::locality::{Affinity, Locality};
-use crate::system::server::{DeviceId, ServerBuilder, ServerError};
+use crate::system::server::{Device, DeviceId, ServerBuilder, ServerError};
 
 /// What two devices have to cross to reach each other over PCIe, nearest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,8 +37,17 @@ pub(in crate::system) struct Endpoint {
     pub(in crate::system) model: Option<String>,
     /// What tells its socket: the NUMA nodes near it, or the CPU cores.
     pub(in crate::system) affinity: Option<Affinity>,
+    /// All that the input says of its make.
+    pub(in crate::system) identity: Identity,
     /// All that the input says of its place.
     pub(in crate::system) locality: Locality,
+}
+
+impl Endpoint {
+    fn device(&self) -> Device {
+        let named = Device::new(&self.name, self.kind, self.model.as_deref());
+        Device { identity: self.identity.clone(), locality: self.locality.clone(), ..named }
+    }
 }
 
 /// The devices of a host and what is known of each pair; the relations are symmetric.
@@ -260,8 +270,7 @@ impl HostTree {
         let add = |builder: &mut ServerBuilder, ids: &mut [DeviceId], kind| {
             for (endpoint, id) in self.endpoints.iter().zip(ids) {
                 if endpoint.kind == kind {
-                    *id = builder.device(&endpoint.name, kind, endpoint.model.as_deref())?;
-                    builder.locate(*id, endpoint.locality.clone());
+                    *id = builder.add(endpoint.device())?;
                 }
             }
             Ok(())

@@ -13,8 +13,16 @@ struct JsonMachine<'a> {
     source: &'a str,
     warnings: &'a [String],
     assumptions: &'a [String],
-    devices: &'a [Device],
+    devices: Vec<JsonDevice>,
     links: Vec<JsonLink<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonDevice {
+    #[serde(flatten)]
+    device: Device,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -29,7 +37,8 @@ struct JsonLink<'a> {
 /// The machine as JSON: its devices, and its links by the names of the devices they join.
 ///
 /// `bandwidth_bytes_per_second` is that of one link of the `count` in a bundle, in one
-/// direction; `latency_picoseconds` is one-way.
+/// direction; `latency_picoseconds` is one-way. A GPU's `memory_bytes` are those of its model, and
+/// so is its `vendor_id` where the machine does not say it; what is not known is left out.
 ///
 /// # Panics
 /// Never: a machine holds nothing that JSON cannot.
@@ -42,12 +51,17 @@ pub fn to_json(machine: &Server) -> String {
         bandwidth_bytes_per_second: link.bandwidth.0,
         latency_picoseconds: link.latency.0,
     };
+    let device = |device: &'_ Device| {
+        let mut shown = device.clone();
+        shown.identity.vendor_id = device.vendor_id().map(str::to_owned);
+        JsonDevice { device: shown, memory_bytes: device.memory().map(|size| size.0) }
+    };
     let whole = JsonMachine {
         name: machine.name(),
         source: machine.source(),
         warnings: machine.warnings(),
         assumptions: machine.assumptions(),
-        devices: machine.devices(),
+        devices: machine.devices().iter().map(device).collect(),
         links: machine.links().iter().map(link).collect(),
     };
     serde_json::to_string_pretty(&whole).expect("strings, integers and lists are JSON")
@@ -63,7 +77,13 @@ mod tests {
         let machine = preset("dgx1-v100").unwrap();
         let json: serde_json::Value = serde_json::from_str(&to_json(&machine)).unwrap();
         assert_eq!(json["name"], "dgx1-v100");
-        let gpu = serde_json::json!({"name": "GPU0", "kind": "gpu", "model": "V100-SXM2-16GB"});
+        let gpu = serde_json::json!({
+            "name": "GPU0",
+            "kind": "gpu",
+            "model": "V100-SXM2-16GB",
+            "vendor_id": "10de",
+            "memory_bytes": 16_u64 << 30,
+        });
         assert_eq!(json["devices"][0], gpu);
         let link = serde_json::json!({
             "between": ["GPU0", "GPU3"],

@@ -10,7 +10,7 @@ use crate::system::composition::System;
 use crate::system::error::SystemError;
 use crate::system::fabric::Fabric;
 use crate::system::kinds::DeviceKind;
-use crate::system::server::{DeviceId, Link, Server, ServerBuilder};
+use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 
 /// Lists servers of a system, by their numbers; their GPUs are in the order of the servers.
 ///
@@ -75,9 +75,7 @@ fn add(
     let mut ids: Vec<DeviceId> = Vec::with_capacity(server.devices().len());
     for device in server.devices() {
         let name = format!("{prefix}/{}", device.name);
-        let id = builder.device(&name, device.kind, device.model.as_deref())?;
-        builder.locate(id, device.locality.clone());
-        ids.push(id);
+        ids.push(builder.add(Device { name, ..device.clone() })?);
     }
     for link in server.links() {
         builder.link(Link { a: ids[link.a], b: ids[link.b], ..link.clone() })?;

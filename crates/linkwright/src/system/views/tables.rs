@@ -2,15 +2,17 @@
 
 use crate::system::kinds::DeviceKind;
 use crate::system::locality::{Affinity, Locality};
-use crate::system::server::{DeviceId, Server};
+use crate::system::server::{Device, DeviceId, Server};
 use crate::table::Table;
 
 /// One row per device, in the machine's order.
 ///
 /// Columns: `name`, `kind`, `model` (empty where unknown), `is_gpu`, `links` (rows of
 /// [`links`]), `gpu_fabric_bandwidth` (the sum over a GPU's NVLink or xGMI links, in one
-/// direction; none for what is no GPU), and `cpu_affinity`, `numa_affinity` and `pci_address`
-/// (empty where unknown).
+/// direction; none for what is no GPU), `cpu_affinity`, `numa_affinity` and `pci_address` (empty
+/// where unknown), `vendor_id` (of a GPU without, that of its model), `device_id` and
+/// `subsystem_id` (likewise), `cores` (how many `cpu_affinity` of a CPU names; none of what is no
+/// CPU, and where unknown) and `memory` (of a GPU that of its model; none where unknown).
 #[must_use]
 pub fn devices(machine: &Server) -> Table {
     let devices = machine.devices();
@@ -32,6 +34,13 @@ pub fn devices(machine: &Server) -> Table {
     let place = |of: fn(&Locality) -> Option<String>| -> Vec<String> {
         devices.iter().map(|device| of(&device.locality).unwrap_or_default()).collect()
     };
+    let text = |of: fn(&Device) -> Option<String>| -> Vec<String> {
+        devices.iter().map(|device| of(device).unwrap_or_default()).collect()
+    };
+    let cores: Vec<Option<u64>> =
+        devices.iter().map(|device| device.cores().map(|count| count as u64)).collect();
+    let memory: Vec<Option<u64>> =
+        devices.iter().map(|device| device.memory().map(|size| size.0)).collect();
     Table::new()
         .with("name", "", names)
         .with("kind", "", kinds)
@@ -42,6 +51,11 @@ pub fn devices(machine: &Server) -> Table {
         .with("cpu_affinity", "", place(|at| at.cpu_affinity.as_ref().map(Affinity::to_string)))
         .with("numa_affinity", "", place(|at| at.numa_affinity.as_ref().map(Affinity::to_string)))
         .with("pci_address", "", place(|at| at.pci_address.clone()))
+        .with("vendor_id", "", text(|it| it.vendor_id().map(str::to_owned)))
+        .with("device_id", "", text(|it| it.identity.device_id.clone()))
+        .with("subsystem_id", "", text(|it| it.identity.subsystem_id.map(String::from)))
+        .with("cores", "", cores)
+        .with("memory", "B", memory)
 }
 
 /// One row per bundle of links, in the machine's order.
@@ -67,15 +81,20 @@ pub fn links(machine: &Server) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::{LinkKind, ServerBuilder};
+    use crate::system::{Identity, LinkKind, ServerBuilder};
     use crate::table::Column;
+    use crate::units::Bytes;
 
     #[test]
     fn a_gpu_and_its_host_fill_both_tables() {
         let mut builder = ServerBuilder::new("small", "test");
-        let gpu = builder.device("GPU0", DeviceKind::Gpu, Some("V100")).unwrap();
+        let gpu = builder.device("GPU0", DeviceKind::Gpu, Some("V100-SXM2-16GB")).unwrap();
         let other = builder.device("GPU1", DeviceKind::Gpu, None).unwrap();
-        let cpu = builder.device("CPU0", DeviceKind::Cpu, None).unwrap();
+        let mut cpu = Device::new("CPU0", DeviceKind::Cpu, None);
+        cpu.locality.cpu_affinity = Affinity::parse("0-11,24-35");
+        cpu.identity = Identity::of_vendor("GenuineIntel");
+        cpu.host_memory = Some(Bytes(256 << 30));
+        let cpu = builder.add(cpu).unwrap();
         builder.data_sheet_link(gpu, other, LinkKind::Nvlink2, 2).unwrap();
         builder.data_sheet_link(gpu, cpu, LinkKind::Pcie3, 1).unwrap();
         let machine = builder.build().unwrap();
@@ -85,6 +104,11 @@ mod tests {
         assert_eq!(of(&devices, "links"), vec![vec![0, 1], vec![0], vec![1]].into());
         let bandwidths = vec![Some(50.0), Some(50.0), None];
         assert_eq!(of(&devices, "gpu_fabric_bandwidth"), Column::OptionalFloat64(bandwidths));
+        let vendors = ["10de", "", "GenuineIntel"].map(str::to_owned);
+        assert_eq!(of(&devices, "vendor_id"), vendors.to_vec().into(), "a GPU's by its model");
+        let memory = vec![Some(16 << 30), None, Some(256 << 30)];
+        assert_eq!(of(&devices, "memory"), Column::OptionalUInt64(memory));
+        assert_eq!(of(&devices, "cores"), Column::OptionalUInt64(vec![None, None, Some(24)]));
         assert_eq!(of(&links(&machine), "bandwidth"), vec![25_000_000_000, 15_754_000_000].into());
     }
 }

@@ -19,7 +19,7 @@ use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
 use crate::system::import::{models, sockets};
 use crate::system::kinds::{DeviceKind, LinkKind};
-use crate::system::server::{DeviceId, Link, Server, ServerBuilder};
+use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 use crate::units::Bandwidth;
 use crate::xml;
 
@@ -129,11 +129,12 @@ fn add_devices(
             let name = if kind == DeviceKind::Cpu { &cpu } else { &device.name };
             let model = fabric::model(device).filter(|_| kind == DeviceKind::Gpu);
             let model = model.map(|model| model.product.as_str());
-            ids[index] = builder.device(name, kind, model).map_err(|_| {
+            let (identity, locality) = (tree.identity(index), tree.locality(index));
+            let device_of_file = Device { identity, locality, ..Device::new(name, kind, model) };
+            ids[index] = builder.add(device_of_file).map_err(|_| {
                 let problem = format!("another device is named {name}, too");
                 source.refuse(device.node, problem, "give each interface a name of its own")
             })?;
-            builder.locate(ids[index], tree.locality(index));
         }
         if kind == DeviceKind::NvSwitch {
             for number in 0..switch_count {

@@ -6,7 +6,7 @@ use crate::system::test_support::{
     assert_cuts_are_safe, assert_is_helpful, assert_nothing_vanishes, assert_rectangles_are_safe,
     census, damaged, example, relation,
 };
-use crate::system::{BandwidthProfile, GpuGraph};
+use crate::system::{BandwidthProfile, GpuGraph, Identity};
 
 /// Two sockets, two GPUs under one switch and one elsewhere, NVLink in a chain.
 const WIRES: &str = r#"<system version="1">
@@ -282,4 +282,29 @@ fn a_device_without_class_is_what_its_vendor_makes() {
     assert_eq!(census(&plain(&known).unwrap())["gpu"], 1);
     let mistyped = PLAIN.replace("class=\"0x020700\"", "clss=\"0x020700\"");
     assert_is_helpful(&plain(&mistyped).unwrap_err());
+}
+
+#[test]
+fn makes_come_from_the_ids_of_the_file() {
+    let machine = plain(MI300X).unwrap();
+    let of = |name: &str| &machine.devices()[machine.device(name).unwrap()];
+    let shown = |name: &str| serde_json::to_string(&of(name).identity).unwrap();
+    let ids = |vendor, device, board| {
+        format!("{{\"vendor_id\":\"{vendor}\",\"device_id\":\"{device}\"{board}}}")
+    };
+    let board = |id: &str| format!(",\"subsystem_id\":\"{id}\"");
+    assert_eq!(shown("GPU0"), ids("1002", "74a1", board("1002:74a1")));
+    assert_eq!(shown("mlx5_0"), ids("15b3", "1021", board("15b3:0101")));
+    assert_eq!(shown("PCIeSwitch0"), ids("15b3", "1979", String::new()), "zeros are no board");
+    assert_eq!(shown("CPU0"), ids("GenuineIntel", "6:143", String::new()));
+    assert_eq!((of("CPU0").cores(), of("CPU1").cores()), (Some(112), Some(112)));
+    let memory = of("GPU0").memory().map(|size| size.to_string());
+    assert_eq!(memory.as_deref(), Some("192 GiB"), "by its model, which its PCI id tells");
+
+    let cloud = plain(CLOUD).unwrap();
+    let of = |name: &str| &cloud.devices()[cloud.device(name).unwrap()];
+    assert_eq!(of("PCIeSwitch0").identity, Identity::default(), "ones are no ids");
+    assert_eq!(of("GPU0").vendor_id(), Some("10de"));
+    let strange = plain(&CLOUD.replace("\"GenuineIntel\"", "\"made by nobody at all\"")).unwrap();
+    assert_eq!(strange.devices()[strange.device("CPU0").unwrap()].vendor_id(), None);
 }

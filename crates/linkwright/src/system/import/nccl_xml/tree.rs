@@ -6,6 +6,7 @@ use roxmltree::Node;
 
 use super::attributes::{PcieLink, Source};
 use crate::diagnostic::InputError;
+use crate::system::identity::{self, Identity};
 use crate::system::kinds::DeviceKind;
 use crate::system::locality::{Affinity, Locality};
 
@@ -69,6 +70,32 @@ impl Tree<'_> {
             numa_affinity: node.map(Affinity::one),
             pci_address: self.devices[device].address.clone(),
         }
+    }
+}
+
+impl Tree<'_> {
+    /// Who made a device. Virtual machines fill ids that they do not tell with zeros or ones, and
+    /// dumps of bare ones write no id of a CPU of another architecture.
+    pub(super) fn identity(&self, device: usize) -> Identity {
+        let Found { node, kind, .. } = &self.devices[device];
+        let attribute = |name| node.attribute(name);
+        if *kind == DeviceKind::Cpu {
+            let make = attribute("familyid").zip(attribute("modelid"));
+            return Identity {
+                vendor_id: attribute("vendor").and_then(|id| identity::vendor_id(*kind, id)),
+                device_id: make.and_then(|(family, model)| {
+                    identity::device_id(*kind, &format!("{family}:{model}"))
+                }),
+                subsystem_id: None,
+            };
+        }
+        let id = |name| {
+            let digits = attribute(name)?.strip_prefix("0x")?;
+            identity::vendor_id(*kind, digits).filter(|id| id != "0000" && id != "ffff")
+        };
+        let board = id("subsystem_vendor").zip(id("subsystem_device"));
+        let board = board.and_then(|(vendor, device)| format!("{vendor}:{device}").parse().ok());
+        Identity { vendor_id: id("vendor"), device_id: id("device"), subsystem_id: board }
     }
 }
 

@@ -19,6 +19,8 @@ use self::names::Names;
 use self::nvlink::Fabric;
 use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
+use crate::system::gpus::Vendor;
+use crate::system::identity::Identity;
 use crate::system::import::host_tree::{Contradiction, Endpoint, Host, HostTree};
 use crate::system::import::models;
 use crate::system::import::paste::{self, Line};
@@ -152,11 +154,16 @@ fn host(matrix: &Matrix, names: &Names) -> Host {
         name: device.name.text.clone(),
         kind: if device.is_gpu { DeviceKind::Gpu } else { DeviceKind::Nic },
         model: names.of(&device.name.text).map(str::to_owned),
+        // It shows no other vendor's GPUs, and of interfaces only their names.
+        identity: match device.is_gpu {
+            true => Identity::of_vendor(Vendor::Nvidia.pci_id()),
+            false => Identity::default(),
+        },
         affinity: if any_numa { device.numa.clone() } else { device.cores.clone() },
         locality: Locality {
             cpu_affinity: device.cores.clone(),
             numa_affinity: device.numa.clone(),
-            pci_address: None,
+            pci_address: names.address(&device.name.text).map(str::to_owned),
         },
     };
     let relation =

@@ -7,11 +7,13 @@ use super::matrix::Matrix;
 use crate::diagnostic::InputError;
 use crate::system::gpus::{self, GpuModel};
 use crate::system::import::paste::{self, Line, Token};
+use crate::system::locality::is_pci_address;
 
 /// What a paste names: for each GPU of the matrix its product, where it says it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     by_number: BTreeMap<u32, String>,
+    addresses: BTreeMap<u32, String>,
 }
 
 /// Reads the names.
@@ -21,7 +23,12 @@ pub(super) struct Names {
 pub(super) fn read(file: &str, lines: &[Line], matrix: &Matrix) -> Result<Names, InputError> {
     let mut names = Names::default();
     for line in lines {
-        let Some((number, token, name)) = listed(line).or_else(|| tabled(line)) else { continue };
+        let table = tabled(line);
+        if let Some((number, _, _, address)) = &table {
+            names.addresses.insert(*number, address.clone());
+        }
+        let table = table.map(|(number, token, name, _)| (number, token, name));
+        let Some((number, token, name)) = listed(line).or(table) else { continue };
         let gpu = format!("GPU{number}");
         if !matrix.devices.iter().any(|device| device.name.text == gpu) {
             let problem = "the paste names this GPU, but the matrix has none of its number";
@@ -45,8 +52,8 @@ fn listed(line: &Line) -> Option<(u32, &Token, String)> {
     Some((paste::number(digits)?, number, name))
 }
 
-/// `|   0  NVIDIA H100 80GB HBM3    On  | 00000000:1B:00.0 Off | ...`.
-fn tabled(line: &Line) -> Option<(u32, &Token, String)> {
+/// `|   0  NVIDIA H100 80GB HBM3    On  | 00000000:1B:00.0 Off | ...`: the name and the address.
+fn tabled(line: &Line) -> Option<(u32, &Token, String, String)> {
     let [bar, number, rest @ ..] = line.tokens.as_slice() else { return None };
     let end = rest.iter().position(|word| word.text == "|").filter(|_| bar.text == "|")?;
     let address = &rest.get(end + 1)?.text;
@@ -54,7 +61,14 @@ fn tabled(line: &Line) -> Option<(u32, &Token, String)> {
     // The last word of the first field is the persistence mode.
     let name = words(rest[..end].split_last()?.1.iter());
     is_address.then_some(())?;
-    Some((paste::number(&number.text)?, number, name))
+    Some((paste::number(&number.text)?, number, name, as_linux_writes(address)))
+}
+
+/// An address whose domain has eight digits, in lower case and with four where the rest are zeros.
+fn as_linux_writes(address: &str) -> String {
+    let address = address.to_ascii_lowercase();
+    let short = address.strip_prefix("0000").filter(|rest| rest.find(':') == Some(4));
+    short.unwrap_or(&address).to_owned()
 }
 
 fn words<'a>(tokens: impl Iterator<Item = &'a Token>) -> String {
@@ -68,6 +82,13 @@ impl Names {
     pub(super) fn of(&self, gpu: &str) -> Option<&str> {
         let number = paste::number(gpu.strip_prefix("GPU")?)?;
         self.by_number.get(&number).map(String::as_str)
+    }
+
+    /// The PCI address of the GPU of a header's word.
+    pub(super) fn address(&self, gpu: &str) -> Option<&str> {
+        let number = paste::number(gpu.strip_prefix("GPU")?)?;
+        let known = self.addresses.get(&number).map(String::as_str);
+        known.filter(|address| is_pci_address(address))
     }
 
     /// The product that all named GPUs are, with its name, where they agree on the links.

@@ -474,3 +474,31 @@ fn a_huge_paste_is_refused_unread() {
     assert_is_helpful(&long);
     assert!(long.to_string().contains("4 MiB"), "{long}");
 }
+
+#[test]
+fn the_table_of_a_paste_tells_addresses() {
+    let rows: String = (0..8)
+        .map(|gpu| {
+            format!(
+                "|   {gpu}  NVIDIA H100 80GB HBM3      On  | 00000000:{gpu}B:00.0 Off |    0 |\n"
+            )
+        })
+        .collect();
+    let machine = plain(&format!("{rows}{HGX_H100}")).unwrap();
+    let gpu = &machine.devices()[machine.gpus()[3]];
+    assert_eq!(gpu.locality.pci_address.as_deref(), Some("0000:3b:00.0"), "as Linux writes it");
+    assert_eq!(gpu.vendor_id(), Some("10de"));
+    assert_eq!(gpu.memory().map(|size| size.to_string()).as_deref(), Some("80 GiB"));
+    let far = plain(&format!("{}{HGX_H100}", rows.replace("00000000:3B", "00010000:3B"))).unwrap();
+    let gpu = &far.devices()[far.gpus()[3]];
+    assert_eq!(gpu.locality.pci_address.as_deref(), Some("00010000:3b:00.0"), "a long domain");
+}
+
+#[test]
+fn what_is_shown_is_nvidia_s() {
+    let machine = plain(HGX_H100).unwrap();
+    let vendors: Vec<Option<&str>> =
+        machine.devices().iter().map(crate::system::Device::vendor_id).collect();
+    assert_eq!(vendors.iter().filter(|vendor| **vendor == Some("10de")).count(), 8);
+    assert_eq!(vendors.iter().flatten().count(), 8, "nothing is said of other devices");
+}

@@ -12,12 +12,13 @@ mod tests;
 use self::blocks::{LinkType, Topology};
 use crate::diagnostic::{InputError, Position};
 use crate::system::error::SystemError;
-use crate::system::gpus::{self, GpuModel};
+use crate::system::gpus::{self, GpuModel, Vendor};
+use crate::system::identity::Identity;
 use crate::system::import::host_tree::{Contradiction, Endpoint, Host, HostTree, Relation};
 use crate::system::import::models;
 use crate::system::import::paste::Token;
 use crate::system::kinds::{DeviceKind, LinkKind};
-use crate::system::locality::Locality;
+use crate::system::locality::{Locality, is_pci_address};
 use crate::system::server::{Server, ServerBuilder};
 
 /// What the paste does not say and its owner may know.
@@ -41,7 +42,7 @@ pub fn read(file: &str, text: &str, options: &RocmSmiOptions) -> Result<Server, 
     let topology = blocks::read(file, text)?;
     let (direct, indirect) = xgmi_pairs(file, &topology)?;
     let models = gpu_models(text, &topology);
-    let host = host(file, &topology, &models)?;
+    let host = host(file, text, &topology, &models)?;
     let tree = HostTree::rebuild(host)
         .map_err(|contradiction| explain(file, &topology, &contradiction))?;
 
@@ -129,14 +130,26 @@ fn gpu_models(text: &str, topology: &Topology) -> Vec<Option<&'static GpuModel>>
     let first = named.first().map(|(_, model)| *model);
     let only = first.filter(|first| named.iter().all(|(_, model)| model.name == first.name));
     let of_gpu = |gpu: &String| {
-        let number = gpu.strip_prefix("GPU")?;
-        let own = named.iter().find(|(line, _)| {
-            let rest = line.trim_start().strip_prefix("GPU[");
-            rest.and_then(|rest| rest.strip_prefix(number)).is_some_and(|it| it.starts_with(']'))
-        });
+        let own = named.iter().find(|(line, _)| is_of(line, gpu));
         own.map(|(_, model)| *model).or(only)
     };
     topology.gpus.iter().map(of_gpu).collect()
+}
+
+/// Whether a line is one of a block about single GPUs, `GPU[3] : ...`, and of this GPU.
+fn is_of(line: &str, gpu: &str) -> bool {
+    let number = |gpu: &str| gpu.strip_prefix("GPU").map(str::to_owned);
+    let rest = line.trim_start().strip_prefix("GPU[");
+    let rest = number(gpu).and_then(|number| rest?.strip_prefix(number.as_str()));
+    rest.is_some_and(|rest| rest.starts_with(']'))
+}
+
+/// What `rocm-smi --showbus` says of a GPU: `GPU[0] : PCI Bus: 0000:29:00.0`.
+fn pci_address(text: &str, gpu: &str) -> Option<String> {
+    let said = text.lines().filter(|line| is_of(line, gpu));
+    let addresses = said.filter_map(|line| Some(line.split_once("PCI Bus:")?.1.trim()));
+    let sound = |address: &&str| is_pci_address(address);
+    addresses.filter(sound).map(str::to_ascii_lowercase).next()
 }
 
 fn check_options(file: &str, options: &RocmSmiOptions) -> Result<(), InputError> {
@@ -181,7 +194,12 @@ fn xgmi_pairs(file: &str, topology: &Topology) -> Result<(Pairs, Pairs), InputEr
 }
 
 /// Hops of a PCIe pair: two where both GPUs are on one socket, three or more across sockets.
-fn host(file: &str, topology: &Topology, models: &[Option<&GpuModel>]) -> Result<Host, InputError> {
+fn host(
+    file: &str,
+    text: &str,
+    topology: &Topology,
+    models: &[Option<&GpuModel>],
+) -> Result<Host, InputError> {
     let size = topology.gpus.len();
     let mut relations = vec![vec![None; size]; size];
     for (a, row) in relations.iter_mut().enumerate() {
@@ -206,7 +224,13 @@ fn host(file: &str, topology: &Topology, models: &[Option<&GpuModel>]) -> Result
         kind: DeviceKind::Gpu,
         model: model.map(|model| model.product.clone()),
         affinity: Option::clone(numa),
-        locality: Locality { numa_affinity: numa.clone(), ..Locality::default() },
+        // It shows no other vendor's GPUs.
+        identity: Identity::of_vendor(Vendor::Amd.pci_id()),
+        locality: Locality {
+            numa_affinity: numa.clone(),
+            pci_address: pci_address(text, name),
+            ..Locality::default()
+        },
     };
     let endpoints = topology.gpus.iter().zip(&topology.numa).zip(models).map(endpoint).collect();
     Ok(Host { endpoints, relations })

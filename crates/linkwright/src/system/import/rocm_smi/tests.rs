@@ -230,3 +230,15 @@ fn the_generation_is_that_of_the_gpus() {
     let graph = GpuGraph::new(&wide, BandwidthProfile::Mapa).unwrap();
     assert_eq!(graph.pair(0, 7).unwrap().link.label(), "XGMI1");
 }
+
+#[test]
+fn showbus_tells_addresses_and_the_tool_the_vendor() {
+    let bus = "GPU[0]\t\t: PCI Bus: 0000:29:00.0\nGPU[2]\t\t: PCI Bus: 0000:AA:00.0\n\
+        GPU[3]\t\t: PCI Bus: none\n";
+    let text = format!("{bus}{MI210}");
+    let machine = read("paste", &text, &RocmSmiOptions::default()).unwrap();
+    let gpus: Vec<_> = machine.gpus().iter().map(|id| &machine.devices()[*id]).collect();
+    let addresses: Vec<_> = gpus.iter().map(|gpu| gpu.locality.pci_address.as_deref()).collect();
+    assert_eq!(addresses, [Some("0000:29:00.0"), None, Some("0000:aa:00.0"), None]);
+    assert!(gpus.iter().all(|gpu| gpu.vendor_id() == Some("1002")));
+}

@@ -1,0 +1,128 @@
+//! A group of devices of a machine's file: what all of them are, and what is one's own.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::diagnostic::{InputError, Position};
+use crate::system::gpus::PciId;
+use crate::system::identity::{self, Identity};
+use crate::system::kinds::DeviceKind;
+use crate::system::locality::{Affinity, Locality, is_pci_address};
+use crate::system::server::Device;
+use crate::units::Bytes;
+
+/// The most memory of a CPU, many times what any has.
+const MOST_MEMORY: Bytes = Bytes(1_000_000_000_000_000);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeviceGroup {
+    kind: DeviceKind,
+    model: Option<String>,
+    names: Vec<Spanned<String>>,
+    vendor_id: Option<Spanned<String>>,
+    device_id: Option<Spanned<String>>,
+    subsystem_id: Option<PciId>,
+    cpu_affinity: Option<Affinity>,
+    numa_affinity: Option<Affinity>,
+    pci_addresses: Option<Spanned<Vec<Spanned<String>>>>,
+    memory: Option<Spanned<Bytes>>,
+}
+
+/// Where the group's text stands, to refuse a part of it.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn refuse(&self, span: Range<usize>, problem: &str, remedy: &str) -> InputError {
+        let value = self.text.get(span.clone()).unwrap_or_default();
+        let position = Position::of_offset(self.text, span.start);
+        InputError::at(self.file, position, problem, value, remedy)
+    }
+}
+
+impl DeviceGroup {
+    /// Its devices, each with the place of its name.
+    pub(super) fn devices(
+        &self,
+        file: &str,
+        text: &str,
+    ) -> Result<Vec<(Device, Range<usize>)>, InputError> {
+        let source = Source { file, text };
+        let addresses = self.addresses(&source)?;
+        let identity = self.identity(&source)?;
+        let host_memory = self.host_memory(&source)?;
+        let device = |(index, name): (usize, &Spanned<String>)| {
+            let locality = Locality {
+                cpu_affinity: self.cpu_affinity.clone(),
+                numa_affinity: self.numa_affinity.clone(),
+                pci_address: addresses.get(index).cloned(),
+            };
+            let named = Device::new(name.get_ref(), self.kind, self.model.as_deref());
+            let identity = identity.clone();
+            (Device { identity, locality, host_memory, ..named }, name.span())
+        };
+        Ok(self.names.iter().enumerate().map(device).collect())
+    }
+
+    fn identity(&self, source: &Source) -> Result<Identity, InputError> {
+        type Read = fn(DeviceKind, &str) -> Option<String>;
+        let read = |id: &Option<Spanned<String>>, read: Read, problem: &str, remedy: [&str; 2]| {
+            let Some(id) = id else { return Ok(None) };
+            let remedy = remedy[usize::from(self.kind == DeviceKind::Cpu)];
+            let sound = read(self.kind, id.get_ref());
+            sound.map(Some).ok_or_else(|| source.refuse(id.span(), problem, remedy))
+        };
+        let digits = "write four hexadecimal digits, such as 10de";
+        let vendor = "write what its CPUID says, at most 12 characters, such as GenuineIntel";
+        let family = "write its CPUID family and model, such as 6:143";
+        let (bad_vendor, bad_device) = ("this is no vendor's id", "this is no device's id");
+        if let (DeviceKind::Cpu, Some(_), Some(name)) =
+            (self.kind, &self.subsystem_id, self.names.first())
+        {
+            let problem = "a CPU has no `subsystem_id`, which is one of PCI";
+            return Err(source.refuse(name.span(), problem, "leave the key out"));
+        }
+        Ok(Identity {
+            vendor_id: read(&self.vendor_id, identity::vendor_id, bad_vendor, [digits, vendor])?,
+            device_id: read(&self.device_id, identity::device_id, bad_device, [digits, family])?,
+            subsystem_id: self.subsystem_id,
+        })
+    }
+
+    /// The memory of a group of CPUs. A GPU's stands with its model, and other devices have none.
+    fn host_memory(&self, source: &Source) -> Result<Option<Bytes>, InputError> {
+        let Some(memory) = &self.memory else { return Ok(None) };
+        let refuse = |problem, remedy| Err(source.refuse(memory.span(), problem, remedy));
+        match (self.kind, *memory.get_ref()) {
+            (DeviceKind::Cpu, size) if size.0 > 0 && size <= MOST_MEMORY => Ok(Some(size)),
+            (DeviceKind::Cpu, _) => {
+                refuse("no CPU has so much memory", "write more than 0 B and at most 1000 TB")
+            }
+            (DeviceKind::Gpu, _) => {
+                refuse("a GPU's memory follows from its model", "give `model` in its place")
+            }
+            _ => refuse("only a CPU has memory of its own", "leave the key out"),
+        }
+    }
+
+    /// The PCI addresses: one for each device, or none.
+    fn addresses(&self, source: &Source) -> Result<Vec<String>, InputError> {
+        let Some(listed) = &self.pci_addresses else { return Ok(Vec::new()) };
+        let bad = listed.get_ref().iter().find(|address| !is_pci_address(address.get_ref()));
+        if let Some(bad) = bad {
+            let problem = "this is no PCI address";
+            return Err(source.refuse(bad.span(), problem, "write such as 0000:07:00.0"));
+        }
+        if listed.get_ref().len() != self.names.len() {
+            let problem = "the group has another number of names";
+            let remedy = "give one address for each name, or none";
+            return Err(source.refuse(listed.span(), problem, remedy));
+        }
+        Ok(listed.get_ref().iter().map(|address| address.get_ref().clone()).collect())
+    }
+}

@@ -1,0 +1,122 @@
+//! Linkwright's own machine format.
+//!
+//! ```toml
+//! name = "pair"
+//! source = "my desk"
+//!
+//! [[device]]
+//! kind = "gpu"
+//! model = "V100-SXM2-16GB"
+//! names = ["GPU0", "GPU1"]
+//! vendor_id = "10de"                 # PCI ids, where known
+//! device_id = "1db1"                 # likewise
+//! subsystem_id = "10de:1212"         # likewise
+//! cpu_affinity = "0-11,24-35"        # cores near each of them, likewise
+//! numa_affinity = "0"                # likewise
+//! pci_addresses = ["0000:07:00.0", "0000:0a:00.0"]   # one for each name
+//!
+//! [[link]]
+//! kind = "nvlink2"
+//! count = 2                          # one where absent
+//! bandwidth = "25 GB/s"              # of one link; the data sheet's where absent
+//! latency = "500 ns"                 # likewise
+//! between = [["GPU0", "GPU1"]]
+//! ```
+//!
+//! A group lists everything that is alike, so that a whole DGX-1 fits on a screen. Unknown
+//! keys are refused.
+
+mod device;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use self::device::DeviceGroup;
+pub use self::writer::write;
+use crate::diagnostic::{InputError, Position, from_toml};
+use crate::system::error::SystemError;
+use crate::system::kinds::LinkKind;
+use crate::system::server::{Link, Server, ServerBuilder, ServerError};
+use crate::units::{Bandwidth, Picoseconds};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    warnings: Vec<String>,
+    #[serde(default)]
+    assumptions: Vec<String>,
+    #[serde(default)]
+    device: Vec<DeviceGroup>,
+    #[serde(default)]
+    link: Vec<LinkGroup>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkGroup {
+    kind: LinkKind,
+    #[serde(default = "one")]
+    count: u32,
+    bandwidth: Option<Bandwidth>,
+    latency: Option<Picoseconds>,
+    between: Vec<Spanned<(String, String)>>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Reads a machine from its TOML text; `file` names it in errors.
+///
+/// # Errors
+/// Text that is not TOML, unknown keys or kinds, and devices and links that make no
+/// machine, each with file, line and column.
+pub fn read(file: &str, text: &str) -> Result<Server, SystemError> {
+    let parsed: File = from_toml(file, text)?;
+    let refuse = |span: Range<usize>, error: ServerError| {
+        let value = text.get(span.clone()).unwrap_or_default();
+        let position = Position::of_offset(text, span.start);
+        let message = error.to_string();
+        let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "mend the machine"));
+        InputError::at(file, position, problem, value, remedy)
+    };
+    let mut builder = ServerBuilder::new(&parsed.name, &parsed.source);
+    for warning in parsed.warnings {
+        builder.warn(warning);
+    }
+    for assumption in parsed.assumptions {
+        builder.assume(assumption);
+    }
+    for group in &parsed.device {
+        for (device, name) in group.devices(file, text)? {
+            builder.add(device).map_err(|error| refuse(name, error))?;
+        }
+    }
+    for group in &parsed.link {
+        let sheet = group.kind.data_sheet();
+        for pair in &group.between {
+            let at = |error| refuse(pair.span(), error);
+            let (a, b) = pair.get_ref();
+            let (a, b) = (builder.find(a).map_err(at)?, builder.find(b).map_err(at)?);
+            let link = Link {
+                a,
+                b,
+                kind: group.kind,
+                count: group.count,
+                bandwidth: group.bandwidth.unwrap_or(sheet.bandwidth),
+                latency: group.latency.unwrap_or(sheet.latency),
+            };
+            builder.link(link).map_err(at)?;
+        }
+    }
+    Ok(builder.build().map_err(|error| refuse(0..0, error))?)
+}

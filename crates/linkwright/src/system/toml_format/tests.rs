@@ -1,0 +1,155 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::system::gpus::PciId;
+use crate::system::server::Device;
+use crate::system::{Affinity, DeviceKind, Identity, Locality};
+use crate::units::Bytes;
+
+const PAIR: &str = "name = \"pair\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n\
+    [[link]]\nkind = \"nvlink2\"\ncount = 2\nbetween = [[\"A\", \"B\"]]\n";
+
+#[test]
+fn a_pair_reads_and_survives_writing() {
+    let text = format!("warnings = [\"no \\\"NVLinks\\\"\"]\n{PAIR}");
+    let machine = read("pair.toml", &text).unwrap();
+    assert_eq!(machine.gpus().len(), 2);
+    assert_eq!(machine.warnings(), ["no \"NVLinks\""]);
+    assert_eq!(read("again", &write(&machine)).unwrap(), machine);
+}
+
+const PLACES: &str = "names = [\"A\", \"B\"]\ncpu_affinity = \"0-11,24\"\nnuma_affinity = \"1\"\n\
+    pci_addresses = [\"0000:07:00.0\", \"0000:0a:00.0\"]\n[[link";
+
+fn placed() -> String {
+    PAIR.replace("names = [\"A\", \"B\"]\n[[link", PLACES)
+}
+
+#[test]
+fn places_survive_writing() {
+    let machine = read("pair.toml", &placed()).unwrap();
+    let place = |gpu: usize| &machine.devices()[gpu].locality;
+    assert_eq!(place(1).pci_address.as_deref(), Some("0000:0a:00.0"));
+    assert_eq!(place(0).cpu_affinity, Affinity::parse("0-11,24"));
+    assert_eq!(place(0).numa_affinity, Affinity::parse("1"));
+    let written = write(&machine);
+    assert!(written.contains(PLACES.trim_end_matches("[[link")), "{written}");
+    assert_eq!(read("again", &written).unwrap(), machine);
+}
+
+#[test]
+fn errors_name_line_and_column() {
+    let place = placed();
+    let cases = [
+        (place.replace("0-11,24", "11-0"), "5:16"),
+        (place.replace("0000:0a:00.0", "slot 4"), "7:34"),
+        (place.replace(", \"0000:0a:00.0\"", ""), "7:17"),
+        (PAIR.replace("count", "cuont"), "7:1"),
+        (PAIR.replace("[\"A\", \"B\"]]", "[\"A\", \"C\"]]"), "8:12"),
+        (PAIR.replace("[\"A\", \"B\"]\n[[link", "[\"A\", \"A\"]\n[[link"), "4:15"),
+        (PAIR.replace("nvlink2", "nvlonk"), "6:8"),
+    ];
+    for (text, place) in cases {
+        let error = read("pair.toml", &text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("pair.toml:{place}: ")), "{error}");
+    }
+}
+
+/// A GPU and a CPU with everything that is known of such, and what the reader says of each key.
+const KNOWN: &str = "name = \"known\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\"]\n\
+    vendor_id = \"10DE\"\ndevice_id = \"1db1\"\nsubsystem_id = \"10de:1212\"\n\
+    [[device]]\nkind = \"cpu\"\nnames = [\"C\"]\nvendor_id = \"GenuineIntel\"\n\
+    device_id = \"6:143\"\nmemory = \"512 GiB\"\n";
+
+#[test]
+fn what_is_known_of_a_device_is_read_and_written() {
+    let machine = read("known.toml", KNOWN).unwrap();
+    let [gpu, cpu] = machine.devices() else { panic!("two devices") };
+    assert_eq!(gpu.vendor_id(), Some("10de"), "in lower case");
+    assert_eq!(gpu.identity.subsystem_id.unwrap().to_string(), "10de:1212");
+    assert_eq!((cpu.vendor_id(), cpu.memory()), (Some("GenuineIntel"), Some(Bytes(512 << 30))));
+    assert_eq!(gpu.memory(), None, "it names no model");
+    assert_eq!(read("again", &write(&machine)).unwrap(), machine);
+}
+
+#[test]
+fn wrong_facts_are_refused_where_they_stand_with_what_would_work() {
+    let cases = [
+        ("10DE", "0x10de", "5:13", "four hexadecimal digits"),
+        ("1db1", "1db", "6:13", "four hexadecimal digits"),
+        ("10de:1212", "10de", "7:16", "such as 10de:1db1"),
+        ("GenuineIntel", "GenuineIntelInc", "11:13", "at most 12 characters"),
+        ("6:143", "8086", "12:13", "family and model"),
+        ("512 GiB", "0 B", "13:10", "at most 1000 TB"),
+        ("512 GiB", "1001 TB", "13:10", "at most 1000 TB"),
+        ("512 GiB", "much", "13:10", "64 MiB"),
+        ("names = [\"C\"]", "names = [\"C\"]\nsubsystem_id = \"10de:1212\"", "10:10", "leave"),
+    ];
+    for (right, wrong, place, remedy) in cases {
+        let text = KNOWN.replace(right, wrong);
+        let error = read("known.toml", &text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("known.toml:{place}: ")), "{wrong}: {error}");
+        assert!(error.contains(remedy), "{error}");
+    }
+    let of_gpu = KNOWN.replace("names = [\"A\"]", "names = [\"A\"]\nmemory = \"16 GiB\"");
+    let error = read("known.toml", &of_gpu).unwrap_err().to_string();
+    assert!(error.starts_with("known.toml:5:10: ") && error.contains("`model`"), "{error}");
+    let of_nic = of_gpu.replacen("gpu", "nic", 1);
+    assert!(read("known.toml", &of_nic).unwrap_err().to_string().contains("only a CPU"));
+}
+
+fn device(index: usize) -> impl Strategy<Value = Device> {
+    let id = || prop::option::of(any::<u16>().prop_map(|id| format!("{id:04x}")));
+    let board = prop::option::of(any::<(u16, u16)>());
+    let board = board.prop_map(|ids| ids.map(|(vendor, device)| PciId { vendor, device }));
+    let affinity = || {
+        let numbers = prop::collection::btree_set(0_u32..100, 1..5);
+        let all = numbers.prop_map(|all| all.into_iter().map(Affinity::one).collect::<Vec<_>>());
+        prop::option::of(all.prop_map(|all| Affinity::union(&all).unwrap()))
+    };
+    let of_cpu = (
+        prop::option::of("[!-~]([ -~]{0,10}[!-~])?"),
+        prop::option::of(any::<(u16, u16)>()),
+        prop::option::of(1_u64..=1_000_000_000_000_000),
+    );
+    let address = prop::option::of(0_u32..0x100);
+    let kind = prop::sample::select(DeviceKind::ALL.to_vec());
+    let model = prop::option::of("[ -~]{1,12}");
+    (kind, model, id(), id(), board, affinity(), affinity(), address, of_cpu).prop_map(
+        move |(kind, model, vendor, number, board, cores, nodes, bus, (name, make, memory))| {
+            let is_cpu = kind == DeviceKind::Cpu;
+            let make = make.map(|(family, model)| format!("{family}:{model}"));
+            Device {
+                identity: Identity {
+                    vendor_id: if is_cpu { name } else { vendor },
+                    device_id: if is_cpu { make } else { number },
+                    subsystem_id: board.filter(|_| !is_cpu),
+                },
+                locality: Locality {
+                    cpu_affinity: cores,
+                    numa_affinity: nodes,
+                    pci_address: bus.map(|bus| format!("0000:{bus:02x}:00.0")),
+                },
+                host_memory: memory.map(Bytes).filter(|_| is_cpu),
+                ..Device::new(&format!("{index}"), kind, model.as_deref())
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn all_that_can_be_known_survives_writing(
+        devices in prop::collection::vec(any::<u8>(), 0..6)
+            .prop_flat_map(|each| (1..=each.len()).map(device).collect::<Vec<_>>()),
+    ) {
+        let mut builder = ServerBuilder::new("any", "test");
+        builder.add(Device::new("0", DeviceKind::Gpu, None)).unwrap();
+        for device in devices {
+            builder.add(device).unwrap();
+        }
+        let machine = builder.build().unwrap();
+        let text = write(&machine);
+        prop_assert_eq!(read("again", &text).unwrap(), machine, "{}", text);
+    }
+}
