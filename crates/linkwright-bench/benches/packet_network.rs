@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::engine::Random;
+use linkwright::network::Traffic;
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
-use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::network::transport::{Message, Occurrence};
 use linkwright::simulation::cluster::read_network;
 use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, dragonfly, fat_tree,
@@ -43,22 +44,23 @@ fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, message
     let mut random = Random::new(7);
     let nodes = fabric.nodes();
     let mut left = vec![messages; nodes as usize];
-    let mut send = |network: &mut PacketNetwork<'_, AnyRouting>, source: u32| {
+    let mut traffic = Traffic::new(&mut network);
+    let mut send = |traffic: &mut Traffic<'_, PacketNetwork<'_, AnyRouting>>, source: u32| {
         if left[source as usize] > 0 {
             left[source as usize] -= 1;
             let destination = random.below(u64::from(nodes).try_into().expect("nodes")) as u32;
             let (size, token) = (Bytes(65_536), u64::from(source));
-            network.send(Message { source, destination, size, token, priority: 0, control: false });
+            traffic.send(Message { source, destination, size, token, priority: 0, control: false });
         }
     };
     for source in 0..nodes {
         for _ in 0..8 {
-            send(&mut network, source);
+            send(&mut traffic, source);
         }
     }
-    while let Some(occurrence) = network.next().expect("no deadlock") {
+    while let Some(occurrence) = traffic.next().expect("no deadlock") {
         if let Occurrence::Delivered { token } = occurrence {
-            send(&mut network, token as u32);
+            send(&mut traffic, token as u32);
         }
     }
     network.packet_hops()

@@ -147,7 +147,24 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
+    /// Sets the clock to a time at which nothing is scheduled.
+    ///
+    /// # Errors
+    /// A time before [`EventQueue::now`].
+    ///
+    /// # Panics
+    /// In a debug build, for a time after the next event.
+    pub fn move_to(&mut self, time: Picoseconds) -> Result<(), PastEvent> {
+        if time.0 < self.now {
+            return Err(PastEvent { time, now: Picoseconds(self.now) });
+        }
+        debug_assert!(self.peek_time().is_none_or(|next| time <= next), "an event is passed over");
+        self.now = time.0;
+        Ok(())
+    }
+
     /// When the next event happens.
+    #[inline]
     #[must_use]
     pub fn peek_time(&self) -> Option<Picoseconds> {
         let front = self.front.front().map(|entry| entry.time);

@@ -10,31 +10,29 @@
 
 use std::collections::VecDeque;
 
-use super::agenda::Agenda;
 use super::flow::{FlowId, FlowNetwork};
 use super::opened::Insides;
-use super::outstanding::{AlarmIndex, Outstanding, Transfer};
+use super::outstanding::{Outstanding, Transfer};
 use super::packet::{
     ChannelStatistics, NicPolicy, PacketSettings, SettingsError, Switching, serialisation,
 };
 use super::paths::{PathIndex, Way};
 use super::routing::{Load, PacketRoute, Routing};
 use super::transport::{GpuIndex, Message, MessageIndex, Occurrence, Transport, TransportError};
+use crate::engine::{Model, Scheduler};
 use crate::system::composition::System;
 use crate::system::fabric::{ChannelId, End, Fabric, NodeId};
 use crate::units::{Bandwidth, Picoseconds};
 
-/// What is to happen, besides the ends of flows.
+/// What is to happen in a network of flows, besides their ends.
 #[derive(Debug, Clone, Copy)]
-enum Event {
+pub enum FlowEvent {
     /// A message reaches its network interface.
     Queue(MessageIndex),
     /// A message that went as a whole within a server has left its source.
     Leave(MessageIndex),
     /// A message has arrived.
     Deliver(MessageIndex),
-    /// A time has come that the caller waits for.
-    Alarm(AlarmIndex),
 }
 
 /// How many messages are on each channel.
@@ -72,8 +70,6 @@ pub struct FlowTransport<'a, R> {
     routing: R,
     /// How many messages an interface sends at once.
     turns: usize,
-    now: u64,
-    agenda: Agenda<Event>,
     flows: FlowNetwork,
     /// What each flow carries, by its slot.
     of_flow: Vec<Carried>,
@@ -87,7 +83,10 @@ pub struct FlowTransport<'a, R> {
     /// The way of the message that starts, as its channels and as the flow model wants it.
     way: Vec<ChannelId>,
     uses: Vec<(usize, f64)>,
-    handled: u64,
+    /// How many flows have ended.
+    ended: u64,
+    /// The first thing that cannot happen, after which everything would be wrong.
+    fault: Option<TransportError>,
 }
 
 impl<'a, R: Routing> FlowTransport<'a, R> {
@@ -115,8 +114,6 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             settings,
             routing,
             turns,
-            now: 0,
-            agenda: Agenda::new(),
             flows: FlowNetwork::new(&capacities),
             of_flow: Vec::new(),
             messages: Messages { on_channel: vec![0; capacities.len()] },
@@ -126,7 +123,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             carried: vec![ChannelStatistics::default(); capacities.len()],
             way: Vec::new(),
             uses: Vec::new(),
-            handled: 0,
+            ended: 0,
+            fault: None,
         })
     }
 
@@ -145,32 +143,22 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         self.inside.statistics(carried.iter().copied())
     }
 
-    fn schedule(&mut self, time: u64, event: Event) {
-        if !self.agenda.schedule(time, event) {
-            self.outstanding.working();
-        }
+    fn check(&self) -> Result<(), TransportError> {
+        self.fault.as_ref().map_or(Ok(()), |fault| Err(fault.clone()))
     }
 
-    fn handle(&mut self, event: Event) {
-        match event {
-            Event::Queue(index) => {
-                let message = self.outstanding[index].message;
-                let Way::Across { from, .. } = self.outstanding[index].progress else {
-                    return self.start(index);
-                };
-                let interface = &mut self.interfaces[from as usize];
-                if message.control {
-                    self.start(index);
-                } else if interface.active < self.turns {
-                    interface.active += 1;
-                    self.start(index);
-                } else {
-                    interface.waiting.push_back(index);
-                }
-            }
-            Event::Leave(index) => self.outstanding.sent(index),
-            Event::Deliver(index) => self.outstanding.delivered(index),
-            Event::Alarm(alarm) => self.outstanding.woken(alarm),
+    /// A message reaches the interface that sends it, or, within a server, its source's memory.
+    fn queue(&mut self, index: MessageIndex, now: Picoseconds) {
+        let Transfer { message, progress: way } = self.outstanding[index];
+        let Way::Across { from, .. } = way else { return self.start(index, now) };
+        let interface = &mut self.interfaces[from as usize];
+        if message.control {
+            self.start(index, now);
+        } else if interface.active < self.turns {
+            interface.active += 1;
+            self.start(index, now);
+        } else {
+            interface.waiting.push_back(index);
         }
     }
 
@@ -231,7 +219,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     }
 
     /// Starts the flow of a message.
-    fn start(&mut self, index: MessageIndex) {
+    fn start(&mut self, index: MessageIndex, now: Picoseconds) {
         let Transfer { message, progress: way } = self.outstanding[index];
         self.way.clear();
         let routers = match way {
@@ -266,7 +254,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             carried.longest_queue = carried.longest_queue.max(*on_channel);
             self.uses.push((*channel as usize, 1.0));
         }
-        let flow = self.flows.start(&self.uses, message.size, None, Picoseconds(self.now));
+        let flow = self.flows.start(&self.uses, message.size, None, now);
         if flow.slot() >= self.of_flow.len() {
             self.of_flow.resize_with(flow.slot() + 1, Carried::default);
         }
@@ -278,13 +266,13 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     }
 
     /// A flow has ended: its message has left, and its interface may start the next one.
-    fn finish(&mut self, flow: FlowId) {
+    fn finish(&mut self, flow: FlowId, scheduler: &mut impl Scheduler<FlowEvent>) {
         let Carried { message: index, ref way, behind } = self.of_flow[flow.slot()];
         for channel in way {
             self.messages.on_channel[*channel as usize] -= 1;
         }
         self.outstanding.sent(index);
-        self.schedule(self.now.saturating_add(behind), Event::Deliver(index));
+        scheduler.schedule_in(Picoseconds(behind), FlowEvent::Deliver(index));
         let Transfer { message, progress } = self.outstanding[index];
         let Way::Across { from, .. } = progress else { return };
         if message.control {
@@ -292,84 +280,90 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
         let interface = &mut self.interfaces[from as usize];
         match interface.waiting.pop_front() {
-            Some(next) => self.start(next),
+            Some(next) => self.start(next, scheduler.now()),
             None => interface.active -= 1,
         }
     }
 }
 
-impl<R: Routing> Transport for FlowTransport<'_, R> {
-    fn now(&self) -> Picoseconds {
-        Picoseconds(self.now)
+impl<R: Routing> Model for FlowTransport<'_, R> {
+    type Event = FlowEvent;
+    type Error = TransportError;
+
+    fn handle(
+        &mut self,
+        event: FlowEvent,
+        scheduler: &mut impl Scheduler<FlowEvent>,
+    ) -> Result<(), TransportError> {
+        match event {
+            FlowEvent::Queue(index) => self.queue(index, scheduler.now()),
+            FlowEvent::Leave(index) => self.outstanding.sent(index),
+            FlowEvent::Deliver(index) => self.outstanding.delivered(index),
+        }
+        self.check()
     }
 
-    fn send(&mut self, message: Message) {
+    /// Rates are worked out once all that starts at a moment has started; then the next flow to
+    /// end is known.
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<FlowEvent>,
+    ) -> Result<Option<Picoseconds>, TransportError> {
+        self.check()?;
+        let Some((time, _)) = self.flows.next_completion() else { return Ok(None) };
+        if time == scheduler.now()
+            && let Some((_, flow)) = self.flows.complete_next()
+        {
+            self.ended += 1;
+            self.finish(flow, scheduler);
+        }
+        Ok(Some(time))
+    }
+
+    fn at_rest(&self, now: Picoseconds) -> Result<(), TransportError> {
+        self.check()?;
+        // What is still under way would end beyond the last time that is counted.
+        if self.flows.active() > 0 { Err(TransportError::TooLong { now }) } else { Ok(()) }
+    }
+}
+
+impl<R: Routing> Transport for FlowTransport<'_, R> {
+    fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<FlowEvent>) {
         let way = match self.inside.way(message.source, message.destination) {
             Ok(way) => way,
             Err(error) => {
-                self.agenda.fail(error.into());
-                return self.outstanding.working();
+                self.fault.get_or_insert(error.into());
+                return;
             }
         };
         let index = self.outstanding.begin(message, way);
+        let now = scheduler.now();
         match way {
             Way::Across { .. } => {
                 self.open(message.source);
                 self.open(message.destination);
-                let queued = self.now.saturating_add(self.settings.nic_delay.0);
-                self.schedule(queued, Event::Queue(index));
+                scheduler.schedule_in(self.settings.nic_delay, FlowEvent::Queue(index));
             }
             Way::Inside(path) => {
                 let server = self.inside.system.gpu(message.source).server;
-                let whole = self.inside.send_whole(server, path, message.size.0, self.now);
+                let whole = self.inside.send_whole(server, path, message.size.0, now.0);
                 if let Some((sent, arrived)) = whole {
-                    self.schedule(sent, Event::Leave(index));
-                    self.schedule(arrived, Event::Deliver(index));
+                    scheduler.schedule(Picoseconds(sent), FlowEvent::Leave(index));
+                    scheduler.schedule(Picoseconds(arrived), FlowEvent::Deliver(index));
                 } else {
                     self.open(message.source);
-                    self.schedule(self.now, Event::Queue(index));
+                    scheduler.schedule(now, FlowEvent::Queue(index));
                 }
             }
         }
     }
 
-    fn wake_at(&mut self, time: Picoseconds, token: u64) {
-        let alarm = self.outstanding.set_alarm(token);
-        self.schedule(time.0.max(self.now), Event::Alarm(alarm));
+    fn tell(&mut self) -> Option<Occurrence> {
+        self.outstanding.tell()
     }
 
-    fn next(&mut self) -> Result<Option<Occurrence>, TransportError> {
-        while self.outstanding.all_told() {
-            let event = self.agenda.peek_time();
-            // Rates are worked out once all that starts at a moment has started.
-            let at_once = event.is_some_and(|time| time.0 == self.now);
-            let end = if at_once { None } else { self.flows.next_completion() };
-            self.handled += 1;
-            match (event, end) {
-                (None, None) if self.flows.active() == 0 => return Ok(None),
-                (None, None) => {
-                    // What is under way ends beyond the last time that is counted.
-                    self.agenda.too_long();
-                    break;
-                }
-                (event, Some((time, _))) if event.is_none_or(|event| time < event) => {
-                    self.now = time.0;
-                    if let Some((_, flow)) = self.flows.complete_next() {
-                        self.finish(flow);
-                    }
-                }
-                _ => {
-                    let Some((time, event)) = self.agenda.pop() else { return Ok(None) };
-                    self.now = time.0;
-                    self.handle(event);
-                }
-            }
-        }
-        self.agenda.check()?;
-        Ok(self.outstanding.tell())
-    }
-
-    fn events(&self) -> u64 {
-        self.handled
+    /// The ends of flows; and the look that finds none left counts as one.
+    fn own_events(&self) -> u64 {
+        self.ended + 1
     }
 }

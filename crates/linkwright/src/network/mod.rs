@@ -8,7 +8,6 @@
 //! which resources a transfer uses, and what part of it each carries. [`flow`] shares the
 //! resources fairly among the transfers of the moment and tells when each of them ends.
 
-mod agenda;
 pub mod flow;
 mod flow_transport;
 mod opened;
@@ -18,14 +17,16 @@ mod paths;
 mod pipes;
 pub mod route;
 pub mod routing;
+pub mod traffic;
 pub mod transport;
 
 pub use flow::{FlowId, FlowNetwork};
-pub use flow_transport::FlowTransport;
+pub use flow_transport::{FlowEvent, FlowTransport};
 pub use packet::{PacketNetwork, PacketSettings};
 pub use paths::PathError;
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
+pub use traffic::Traffic;
 pub use transport::{GpuIndex, Message, Occurrence, Stuck, Transport, TransportError};
 
 /// The index of a resource: one direction of one bundle of links, or whatever else a caller

@@ -1,5 +1,5 @@
-//! What is outstanding between a model of the network and its caller: messages under way, times
-//! to wake at, and occurrences that have not been asked for.
+//! What is outstanding between a model of the network and its caller: messages under way, and
+//! occurrences that have not been asked for.
 //!
 //! Both models of a cluster's network keep it, the packet model and the flow model, each with
 //! what it notes of a message's progress.
@@ -8,9 +8,6 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use super::transport::{Message, MessageIndex, Occurrence};
-
-/// The index of a time that the caller waits for.
-pub(in crate::network) type AlarmIndex = u32;
 
 /// Values in places that are used again, the one freed last first.
 #[derive(Debug, Clone)]
@@ -31,8 +28,6 @@ pub(in crate::network) struct Transfer<P> {
 #[derive(Debug, Clone)]
 pub(in crate::network) struct Outstanding<P> {
     transfers: Slab<Transfer<P>>,
-    /// The token of each alarm.
-    alarms: Slab<u64>,
     occurred: VecDeque<Occurrence>,
 }
 
@@ -57,7 +52,7 @@ impl<T> Slab<T> {
 
 impl<P> Outstanding<P> {
     pub(in crate::network) const fn new() -> Self {
-        Self { transfers: Slab::new(), alarms: Slab::new(), occurred: VecDeque::new() }
+        Self { transfers: Slab::new(), occurred: VecDeque::new() }
     }
 
     /// Takes a message over.
@@ -76,28 +71,6 @@ impl<P> Outstanding<P> {
         let token = self[index].message.token;
         self.transfers.free.push(index);
         self.occurred.push_back(Occurrence::Delivered { token });
-    }
-
-    /// Takes an alarm over.
-    pub(in crate::network) fn set_alarm(&mut self, token: u64) -> AlarmIndex {
-        self.alarms.add(token)
-    }
-
-    /// An alarm's time has come.
-    pub(in crate::network) fn woken(&mut self, alarm: AlarmIndex) {
-        let token = self.alarms.places[alarm as usize];
-        self.alarms.free.push(alarm);
-        self.occurred.push_back(Occurrence::Woken { token });
-    }
-
-    /// The run goes on although nothing else has occurred.
-    pub(in crate::network) fn working(&mut self) {
-        self.occurred.push_back(Occurrence::Working);
-    }
-
-    /// Whether nothing waits to be told.
-    pub(in crate::network) fn all_told(&self) -> bool {
-        self.occurred.is_empty()
     }
 
     /// What has occurred first of all that has not been told.

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::paths::PathError;
-use crate::engine::PastEvent;
+use crate::engine::{EngineError, Model, Scheduler};
 use crate::units::{Bytes, Picoseconds};
 
 /// The index of a GPU in the system.
@@ -30,7 +30,7 @@ pub struct Message {
     pub control: bool,
 }
 
-/// Something that happened.
+/// Something that happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrence {
     /// A message's last byte has left its source.
@@ -41,14 +41,6 @@ pub enum Occurrence {
     /// A message's last byte has arrived.
     Delivered {
         /// The message's token.
-        token: u64,
-    },
-    /// Many events have been handled and nothing else has occurred: a caller may show how far
-    /// the run is, or end it.
-    Working,
-    /// A time has come that [`Transport::wake_at`] asked for.
-    Woken {
-        /// The token given.
         token: u64,
     },
 }
@@ -71,15 +63,16 @@ pub enum TransportError {
     /// Messages wait for one another for ever.
     #[error(transparent)]
     Stuck(#[from] Stuck),
-    /// The model scheduled an event before the current time: an error of its own.
-    #[error("this is a fault of Linkwright's network model: {0}")]
-    Past(#[from] PastEvent),
     /// Two GPUs of one server that nothing joins.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// Something would happen in the past or too late, or the caller ended the run.
+    #[error(transparent)]
+    Engine(EngineError),
     /// Time is counted in 64 bits of picoseconds.
     #[error(
-        "at {now}, a message would be under way until more than 213 days after the start; send          less data, or give the network more bandwidth and less latency"
+        "at {now}, a message would be under way until more than 213 days after the start; send \
+         less data, or give the network more bandwidth and less latency"
     )]
     TooLong {
         /// When that was noticed.
@@ -87,27 +80,29 @@ pub enum TransportError {
     },
 }
 
-/// A model of the network, which moves messages in simulated time and keeps the clock.
+impl From<EngineError> for TransportError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::TooLong { now } => Self::TooLong { now },
+            other => Self::Engine(other),
+        }
+    }
+}
+
+/// A model of the network, which moves messages in simulated time.
 ///
-/// Occurrences come in the order of their times, and at one time in an order that the calls
-/// made so far fix: two runs of the same calls agree to the last bit.
-pub trait Transport {
-    /// The current time: that of the occurrence returned last.
-    fn now(&self) -> Picoseconds;
+/// What occurs is told in the order of its time, and at one time in an order that the calls made
+/// so far fix: two runs of the same calls agree to the last bit. Who holds the network asks for it
+/// after each event and each settling ([`Transport::tell`]).
+pub trait Transport: Model<Error = TransportError> {
+    /// Takes a message over at the current time.
+    fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Self::Event>);
 
-    /// Hands over a message at the current time.
-    fn send(&mut self, message: Message);
+    /// What has occurred first of all that has not been told.
+    fn tell(&mut self) -> Option<Occurrence>;
 
-    /// Asks to be woken, at the current time or later.
-    fn wake_at(&mut self, time: Picoseconds, token: u64);
-
-    /// The next occurrence; `None` when nothing is left to happen.
-    ///
-    /// # Errors
-    /// A network in which messages wait for one another for ever, or where something would
-    /// happen in the past or beyond 213 days; the model is of no use afterwards.
-    fn next(&mut self) -> Result<Option<Occurrence>, TransportError>;
-
-    /// How many events the model has handled, for rates and progress.
-    fn events(&self) -> u64;
+    /// How often the model has done something by itself, without an event.
+    fn own_events(&self) -> u64 {
+        0
+    }
 }

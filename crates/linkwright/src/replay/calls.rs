@@ -1,5 +1,6 @@
 //! What each operation does when it starts.
 
+use crate::engine::Scheduler;
 use crate::network::Transport;
 use crate::program::{Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
@@ -17,17 +18,22 @@ use super::plan::STARTED;
 use super::rank::{LIBRARY, PROCESSOR};
 use super::runtime::Replay;
 use super::validate::has_root;
+use super::works::ReplayEvent;
 
 impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// Starts an operation that waits for nothing any more.
-    pub(super) fn execute(&mut self, at: OperationRef) -> Result<(), ReplayError> {
+    pub(super) fn execute(
+        &mut self,
+        at: OperationRef,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         self.played += 1;
         let frame = &self.frames[at.frame as usize];
         let rank = frame.rank;
         let operation = self.plans[frame.plan].operation(at.operation);
         match operation {
             Operation::Join => self.complete(at, STARTED),
-            Operation::Compute { duration } => self.compute(at, duration)?,
+            Operation::Compute { duration } => self.compute(at, duration, scheduler)?,
             Operation::Enter { region } => {
                 let id = self.ranks[rank as usize].id;
                 self.observer.entered(id, region, Picoseconds(self.now));
@@ -41,24 +47,27 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             Operation::Send { to, tag, communicator, size } => {
                 self.begin_communication(at, rank);
                 let (destination, context) = self.resolve(at, to, communicator);
-                self.send(at, (destination, context), tag, size)?;
+                self.send(at, (destination, context), tag, size, scheduler)?;
             }
             Operation::Receive { from, tag, communicator, size } => {
                 self.begin_communication(at, rank);
                 let (_, context) = self.resolve(at, 0, communicator);
                 let source = from.map(|from| self.resolve(at, from, communicator).0);
                 self.propagate(at, STARTED);
-                self.receive(Posted {
-                    operation: at,
-                    receiver: rank,
-                    context,
-                    source,
-                    tag,
-                    size: size.0,
-                    since: self.now,
-                    order: 0,
-                    next: NONE,
-                })?;
+                self.receive(
+                    Posted {
+                        operation: at,
+                        receiver: rank,
+                        context,
+                        source,
+                        tag,
+                        size: size.0,
+                        since: self.now,
+                        order: 0,
+                        next: NONE,
+                    },
+                    scheduler,
+                )?;
             }
             Operation::Collective { kind, root, communicator, size } => {
                 self.begin_communication(at, rank);
@@ -101,7 +110,12 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         if of_program { self.ranks[rank as usize].classes } else { EXACT_ONLY }
     }
 
-    fn compute(&mut self, at: OperationRef, duration: Picoseconds) -> Result<(), ReplayError> {
+    fn compute(
+        &mut self,
+        at: OperationRef,
+        duration: Picoseconds,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let frame = &self.frames[at.frame as usize];
         let job = self.ranks[frame.rank as usize].id.job;
         let scale = self.jobs[job as usize].computation_scale;
@@ -114,6 +128,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         self.occupy(
             PROCESSOR,
             Work { kind: WorkKind::Compute, operation: at, duration, next: NONE },
+            scheduler,
         )
     }
 
@@ -123,6 +138,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         (destination, context): (u32, u32),
         tag: u32,
         size: Bytes,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
     ) -> Result<(), ReplayError> {
         let source = self.frames[at.frame as usize].rank;
         // A message to oneself crosses no network, and is copied whatever its size.
@@ -151,13 +167,17 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         });
         self.ranks[source as usize].count_message(size.0);
         let kind = WorkKind::Send(envelope);
-        self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE })
+        self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE }, scheduler)
     }
 
-    fn receive(&mut self, posted: Posted) -> Result<(), ReplayError> {
+    fn receive(
+        &mut self,
+        posted: Posted,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let classes = self.classes(posted.receiver, posted.context);
         match self.matcher.post(posted, classes) {
-            Some(envelope) => self.matched(envelope, &posted),
+            Some(envelope) => self.matched(envelope, &posted, scheduler),
             None => Ok(()),
         }
     }

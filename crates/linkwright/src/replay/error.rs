@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::diagnostic::shown;
+use crate::engine::{EngineError, Progress};
 use crate::network::{GpuIndex, TransportError};
 use crate::program::{Collective, CommunicatorId, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
@@ -190,5 +191,16 @@ fn collective(kind: Collective, root: Option<Rank>) -> String {
     match root {
         Some(root) => format!("{kind:?} of root {root}"),
         None => format!("{kind:?}"),
+    }
+}
+
+impl From<EngineError> for ReplayError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Interrupted(Progress { time, done, total, .. }) => {
+                Self::Interrupted { time, done, total }
+            }
+            other => Self::Transport(other.into()),
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! large one sends a request first, which matches as the message would; the receiver answers
 //! with leave, and then the data goes. The send is complete when the data has left.
 
+use crate::engine::{Scheduler, Within};
 use crate::network::{Message, Transport};
 use crate::units::{Bytes, Picoseconds};
 
@@ -17,10 +18,15 @@ use super::observer::{MessageRecord, Observer};
 use super::plan::STARTED;
 use super::rank::LIBRARY;
 use super::runtime::Replay;
+use super::works::ReplayEvent;
 
 impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// The call of a send returns: the message, or its request, goes to the network.
-    pub(super) fn depart(&mut self, index: u32) -> Result<(), ReplayError> {
+    pub(super) fn depart(
+        &mut self,
+        index: u32,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let envelope = &mut self.envelopes[index];
         envelope.sent = self.now;
         let envelope = *envelope;
@@ -28,21 +34,26 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         if envelope.source == envelope.destination {
             self.complete_communication(envelope.send, STARTED);
             self.observer.delivered(&self.record(&envelope), Picoseconds(self.now));
-            return self.admit(index);
+            return self.admit(index, scheduler);
         }
         self.pairs.depart(&mut self.envelopes, index);
         if envelope.eager {
-            self.send_leg(Leg::Eager, index);
+            self.send_leg(Leg::Eager, index, scheduler);
             self.complete_communication(envelope.send, STARTED);
         } else {
-            self.send_leg(Leg::Request, index);
+            self.send_leg(Leg::Request, index, scheduler);
             self.propagate(envelope.send, STARTED);
         }
         Ok(())
     }
 
     /// Hands one part of a message's way to the network.
-    pub(super) fn send_leg(&mut self, leg: Leg, index: u32) {
+    pub(super) fn send_leg(
+        &mut self,
+        leg: Leg,
+        index: u32,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) {
         let envelope = &mut self.envelopes[index];
         envelope.owed += 2;
         let source = &self.ranks[envelope.source as usize];
@@ -56,14 +67,9 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         };
         let priority = self.jobs[source.id.job as usize].priority;
         let token = leg.token(index);
-        self.transport.send(Message {
-            source: source_gpu,
-            destination,
-            size,
-            token,
-            priority,
-            control: is_control,
-        });
+        let message =
+            Message { source: source_gpu, destination, size, token, priority, control: is_control };
+        self.transport.send(message, &mut Within::<_, ReplayEvent<T::Event>>::new(scheduler));
     }
 
     /// The last byte of a part of a message's way has left.
@@ -76,7 +82,12 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     }
 
     /// The last byte of a part of a message's way has arrived.
-    pub(super) fn delivered(&mut self, leg: Leg, index: u32) -> Result<(), ReplayError> {
+    pub(super) fn delivered(
+        &mut self,
+        leg: Leg,
+        index: u32,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         self.envelopes[index].owed -= 1;
         match leg {
             Leg::Eager | Leg::Request => {
@@ -88,15 +99,15 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
                 while next != NONE {
                     let admitted = next;
                     next = std::mem::replace(&mut self.envelopes[next].next, NONE);
-                    self.admit(admitted)?;
+                    self.admit(admitted, scheduler)?;
                 }
             }
             Leg::Leave => {
                 let delay = self.protocol.rendezvous_delay.0;
                 if delay == 0 {
-                    self.send_leg(Leg::Data, index);
+                    self.send_leg(Leg::Data, index, scheduler);
                 } else if let Some(end) = self.now.checked_add(delay) {
-                    self.wake_for_data(end, index);
+                    scheduler.schedule(Picoseconds(end), ReplayEvent::Rendezvous(index));
                 } else {
                     return Err(self.too_long(self.envelopes[index].send));
                 }
@@ -104,25 +115,34 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             Leg::Data => {
                 let envelope = self.envelopes[index];
                 self.observer.delivered(&self.record(&envelope), Picoseconds(self.now));
-                self.finish_envelope(index)?;
+                self.finish_envelope(index, scheduler)?;
             }
         }
         Ok(())
     }
 
     /// A message or request may be matched.
-    fn admit(&mut self, index: u32) -> Result<(), ReplayError> {
+    fn admit(
+        &mut self,
+        index: u32,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let envelope = &self.envelopes[index];
         let classes = self.classes(envelope.destination, envelope.context);
         let key = envelope.key();
         match self.matcher.arrive(&key, classes, index) {
-            Some(posted) => self.matched(index, &posted),
+            Some(posted) => self.matched(index, &posted, scheduler),
             None => Ok(()),
         }
     }
 
     /// A message or request and a receive have found each other.
-    pub(super) fn matched(&mut self, index: u32, posted: &Posted) -> Result<(), ReplayError> {
+    pub(super) fn matched(
+        &mut self,
+        index: u32,
+        posted: &Posted,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let envelope = &mut self.envelopes[index];
         envelope.receive = posted.operation;
         if envelope.size > posted.size {
@@ -138,14 +158,18 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             });
         }
         if envelope.eager {
-            return self.finish_envelope(index);
+            return self.finish_envelope(index, scheduler);
         }
-        self.send_leg(Leg::Leave, index);
+        self.send_leg(Leg::Leave, index, scheduler);
         Ok(())
     }
 
     /// A message's data is at its receiver, whose library still has to handle it.
-    fn finish_envelope(&mut self, index: u32) -> Result<(), ReplayError> {
+    fn finish_envelope(
+        &mut self,
+        index: u32,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let envelope = &mut self.envelopes[index];
         envelope.finished = true;
         let (operation, size, eager) = (envelope.receive, Bytes(envelope.size), envelope.eager);
@@ -153,7 +177,11 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         let Some(duration) = self.protocol.receive_cost(size, eager) else {
             return Err(self.too_long(operation));
         };
-        self.occupy(LIBRARY, Work { kind: WorkKind::Receive, operation, duration, next: NONE })
+        self.occupy(
+            LIBRARY,
+            Work { kind: WorkKind::Receive, operation, duration, next: NONE },
+            scheduler,
+        )
     }
 
     /// Forgets a message of which nothing will be heard any more.

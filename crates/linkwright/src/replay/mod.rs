@@ -59,3 +59,4 @@ pub use protocol::Protocol;
 pub use runtime::Replay;
 pub use stalled::{Absence, Stalled};
 pub use validate::validate;
+pub use works::ReplayEvent;

@@ -11,6 +11,8 @@ pub struct Outcome {
     pub operations: u64,
     /// How many keys were compared to match messages with receives and to keep their order.
     pub comparisons: u64,
+    /// How many events were handled, the network's included.
+    pub events: u64,
 }
 
 /// What became of a job.

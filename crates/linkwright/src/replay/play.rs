@@ -1,6 +1,6 @@
-//! What drives a replay: one occurrence of the network after another.
+//! What drives a replay: its own events, and what occurs in the network.
 
-use crate::engine::{Hook, Progress, Ticker};
+use crate::engine::{Engine, Hook, Model, Scheduler, Within};
 use crate::network::{Occurrence, Transport};
 use crate::units::Picoseconds;
 
@@ -12,79 +12,109 @@ use super::observer::Observer;
 use super::outcome::{JobOutcome, Outcome};
 use super::rank::{LIBRARY, PROCESSOR};
 use super::runtime::Replay;
-use super::works::Alarm;
+use super::works::ReplayEvent;
 
-impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
-    /// Plays all jobs to their ends. The hook learns how many operations of the programs are
-    /// complete, of how many, and how many events the network's model has handled.
-    ///
-    /// # Errors
-    /// A message larger than its receive, ranks that call different collectives, a lowering
-    /// that is no program, a time beyond 213 days, a network that is stuck, ranks that wait for
-    /// ever and messages that nobody receives, a run that the hook ended.
-    pub fn run(mut self, hook: Hook<'_>) -> Result<Outcome, ReplayError> {
-        self.play(hook)?;
-        Ok(self.outcome())
+impl<T: Transport, L: Lowering, O: Observer> Model for Replay<'_, T, L, O> {
+    type Event = ReplayEvent<T::Event>;
+    type Error = ReplayError;
+
+    fn handle(
+        &mut self,
+        event: Self::Event,
+        scheduler: &mut impl Scheduler<Self::Event>,
+    ) -> Result<(), ReplayError> {
+        self.now = scheduler.now().0;
+        match event {
+            ReplayEvent::Network(event) => {
+                let mut within = Within::<_, Self::Event>::new(scheduler);
+                self.transport.handle(event, &mut within)?;
+                return self.hear(scheduler);
+            }
+            ReplayEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
+            ReplayEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
+            ReplayEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
+            ReplayEvent::Start(job) => self.start_job(job),
+        }
+        self.go_on(scheduler)
     }
 
-    pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<(), ReplayError> {
-        let mut ticker = Ticker::new();
-        for (index, job) in (0..).zip(self.jobs) {
-            self.transport.wake_at(job.start, Alarm::Start.token(index));
-        }
-        while let Some(occurrence) = self.transport.next()? {
-            self.now = self.transport.now().0;
-            self.happen(occurrence)?;
-            self.tick(&mut ticker, hook)?;
-            while let Some(operation) = self.ready.pop_front() {
-                self.execute(operation)?;
-                self.tick(&mut ticker, hook)?;
-            }
-        }
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<Self::Event>,
+    ) -> Result<Option<Picoseconds>, ReplayError> {
+        self.now = scheduler.now().0;
+        let own = self.transport.settle(&mut Within::<_, Self::Event>::new(scheduler))?;
+        self.hear(scheduler)?;
+        Ok(own)
+    }
+
+    fn at_rest(&self, now: Picoseconds) -> Result<(), ReplayError> {
+        self.transport.at_rest(now)?;
         match diagnose(self, self.unfinished) {
             Some(stalled) => Err(Box::new(stalled).into()),
             None => Ok(()),
         }
     }
 
-    fn tick(&self, ticker: &mut Ticker, hook: Hook<'_>) -> Result<(), ReplayError> {
-        let (time, done, total) = (Picoseconds(self.now), self.done, self.total);
-        let events = self.transport.events();
-        let progress = || Progress { done, total, time, events };
-        if ticker.reach(events + self.played, hook, progress).is_break() {
-            return Err(ReplayError::Interrupted { time, done, total });
+    fn done(&self) -> (u64, u64) {
+        (self.done, self.total)
+    }
+}
+
+impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+    /// Plays all jobs to their ends. The hook learns how many operations of the programs are
+    /// complete, of how many, and how many events and operations have been handled.
+    ///
+    /// # Errors
+    /// A message larger than its receive, ranks that call different collectives, a lowering
+    /// that is no program, a time beyond 213 days, a network that is stuck, ranks that wait for
+    /// ever and messages that nobody receives, a run that the hook ended.
+    pub fn run(mut self, hook: Hook<'_>) -> Result<Outcome, ReplayError> {
+        let events = self.play(hook)?;
+        Ok(self.outcome(events))
+    }
+
+    /// Plays all jobs; returns how many events that took.
+    pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<u64, ReplayError> {
+        let mut engine = Engine::new(hook);
+        for (index, job) in (0..).zip(self.jobs) {
+            engine.schedule(job.start, ReplayEvent::Start(index));
+        }
+        engine.run(self)?;
+        Ok(engine.events() + self.transport.own_events())
+    }
+
+    /// Takes up what has occurred in the network.
+    fn hear(
+        &mut self,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
+        while let Some(occurrence) = self.transport.tell() {
+            match occurrence {
+                Occurrence::Sent { token } => {
+                    let (leg, envelope) = Leg::of_token(token);
+                    self.sent(leg, envelope);
+                }
+                Occurrence::Delivered { token } => {
+                    let (leg, envelope) = Leg::of_token(token);
+                    self.delivered(leg, envelope, scheduler)?;
+                }
+            }
+            self.go_on(scheduler)?;
         }
         Ok(())
     }
 
-    fn happen(&mut self, occurrence: Occurrence) -> Result<(), ReplayError> {
-        match occurrence {
-            Occurrence::Sent { token } => {
-                let (leg, envelope) = Leg::of_token(token);
-                self.sent(leg, envelope);
-                Ok(())
-            }
-            Occurrence::Delivered { token } => {
-                let (leg, envelope) = Leg::of_token(token);
-                self.delivered(leg, envelope)
-            }
-            Occurrence::Working => Ok(()),
-            Occurrence::Woken { token } => {
-                let index = (token >> 2) as u32;
-                match token & 3 {
-                    0 => self.end_work(index, PROCESSOR),
-                    1 => self.end_work(index, LIBRARY),
-                    2 => {
-                        self.send_leg(Leg::Data, index);
-                        Ok(())
-                    }
-                    _ => {
-                        self.start_job(index);
-                        Ok(())
-                    }
-                }
-            }
+    /// Starts every operation that waits for nothing any more.
+    fn go_on(
+        &mut self,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
+        while let Some(operation) = self.ready.pop_front() {
+            self.execute(operation, scheduler)?;
+            scheduler.tick((self.done, self.total))?;
         }
+        Ok(())
     }
 
     /// Makes everything ready that waits for nothing.
@@ -98,7 +128,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         }
     }
 
-    pub(super) fn outcome(self) -> Outcome {
+    pub(super) fn outcome(self, events: u64) -> Outcome {
         let mut ranks = self.ranks.into_iter().map(|rank| rank.outcome);
         let jobs = self.jobs.iter().map(|job| {
             let ranks: Vec<_> = ranks.by_ref().take(job.mapping.len()).collect();
@@ -107,6 +137,6 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         });
         let jobs = jobs.collect();
         let comparisons = self.matcher.comparisons() + self.pairs.comparisons();
-        Outcome { jobs, operations: self.played, comparisons }
+        Outcome { jobs, operations: self.played, comparisons, events }
     }
 }

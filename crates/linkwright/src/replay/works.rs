@@ -1,5 +1,6 @@
 //! What ranks do for a time, and what wakes them at its end.
 
+use crate::engine::Scheduler;
 use crate::network::Transport;
 use crate::units::Picoseconds;
 
@@ -11,45 +12,58 @@ use super::observer::Observer;
 use super::rank::PROCESSOR;
 use super::runtime::Replay;
 
-/// What a wake-up is for, in the token's last two bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Alarm {
+/// What happens to programs, and to the network `N` that they run on.
+#[derive(Debug, Clone, Copy)]
+pub enum ReplayEvent<N> {
     /// The first work of a rank's processor is done.
-    Processor,
+    Processor(u32),
     /// The first work of a rank's library is done.
-    Library,
+    Library(u32),
     /// The data of a large message may go.
-    Rendezvous,
+    Rendezvous(u32),
     /// A job starts.
-    Start,
+    Start(u32),
+    /// Something of the network's.
+    Network(N),
 }
 
-impl Alarm {
-    pub(super) fn token(self, index: u32) -> u64 {
-        u64::from(index) << 2 | self as u64
+impl<N> From<N> for ReplayEvent<N> {
+    fn from(event: N) -> Self {
+        Self::Network(event)
     }
 }
 
 impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// Adds a work to one of a rank's lanes.
-    pub(super) fn occupy(&mut self, lane: usize, work: Work) -> Result<(), ReplayError> {
+    pub(super) fn occupy(
+        &mut self,
+        lane: usize,
+        work: Work,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let rank = self.frames[work.operation.frame as usize].rank;
         let starts = self.ranks[rank as usize].lanes[lane].push(&mut self.works, work);
         if !starts {
             return Ok(());
         }
         if work.duration == 0 {
-            return self.end_work(rank, lane);
+            return self.end_work(rank, lane, scheduler);
         }
-        self.schedule(rank, lane, work)
+        self.schedule(rank, lane, work, scheduler)
     }
 
-    fn schedule(&mut self, rank: u32, lane: usize, work: Work) -> Result<(), ReplayError> {
+    fn schedule(
+        &mut self,
+        rank: u32,
+        lane: usize,
+        work: Work,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let Some(end) = self.now.checked_add(work.duration) else {
             return Err(self.too_long(work.operation));
         };
-        let alarm = if lane == PROCESSOR { Alarm::Processor } else { Alarm::Library };
-        self.transport.wake_at(Picoseconds(end), alarm.token(rank));
+        let done = if lane == PROCESSOR { ReplayEvent::Processor } else { ReplayEvent::Library };
+        scheduler.schedule(Picoseconds(end), done(rank));
         Ok(())
     }
 
@@ -61,11 +75,16 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     }
 
     /// The first work of a lane is done; the next starts.
-    pub(super) fn end_work(&mut self, rank: u32, lane: usize) -> Result<(), ReplayError> {
+    pub(super) fn end_work(
+        &mut self,
+        rank: u32,
+        lane: usize,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
         let lanes = &mut self.ranks[rank as usize].lanes;
         let Some((work, next)) = lanes[lane].pop(&mut self.works) else { return Ok(()) };
         if let Some(next) = next {
-            self.schedule(rank, lane, next)?;
+            self.schedule(rank, lane, next, scheduler)?;
         }
         match work.kind {
             WorkKind::Compute => {
@@ -75,14 +94,9 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
                 self.observer.computed(state.id, start, Picoseconds(self.now));
                 self.complete(work.operation, 0);
             }
-            WorkKind::Send(envelope) => self.depart(envelope)?,
+            WorkKind::Send(envelope) => self.depart(envelope, scheduler)?,
             WorkKind::Receive => self.complete_communication(work.operation, 0),
         }
         Ok(())
-    }
-
-    /// Wakes the replay when the data of a large message may go.
-    pub(super) fn wake_for_data(&mut self, end: u64, envelope: u32) {
-        self.transport.wake_at(Picoseconds(end), Alarm::Rendezvous.token(envelope));
     }
 }

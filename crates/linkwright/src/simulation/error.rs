@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::allocation::AllocationError;
 use crate::diagnostic::{InputError, shown};
-use crate::engine::PastEvent;
+use crate::engine::{EngineError, Progress};
 use crate::units::Bandwidth;
 
 use super::generate::MOST_JOBS;
@@ -57,9 +57,9 @@ pub enum SimulationError {
         /// Jobs in all.
         total: u64,
     },
-    /// An event scheduled into the past: an error of a model.
+    /// Something would happen in the past or too late.
     #[error(transparent)]
-    PastEvent(#[from] PastEvent),
+    Engine(EngineError),
     /// A workload that the table does not hold.
     #[error("there is no workload `{}`; the workloads are {known}", shown(.name))]
     UnknownWorkload {
@@ -91,4 +91,15 @@ pub enum SimulationError {
         /// What the user can do.
         remedy: &'static str,
     },
+}
+
+impl From<EngineError> for SimulationError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Interrupted(Progress { done, total, .. }) => {
+                Self::Interrupted { done, total }
+            }
+            other => Self::Engine(other),
+        }
+    }
 }

@@ -12,6 +12,7 @@
 //! the decision itself.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ use crate::allocation::{
     ServerState,
 };
 use crate::diagnostic::shown;
-use crate::engine::{EventQueue, Hook, Progress};
+use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// In which order waiting jobs start.
@@ -72,23 +73,16 @@ pub fn simulate(
     unhealthy: GpuSet,
     hook: Hook<'_>,
 ) -> Result<Vec<JobRecord>, SimulationError> {
-    let mut server = Server::new(machine, jobs, policy, unhealthy)?;
-    while let Some((time, event)) = server.events.pop() {
-        server.happen(event)?;
-        // All that ends or arrives now is known before anything starts.
-        while server.events.peek_time() == Some(time) {
-            if let Some((_, event)) = server.events.pop() {
-                server.happen(event)?;
-            }
-        }
-        server.start_jobs(time, discipline, hook)?;
-        if hook(server.progress(time)).is_break() {
-            return Err(server.interrupted());
-        }
+    let mut server = Server::new(machine, jobs, policy, discipline, unhealthy)?;
+    let mut engine = Engine::new(hook);
+    for (index, job) in jobs.iter().enumerate() {
+        engine.schedule(job.arrival, Event::Arrival(index));
     }
+    engine.run(&mut server)?;
     Ok(server.records.into_iter().flatten().collect())
 }
 
+/// What happens to a server's queue.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Arrival(usize),
@@ -100,15 +94,49 @@ struct Server<'a> {
     jobs: &'a [Job],
     policy: &'a dyn Policy,
     patterns: Vec<Pattern>,
-    events: EventQueue<Event>,
+    discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     state: ServerState,
     records: Vec<Option<JobRecord>>,
     /// Most aggregated bandwidth on the idle machine, by pattern name and size.
     ideal: BTreeMap<(&'static str, usize), Bandwidth>,
     finished: u64,
-    /// Arrivals and ends so far.
-    handled: u64,
+}
+
+impl Model for Server<'_> {
+    type Event = Event;
+    type Error = SimulationError;
+
+    fn handle(
+        &mut self,
+        event: Event,
+        _: &mut impl Scheduler<Event>,
+    ) -> Result<(), SimulationError> {
+        match event {
+            Event::Arrival(job) => self.waiting.push_back(job),
+            Event::Finish(job) => {
+                self.state.release(&self.key(job))?;
+                self.finished += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// All that ends or arrives now is known before anything starts.
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<Event>,
+    ) -> Result<Option<Picoseconds>, SimulationError> {
+        self.start_jobs(scheduler)?;
+        match scheduler.ask(self.done()) {
+            ControlFlow::Continue(()) => Ok(None),
+            ControlFlow::Break(()) => Err(self.interrupted()),
+        }
+    }
+
+    fn done(&self) -> (u64, u64) {
+        (self.finished, self.jobs.len() as u64)
+    }
 }
 
 impl<'a> Server<'a> {
@@ -116,6 +144,7 @@ impl<'a> Server<'a> {
         machine: &'a PreparedMachine,
         jobs: &'a [Job],
         policy: &'a dyn Policy,
+        discipline: QueueDiscipline,
         unhealthy: GpuSet,
     ) -> Result<Self, SimulationError> {
         let mut state = ServerState::new("simulated", machine.graph());
@@ -123,10 +152,9 @@ impl<'a> Server<'a> {
             state.mark_unhealthy(gpu)?;
         }
         let healthy = state.free().len();
-        let mut events = EventQueue::new();
         let mut patterns = Vec::with_capacity(jobs.len());
         let mut names = BTreeSet::new();
-        for (index, job) in jobs.iter().enumerate() {
+        for job in jobs {
             if !names.insert(&job.name) {
                 return Err(SimulationError::DuplicateJob { job: job.name.clone() });
             }
@@ -139,35 +167,21 @@ impl<'a> Server<'a> {
                 });
             }
             patterns.push(Pattern::new(job.pattern, size)?);
-            events.push(job.arrival, Event::Arrival(index))?;
         }
         let (waiting, records) = (VecDeque::new(), vec![None; jobs.len()]);
-        let (ideal, finished, handled) = (BTreeMap::new(), 0, 0);
+        let (ideal, finished) = (BTreeMap::new(), 0);
         Ok(Self {
             machine,
             jobs,
             policy,
             patterns,
-            events,
+            discipline,
             waiting,
             state,
             records,
             ideal,
             finished,
-            handled,
         })
-    }
-
-    fn happen(&mut self, event: Event) -> Result<(), SimulationError> {
-        self.handled += 1;
-        match event {
-            Event::Arrival(job) => self.waiting.push_back(job),
-            Event::Finish(job) => {
-                self.state.release(&self.key(job))?;
-                self.finished += 1;
-            }
-        }
-        Ok(())
     }
 
     /// The state's name for a job, from which `reservation` gets its index back.
@@ -175,45 +189,35 @@ impl<'a> Server<'a> {
         job.to_string()
     }
 
-    fn progress(&self, time: Picoseconds) -> Progress {
-        let total = self.jobs.len() as u64;
-        Progress { done: self.finished, total, time, events: self.handled }
-    }
-
     fn interrupted(&self) -> SimulationError {
         SimulationError::Interrupted { done: self.finished, total: self.jobs.len() as u64 }
     }
 
-    fn start_jobs(
-        &mut self,
-        now: Picoseconds,
-        discipline: QueueDiscipline,
-        hook: Hook<'_>,
-    ) -> Result<(), SimulationError> {
+    fn start_jobs(&mut self, scheduler: &mut impl Scheduler<Event>) -> Result<(), SimulationError> {
         while let Some(job) = self.waiting.front().copied() {
-            let Some(selection) = self.choose(job, now, hook)? else { break };
+            let Some(selection) = self.choose(job, scheduler)? else { break };
             self.waiting.pop_front();
-            self.start(job, selection, now, hook)?;
+            self.start(job, selection, scheduler)?;
         }
-        match discipline {
+        match self.discipline {
             QueueDiscipline::Fifo => Ok(()),
-            QueueDiscipline::Backfill => self.backfill(now, hook),
+            QueueDiscipline::Backfill => self.backfill(scheduler),
         }
     }
 
     /// Starts jobs behind a first one that does not fit, where that does not delay it: they
     /// end before it can start, or leave enough GPUs for it when it does.
-    fn backfill(&mut self, now: Picoseconds, hook: Hook<'_>) -> Result<(), SimulationError> {
+    fn backfill(&mut self, scheduler: &mut impl Scheduler<Event>) -> Result<(), SimulationError> {
         let Some(first) = self.waiting.front().copied() else { return Ok(()) };
         let (reservation, mut spare) = self.reservation(first);
         let mut index = 1;
         while let Some(job) = self.waiting.get(index).copied() {
             let size = self.jobs[job].gpus as usize;
-            let Some(selection) = self.choose(job, now, hook)? else {
+            let Some(selection) = self.choose(job, scheduler)? else {
                 index += 1;
                 continue;
             };
-            let finish = self.finish_time(job, &selection, now)?;
+            let finish = self.finish_time(job, &selection, scheduler.now())?;
             let ends_before = finish <= reservation;
             if !ends_before && size > spare {
                 index += 1;
@@ -223,7 +227,7 @@ impl<'a> Server<'a> {
                 spare -= size;
             }
             self.waiting.remove(index);
-            self.start(job, selection, now, hook)?;
+            self.start(job, selection, scheduler)?;
         }
         Ok(())
     }
@@ -258,15 +262,14 @@ impl<'a> Server<'a> {
     fn choose(
         &self,
         job: usize,
-        now: Picoseconds,
-        hook: Hook<'_>,
+        scheduler: &mut impl Scheduler<Event>,
     ) -> Result<Option<Selection>, SimulationError> {
         let request = Request { pattern: &self.patterns[job], sensitive: self.jobs[job].sensitive };
-        let progress = self.progress(now);
-        let mut go_on = || hook(progress);
+        let done = self.done();
+        let mut go_on = || scheduler.ask(done);
         let mut effort = Effort::interruptible(&mut go_on);
         let selection = self.policy.choose(self.machine, &request, self.state.free(), &mut effort);
-        if effort.is_stopped() || hook(progress).is_break() {
+        if effort.is_stopped() || scheduler.ask(done).is_break() {
             return Err(self.interrupted());
         }
         Ok(selection)
@@ -290,16 +293,16 @@ impl<'a> Server<'a> {
         &mut self,
         job: usize,
         selection: Selection,
-        now: Picoseconds,
-        hook: Hook<'_>,
+        scheduler: &mut impl Scheduler<Event>,
     ) -> Result<(), SimulationError> {
+        let now = scheduler.now();
         let finish = self.finish_time(job, &selection, now)?;
         let Selection { chosen, candidates, optimal, .. } = selection;
         self.state.allocate(&self.key(job), &chosen.placement)?;
-        self.events.push(finish, Event::Finish(job))?;
+        scheduler.schedule(finish, Event::Finish(job));
         let sound = self.machine.sound_bandwidth(chosen.gpus());
         let sound_bandwidth = (chosen.placement.len() > 1).then_some(sound);
-        let ideal_aggregated_bandwidth = self.ideal(job, now, hook)?;
+        let ideal_aggregated_bandwidth = self.ideal(job, scheduler)?;
         self.records[job] = Some(JobRecord {
             job,
             start: now,
@@ -316,8 +319,7 @@ impl<'a> Server<'a> {
     fn ideal(
         &mut self,
         job: usize,
-        now: Picoseconds,
-        hook: Hook<'_>,
+        scheduler: &mut impl Scheduler<Event>,
     ) -> Result<Bandwidth, SimulationError> {
         let pattern = &self.patterns[job];
         let key = (self.jobs[job].pattern.name(), pattern.size());
@@ -325,8 +327,8 @@ impl<'a> Server<'a> {
             return Ok(*known);
         }
         let idle = GpuSet::first(self.machine.gpu_count());
-        let progress = self.progress(now);
-        let mut go_on = || hook(progress);
+        let done = self.done();
+        let mut go_on = || scheduler.ask(done);
         let mut effort = Effort::interruptible(&mut go_on);
         let best = self.machine.best(pattern, idle, Objective::Aggregated, &mut effort);
         if effort.is_stopped() {

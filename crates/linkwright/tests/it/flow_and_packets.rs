@@ -4,7 +4,7 @@
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::network::{FlowTransport, PacketNetwork, TransportError};
+use linkwright::network::{FlowTransport, PacketNetwork, Traffic, TransportError};
 use linkwright::system::fabric::{NodeLink, Shape, SwitchLink};
 use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -37,15 +37,16 @@ fn arrivals(
     destination: u32,
     size: u64,
 ) -> Vec<u64> {
+    let mut traffic = Traffic::new(network);
     for source in sources.iter().copied() {
         let (size, token) = (Bytes(size), u64::from(source));
-        network.send(Message { source, destination, size, token, priority: 0, control: false });
+        traffic.send(Message { source, destination, size, token, priority: 0, control: false });
     }
     let mut times = vec![0; sources.len()];
-    while let Some(occurrence) = network.next().unwrap() {
+    while let Some(occurrence) = traffic.next().unwrap() {
         if let Occurrence::Delivered { token } = occurrence {
             let place = sources.iter().position(|source| u64::from(*source) == token).unwrap();
-            times[place] = network.now().0;
+            times[place] = traffic.now().0;
         }
     }
     times
@@ -129,19 +130,13 @@ fn packets_share_a_link_by_port_and_fluids_by_message() {
 
 /// What a model says of a message that is sent at a time.
 fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, TransportError> {
-    network.wake_at(Picoseconds(start), 0);
-    while let Some(occurrence) = network.next()? {
-        match occurrence {
-            Occurrence::Woken { .. } => network.send(Message {
-                source: 0,
-                destination: 1,
-                size: Bytes(size),
-                token: 1,
-                priority: 0,
-                control: false,
-            }),
-            Occurrence::Delivered { .. } => return Ok(network.now().0),
-            Occurrence::Sent { .. } | Occurrence::Working => {}
+    let mut traffic = Traffic::new(network);
+    let (size, priority, control) = (Bytes(size), 0, false);
+    let message = Message { source: 0, destination: 1, size, token: 1, priority, control };
+    traffic.send_at(Picoseconds(start), message);
+    while let Some(occurrence) = traffic.next()? {
+        if let Occurrence::Delivered { .. } = occurrence {
+            return Ok(traffic.now().0);
         }
     }
     panic!("the message is lost");

@@ -6,10 +6,10 @@ mod adaptive;
 use std::collections::VecDeque;
 
 use adaptive::{Adaptive, Progress, irregular};
-use linkwright::network::PacketNetwork;
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
-use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::network::transport::{Message, Occurrence};
+use linkwright::network::{PacketNetwork, Traffic};
 use linkwright::system::fabric::{Channel, Dragonfly, End, NodeLink, Shape, SwitchId, SwitchLink};
 use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -397,28 +397,18 @@ fn simulated(
     let routing = AnyRouting::new(kind, fabric, 1).unwrap();
     let nodes = System::of_nodes(fabric.clone(), node).unwrap();
     let mut network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration).unwrap();
-    for (token, (time, ..)) in messages.iter().enumerate() {
-        network.wake_at(Picoseconds(*time), token as u64);
+    let mut traffic = Traffic::new(&mut network);
+    for (token, (time, source, destination, size)) in (0..).zip(messages.iter().copied()) {
+        let (size, priority, control) = (Bytes(size), 0, false);
+        let message = Message { source, destination, size, token, priority, control };
+        traffic.send_at(Picoseconds(time), message);
     }
     let mut times = (vec![0; messages.len()], vec![0; messages.len()]);
-    while let Some(occurrence) = network.next().unwrap() {
-        let now = network.now().0;
+    while let Some(occurrence) = traffic.next().unwrap() {
+        let now = traffic.now().0;
         match occurrence {
-            Occurrence::Woken { token } => {
-                let (_, source, destination, size) = messages[token as usize];
-                let size = Bytes(size);
-                network.send(Message {
-                    source,
-                    destination,
-                    size,
-                    token,
-                    priority: 0,
-                    control: false,
-                });
-            }
             Occurrence::Sent { token } => times.0[token as usize] = now,
             Occurrence::Delivered { token } => times.1[token as usize] = now,
-            Occurrence::Working => {}
         }
     }
     times

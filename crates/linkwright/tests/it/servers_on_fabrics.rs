@@ -8,7 +8,7 @@ use linkwright::network::packet::{
 };
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::network::{FlowTransport, PacketNetwork};
+use linkwright::network::{FlowTransport, PacketNetwork, Traffic};
 use linkwright::system::fabric::FabricSpecification;
 use linkwright::system::presets::preset;
 use linkwright::system::{DeviceKind, LinkKind, PortOrder, Server, ServerBuilder, System};
@@ -57,17 +57,17 @@ fn flows(system: &System) -> FlowTransport<'_, AnyRouting> {
 
 /// When each message has arrived, all sent at the start.
 fn arrivals(network: &mut impl Transport, messages: &[(u32, u32, u64)]) -> Vec<u64> {
+    let mut traffic = Traffic::new(network);
     for (token, (source, destination, size)) in (0..).zip(messages.iter().copied()) {
         let size = Bytes(size);
-        network.send(Message { source, destination, size, token, priority: 0, control: false });
+        traffic.send(Message { source, destination, size, token, priority: 0, control: false });
     }
     let mut times = vec![0; messages.len()];
     let mut sent = 0;
-    while let Some(occurrence) = network.next().unwrap() {
+    while let Some(occurrence) = traffic.next().unwrap() {
         match occurrence {
-            Occurrence::Delivered { token } => times[token as usize] = network.now().0,
+            Occurrence::Delivered { token } => times[token as usize] = traffic.now().0,
             Occurrence::Sent { .. } => sent += 1,
-            Occurrence::Working | Occurrence::Woken { .. } => {}
         }
     }
     assert_eq!(sent, messages.len(), "every message leaves its source once");

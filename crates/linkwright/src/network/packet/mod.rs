@@ -27,7 +27,7 @@ mod tests;
 mod watchdog;
 
 pub use arbitration::ArbitrationPolicy;
-pub use network::PacketNetwork;
+pub use network::{PacketEvent, PacketNetwork};
 pub use nic::NicPolicy;
 pub use settings::{
     MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, PacketSettings, SettingsError, Switching, serialisation,

@@ -15,9 +15,9 @@ use super::queues::Queues;
 use super::settings::{PacketSettings, SettingsError};
 use super::statistics::ChannelStatistics;
 use super::watchdog::{self, Blocked};
-use crate::network::agenda::Agenda;
+use crate::engine::{Model, Scheduler};
 use crate::network::opened::Insides;
-use crate::network::outstanding::{AlarmIndex, Outstanding};
+use crate::network::outstanding::Outstanding;
 use crate::network::paths::Way;
 use crate::network::routing::{Load, Routing};
 use crate::network::transport::{
@@ -27,9 +27,9 @@ use crate::system::composition::System;
 use crate::system::fabric::{Channel, ChannelId, End, Fabric};
 use crate::units::Picoseconds;
 
-/// What is to happen.
+/// What is to happen in a network of packets.
 #[derive(Debug, Clone, Copy)]
-enum Event {
+pub enum PacketEvent {
     /// A packet is at the far end of its channel, and through the switch's router.
     Arrive(PacketIndex),
     /// A channel is free again, or has a credit again.
@@ -40,8 +40,6 @@ enum Event {
     Leave(MessageIndex),
     /// A message has arrived.
     Deliver(MessageIndex),
-    /// A time has come that the caller waits for.
-    Alarm(AlarmIndex),
 }
 
 /// How far a message is.
@@ -83,7 +81,6 @@ pub struct PacketNetwork<'a, R> {
     routing: R,
     virtual_channels: u8,
     arbitration: ArbitrationPolicy,
-    agenda: Agenda<Event>,
     state: State,
     queues: Queues,
     packets: Packets,
@@ -95,11 +92,9 @@ pub struct PacketNetwork<'a, R> {
     engines: Vec<u32>,
     inside: Insides<'a>,
     outstanding: Outstanding<Progress>,
-    handled: u64,
+    /// The first thing that cannot happen, after which everything would be wrong.
+    fault: Option<TransportError>,
 }
-
-/// After how many events without an occurrence the caller is told that the run goes on.
-const EVENTS_PER_REPORT: u64 = 65_536;
 
 impl<'a, R: Routing> PacketNetwork<'a, R> {
     /// A network at rest at time zero.
@@ -140,7 +135,6 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             routing,
             virtual_channels,
             arbitration,
-            agenda: Agenda::new(),
             state: State { now: 0, load: vec![0; lines.len()], lines, credits },
             queues: Queues::default(),
             packets: Packets::new(),
@@ -149,7 +143,7 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             engines: Vec::new(),
             inside: Insides::new(system)?,
             outstanding: Outstanding::new(),
-            handled: 0,
+            fault: None,
         })
     }
 
@@ -179,17 +173,11 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         self.state.lines.iter().map(|line| line.carried.packets).sum()
     }
 
-    fn schedule(&mut self, time: u64, event: Event) {
-        if !self.agenda.schedule(time, event) {
-            self.outstanding.working();
-        }
-    }
-
-    /// Ends the run, because a packet would be under way beyond the last time that is counted.
+    /// Notes that a packet would be under way beyond the last time that is counted.
     #[cold]
     fn too_long(&mut self) {
-        self.agenda.too_long();
-        self.outstanding.working();
+        let now = Picoseconds(self.state.now);
+        self.fault.get_or_insert(TransportError::TooLong { now });
     }
 
     /// What people call a buffer: the channel into it, and its virtual channel.
@@ -210,25 +198,6 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             }
         };
         format!("{ends}, virtual channel {virtual_channel}")
-    }
-
-    fn handle(&mut self, event: Event) {
-        match event {
-            Event::Arrive(packet) => self.arrive(packet),
-            Event::Wake(channel) => {
-                let line = &mut self.state.lines[channel as usize];
-                // An earlier wake may have been scheduled after this one, and done its work; and
-                // a credit of one virtual channel may come while a packet of another crosses.
-                if line.wake == self.state.now {
-                    line.wake = u64::MAX;
-                    self.send_when_free(channel);
-                }
-            }
-            Event::Queue(message) => self.queue(message),
-            Event::Leave(message) => self.outstanding.sent(message),
-            Event::Deliver(message) => self.outstanding.delivered(message),
-            Event::Alarm(alarm) => self.outstanding.woken(alarm),
-        }
     }
 
     /// What must hold between any two events: a credit is held for each packet that is in a
@@ -275,67 +244,77 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     }
 }
 
-impl<R: Routing> Transport for PacketNetwork<'_, R> {
-    fn now(&self) -> Picoseconds {
-        Picoseconds(self.state.now)
+impl<R: Routing> Model for PacketNetwork<'_, R> {
+    type Event = PacketEvent;
+    type Error = TransportError;
+
+    fn handle(
+        &mut self,
+        event: PacketEvent,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) -> Result<(), TransportError> {
+        self.state.now = scheduler.now().0;
+        match event {
+            PacketEvent::Arrive(packet) => self.arrive(packet, scheduler),
+            PacketEvent::Wake(channel) => {
+                let line = &mut self.state.lines[channel as usize];
+                // An earlier wake may have been scheduled after this one, and done its work; and
+                // a credit of one virtual channel may come while a packet of another crosses.
+                if line.wake == self.state.now {
+                    line.wake = u64::MAX;
+                    self.send_when_free(channel, scheduler);
+                }
+            }
+            PacketEvent::Queue(message) => self.queue(message, scheduler),
+            PacketEvent::Leave(message) => self.outstanding.sent(message),
+            PacketEvent::Deliver(message) => self.outstanding.delivered(message),
+        }
+        self.fault.as_ref().map_or(Ok(()), |fault| Err(fault.clone()))
     }
 
-    fn send(&mut self, message: Message) {
+    fn at_rest(&self, _: Picoseconds) -> Result<(), TransportError> {
+        debug_assert!(self.credits_match_packets());
+        match &self.fault {
+            Some(fault) => Err(fault.clone()),
+            None if self.outstanding.messages() > 0 => Err(self.stuck().into()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<R: Routing> Transport for PacketNetwork<'_, R> {
+    fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<PacketEvent>) {
         let size = message.size.0;
         let way = match self.inside.way(message.source, message.destination) {
             Ok(way) => way,
             Err(error) => {
-                self.agenda.fail(error.into());
-                return self.outstanding.working();
+                self.fault.get_or_insert(error.into());
+                return;
             }
         };
         let progress = Progress { unsent: size, missing: size, way, at_source: 0 };
         let index = self.outstanding.begin(message, progress);
-        let now = self.state.now;
+        let now = scheduler.now();
         match way {
             Way::Across { .. } => {
                 self.open(message.source);
                 self.open(message.destination);
-                self.schedule(now.saturating_add(self.settings.nic_delay.0), Event::Queue(index));
+                scheduler.schedule_in(self.settings.nic_delay, PacketEvent::Queue(index));
             }
             Way::Inside(path) => {
                 let server = self.inside.system.gpu(message.source).server;
-                if let Some((sent, arrived)) = self.inside.send_whole(server, path, size, now) {
-                    self.schedule(sent, Event::Leave(index));
-                    self.schedule(arrived, Event::Deliver(index));
+                if let Some((sent, arrived)) = self.inside.send_whole(server, path, size, now.0) {
+                    scheduler.schedule(Picoseconds(sent), PacketEvent::Leave(index));
+                    scheduler.schedule(Picoseconds(arrived), PacketEvent::Deliver(index));
                 } else {
                     self.open(message.source);
-                    self.schedule(now, Event::Queue(index));
+                    scheduler.schedule(now, PacketEvent::Queue(index));
                 }
             }
         }
     }
 
-    fn wake_at(&mut self, time: Picoseconds, token: u64) {
-        let alarm = self.outstanding.set_alarm(token);
-        self.schedule(time.0.max(self.state.now), Event::Alarm(alarm));
-    }
-
-    fn next(&mut self) -> Result<Option<Occurrence>, TransportError> {
-        let report = self.handled + EVENTS_PER_REPORT;
-        while self.outstanding.all_told() {
-            let Some((time, event)) = self.agenda.pop() else {
-                let under_way = self.outstanding.messages();
-                return if under_way > 0 { Err(self.stuck().into()) } else { Ok(None) };
-            };
-            self.state.now = time.0;
-            self.handled += 1;
-            self.handle(event);
-            if self.handled == report {
-                debug_assert!(self.credits_match_packets());
-                self.outstanding.working();
-            }
-        }
-        self.agenda.check()?;
-        Ok(self.outstanding.tell())
-    }
-
-    fn events(&self) -> u64 {
-        self.handled
+    fn tell(&mut self) -> Option<Occurrence> {
+        self.outstanding.tell()
     }
 }

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
-use crate::network::transport::{Message, Occurrence, Transport, TransportError};
+use crate::network::traffic::Traffic;
+use crate::network::transport::{Message, Occurrence, TransportError};
 use crate::system::composition::{AbstractNode, System};
 use crate::system::fabric::{Fabric, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -61,11 +62,16 @@ fn message(source: u32, destination: u32, size: u64, token: u64) -> Message {
     Message { source, destination, size: Bytes(size), token, priority: 0, control: false }
 }
 
-/// Plays until nothing is left, with the time of each occurrence.
-fn play<R: Routing>(network: &mut PacketNetwork<'_, R>) -> Vec<(u64, Occurrence)> {
+/// Plays messages that are sent at the start, with the time of each occurrence.
+fn play<R: Routing>(
+    network: &mut PacketNetwork<'_, R>,
+    messages: impl IntoIterator<Item = Message>,
+) -> Vec<(u64, Occurrence)> {
+    let mut traffic = Traffic::new(network);
+    messages.into_iter().for_each(|message| traffic.send(message));
     let mut seen = Vec::new();
-    while let Some(occurrence) = network.next().unwrap() {
-        seen.push((network.now().0, occurrence));
+    while let Some(occurrence) = traffic.next().unwrap() {
+        seen.push((traffic.now().0, occurrence));
     }
     seen
 }
@@ -74,18 +80,16 @@ fn play<R: Routing>(network: &mut PacketNetwork<'_, R>) -> Vec<(u64, Occurrence)
 fn a_message_takes_as_long_as_its_packets_and_links() {
     let star = ring(1, 2);
     let mut forwarded = network(&star, settings(), NicPolicy::Fcfs);
-    forwarded.send(message(0, 1, 3 * 4096, 7));
     let sent = 400_000 + 3 * PACKET;
     let path = 2 * LATENCY.0 + 60_000;
     let expected = |arrival| {
         [(sent, Occurrence::Sent { token: 7 }), (arrival, Occurrence::Delivered { token: 7 })]
     };
-    assert_eq!(play(&mut forwarded), expected(sent + PACKET + path));
+    assert_eq!(play(&mut forwarded, [message(0, 1, 3 * 4096, 7)]), expected(sent + PACKET + path));
 
     let cut_through = PacketSettings { switching: Switching::CutThrough, ..settings() };
     let mut cut = network(&star, cut_through, NicPolicy::Fcfs);
-    cut.send(message(0, 1, 3 * 4096, 7));
-    assert_eq!(play(&mut cut), expected(sent + path));
+    assert_eq!(play(&mut cut, [message(0, 1, 3 * 4096, 7)]), expected(sent + path));
     assert_eq!(cut.packet_hops(), 6);
     assert_eq!(cut.statistics()[0].data, Bytes(3 * 4096));
 }
@@ -94,9 +98,8 @@ fn a_message_takes_as_long_as_its_packets_and_links() {
 fn a_message_of_nothing_arrives_and_one_to_itself_too() {
     let star = ring(1, 2);
     let mut network = network(&star, settings(), NicPolicy::Fcfs);
-    network.send(message(0, 1, 0, 1));
-    network.send(message(1, 1, 1 << 30, 2));
-    let delivered: Vec<_> = play(&mut network)
+    let messages = [message(0, 1, 0, 1), message(1, 1, 1 << 30, 2)];
+    let delivered: Vec<_> = play(&mut network, messages)
         .into_iter()
         .filter(|(_, occurrence)| matches!(occurrence, Occurrence::Delivered { .. }))
         .collect();
@@ -111,10 +114,8 @@ fn a_message_of_nothing_arrives_and_one_to_itself_too() {
 fn gpus_of_one_node_have_links_of_their_own() {
     let star = nodes(ring(1, 2).fabric().unwrap().clone(), 4);
     let mut network = network(&star, settings(), NicPolicy::Fcfs);
-    network.send(message(0, 1, 8_000, 1));
-    network.send(message(0, 1, 8_000, 2));
-    network.send(message(0, 2, 8_000, 3));
-    let delivered: Vec<_> = play(&mut network)
+    let messages = [message(0, 1, 8_000, 1), message(0, 1, 8_000, 2), message(0, 2, 8_000, 3)];
+    let delivered: Vec<_> = play(&mut network, messages)
         .into_iter()
         .filter_map(|(time, occurrence)| match occurrence {
             Occurrence::Delivered { token } => Some((time, token)),
@@ -125,18 +126,14 @@ fn gpus_of_one_node_have_links_of_their_own() {
     assert_eq!(network.packet_hops(), 0);
 }
 
-/// Single packets at random times on one link wait as the theory of queues says: in M/D/1
-/// for load over twice one minus load of a service (Pollaczek and Khinchine).
 #[test]
 fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
     let fabric = ring(1, 3);
     for policy in [NicPolicy::Fcfs, NicPolicy::RoundRobinOf(2)] {
         let mut network = network(&fabric, settings(), policy);
         let control = Message { control: true, ..message(0, 2, 16, 3) };
-        for sent in [message(0, 1, 40_960, 1), message(0, 1, 40_960, 2), control] {
-            network.send(sent);
-        }
-        let seen = play(&mut network);
+        let messages = [message(0, 1, 40_960, 1), message(0, 1, 40_960, 2), control];
+        let seen = play(&mut network, messages);
         let left: Vec<_> = seen
             .iter()
             .filter_map(|(_, occurrence)| match occurrence {
@@ -154,6 +151,8 @@ fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
     }
 }
 
+/// Single packets at random times on one link wait as the theory of queues says: in M/D/1
+/// for load over twice one minus load of a service (Pollaczek and Khinchine).
 #[test]
 fn packets_wait_for_one_link_as_theory_says() {
     const SOURCES: u32 = 256;
@@ -164,24 +163,19 @@ fn packets_wait_for_one_link_as_theory_says() {
         let mut random = Random::new(5);
         let mean = Picoseconds((PACKET as f64 / load) as u64);
         let (mut time, mut starts) = (0, Vec::new());
+        let mut traffic = Traffic::new(&mut network);
         for token in 0..60_000 {
             time += random.exponential(mean).0;
             starts.push(time);
-            network.wake_at(Picoseconds(time), token);
+            let source = random.below(u64::from(SOURCES).try_into().unwrap()) as u32;
+            traffic.send_at(Picoseconds(time), message(source, SOURCES, 4096, token));
         }
         let alone = 400_000 + 2 * PACKET + 2 * LATENCY.0 + 60_000;
         let (mut waited, mut count) = (0, 0);
-        while let Some(occurrence) = network.next().unwrap() {
-            match occurrence {
-                Occurrence::Woken { token } => {
-                    let source = random.below(u64::from(SOURCES).try_into().unwrap()) as u32;
-                    network.send(message(source, SOURCES, 4096, token));
-                }
-                Occurrence::Delivered { token } => {
-                    waited += network.now().0 - starts[token as usize] - alone;
-                    count += 1;
-                }
-                _ => {}
+        while let Some(occurrence) = traffic.next().unwrap() {
+            if let Occurrence::Delivered { token } = occurrence {
+                waited += traffic.now().0 - starts[token as usize] - alone;
+                count += 1;
             }
         }
         let mean = waited as f64 / f64::from(count) / PACKET as f64;
@@ -218,11 +212,12 @@ fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     let nic = NicPolicy::Fcfs;
     let arbitration = ArbitrationPolicy::RoundRobin;
     let mut network = PacketNetwork::new(&square, settings(), Clockwise, nic, arbitration).unwrap();
+    let mut traffic = Traffic::new(&mut network);
     for node in 0..4 {
-        network.send(message(node, (node + 3) % 4, 1 << 20, u64::from(node)));
+        traffic.send(message(node, (node + 3) % 4, 1 << 20, u64::from(node)));
     }
     let stuck = loop {
-        match network.next() {
+        match traffic.next() {
             Ok(occurrence) => assert!(occurrence.is_some()),
             Err(TransportError::Stuck(stuck)) => break stuck,
             Err(other) => panic!("{other}"),
@@ -234,10 +229,8 @@ fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     }
     let safe = TableRouting::shortest(square.fabric().unwrap()).unwrap();
     let mut network = PacketNetwork::new(&square, settings(), safe, nic, arbitration).unwrap();
-    for node in 0..4 {
-        network.send(message(node, (node + 2) % 4, 1 << 20, u64::from(node)));
-    }
-    assert_eq!(play(&mut network).len(), 8);
+    let messages = (0..4).map(|node| message(node, (node + 2) % 4, 1 << 20, u64::from(node)));
+    assert_eq!(play(&mut network, messages).len(), 8);
 }
 
 #[test]
@@ -285,18 +278,15 @@ proptest! {
             let routing = TableRouting::shortest(fabric.fabric().unwrap()).unwrap();
             let mut network =
                 PacketNetwork::new(&fabric, settings, routing, nic, arbitration).unwrap();
-            for (token, (.., time)) in traffic.iter().enumerate() {
-                network.wake_at(Picoseconds(*time), token as u64);
+            let mut playing = Traffic::new(&mut network);
+            for (token, (from, to, size, priority, time)) in traffic.iter().enumerate() {
+                let sent = message(from % all, to % all, *size, token as u64);
+                playing.send_at(Picoseconds(*time), Message { priority: *priority, ..sent });
             }
             let mut seen = Vec::new();
-            while let Some(occurrence) = network.next().unwrap() {
-                assert!(network.credits_match_packets());
-                if let Occurrence::Woken { token } = occurrence {
-                    let (from, to, size, priority, _) = traffic[token as usize];
-                    let sent = Message { priority, ..message(from % all, to % all, size, token) };
-                    network.send(sent);
-                }
-                seen.push((network.now().0, occurrence));
+            while let Some(occurrence) = playing.next().unwrap() {
+                assert!(playing.network().credits_match_packets());
+                seen.push((playing.now().0, occurrence));
             }
             let carried: u64 =
                 network.statistics().iter().map(|channel| channel.data.0).sum();
@@ -332,17 +322,17 @@ fn what_would_happen_beyond_counted_time_ends_the_run() {
             let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
             let mut network =
                 PacketNetwork::new(&star, settings, routing, nic, arbitration).unwrap();
-            network.wake_at(Picoseconds(u64::MAX - 1 - before), 7);
-            assert_eq!(network.next(), Ok(Some(Occurrence::Woken { token: 7 })));
+            let mut traffic = Traffic::new(&mut network);
             // Three packets, which take the second link until at least four times have passed.
-            network.send(message(0, 1, 3 * 4096, 1));
-            let error = std::iter::from_fn(|| match network.next() {
+            let start = Picoseconds(u64::MAX - 1 - before);
+            traffic.send_at(start, message(0, 1, 3 * 4096, 1));
+            let error = std::iter::from_fn(|| match traffic.next() {
                 Ok(Some(Occurrence::Delivered { .. }) | None) => panic!("it came from nowhere"),
                 other => Some(other),
             })
             .find_map(Result::err);
             assert!(matches!(error, Some(TransportError::TooLong { .. })), "{error:?}");
-            assert_eq!(network.next().err(), error, "it stays an error");
+            assert_eq!(traffic.next().err(), error, "it stays an error");
         }
     }
 }

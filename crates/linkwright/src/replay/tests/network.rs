@@ -2,18 +2,17 @@
 
 use std::num::NonZeroU64;
 
-use crate::engine::{EventQueue, Random};
+use crate::engine::{Model, Random, Scheduler};
 use crate::network::{Message, Occurrence, Stuck, Transport, TransportError};
 use crate::units::Picoseconds;
 
 /// A latency of 1 us, a byte per picosecond; messages of a pair stay in order unless a jitter
 /// is set.
 pub(super) struct TestNetwork {
-    queue: EventQueue<Occurrence>,
+    told: Option<Occurrence>,
     /// When each GPU has injected all it was given.
     injected: Vec<u64>,
     jitter: Option<(Random, NonZeroU64)>,
-    events: u64,
     pub(super) messages: Vec<(Picoseconds, Message)>,
     pub(super) under_way: usize,
     pub(super) most_under_way: usize,
@@ -26,10 +25,9 @@ pub(super) const LATENCY: u64 = 1_000_000;
 impl TestNetwork {
     pub(super) fn new() -> Self {
         Self {
-            queue: EventQueue::new(),
+            told: None,
             injected: vec![0; 4096],
             jitter: None,
-            events: 0,
             messages: Vec::new(),
             under_way: 0,
             most_under_way: 0,
@@ -44,44 +42,43 @@ impl TestNetwork {
     }
 }
 
-impl Transport for TestNetwork {
-    fn now(&self) -> Picoseconds {
-        self.queue.now()
-    }
+impl Model for TestNetwork {
+    type Event = Occurrence;
+    type Error = TransportError;
 
-    fn send(&mut self, message: Message) {
-        let now = self.queue.now();
+    fn handle(
+        &mut self,
+        event: Occurrence,
+        scheduler: &mut impl Scheduler<Occurrence>,
+    ) -> Result<(), TransportError> {
+        if self.messages.len() >= self.stuck_after {
+            let (time, messages) = (scheduler.now(), self.under_way);
+            return Err(Stuck { time, messages, cycle: "a test".to_owned() }.into());
+        }
+        if let Occurrence::Delivered { .. } = event {
+            self.under_way -= 1;
+        }
+        self.told = Some(event);
+        Ok(())
+    }
+}
+
+impl Transport for TestNetwork {
+    fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Occurrence>) {
+        let now = scheduler.now();
         let injected = &mut self.injected[message.source as usize];
         *injected = now.0.max(*injected) + message.size.0;
         let jitter = self.jitter.as_mut().map_or(0, |(random, most)| random.below(*most));
         let arrival = *injected + LATENCY + jitter;
         let (sent, token) = (Picoseconds(*injected), message.token);
-        self.queue.push(sent, Occurrence::Sent { token }).expect("not in the past");
-        let delivered = Occurrence::Delivered { token };
-        self.queue.push(Picoseconds(arrival), delivered).expect("not in the past");
+        scheduler.schedule(sent, Occurrence::Sent { token });
+        scheduler.schedule(Picoseconds(arrival), Occurrence::Delivered { token });
         self.messages.push((now, message));
         self.under_way += 1;
         self.most_under_way = self.most_under_way.max(self.under_way);
     }
 
-    fn wake_at(&mut self, time: Picoseconds, token: u64) {
-        self.queue.push(time, Occurrence::Woken { token }).expect("not in the past");
-    }
-
-    fn next(&mut self) -> Result<Option<Occurrence>, TransportError> {
-        if self.messages.len() >= self.stuck_after {
-            let (time, messages) = (self.queue.now(), self.under_way);
-            return Err(Stuck { time, messages, cycle: "a test".to_owned() }.into());
-        }
-        self.events += 1;
-        let next = self.queue.pop().map(|(_, occurrence)| occurrence);
-        if let Some(Occurrence::Delivered { .. }) = next {
-            self.under_way -= 1;
-        }
-        Ok(next)
-    }
-
-    fn events(&self) -> u64 {
-        self.events
+    fn tell(&mut self) -> Option<Occurrence> {
+        self.told.take()
     }
 }

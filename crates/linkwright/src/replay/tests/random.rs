@@ -114,11 +114,11 @@ proptest! {
         let (on, lower) = (&mut watched, &no_collectives);
         let mut replay =
             Replay::observed(on, RANKS, &jobs, protocol, lower, &mut count).unwrap();
-        replay.play(&mut |_| ControlFlow::Continue(())).unwrap();
+        let events = replay.play(&mut |_| ControlFlow::Continue(())).unwrap();
         // Every record is given back.
         prop_assert_eq!(replay.envelopes.kept().count(), 0);
         prop_assert_eq!(replay.works.kept().count(), 0);
-        prop_assert_eq!(&replay.outcome(), &outcome);
+        prop_assert_eq!(&replay.outcome(events), &outcome);
 
         let bytes: u64 = exchanges.iter().map(|exchange| exchange.size).sum();
         prop_assert_eq!(count.sent, (exchanges.len() as u64, bytes));

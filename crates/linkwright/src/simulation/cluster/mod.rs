@@ -161,26 +161,26 @@ impl Cluster {
                     self.nic,
                     self.arbitration,
                 )?;
-                let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
+                let jobs = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
-                    jobs: outcome,
+                    events: jobs.events,
+                    jobs,
                     planned: planned.into_list(),
                     channels: network.statistics(),
                     inside: network.inside_statistics(),
-                    events: network.events(),
                     packet_hops: network.packet_hops(),
                 })
             }
             Fidelity::Flow => {
                 let mut network =
                     FlowTransport::new(&self.system, self.settings, routing, self.nic)?;
-                let outcome = self.play(&mut network, jobs, &planned, observer, hook)?;
+                let jobs = self.play(&mut network, jobs, &planned, observer, hook)?;
                 Ok(ClusterOutcome {
-                    jobs: outcome,
+                    events: jobs.events,
+                    jobs,
                     planned: planned.into_list(),
                     channels: network.statistics(),
                     inside: network.inside_statistics(),
-                    events: network.events(),
                     packet_hops: 0,
                 })
             }

@@ -5,7 +5,8 @@ use linkwright::engine::Random;
 use linkwright::network::PacketNetwork;
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
-use linkwright::network::transport::{Message, Occurrence, Transport};
+use linkwright::network::traffic;
+use linkwright::network::transport::{Message, Occurrence};
 use linkwright::system::AbstractNode;
 use linkwright::system::Fabric;
 use linkwright::units::{Bytes, Picoseconds};
@@ -41,31 +42,32 @@ fn flood(
     let mut network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration).unwrap();
     let mut random = Random::new(9);
     let mut sent = vec![0; fabric.nodes() as usize];
-    let mut send = |network: &mut PacketNetwork<'_, AnyRouting>, source: u32| {
+    let mut playing = traffic::Traffic::new(&mut network);
+    let mut send = |playing: &mut traffic::Traffic<'_, PacketNetwork<'_, AnyRouting>>,
+                    source: u32| {
         let number = sent[source as usize];
         if number < messages {
             sent[source as usize] += 1;
             let destination = traffic(source, number, &mut random);
             let token = u64::from(source) << 32 | number;
             let size = Bytes(1000);
-            network.send(Message { source, destination, size, token, priority: 0, control: false });
+            playing.send(Message { source, destination, size, token, priority: 0, control: false });
         }
     };
     for source in 0..fabric.nodes() {
         for _ in 0..4 {
-            send(&mut network, source);
+            send(&mut playing, source);
         }
     }
     let mut delivered = Vec::new();
-    while let Some(occurrence) = network.next().unwrap() {
+    while let Some(occurrence) = playing.next().unwrap() {
         match occurrence {
             // The next follows as soon as one has left: the source is never idle by itself.
-            Occurrence::Sent { token } => send(&mut network, (token >> 32) as u32),
+            Occurrence::Sent { token } => send(&mut playing, (token >> 32) as u32),
             Occurrence::Delivered { token } => {
                 let (source, number) = ((token >> 32) as u32, token & 0xffff_ffff);
-                delivered.push((source, number, network.now().0));
+                delivered.push((source, number, playing.now().0));
             }
-            _ => {}
         }
     }
     delivered

@@ -4,16 +4,22 @@ use super::super::arbitration::Arbitration;
 use super::super::packets::{AT_SOURCE, INSIDE, NO_PACKET, Packet, PacketIndex, TO_NODE};
 use super::super::queues::Sendable;
 use super::super::settings::{Switching, serialisation};
-use super::{Event, PacketNetwork};
+use super::{PacketEvent, PacketNetwork};
+use crate::engine::Scheduler;
 use crate::network::outstanding::Transfer;
 use crate::network::paths::Way;
 use crate::network::routing::{Hop, PacketRoute, Routing};
 use crate::network::transport::MessageIndex;
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
+use crate::units::Picoseconds;
 
 impl<R: Routing> PacketNetwork<'_, R> {
     /// A packet arrives: at its end, or at a switch or device where it waits for its next channel.
-    pub(super) fn arrive(&mut self, index: PacketIndex) {
+    pub(super) fn arrive(
+        &mut self,
+        index: PacketIndex,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         let packet = &mut self.packets[index];
         let Packet { message, size, to, port, mut route, .. } = *packet;
         if to == TO_NODE {
@@ -39,36 +45,45 @@ impl<R: Routing> PacketNetwork<'_, R> {
         line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
         let slot = line.bank.slot(hop.virtual_channel, port);
         self.queues.push(&mut line.bank, slot, index, &mut self.packets);
-        self.send_when_free(hop.channel);
+        self.send_when_free(hop.channel, scheduler);
     }
 
     /// Sends at once, or once the channel is free.
-    pub(super) fn send_when_free(&mut self, channel: ChannelId) {
+    pub(super) fn send_when_free(
+        &mut self,
+        channel: ChannelId,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         let busy = self.state.lines[channel as usize].busy;
         if busy <= self.state.now {
-            self.send_next(channel);
+            self.send_next(channel, scheduler);
         } else {
-            self.wake_by(channel, busy);
+            self.wake_by(channel, busy, scheduler);
         }
     }
 
-    pub(super) fn wake_by(&mut self, channel: ChannelId, time: u64) {
+    pub(super) fn wake_by(
+        &mut self,
+        channel: ChannelId,
+        time: u64,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         if time == u64::MAX {
             self.too_long();
         }
         let line = &mut self.state.lines[channel as usize];
         if time < line.wake {
             line.wake = time;
-            self.schedule(time, Event::Wake(channel));
+            scheduler.schedule(Picoseconds(time), PacketEvent::Wake(channel));
         }
     }
 
     /// Sends the next packet over a free channel, if one may go.
-    fn send_next(&mut self, channel: ChannelId) {
+    fn send_next(&mut self, channel: ChannelId, scheduler: &mut impl Scheduler<PacketEvent>) {
         if self.is_injection(channel) && self.state.lines[channel as usize].bank.is_none() {
-            self.inject(channel / 2, channel);
+            self.inject(channel / 2, channel, scheduler);
         } else {
-            self.forward(channel);
+            self.forward(channel, scheduler);
         }
     }
 
@@ -79,21 +94,26 @@ impl<R: Routing> PacketNetwork<'_, R> {
     }
 
     /// Makes the next packet of an abstract node's messages.
-    fn inject(&mut self, node: NodeId, channel: ChannelId) {
+    fn inject(
+        &mut self,
+        node: NodeId,
+        channel: ChannelId,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         let Some(message) = self.interfaces[node as usize].next() else { return };
         if self.state.credits.available(channel, 0, self.state.now) == 0 {
-            self.wait_for_credit(channel, 1);
+            self.wait_for_credit(channel, 1, scheduler);
             return;
         }
         let (index, last) = self.make_packet(message, channel);
         self.interfaces[node as usize].packetised(last);
         self.state.load[channel as usize] += 1;
-        let sent = self.cross(index, channel, 0);
+        let sent = self.cross(index, channel, 0, scheduler);
         if last {
-            self.schedule(sent, Event::Leave(message));
+            scheduler.schedule(Picoseconds(sent), PacketEvent::Leave(message));
         }
         if self.interfaces[node as usize].next().is_some() {
-            self.wake_by(channel, sent);
+            self.wake_by(channel, sent, scheduler);
         }
     }
 
@@ -129,7 +149,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
     }
 
     /// Passes on the next of the packets that wait at a switch or device.
-    fn forward(&mut self, channel: ChannelId) {
+    fn forward(&mut self, channel: ChannelId, scheduler: &mut impl Scheduler<PacketEvent>) {
         let now = self.state.now;
         let line = &mut self.state.lines[channel as usize];
         if line.waiting == 0 {
@@ -146,7 +166,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let sendable =
             Sendable { queues: &self.queues, bank: &line.bank, packets: &self.packets, credited };
         let Some(slot) = self.arbitration.choose(&mut line.memory, &sendable) else {
-            self.wait_for_credit(channel, !credited);
+            self.wait_for_credit(channel, !credited, scheduler);
             return;
         };
         let index = self.queues.pop(&mut line.bank, slot, &mut self.packets);
@@ -154,26 +174,32 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let virtual_channel = line.bank.virtual_channel(slot);
         let more = line.waiting > 0;
         let Packet { message, channel: came_by, route, .. } = self.packets[index];
-        let sent = self.cross(index, channel, virtual_channel);
+        let sent = self.cross(index, channel, virtual_channel, scheduler);
         if came_by == AT_SOURCE {
-            self.left_source(message, sent);
+            self.left_source(message, sent, scheduler);
         } else {
             self.state.load[came_by as usize] -= 1;
             let awaited = self.state.credits.give_back(came_by, route.virtual_channel, sent);
             if let Some(time) = awaited {
-                self.wake_by(came_by, time);
+                self.wake_by(came_by, time, scheduler);
             }
         }
         if more {
-            self.wake_by(channel, sent);
+            self.wake_by(channel, sent, scheduler);
         }
         if self.is_injection(channel) {
-            self.arrived_at_interface(channel / 2);
+            self.arrived_at_interface(channel / 2, scheduler);
         }
     }
 
     /// Puts a packet on a channel; returns when its last byte has left.
-    fn cross(&mut self, index: PacketIndex, channel: ChannelId, virtual_channel: u8) -> u64 {
+    fn cross(
+        &mut self,
+        index: PacketIndex,
+        channel: ChannelId,
+        virtual_channel: u8,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) -> u64 {
         let now = self.state.now;
         let packet = &mut self.packets[index];
         let line = &mut self.state.lines[channel as usize];
@@ -208,7 +234,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         } else {
             self.state.credits.spend(channel, virtual_channel);
         }
-        self.schedule(arrival, Event::Arrive(index));
+        scheduler.schedule(Picoseconds(arrival), PacketEvent::Arrive(index));
         if through == u64::MAX {
             self.too_long();
         }
@@ -216,7 +242,12 @@ impl<R: Routing> PacketNetwork<'_, R> {
     }
 
     /// Notes which virtual channels want credits, and wakes with the first that comes.
-    fn wait_for_credit(&mut self, channel: ChannelId, wanted: u32) {
+    fn wait_for_credit(
+        &mut self,
+        channel: ChannelId,
+        wanted: u32,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         let mut first = u64::MAX;
         for virtual_channel in 0..self.virtual_channels {
             let awaited = wanted & (1 << virtual_channel) != 0;
@@ -226,7 +257,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             }
         }
         if first < u64::MAX {
-            self.wake_by(channel, first);
+            self.wake_by(channel, first, scheduler);
         }
     }
 }

@@ -7,6 +7,8 @@ use super::super::packets::TO_NODE;
 use super::super::queues::Bank;
 use super::super::settings::{PacketSettings, serialisation};
 use super::super::statistics::ChannelStatistics;
+#[cfg(doc)]
+use super::PacketEvent;
 use crate::system::fabric::{ChannelId, End, Fabric, SwitchId};
 use crate::units::Bytes;
 
@@ -16,7 +18,7 @@ use crate::units::Bytes;
 pub(super) struct Line {
     /// Until when it carries a packet.
     pub(super) busy: u64,
-    /// The earliest [`Event::Wake`] that is scheduled; `u64::MAX` where none is.
+    /// The earliest [`PacketEvent::Wake`] that is scheduled; `u64::MAX` where none is.
     pub(super) wake: u64,
     /// How long a full packet takes.
     pub(super) full: u64,

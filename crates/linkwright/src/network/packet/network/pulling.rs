@@ -1,24 +1,30 @@
 //! A packet's way through servers: out of its source's memory, over the host, to its end.
 
 use super::super::packets::{AT_SOURCE, PacketIndex};
-use super::{Event, PacketNetwork};
+use super::{PacketEvent, PacketNetwork};
+use crate::engine::Scheduler;
 use crate::network::paths::{ServerChannel, Way};
 use crate::network::routing::Routing;
 use crate::network::transport::{Message, MessageIndex};
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
+use crate::units::Picoseconds;
 
 impl<R: Routing> PacketNetwork<'_, R> {
     /// A message reaches the interface that sends it: that of its port, or, within a server, the
     /// copy engine of its source.
-    pub(super) fn queue(&mut self, message: MessageIndex) {
+    pub(super) fn queue(
+        &mut self,
+        message: MessageIndex,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         let Message { control, .. } = self.outstanding[message].message;
         let interface = self.interface_of(message);
         self.interfaces[interface].push(message, control);
         let channel = Fabric::injection(interface as NodeId);
         if channel < self.of_ports && self.state.lines[channel as usize].bank.is_none() {
-            self.send_when_free(channel);
+            self.send_when_free(channel, scheduler);
         } else {
-            self.pull(interface);
+            self.pull(interface, scheduler);
         }
     }
 
@@ -32,7 +38,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
 
     /// Makes packets of an interface's messages in the memories of their sources, as many as may
     /// be on their way to it.
-    fn pull(&mut self, interface: usize) {
+    fn pull(&mut self, interface: usize, scheduler: &mut impl Scheduler<PacketEvent>) {
         while self.pulled[interface] < self.settings.buffer_packets {
             let Some(message) = self.interfaces[interface].next() else { return };
             let (index, last) = self.make_packet(message, AT_SOURCE);
@@ -50,29 +56,38 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let slot = line.bank.slot(0, line.bank.own_port());
             self.queues.push(&mut line.bank, slot, index, &mut self.packets);
             let time = line.busy.max(self.state.now);
-            self.wake_by(first, time);
+            self.wake_by(first, time, scheduler);
         }
     }
 
     /// A packet has begun to leave its source's memory, and will have left at a time.
-    pub(super) fn left_source(&mut self, message: MessageIndex, sent: u64) {
+    pub(super) fn left_source(
+        &mut self,
+        message: MessageIndex,
+        sent: u64,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         let progress = &mut self.outstanding[message].progress;
         progress.at_source -= 1;
         let inside = matches!(progress.way, Way::Inside(_));
         if progress.at_source == 0 && progress.unsent == 0 {
-            self.schedule(sent, Event::Leave(message));
+            scheduler.schedule(Picoseconds(sent), PacketEvent::Leave(message));
         }
         if inside {
             let interface = self.interface_of(message);
             self.pulled[interface] -= 1;
-            self.pull(interface);
+            self.pull(interface, scheduler);
         }
     }
 
     /// A packet that an interface has pulled enters the fabric.
-    pub(super) fn arrived_at_interface(&mut self, port: NodeId) {
+    pub(super) fn arrived_at_interface(
+        &mut self,
+        port: NodeId,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         self.pulled[port as usize] -= 1;
-        self.pull(port as usize);
+        self.pull(port as usize, scheduler);
     }
 
     /// By which channel a packet leaves a device of a server.
