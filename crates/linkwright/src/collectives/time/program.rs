@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use crate::engine::EngineError;
 use crate::network::{ResourceId, RouteClass, Routes};
 use crate::system::{DeviceId, LinkKind, Server};
 use crate::units::Picoseconds;
@@ -79,6 +80,9 @@ pub enum TimeError {
         /// The most that are allowed.
         limit: u64,
     },
+    /// A schedule that would take longer than time is counted.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// A chunk size of zero.
     #[error("a chunk needs at least one byte; give a size such as 1 MiB")]
     EmptyChunk,

@@ -1,6 +1,8 @@
-//! The event loop.
+//! A schedule at work: blocks, connections, and the flows between them.
 
-use crate::engine::queue::EventQueue;
+use std::collections::VecDeque;
+
+use crate::engine::{Engine, Model, Scheduler};
 use crate::network::FlowNetwork;
 use crate::system::Server;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -167,7 +169,8 @@ struct Run<'a> {
     pieces: &'a Pieces,
     slots: u64,
     network: FlowNetwork,
-    events: EventQueue<Event>,
+    /// What has come at the current time and waits for the ends of flows.
+    come: VecDeque<Event>,
     turns: Vec<Turn>,
     held: Vec<Held>,
     /// Whether each lane carries something, where connections take turns.
@@ -183,24 +186,56 @@ struct Run<'a> {
     now: Picoseconds,
 }
 
+impl Model for Run<'_> {
+    type Event = Event;
+    type Error = TimeError;
+
+    fn handle(&mut self, event: Event, _: &mut impl Scheduler<Event>) -> Result<(), TimeError> {
+        self.come.push_back(event);
+        Ok(())
+    }
+
+    /// Flows that end now end before anything else happens now.
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<Event>,
+    ) -> Result<Option<Picoseconds>, TimeError> {
+        self.now = scheduler.now();
+        loop {
+            self.go_on();
+            match self.network.next_completion() {
+                Some((time, flow)) if time == self.now => {
+                    self.network.complete_next();
+                    self.sent(self.carried[flow.slot()], scheduler);
+                }
+                next => match self.come.pop_front() {
+                    Some(event) => self.happen(event),
+                    None => return Ok(next.map(|(time, _)| time)),
+                },
+            }
+        }
+    }
+
+    fn at_rest(&self, _: Picoseconds) -> Result<(), TimeError> {
+        let waiting = |turn: &Turn| turn.piece < self.pieces.count;
+        let mut blocks = self.turns.iter().zip(&self.program.blocks);
+        let stuck = blocks.find(|(turn, block)| waiting(turn) && block.steps.0 < block.steps.1);
+        let Some((turn, block)) = stuck else { return Ok(()) };
+        let step = (turn.step - block.steps.0) as usize;
+        Err(TimeError::Stuck { rank: block.rank as usize, block: block.index as usize, step })
+    }
+}
+
 impl<'a> Run<'a> {
     fn new(program: &'a Program, pieces: &'a Pieces, costs: &Costs, network: FlowNetwork) -> Self {
         let turn =
             |block: &super::program::FlatBlock| Turn { piece: 0, step: block.steps.0, busy: false };
-        let mut events = EventQueue::new();
-        for (index, connection) in program.connections.iter().enumerate() {
-            if connection.opens > Picoseconds(0) {
-                events
-                    .push(connection.opens, Event::Opening(index as u32))
-                    .expect("nothing lies before the start");
-            }
-        }
         Self {
             program,
             pieces,
             slots: u64::from(costs.slots.max(1)),
             network,
-            events,
+            come: VecDeque::new(),
             turns: program.blocks.iter().map(turn).collect(),
             held: vec![Held::default(); program.connections.len()],
             occupied: vec![false; program.lanes.len()],
@@ -215,39 +250,21 @@ impl<'a> Run<'a> {
 
     /// Plays everything and returns when the last step ended.
     fn play(&mut self) -> Result<Picoseconds, TimeError> {
-        loop {
-            while let Some(block) = self.woken.pop() {
-                self.advance(block);
-            }
-            let flow = self.network.next_completion();
-            let event = self.events.peek_time();
-            match (flow, event) {
-                (None, None) => break,
-                (Some((time, _)), event) if event.is_none_or(|at| time <= at) => {
-                    let Some((time, flow)) = self.network.complete_next() else { break };
-                    self.now = time;
-                    self.sent(self.carried[flow.slot()]);
-                }
-                _ => {
-                    let Some((time, event)) = self.events.pop() else { break };
-                    self.now = time;
-                    self.happen(event);
-                }
+        let mut engine = Engine::unwatched();
+        for (index, connection) in (0..).zip(&self.program.connections) {
+            if connection.opens > Picoseconds(0) {
+                engine.schedule(connection.opens, Event::Opening(index));
             }
         }
-        let waiting = |turn: &Turn| turn.piece < self.pieces.count;
-        if let Some(index) = self
-            .turns
-            .iter()
-            .zip(&self.program.blocks)
-            .position(|(turn, block)| waiting(turn) && block.steps.0 < block.steps.1)
-        {
-            let block = self.program.blocks[index];
-            let step = (self.turns[index].step - block.steps.0) as usize;
-            let (rank, block) = (block.rank as usize, block.index as usize);
-            return Err(TimeError::Stuck { rank, block, step });
+        engine.run(self)?;
+        Ok(engine.now())
+    }
+
+    /// Lets every block go on that may.
+    fn go_on(&mut self) {
+        while let Some(block) = self.woken.pop() {
+            self.advance(block);
         }
-        Ok(self.now)
     }
 
     fn happen(&mut self, event: Event) {
@@ -308,12 +325,10 @@ impl<'a> Run<'a> {
     }
 
     /// A connection's flow has ended: its sender goes on, its receiver gets it a hop later.
-    fn sent(&mut self, connection: u32) {
+    fn sent(&mut self, connection: u32, scheduler: &mut impl Scheduler<Event>) {
         let program = self.program;
         let link = &program.connections[connection as usize];
-        let arrival = Picoseconds(self.now.0.saturating_add(link.latency.0));
-        let events = &mut self.events;
-        events.push(arrival, Event::Arrival(connection)).expect("an arrival follows its sending");
+        scheduler.schedule_in(link.latency, Event::Arrival(connection));
         let sender = link.sender;
         self.turns[sender as usize].busy = false;
         self.end_step(sender);
