@@ -12,7 +12,7 @@
 //! | [`diagnostic`] | where an input is wrong, and what would work |
 //! | [`table`] | columns with names and units: every result |
 //! | `xml` | XML from strangers, with the place of every fault |
-//! | [`engine`] | event queue, clock, seeded random numbers, progress |
+//! | [`engine`] | one clock and one loop for every model, event queue, seeded random numbers, progress |
 //! | [`graph`] | exact cuts, flows and tree packings on plain integers |
 //! | [`system`] | servers, fabrics, and systems of both: presets, importers, writers, views |
 //! | [`network`] | messages over a system, as packets or as flows: paths, routing, arbitration |

@@ -2,6 +2,7 @@
 
 use crate::engine::Scheduler;
 use crate::network::Transport;
+use crate::network::packet::PacketEvent;
 use crate::units::Picoseconds;
 
 use super::error::ReplayError;
@@ -26,6 +27,9 @@ pub enum ReplayEvent<N> {
     /// Something of the network's.
     Network(N),
 }
+
+/// Programs add nothing to the size of the network's events, of which most of a run is.
+const _: () = assert!(size_of::<ReplayEvent<PacketEvent>>() == size_of::<PacketEvent>());
 
 impl<N> From<N> for ReplayEvent<N> {
     fn from(event: N) -> Self {
