@@ -6,17 +6,18 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::network::{FlowNetwork, Route, RouteClass, Routes};
-use linkwright::system::presets::preset;
-use linkwright::system::{ClusterNetwork, NetworkKind, Server, cluster};
+use linkwright::system::System;
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+use linkwright_bench::systems::{alone, dgx_a100s};
 
 const TRANSFERS: u64 = 1_000;
 const CONCURRENT: u64 = 48;
 
 /// The routes from each GPU to those `steps` ahead of it, where the class has one.
-fn shifted(machine: &Server, class: RouteClass, steps: &[usize]) -> (Vec<Bandwidth>, Vec<Route>) {
-    let routes = Routes::new(machine, |_| 1.0).unwrap();
-    let gpus = machine.gpus();
+fn shifted(system: &System, class: RouteClass, steps: &[usize]) -> (Vec<Bandwidth>, Vec<Route>) {
+    let routes = Routes::new(system, |_| 1.0).unwrap();
+    let gpus: Vec<usize> = (0..system.gpus()).map(|gpu| system.gpu_device(gpu)).collect();
+    let gpus = &gpus;
     let pairs = steps.iter().flat_map(|step| {
         (0..gpus.len()).map(move |index| (gpus[index], gpus[(index + step) % gpus.len()]))
     });
@@ -50,13 +51,8 @@ fn play(network: &mut FlowNetwork, routes: &[Route], step: u64) -> Picoseconds {
 fn thousand_transfers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("thousand-transfers");
     group.throughput(Throughput::Elements(2 * TRANSFERS));
-    let (dgx1, a100) = (preset("dgx1-v100").unwrap(), preset("dgx-a100").unwrap());
-    let network = ClusterNetwork {
-        bandwidth_per_nic: Bandwidth(25_000_000_000),
-        latency: Picoseconds(600_000),
-        kind: NetworkKind::Infiniband,
-    };
-    let pair = cluster(&a100, 2, &network).unwrap();
+    let (dgx1, a100) = (alone("dgx1-v100"), alone("dgx-a100"));
+    let pair = dgx_a100s(2);
     let every = [1, 2, 3, 4, 5, 6, 7];
     let cases = [
         ("dgx1-v100-nvlink", shifted(&dgx1, RouteClass::Fabric, &every)),

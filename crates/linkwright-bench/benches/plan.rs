@@ -10,28 +10,17 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use linkwright::collectives::Collective;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, plan};
 use linkwright::collectives::time::{Costs, time};
-use linkwright::system::presets::preset;
-use linkwright::system::{ClusterNetwork, NetworkKind, Server, cluster};
-use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+use linkwright::system::System;
+use linkwright::units::Bytes;
+use linkwright_bench::systems::{alone, dgx_a100s};
 
-/// DGX A100s, joined by their eight interfaces of 200 Gb/s each.
-fn dgx_a100s(count: usize) -> Server {
-    let network = ClusterNetwork {
-        bandwidth_per_nic: Bandwidth(25_000_000_000),
-        latency: Picoseconds(600_000),
-        kind: NetworkKind::Infiniband,
-    };
-    cluster(&preset("dgx-a100").unwrap(), count, &network).unwrap()
-}
-
-fn packed(machine: &Server, collective: Collective) -> Plan {
-    let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
+fn packed(machine: &System, collective: Collective) -> Plan {
+    let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
     plan(machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap()
 }
 
 fn plans(criterion: &mut Criterion) {
-    let machines =
-        [preset("dgx1-v100").unwrap(), preset("dgx2").unwrap(), dgx_a100s(2), dgx_a100s(4)];
+    let machines = [alone("dgx1-v100"), alone("dgx2"), dgx_a100s(2), dgx_a100s(4)];
     let mut group = criterion.benchmark_group("plan");
     for machine in &machines {
         for collective in [Collective::AllGather, Collective::AllReduce] {
@@ -49,7 +38,7 @@ fn plans(criterion: &mut Criterion) {
 }
 
 fn timing(criterion: &mut Criterion) {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let schedule = packed(&machine, Collective::AllReduce).schedule;
     let costs = Costs::of(schedule.protocol);
     let (size, chunk) = (Bytes(64 << 20), Bytes(1 << 20));

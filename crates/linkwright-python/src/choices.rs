@@ -5,7 +5,7 @@ use linkwright::collectives::Protocol;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
 use linkwright::simulation::QueueDiscipline;
-use linkwright::system::{BandwidthProfile, NetworkKind, Server};
+use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
 
 use pyo3::prelude::*;
 
@@ -105,9 +105,9 @@ impl Choice for WantedLinks {
     }
 }
 
-/// What a plan's links are called on a machine, whose fabric has a name of its own.
-pub fn links_name(links: LinkClass, machine: Option<&Server>) -> &'static str {
-    let is_xgmi = machine.and_then(fabric_name) == Some("xGMI");
+/// What a plan's links are called on a system, whose fabric has a name of its own.
+pub fn links_name(links: LinkClass, system: Option<&System>) -> &'static str {
+    let is_xgmi = system.and_then(fabric_name) == Some("xGMI");
     if links == LinkClass::Fabric && is_xgmi { "xgmi" } else { links.name() }
 }
 

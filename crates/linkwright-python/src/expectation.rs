@@ -1,6 +1,9 @@
 //! `linkwright.expect`.
 
+use std::sync::Arc;
+
 use linkwright::collectives::{baselines, tables};
+use linkwright::system::System;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
@@ -39,12 +42,12 @@ pub fn expect(
     #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
     #[pyo3(from_py_with = optional_int)] root: Option<i128>,
 ) -> PyResult<Table> {
-    let machine = machine.0.clone();
-    let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
+    let system = System::of_server(Arc::new(machine.0.clone()));
+    let gpus = gpu_ids(&gpus, system.gpus() as usize, system.name())?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
-    let found = interruptible(py, move || baselines::expect(&machine, &gpus, wanted, &sizes))?;
+    let found = interruptible(py, move || baselines::expect(&system, &gpus, wanted, &sizes))?;
     Table::new(tables::expectations(&found.map_err(errors::collective)?))
 }

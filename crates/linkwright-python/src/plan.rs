@@ -7,6 +7,7 @@ use linkwright::collectives::lowering::RootedTree;
 use linkwright::collectives::plan::{
     self as planning, Algorithm, Links, PlanError, assumed_peer_access_switch,
 };
+use linkwright::system::System;
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 
@@ -136,7 +137,7 @@ pub fn plan(
     let switch = peer_access_time(peer_access_switch, gpus.len())?;
     let chosen = known_algorithm(algorithm)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
-    let on = Arc::clone(&machine);
+    let on = System::of_server(Arc::clone(&machine));
     let plan = interruptible(py, move || match (links, size) {
         (WantedLinks::Of(links), None) => planning::plan(&on, &gpus, wanted, chosen, links),
         (WantedLinks::Of(links), Some(size)) => {
@@ -174,10 +175,11 @@ pub fn packing_rate(
     let machine = Arc::new(machine.0.clone());
     let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
     let links = Links::named(links)?;
-    let on = Arc::clone(&machine);
+    let system = Arc::new(System::of_server(machine));
+    let on = Arc::clone(&system);
     let found = interruptible(py, move || planning::packing_rate(&on, &gpus, links))?;
     let (class, rate) = found.map_err(errors::collective)?;
-    Ok((rate.as_gigabytes_per_second(), links_name(class, Some(&machine))))
+    Ok((rate.as_gigabytes_per_second(), links_name(class, Some(&system))))
 }
 
 /// About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
@@ -203,7 +205,8 @@ pub fn planning_seconds(
     let gpus = gpu_ids(&gpus, machine.0.gpus().len(), machine.0.name())?;
     let wanted = wanted_collective(collective, None, &gpus)?;
     let chosen = known_algorithm(algorithm)?;
-    Ok(planning::planning_seconds(&machine.0, &gpus, wanted, chosen))
+    let system = System::of_server(Arc::new(machine.0.clone()));
+    Ok(planning::planning_seconds(&system, &gpus, wanted, chosen))
 }
 
 /// Blink's T_dpa as a user gave it, in seconds, or as it is assumed.

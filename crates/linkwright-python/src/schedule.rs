@@ -7,7 +7,7 @@ use linkwright::collectives::export::{
 };
 use linkwright::collectives::plan::Plan;
 use linkwright::collectives::{self, CheckReport as Report, check, tables};
-use linkwright::system;
+use linkwright::system::{self, System};
 use linkwright::units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 
@@ -79,6 +79,11 @@ impl Schedule {
     /// The same, for another thread.
     pub fn source(&self) -> Arc<Source> {
         Arc::clone(&self.source)
+    }
+
+    /// What it was planned for.
+    fn system(&self) -> Option<System> {
+        self.machine.clone().map(System::of_server)
     }
 
     /// The machine that a caller named, or the one that the schedule was planned for.
@@ -296,11 +301,11 @@ impl Schedule {
     #[getter]
     fn links(&self) -> Option<&'static str> {
         let plan = self.source.plan()?;
-        let beside = self
-            .machine
+        let system = self.system();
+        let beside = system
             .as_ref()
-            .is_some_and(|machine| plan.has_host_beside_fabric(machine).unwrap_or(false));
-        let of_class = || links_name(plan.links, self.machine.as_deref());
+            .is_some_and(|system| plan.has_host_beside_fabric(system).unwrap_or(false));
+        let of_class = || links_name(plan.links, system.as_ref());
         Some(if beside { WantedLinks::Hybrid.name() } else { of_class() })
     }
 
@@ -319,7 +324,7 @@ impl Schedule {
     /// What `optimum` is the optimum of, such as `trees over NVLink`; None without one.
     #[getter]
     fn optimum_of(&self) -> Option<String> {
-        self.source.plan()?.optimum_of(self.machine.as_deref()?)
+        self.source.plan()?.optimum_of(&self.system()?)
     }
 
     /// What the planner has to say: links that could not be used, weights that were rounded.
@@ -501,10 +506,10 @@ impl Schedule {
             block_limit,
             pieces: given.unwrap_or(1),
         };
-        let (source, machine) = (self.source(), self.machine.clone());
-        let made = interruptible(py, move || match machine {
-            Some(machine) if given.is_none() => {
-                to_fastest_mscclpp_json(source.schedule(), &machine, size, &options)
+        let (source, system) = (self.source(), self.system());
+        let made = interruptible(py, move || match system {
+            Some(system) if given.is_none() => {
+                to_fastest_mscclpp_json(source.schedule(), &system, size, &options)
             }
             _ => to_mscclpp_json(source.schedule(), &options),
         })?;

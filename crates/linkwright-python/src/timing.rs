@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use linkwright::collectives::time::{self, ChunkTrial, Costs, TimeError, choose_chunk};
 use linkwright::collectives::{self, Protocol, tables};
-use linkwright::system;
+use linkwright::system::{self, System};
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
@@ -85,7 +85,8 @@ impl Timing {
     /// Columns: from, to, kind, bytes and utilisation, which is their share of what the link
     /// could have carried in the time.
     fn links(&self) -> PyResult<Table> {
-        Table::new(tables::link_loads(&self.machine, &self.timing))
+        let system = System::of_server(Arc::clone(&self.machine));
+        Table::new(tables::link_loads(&system, &self.timing))
     }
 
     fn __repr__(&self) -> String {
@@ -125,12 +126,12 @@ type Timed = Result<(time::Timing, Vec<ChunkTrial>), TimeError>;
 
 fn timed(
     schedule: &collectives::Schedule,
-    machine: &system::Server,
+    system: &System,
     (size, chunk): (Bytes, Option<Bytes>),
     costs: &Costs,
 ) -> Timed {
-    let Some(chunk) = chunk else { return choose_chunk(schedule, machine, size, costs) };
-    time::time(schedule, machine, size, chunk, costs).map(|timing| (timing, Vec::new()))
+    let Some(chunk) = chunk else { return choose_chunk(schedule, system, size, costs) };
+    time::time(schedule, system, size, chunk, costs).map(|timing| (timing, Vec::new()))
 }
 
 /// What `Schedule.time` does.
@@ -151,7 +152,7 @@ pub fn time_schedule(
     let switch = peer_access_time(None, schedule.data().ranks())?;
     let costs = Costs { peer_access_switch: switch, ..Costs::of(protocol) };
     let source = schedule.source();
-    let on = Arc::clone(&machine);
+    let on = System::of_server(Arc::clone(&machine));
     let found = interruptible(py, move || timed(source.schedule(), &on, (size, chunk), &costs))?;
     let (timing, trials) = found.map_err(errors::collective)?;
     Ok(Timing { machine, protocol, timing, trials })

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::system::{DeviceId, DeviceKind, Link, Server};
+use crate::system::views::wiring::WiredId;
+use crate::system::{DeviceId, DeviceKind, LinkKind, System, Wire, Wiring};
 
 /// Which links a graph may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,31 +24,38 @@ pub enum LinkClass {
 }
 
 impl LinkClass {
-    /// Whether a link is of the class; NVLink between a GPU and a CPU counts as the host's.
-    fn admits(self, machine: &Server, link: &Link) -> bool {
-        let is_cpu = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Cpu;
-        let fabric = link.kind.is_gpu_fabric() && !is_cpu(link.a) && !is_cpu(link.b);
+    /// Whether a wire is of the class; NVLink between a GPU and a CPU counts as the host's.
+    fn admits(self, wiring: &Wiring, wire: &Wire) -> bool {
+        let is_cpu = |id: WiredId| wiring.devices()[id].kind == DeviceKind::Cpu;
+        let fabric = wire.is_gpu_fabric() && !is_cpu(wire.a) && !is_cpu(wire.b);
         match self {
             Self::Fabric => fabric,
-            Self::Host => !fabric && !link.kind.is_network(),
+            Self::Host => !fabric && !wire.is_network(),
             Self::Network => true,
         }
     }
 }
 
-/// What people call the links between the GPUs of a machine, if there are any beside PCIe:
-/// `NVLink` or `xGMI`.
+/// What people call the links between the GPUs of a system's servers, if there are any beside
+/// PCIe: `NVLink` or `xGMI`; where servers differ, of the first that has some.
 #[must_use]
-pub fn fabric_name(machine: &Server) -> Option<&'static str> {
-    let mut fabric = machine.links().iter().filter(|link| LinkClass::Fabric.admits(machine, link));
-    let is_xgmi = |link: &Link| link.kind.name().starts_with("xgmi");
-    fabric.next().map(|link| if is_xgmi(link) { "xGMI" } else { "NVLink" })
+pub fn fabric_name(system: &System) -> Option<&'static str> {
+    let kinds = system.kinds().iter();
+    kinds.map(|kind| Wiring::of_server(kind.server())).find_map(|wiring| fabric_of(&wiring))
+}
+
+/// The same of the servers that a job is on.
+pub(super) fn fabric_of(wiring: &Wiring) -> Option<&'static str> {
+    let mut fabric = wiring.wires().iter().filter(|wire| LinkClass::Fabric.admits(wiring, wire));
+    let is_xgmi = |wire: &Wire| wire.kind.is_some_and(LinkKind::is_xgmi);
+    fabric.next().map(|wire| if is_xgmi(wire) { "xGMI" } else { "NVLink" })
 }
 
 /// GPUs, the switches between them, and the capacity of each link in each direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkGraph {
-    /// The device of each vertex: the GPUs in the job's order, then everything that forwards.
+    /// The device of each vertex, by its number in the system: the GPUs in the job's order, then
+    /// everything that forwards.
     pub devices: Vec<DeviceId>,
     /// How many of the vertices are GPUs.
     pub gpus: usize,
@@ -90,11 +98,11 @@ pub enum LinkGraphError {
 ///
 /// # Errors
 /// The first of them that does not fit.
-pub fn check_gpus(machine: &Server, gpus: &[usize]) -> Result<(), LinkGraphError> {
-    let count = machine.gpus().len();
+pub fn check_gpus(system: &System, gpus: &[usize]) -> Result<(), LinkGraphError> {
+    let count = system.gpus() as usize;
     for (index, gpu) in gpus.iter().enumerate() {
         if *gpu >= count {
-            let machine = machine.name().to_owned();
+            let machine = system.name().to_owned();
             return Err(LinkGraphError::UnknownGpu { gpu: *gpu, machine, last: count - 1 });
         }
         if gpus[..index].contains(gpu) {
@@ -109,18 +117,27 @@ impl LinkGraph {
     ///
     /// # Errors
     /// As [`check_gpus`], and [`LinkGraphError::Apart`] where the links do not join the GPUs.
-    pub fn new(machine: &Server, gpus: &[usize], class: LinkClass) -> Result<Self, LinkGraphError> {
-        check_gpus(machine, gpus)?;
-        let graph = Self::unjoined(machine, gpus, class);
-        graph.joined(machine, gpus, class)?;
+    pub fn new(system: &System, gpus: &[usize], class: LinkClass) -> Result<Self, LinkGraphError> {
+        check_gpus(system, gpus)?;
+        Self::on(&Wiring::of_gpus(system, gpus), gpus, class)
+    }
+
+    /// As [`Self::new`] of GPUs that have been checked.
+    pub(super) fn on(
+        wiring: &Wiring,
+        gpus: &[usize],
+        class: LinkClass,
+    ) -> Result<Self, LinkGraphError> {
+        let graph = Self::unjoined(wiring, gpus, class);
+        graph.joined(wiring, gpus, class)?;
         Ok(graph)
     }
 
-    /// As [`Self::new`] of GPUs that have been checked, whether the links join them or not.
-    pub(super) fn unjoined(machine: &Server, gpus: &[usize], class: LinkClass) -> Self {
-        let devices = machine.devices();
-        let own: Vec<DeviceId> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
-        let forwards = |id: &DeviceId| devices[*id].kind != DeviceKind::Gpu;
+    /// As [`Self::on`], whether the links join the GPUs or not.
+    pub(super) fn unjoined(wiring: &Wiring, gpus: &[usize], class: LinkClass) -> Self {
+        let devices = wiring.devices();
+        let own: Vec<WiredId> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
+        let forwards = |id: &WiredId| devices[*id].kind != DeviceKind::Gpu;
         let mut vertices = own.clone();
         vertices.extend((0..devices.len()).filter(forwards));
         let mut vertex_of = vec![None; devices.len()];
@@ -128,12 +145,13 @@ impl LinkGraph {
             vertex_of[*device] = Some(vertex);
         }
         let mut capacity: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-        for link in machine.links().iter().filter(|link| class.admits(machine, link)) {
-            let (Some(a), Some(b)) = (vertex_of[link.a], vertex_of[link.b]) else { continue };
+        for wire in wiring.wires().iter().filter(|wire| class.admits(wiring, wire)) {
+            let (Some(a), Some(b)) = (vertex_of[wire.a], vertex_of[wire.b]) else { continue };
             let known = capacity.entry((a.min(b), a.max(b))).or_default();
-            *known = known.saturating_add(link.total_bandwidth().0);
+            *known = known.saturating_add(wire.bandwidth.0);
         }
-        Self::without_dead_ends(vertices, own.len(), &capacity)
+        let numbers = vertices.into_iter().map(|device| devices[device].id).collect();
+        Self::without_dead_ends(numbers, own.len(), &capacity)
     }
 
     /// Whether anything but GPUs is part of it.
@@ -188,7 +206,7 @@ impl LinkGraph {
 
     fn joined(
         &self,
-        machine: &Server,
+        wiring: &Wiring,
         gpus: &[usize],
         class: LinkClass,
     ) -> Result<(), LinkGraphError> {
@@ -211,7 +229,7 @@ impl LinkGraph {
             return Ok(());
         }
         let links = match class {
-            LinkClass::Fabric => fabric_name(machine).unwrap_or("NVLink"),
+            LinkClass::Fabric => fabric_of(wiring).unwrap_or("NVLink"),
             LinkClass::Host => "PCIe",
             LinkClass::Network => "the network",
         };
@@ -234,10 +252,10 @@ fn in_words(ids: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::presets;
+    use crate::system::test_support::alone;
 
     fn graph(gpus: &[usize], class: LinkClass) -> Result<LinkGraph, LinkGraphError> {
-        LinkGraph::new(&presets::preset("dgx1-v100").unwrap(), gpus, class)
+        LinkGraph::new(&alone("dgx1-v100"), gpus, class)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Schedules and their timings as columns.
 
-use crate::system::Server;
+use crate::system::System;
 use crate::table::Table;
 
 use super::baselines::Expectation;
@@ -9,12 +9,11 @@ use super::time::Timing;
 
 /// One row per direction of a link that carried something: its ends, bytes and utilisation.
 #[must_use]
-pub fn link_loads(machine: &Server, timing: &Timing) -> Table {
-    let name = |device: usize| machine.devices()[device].name.clone();
+pub fn link_loads(system: &System, timing: &Timing) -> Table {
+    let name = |device: usize| system.device_name(device);
     let ends = timing.links.iter().map(|load| {
-        let link = &machine.links()[load.link];
-        let (from, to) = if load.forwards { (link.a, link.b) } else { (link.b, link.a) };
-        (name(from), (name(to), link.kind.name().to_owned()))
+        let channel = system.channel(load.channel);
+        (name(channel.from), (name(channel.to), channel.kind.name().to_owned()))
     });
     let (from, (to, kind)): (Vec<String>, (Vec<String>, Vec<String>)) = ends.unzip();
     Table::new()
@@ -136,13 +135,13 @@ mod tests {
     use crate::collectives::Collective;
     use crate::collectives::plan::{Algorithm, Links, plan};
     use crate::collectives::time::{Costs, time};
-    use crate::system::presets::preset;
+    use crate::system::test_support::alone;
     use crate::table::Column;
     use crate::units::Bytes;
 
     #[test]
     fn a_pair_s_tables_say_who_sends_what_over_which_link() {
-        let machine = preset("dgx1-v100").unwrap();
+        let machine = alone("dgx1-v100");
         let broadcast = Collective::Broadcast { root: 0 };
         let plan = plan(&machine, &[3, 0], broadcast, Algorithm::Packing, Links::Auto).unwrap();
         let steps = steps(&plan.schedule);

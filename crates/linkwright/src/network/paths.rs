@@ -10,6 +10,7 @@
 //! What it leaves out: relays through other GPUs, and packets spread over parallel host ways.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -70,7 +71,7 @@ pub enum PathError {
 #[derive(Debug, Clone)]
 struct KindPaths<'a> {
     server: &'a Server,
-    routes: Routes<'a>,
+    routes: Routes<'static>,
     /// The path of each pair of GPUs, one more than its index; zero where not asked for.
     between: Vec<PathIndex>,
     /// For each GPU its interface, the path to it and the path back.
@@ -144,7 +145,8 @@ impl<'a> Paths<'a> {
 impl<'a> KindPaths<'a> {
     fn new(kind: &'a ServerKind, joined: bool) -> Result<Self, PathError> {
         let server: &Server = kind.server();
-        let routes = Routes::new(server, LinkKind::reached_share).expect("shares are above zero");
+        let alone = System::of_server(Arc::clone(kind.server()));
+        let routes = Routes::new(&alone, LinkKind::reached_share).expect("shares are above zero");
         let gpus = server.gpus().len();
         let between = vec![0; gpus * gpus];
         let mut paths = Self { server, routes, between, outside: Vec::new(), paths: Vec::new() };
@@ -247,14 +249,14 @@ impl<'a> KindPaths<'a> {
         let mut starts = vec![from];
         let mut left = uses;
         while !left.is_empty() {
-            let start = |(at, _): &&(usize, f64)| starts.contains(&self.routes.link(*at).1);
+            let start = |(at, _): &&(usize, f64)| starts.contains(&self.routes.wire(*at).1);
             let count = left.iter().take_while(start).count().max(1);
             let (hop, behind) = left.split_at(count);
             let rates = hop.iter().map(|(at, part)| {
                 let rate = self.routes.capacities()[*at].0 as f64 / part;
                 if *part < 1.0 { rate.round() as u64 } else { self.routes.capacities()[*at].0 }
             });
-            let links = || hop.iter().map(|(at, _)| self.routes.link(*at));
+            let links = || hop.iter().map(|(at, _)| self.routes.wire(*at));
             hops.push(PipeHop {
                 channels: hop.iter().map(|(at, part)| (*at as ServerChannel, *part)).collect(),
                 rate: Bandwidth(rates.min().unwrap_or(1).max(1)),
@@ -271,10 +273,10 @@ impl<'a> KindPaths<'a> {
         let mut at = from;
         let mut way = Vec::new();
         while at != to {
-            let leaves = |(resource, _): &&(usize, f64)| self.routes.link(*resource).1 == at;
+            let leaves = |(resource, _): &&(usize, f64)| self.routes.wire(*resource).1 == at;
             let (channel, _) = uses.iter().find(leaves).expect("a route leads to its end");
             way.push(*channel as ServerChannel);
-            at = self.routes.link(*channel).0.other_end(at);
+            at = self.routes.wire(*channel).0.other_end(at);
         }
         way
     }

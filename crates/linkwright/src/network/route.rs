@@ -5,12 +5,14 @@
 //! each by its width. What it leaves out: relays through other GPUs, which are a schedule's
 //! matter, and longer ways that would add width, unless a plan names them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
 use super::ResourceId;
-use crate::system::{DeviceId, DeviceKind, Link, LinkKind, Server};
+use crate::system::views::wiring::WiredId;
+use crate::system::{DeviceKind, LinkKind, System, Wire, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// Over which links a route may go.
@@ -56,16 +58,25 @@ pub enum RouteError {
     },
 }
 
-/// A machine's links as resources, and the routes over them.
+/// What joins the devices of a system as resources, and the routes over it.
 ///
-/// The link with index `i` in [`Server::links`] is the resource `2 * i` from its end `a` to
-/// its end `b`, and `2 * i + 1` back.
+/// The wire with index `i` in [`Wiring::wires`] is the resource `2 * i` from its end `a` to
+/// its end `b`, and `2 * i + 1` back. Devices are named by their indices in [`Wiring::devices`],
+/// which in a whole system are their numbers there.
 #[derive(Debug, Clone)]
 pub struct Routes<'a> {
-    machine: &'a Server,
-    adjacency: Vec<Vec<usize>>,
-    servers: Vec<Option<usize>>,
+    wiring: Cow<'a, Wiring>,
     capacities: Vec<Bandwidth>,
+}
+
+impl Routes<'static> {
+    /// The routes between all devices of a system.
+    ///
+    /// # Errors
+    /// As [`Routes::on`].
+    pub fn new(system: &System, efficiency: impl Fn(LinkKind) -> f64) -> Result<Self, RouteError> {
+        Self::over(Cow::Owned(Wiring::of_system(system)), efficiency)
+    }
 }
 
 impl<'a> Routes<'a> {
@@ -74,22 +85,35 @@ impl<'a> Routes<'a> {
     ///
     /// # Errors
     /// [`RouteError::Efficiency`] where that is not above 0 and at most 1.
-    pub fn new(
-        machine: &'a Server,
+    pub fn on(
+        wiring: &'a Wiring,
         efficiency: impl Fn(LinkKind) -> f64,
     ) -> Result<Self, RouteError> {
-        let mut capacities = Vec::with_capacity(2 * machine.links().len());
-        for link in machine.links() {
-            let value = efficiency(link.kind);
-            if !(value > 0.0 && value <= 1.0) {
-                return Err(RouteError::Efficiency { kind: link.kind.name(), value });
+        Self::over(Cow::Borrowed(wiring), efficiency)
+    }
+
+    fn over(
+        wiring: Cow<'a, Wiring>,
+        efficiency: impl Fn(LinkKind) -> f64,
+    ) -> Result<Self, RouteError> {
+        let mut capacities = Vec::with_capacity(2 * wiring.wires().len());
+        for wire in wiring.wires() {
+            // Where devices meet, nothing is lost.
+            let value = wire.kind.map_or(1.0, &efficiency);
+            if let Some(kind) = wire.kind.filter(|_| !(value > 0.0 && value <= 1.0)) {
+                return Err(RouteError::Efficiency { kind: kind.name(), value });
             }
-            let total = link.total_bandwidth().0;
+            let total = wire.bandwidth.0;
             let reached = if value < 1.0 { (total as f64 * value).round() as u64 } else { total };
             capacities.extend([Bandwidth(reached.max(1)); 2]);
         }
-        let (adjacency, servers) = (machine.adjacency(), machine.servers());
-        Ok(Self { machine, adjacency, servers, capacities })
+        Ok(Self { wiring, capacities })
+    }
+
+    /// The devices and wires that it routes over.
+    #[must_use]
+    pub fn wiring(&self) -> &Wiring {
+        &self.wiring
     }
 
     /// What each resource carries; the argument of [`super::FlowNetwork::new`].
@@ -98,14 +122,14 @@ impl<'a> Routes<'a> {
         &self.capacities
     }
 
-    /// The link of a resource, and the device at the end that sends.
+    /// The wire of a resource, and the device at the end that sends.
     ///
     /// # Panics
     /// If there is no such resource.
     #[must_use]
-    pub fn link(&self, resource: ResourceId) -> (&Link, DeviceId) {
-        let link = &self.machine.links()[resource / 2];
-        (link, if resource.is_multiple_of(2) { link.a } else { link.b })
+    pub fn wire(&self, resource: ResourceId) -> (&Wire, WiredId) {
+        let wire = &self.wiring.wires()[resource / 2];
+        (wire, if resource.is_multiple_of(2) { wire.a } else { wire.b })
     }
 
     /// The route over links of a class, or None where there is none. A device reaches itself
@@ -114,7 +138,7 @@ impl<'a> Routes<'a> {
     /// # Panics
     /// If a device does not exist.
     #[must_use]
-    pub fn route(&self, from: DeviceId, to: DeviceId, class: RouteClass) -> Option<Route> {
+    pub fn route(&self, from: WiredId, to: WiredId, class: RouteClass) -> Option<Route> {
         if class != RouteClass::Any {
             let hops = self.hops_to(from, to, class);
             return hops[from].map(|_| self.split(from, to, class, &hops));
@@ -129,26 +153,25 @@ impl<'a> Routes<'a> {
     /// parallel links between two devices share by their bandwidth. None where two devices that
     /// follow each other are not joined, or no way has a weight.
     #[must_use]
-    pub fn along(&self, ways: &[(&[DeviceId], f64)]) -> Option<Route> {
+    pub fn along(&self, ways: &[(&[WiredId], f64)]) -> Option<Route> {
         let total: f64 = ways.iter().map(|(_, weight)| weight).sum();
         let mut parts: BTreeMap<ResourceId, f64> = BTreeMap::new();
         let (mut latency, mut hops) = (Picoseconds(0), 0);
         for (devices, weight) in ways {
             let mut on_way = Picoseconds(0);
             for pair in devices.windows(2) {
-                let links = self.adjacency.get(pair[0])?.iter();
+                let links = self.wiring.adjacency().get(pair[0])?.iter();
                 let joining =
-                    links.filter(|at| self.machine.links()[**at].other_end(pair[0]) == pair[1]);
+                    links.filter(|at| self.wiring.wires()[**at].other_end(pair[0]) == pair[1]);
                 let joining: Vec<ResourceId> = joining
-                    .map(|at| 2 * at + usize::from(self.machine.links()[*at].b == pair[0]))
+                    .map(|at| 2 * at + usize::from(self.wiring.wires()[*at].b == pair[0]))
                     .collect();
                 let width: f64 = joining.iter().map(|at| self.capacities[*at].0 as f64).sum();
                 for at in &joining {
                     let share = self.capacities[*at].0 as f64 / width;
                     *parts.entry(*at).or_default() += weight / total * share;
                 }
-                let slowest =
-                    joining.iter().map(|at| self.machine.links()[at / 2].latency).max()?;
+                let slowest = joining.iter().map(|at| self.wiring.wires()[at / 2].latency).max()?;
                 on_way = Picoseconds(on_way.0.saturating_add(slowest.0));
             }
             latency = latency.max(on_way);
@@ -159,24 +182,28 @@ impl<'a> Routes<'a> {
         Some(Route { uses: parts.into_iter().collect(), latency, hops, bandwidth })
     }
 
-    fn carries(&self, link: &Link, class: RouteClass) -> bool {
-        let is_cpu = |id: DeviceId| self.machine.devices()[id].kind == DeviceKind::Cpu;
-        let fabric = link.kind.is_gpu_fabric();
-        let host = !link.kind.is_network() && (!fabric || is_cpu(link.a) || is_cpu(link.b));
+    fn server(&self, device: WiredId) -> Option<usize> {
+        self.wiring.devices()[device].server
+    }
+
+    fn carries(&self, wire: &Wire, class: RouteClass) -> bool {
+        let is_cpu = |id: WiredId| self.wiring.devices()[id].kind == DeviceKind::Cpu;
+        let fabric = wire.is_gpu_fabric();
+        let host = !wire.is_network() && (!fabric || is_cpu(wire.a) || is_cpu(wire.b));
         match class {
             RouteClass::Fabric => fabric,
             RouteClass::Host => host,
-            RouteClass::Network => host || link.kind.is_network(),
+            RouteClass::Network => host || wire.is_network(),
             RouteClass::Any => true,
         }
     }
 
     /// Whether a route between two devices may pass through a third.
-    fn passes(&self, device: DeviceId, ends: [DeviceId; 2], class: RouteClass) -> bool {
-        let kind = self.machine.devices()[device].kind;
+    fn passes(&self, device: WiredId, ends: [WiredId; 2], class: RouteClass) -> bool {
+        let kind = self.wiring.devices()[device].kind;
         let foreign = || {
-            let server = self.servers[device];
-            server.is_some() && ends.iter().all(|end| self.servers[*end] != server)
+            let server = self.server(device);
+            server.is_some() && ends.iter().all(|end| self.server(*end) != server)
         };
         match class {
             RouteClass::Fabric => kind == DeviceKind::NvSwitch,
@@ -191,9 +218,9 @@ impl<'a> Routes<'a> {
     }
 
     /// How many hops each device is from `to`, as far as `from` needs to know.
-    fn hops_to(&self, from: DeviceId, to: DeviceId, class: RouteClass) -> Vec<Option<u32>> {
-        let mut hops: Vec<Option<u32>> = vec![None; self.machine.devices().len()];
-        if class == RouteClass::Network && self.servers[from] == self.servers[to] {
+    fn hops_to(&self, from: WiredId, to: WiredId, class: RouteClass) -> Vec<Option<u32>> {
+        let mut hops: Vec<Option<u32>> = vec![None; self.wiring.devices().len()];
+        if class == RouteClass::Network && self.server(from) == self.server(to) {
             return hops;
         }
         hops[to] = Some(0);
@@ -204,8 +231,8 @@ impl<'a> Routes<'a> {
             }
             let mut next_layer = Vec::new();
             for device in layer {
-                for index in &self.adjacency[device] {
-                    let link = &self.machine.links()[*index];
+                for index in &self.wiring.adjacency()[device] {
+                    let link = &self.wiring.wires()[*index];
                     let next = link.other_end(device);
                     if hops[next].is_some() || !self.carries(link, class) {
                         continue;
@@ -223,25 +250,19 @@ impl<'a> Routes<'a> {
 
     /// Splits a transfer over all ways of fewest hops: at each device in proportion to how
     /// much the ways on from there carry.
-    fn split(
-        &self,
-        from: DeviceId,
-        to: DeviceId,
-        class: RouteClass,
-        hops: &[Option<u32>],
-    ) -> Route {
+    fn split(&self, from: WiredId, to: WiredId, class: RouteClass, hops: &[Option<u32>]) -> Route {
         let distance = hops[from].unwrap_or(0);
-        let mut layers: Vec<Vec<DeviceId>> = vec![Vec::new(); distance as usize + 1];
+        let mut layers: Vec<Vec<WiredId>> = vec![Vec::new(); distance as usize + 1];
         for (device, hops) in hops.iter().enumerate() {
             if let Some(layer) = hops.and_then(|hops| layers.get_mut(hops as usize)) {
                 layer.push(device);
             }
         }
         // The links that lead one hop on, each with its resource and where it goes.
-        let onward = |device: DeviceId| {
-            let links = self.adjacency[device].iter();
+        let onward = |device: WiredId| {
+            let links = self.wiring.adjacency()[device].iter();
             links.filter_map(move |index| {
-                let link = &self.machine.links()[*index];
+                let link = &self.wiring.wires()[*index];
                 let next = link.other_end(device);
                 let closer = hops[next].is_some_and(|hops_on| Some(hops_on + 1) == hops[device]);
                 let resource = 2 * index + usize::from(link.b == device);

@@ -17,7 +17,7 @@ pub mod locality;
 pub mod presets;
 pub mod server;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 pub mod toml_format;
 pub mod views;
 
@@ -36,3 +36,4 @@ pub use server::{Device, DeviceId, Link, Server, ServerBuilder, ServerError};
 pub use views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
 pub use views::places::{GpuPlace, cpuset, gpu_places, numa_nodes};
 pub use views::proximity::{HostTree, Proximity, host_tree, nic_proximity, proximity};
+pub use views::wiring::{Wire, WiredDevice, Wiring};

@@ -1,13 +1,33 @@
-//! What the importers' tests share: reading relations back, and damaging inputs.
+//! What tests share: systems of presets; of importers' tests, reading relations back, and damaging
+//! inputs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use crate::system::composition::{PortOrder, System};
 use crate::system::error::SystemError;
+use crate::system::fabric::{LinkRate, single_switch};
 use crate::system::import::host_tree::Relation;
 use crate::system::kinds::{DeviceKind, LinkKind};
+use crate::system::presets::preset;
 use crate::system::server::{DeviceId, Server};
+use crate::units::{Bandwidth, Picoseconds};
+
+/// A preset by itself.
+pub(crate) fn alone(name: &str) -> System {
+    System::of_server(Arc::new(preset(name).unwrap()))
+}
+
+/// So many of a preset on one switch, whose links have 600 ns.
+pub(crate) fn on_one_switch(name: &str, servers: u32, gigabits: u64) -> System {
+    let rows = [(Arc::new(preset(name).unwrap()), servers)];
+    let bandwidth = Bandwidth(gigabits * 125_000_000);
+    let rate = LinkRate { bandwidth, latency: Picoseconds(600_000) };
+    let fabric = single_switch(System::ports_for(&rows).unwrap(), rate).unwrap();
+    System::new(&rows, fabric, PortOrder::Plain).unwrap()
+}
 
 /// A real paste of an example folder.
 macro_rules! example {

@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::{Baseline, Era, RingPath, expect, find_rings};
 use linkwright::collectives::plan::{Algorithm, Links, plan};
 use linkwright::graph::max_flow::FlowNetwork;
-use linkwright::system::presets::preset;
-use linkwright::system::{DeviceKind, LinkKind, Server, ServerBuilder};
+use linkwright::system::{DeviceKind, LinkKind, Server, ServerBuilder, System};
 use linkwright::units::Bytes;
+
+use crate::systems::alone;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -32,15 +34,13 @@ fn four_on_a_switch() -> Server {
 }
 
 /// The machine and GPUs of a measured system, and what the page calls it.
-fn system(name: &str) -> Option<(Server, Vec<usize>, &'static str)> {
+fn system(name: &str) -> Option<(System, Vec<usize>, &'static str)> {
     Some(match name {
-        "DGX-1V GPUs 0,1 (NVLink x1)" => (preset("dgx1-v100").unwrap(), vec![0, 1], "V100 0, 1"),
-        "DGX-1V GPUs 0,3 (NVLink x2)" => (preset("dgx1-v100").unwrap(), vec![0, 3], "V100 0, 3"),
-        "8x A100-SXM4-40GB NVSwitch" => {
-            (preset("dgx-a100").unwrap(), (0..8).collect(), "8 A100, NVSwitch")
-        }
+        "DGX-1V GPUs 0,1 (NVLink x1)" => (alone("dgx1-v100"), vec![0, 1], "V100 0, 1"),
+        "DGX-1V GPUs 0,3 (NVLink x2)" => (alone("dgx1-v100"), vec![0, 3], "V100 0, 3"),
+        "8x A100-SXM4-40GB NVSwitch" => (alone("dgx-a100"), (0..8).collect(), "8 A100, NVSwitch"),
         "4x V100-PCIE-32GB PCIe3 one switch (Bessemer)" => {
-            (four_on_a_switch(), (0..4).collect(), "4 V100, PCIe")
+            (System::of_server(Arc::new(four_on_a_switch())), (0..4).collect(), "4 V100, PCIe")
         }
         _ => return None,
     })
@@ -151,8 +151,8 @@ fn broadcast_optimum(lanes: &[Vec<u32>], gpus: &[usize], from: usize) -> f64 {
 
 /// What Blink's trees win over NCCL of each era, on the classes of connected GPUs of a DGX-1V.
 fn classes_table() -> String {
-    let machine = preset("dgx1-v100").unwrap();
-    let lanes = lanes(&machine);
+    let machine = alone("dgx1-v100");
+    let lanes = lanes(machine.kinds()[0].server());
     let mut seen = BTreeSet::new();
     let mut table = String::from(
         "| GPUs | classes | direct ring | relayed ring | PCIe | over `nccl-classic` | at most | over `nccl-ring` | at most |\n\
@@ -209,7 +209,7 @@ fn classes_table() -> String {
 
 /// What `expect` says of an HGX H100's all-reduce.
 fn h100_table() -> String {
-    let machine = preset("hgx-h100").unwrap();
+    let machine = alone("hgx-h100");
     let sizes: Vec<Bytes> = (3..=33).step_by(3).map(|power| Bytes(1 << power)).collect();
     let gpus: Vec<usize> = (0..8).collect();
     let mut table = String::from(

@@ -20,3 +20,4 @@ mod real_machine;
 mod routing;
 mod server;
 mod servers_on_fabrics;
+mod systems;

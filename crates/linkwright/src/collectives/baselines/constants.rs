@@ -5,7 +5,8 @@
 //! and corrections). Bandwidths are GB/s, latencies microseconds; tables by protocol are in the
 //! order LL, LL128, Simple. None of them is fitted here.
 
-use crate::system::{DeviceKind, LinkKind, Proximity, Server};
+use crate::system::views::wiring::{Wire, WiredId};
+use crate::system::{DeviceKind, LinkKind, Proximity, Wiring};
 
 /// A GPU generation as the cost model tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,13 +21,14 @@ pub(super) enum Generation {
 
 impl Generation {
     /// That of the job's GPUs: by the name of the product, else by its NVLinks, else by PCIe.
-    pub(super) fn of(machine: &Server, gpus: &[usize]) -> Self {
-        gpus.iter().map(|gpu| Self::of_one(machine, *gpu)).min().unwrap_or(Self::Volta)
+    pub(super) fn of(wiring: &Wiring, gpus: &[usize]) -> Self {
+        gpus.iter().map(|gpu| Self::of_one(wiring, *gpu)).min().unwrap_or(Self::Volta)
     }
 
-    fn of_one(machine: &Server, gpu: usize) -> Self {
-        let device = machine.gpus()[gpu];
-        let model = machine.devices()[device].model.clone().unwrap_or_default();
+    fn of_one(wiring: &Wiring, gpu: usize) -> Self {
+        let device = wiring.gpu(gpu);
+        let described = wiring.described(device);
+        let model = described.and_then(|it| it.model.as_deref()).unwrap_or_default();
         let products = [
             ("P100", Self::Pascal),
             ("V100", Self::Volta),
@@ -38,8 +40,8 @@ impl Generation {
         if let Some((_, known)) = products.iter().find(|(product, _)| model.contains(product)) {
             return *known;
         }
-        let own = machine.links().iter().filter(|link| link.a == device || link.b == device);
-        let by_link = own.map(|link| match link.kind {
+        let own = wiring.adjacency()[device].iter().filter_map(|at| wiring.wires()[*at].kind);
+        let by_link = own.map(|kind| match kind {
             LinkKind::Nvlink2 => Self::Volta,
             LinkKind::Nvlink3 | LinkKind::Pcie4 => Self::Ampere,
             LinkKind::Nvlink4 | LinkKind::Pcie5 => Self::Hopper,
@@ -78,12 +80,13 @@ pub(super) const INTEL_PEER_OVERHEAD: f64 = 1.2;
 
 /// What NCCL counts on between two sockets, by what joins them: QPI as of Broadwell, UPI as of
 /// Skylake and (at 16 GT/s) of Sapphire Rapids, X-Bus of POWER9, Infinity Fabric of Zen 2.
-pub(super) fn socket_bandwidth(machine: &Server) -> Option<f64> {
-    let is_cpu = |device: usize| machine.devices()[device].kind == DeviceKind::Cpu;
-    let between = machine.links().iter().find(|link| is_cpu(link.a) && is_cpu(link.b))?;
-    Some(match between.kind {
+pub(super) fn socket_bandwidth(wiring: &Wiring) -> Option<f64> {
+    let is_cpu = |device: WiredId| wiring.devices()[device].kind == DeviceKind::Cpu;
+    let between = wiring.wires().iter().find(|wire| is_cpu(wire.a) && is_cpu(wire.b))?;
+    let of_one = between.bandwidth.0 / u64::from(between.count);
+    Some(match between.kind? {
         LinkKind::Qpi => 6.0,
-        LinkKind::Upi if between.bandwidth.0 >= 32_000_000_000 => 22.0,
+        LinkKind::Upi if of_one >= 32_000_000_000 => 22.0,
         LinkKind::Upi => 10.0,
         LinkKind::Xbus => 32.0,
         LinkKind::InfinityFabric => 16.0,
@@ -93,15 +96,15 @@ pub(super) fn socket_bandwidth(machine: &Server) -> Option<f64> {
 
 /// What NCCL counts on from one GPU to another over the host: PCIe at the GPU's width, less at
 /// an Intel host bridge, and no more than the sockets' link where that is crossed.
-pub(super) fn host_bandwidth(machine: &Server, gpus: &[usize], farthest: Proximity) -> f64 {
-    let devices: Vec<usize> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
-    let is_pcie = |link: &&crate::system::Link| {
-        link.kind.is_pcie() && (devices.contains(&link.a) || devices.contains(&link.b))
-    };
-    let peak = machine.links().iter().filter(is_pcie).map(|link| link.total_bandwidth().0).min();
+pub(super) fn host_bandwidth(wiring: &Wiring, gpus: &[usize], farthest: Proximity) -> f64 {
+    let devices: Vec<WiredId> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
+    let is_pcie =
+        |wire: &&Wire| wire.is_pcie() && (devices.contains(&wire.a) || devices.contains(&wire.b));
+    let peak = wiring.wires().iter().filter(is_pcie).map(|wire| wire.bandwidth.0).min();
     let full = LinkKind::Pcie3.data_sheet().bandwidth.0 as f64;
     let slot = peak.map_or(PCIE3_BANDWIDTH, |peak| PCIE3_BANDWIDTH * peak as f64 / full);
-    let intel = machine.devices().iter().any(|device| {
+    let mut described = (0..wiring.devices().len()).filter_map(|device| wiring.described(device));
+    let intel = described.any(|device| {
         let model = device.model.as_deref().unwrap_or_default();
         device.kind == DeviceKind::Cpu && (model.contains("Xeon") || model.contains("Intel"))
     });
@@ -109,7 +112,7 @@ pub(super) fn host_bandwidth(machine: &Server, gpus: &[usize], farthest: Proximi
     match farthest {
         Proximity::Pix | Proximity::Pxb => slot,
         Proximity::Phb | Proximity::Node => bridge,
-        Proximity::Sys => socket_bandwidth(machine).map_or(bridge, |socket| socket.min(bridge)),
+        Proximity::Sys => socket_bandwidth(wiring).map_or(bridge, |socket| socket.min(bridge)),
     }
 }
 

@@ -18,14 +18,14 @@ use thiserror::Error;
 use self::choices::{Choice, Graph};
 use super::calibration::nvlink_reach;
 use super::constants::{Generation, PCIE3_BANDWIDTH, nvlink_bandwidth, socket_bandwidth};
-use super::plans::{Baseline, baseline_plan, by_pairs};
+use super::plans::{Baseline, by_pairs, plan_on};
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::Protocol;
 use crate::collectives::time::{TimeError, link_bytes};
 use crate::network::Routes;
-use crate::system::{LinkKind, Server};
+use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
 /// What NCCL runs.
@@ -94,22 +94,23 @@ pub enum ExpectError {
 /// [`ExpectError`] where the GPUs do not fit the machine, are no NVIDIA GPUs, or no links join
 /// them.
 pub fn expect(
-    machine: &Server,
+    system: &System,
     gpus: &[usize],
     collective: Collective,
     sizes: &[Bytes],
 ) -> Result<Vec<Expectation>, ExpectError> {
-    check_gpus(machine, gpus)?;
-    if machine.links().iter().any(|link| link.kind.is_xgmi()) {
-        return Err(ExpectError::NotNvidia(machine.name().to_owned()));
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    if wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi)) {
+        return Err(ExpectError::NotNvidia(wiring.name().to_owned()));
     }
     let links = Links::Auto;
-    let ring = baseline_plan(machine, gpus, collective, Baseline::Ring, links)?.schedule;
-    let routes = Routes::new(machine, |kind| counted_on(machine, gpus, kind))
+    let ring = plan_on(wiring, gpus, collective, Baseline::Ring, links)?.schedule;
+    let routes = Routes::on(wiring, |kind| counted_on(wiring, gpus, kind))
         .expect("NCCL counts on no more than a link's peak");
     // Also tells whether links join the GPUs at all.
-    let loads = link_bytes(&ring, machine, &routes)?;
-    let graph = Graph::new(machine, gpus);
+    let loads = link_bytes(&ring, &routes)?;
+    let graph = Graph::new(wiring, gpus);
     let choices = if by_pairs(collective) {
         let limits = loads.iter().zip(routes.capacities()).filter(|(load, _)| **load > 0.0);
         let rates = limits.map(|(load, capacity)| capacity.as_gigabytes_per_second() / load);
@@ -137,18 +138,18 @@ fn best(choices: &[Choice], collective: Collective, ranks: usize, size: Bytes) -
 }
 
 /// What NCCL counts on from a link, over its peak.
-fn counted_on(machine: &Server, gpus: &[usize], kind: LinkKind) -> f64 {
+fn counted_on(wiring: &Wiring, gpus: &[usize], kind: LinkKind) -> f64 {
     let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
-    let between = machine.links().iter().find(|link| link.kind == kind);
-    let between = between.map_or(peak, |link| link.total_bandwidth().as_gigabytes_per_second());
+    let between = wiring.wires().iter().find(|wire| wire.kind == Some(kind));
+    let between = between.map_or(peak, |wire| wire.bandwidth.as_gigabytes_per_second());
     let counted = if kind.is_gpu_fabric() {
-        nvlink_bandwidth(kind) * nvlink_reach(Generation::of(machine, gpus)) / peak
+        nvlink_bandwidth(kind) * nvlink_reach(Generation::of(wiring, gpus)) / peak
     } else if kind.is_pcie() {
         PCIE3_BANDWIDTH / LinkKind::Pcie3.data_sheet().bandwidth.as_gigabytes_per_second()
     } else if kind.is_network() || kind == LinkKind::OnDie {
         1.0
     } else {
-        socket_bandwidth(machine).unwrap_or(between) / between
+        socket_bandwidth(wiring).unwrap_or(between) / between
     };
     counted.min(1.0)
 }

@@ -2,7 +2,7 @@
 
 use crate::network::RouteClass;
 use crate::network::Routes;
-use crate::system::{DeviceKind, LinkKind, Proximity, Server, proximity};
+use crate::system::{DeviceKind, LinkKind, Proximity, Wiring, proximity};
 
 /// The NVLinks between GPUs of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,26 +18,26 @@ pub(super) struct Fabric {
 }
 
 impl Fabric {
-    /// The NVLinks between these GPUs, by their ids in the machine.
-    pub(super) fn new(machine: &Server, gpus: &[usize]) -> Self {
+    /// The NVLinks between these GPUs, by their ids in the system.
+    pub(super) fn new(wiring: &Wiring, gpus: &[usize]) -> Self {
         let count = gpus.len();
-        let devices: Vec<usize> = gpus.iter().map(|gpu| machine.gpus()[*gpu]).collect();
+        let devices: Vec<usize> = gpus.iter().map(|gpu| wiring.gpu(*gpu)).collect();
         let position = |device: usize| devices.iter().position(|own| *own == device);
-        let is_switch = |device: usize| machine.devices()[device].kind == DeviceKind::NvSwitch;
+        let is_switch = |device: usize| wiring.devices()[device].kind == DeviceKind::NvSwitch;
         let (mut lanes, mut to_switches, mut kind) = (vec![0; count * count], vec![0; count], None);
-        for link in machine.links().iter().filter(|link| link.kind.is_gpu_fabric()) {
-            for (near, far) in [(link.a, link.b), (link.b, link.a)] {
+        for wire in wiring.wires().iter().filter(|wire| wire.is_gpu_fabric()) {
+            for (near, far) in [(wire.a, wire.b), (wire.b, wire.a)] {
                 let Some(at) = position(near) else { continue };
                 if let Some(other) = position(far) {
-                    lanes[at * count + other] += link.count;
-                    kind = Some(link.kind);
+                    lanes[at * count + other] += wire.count;
+                    kind = wire.kind;
                 } else if is_switch(far) {
-                    to_switches[at] += link.count;
-                    kind = Some(link.kind);
+                    to_switches[at] += wire.count;
+                    kind = wire.kind;
                 }
             }
         }
-        let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
+        let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
         let joined = |device: &usize| routes.route(devices[0], *device, RouteClass::Fabric);
         let all = devices.iter().all(|device| joined(device).is_some());
         let least = to_switches.into_iter().min().unwrap_or(0);
@@ -65,32 +65,38 @@ impl Fabric {
 
 /// An order of the GPUs in which neighbours are near on the host side: from the first always
 /// the nearest that is left, of equally near ones the first. Positions, not ids.
-pub(super) fn host_order(machine: &Server, gpus: &[usize]) -> Vec<usize> {
-    let near = proximity(machine);
+pub(super) fn host_order(wiring: &Wiring, gpus: &[usize]) -> Vec<usize> {
+    let near = distances(wiring, gpus);
     let mut left: Vec<usize> = (1..gpus.len()).collect();
     let mut order = vec![0];
     while !left.is_empty() {
-        let last = gpus[order[order.len() - 1]];
-        let nearest = (0..left.len()).min_by_key(|index| near[last][gpus[left[*index]]]);
+        let last = order[order.len() - 1];
+        let nearest = (0..left.len()).min_by_key(|index| near(last, left[*index]));
         order.push(left.remove(nearest.expect("some are left")));
     }
     order
 }
 
 /// The farthest that neighbours around a ring are apart on the host side.
-pub(super) fn farthest_hop(machine: &Server, gpus: &[usize], order: &[usize]) -> Proximity {
-    let near = proximity(machine);
+pub(super) fn farthest_hop(wiring: &Wiring, gpus: &[usize], order: &[usize]) -> Proximity {
+    let near = distances(wiring, gpus);
     let next = |at: usize| order[(at + 1) % order.len()];
-    let hops = (0..order.len()).filter_map(|at| near[gpus[order[at]]][gpus[next(at)]]);
+    let hops = (0..order.len()).filter_map(|at| near(order[at], next(at)));
     hops.max().unwrap_or(Proximity::Pix)
 }
 
+/// How far apart GPUs of one server are on the host side, by their positions.
+fn distances(wiring: &Wiring, gpus: &[usize]) -> impl Fn(usize, usize) -> Option<Proximity> {
+    let places: Vec<usize> = gpus.iter().map(|gpu| wiring.in_template(*gpu).1).collect();
+    let near = proximity(wiring.in_template(gpus[0]).0);
+    move |a, b| near[places[a]][places[b]]
+}
+
 /// The ranks of each server that the job has, in the order of the servers' first ranks.
-pub(in crate::collectives) fn by_server(machine: &Server, gpus: &[usize]) -> Vec<Vec<usize>> {
-    let servers = machine.servers();
+pub(in crate::collectives) fn by_server(wiring: &Wiring, gpus: &[usize]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
     for (rank, gpu) in gpus.iter().enumerate() {
-        let server = servers[machine.gpus()[*gpu]];
+        let server = wiring.server_of(*gpu);
         match groups.iter_mut().find(|(known, _)| *known == server) {
             Some((_, ranks)) => ranks.push(rank),
             None => groups.push((server, vec![rank])),

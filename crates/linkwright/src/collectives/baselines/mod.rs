@@ -22,5 +22,6 @@ mod search;
 
 pub use expect::{ExpectError, Expectation, ExpectedAlgorithm, expect};
 pub(super) use fabric::by_server;
+pub(super) use plans::plan_on;
 pub use plans::{Baseline, BaselinePlan, baseline_plan};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

@@ -5,13 +5,13 @@ mod job;
 use self::job::Job;
 use super::rings::Era;
 use crate::collectives::collective::Collective;
-use crate::collectives::link_graph::LinkClass;
+use crate::collectives::link_graph::{LinkClass, check_gpus};
 use crate::collectives::lowering::{
     Ring, RootedTree, schedule_of_rings, schedule_of_trees, schedule_of_ways,
 };
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::Schedule;
-use crate::system::Server;
+use crate::system::{System, Wiring};
 use serde::{Deserialize, Serialize};
 
 /// Which NCCL, and which of its algorithms.
@@ -57,13 +57,26 @@ pub struct BaselinePlan {
     pub notes: Vec<String>,
 }
 
-/// The schedule that NCCL would run on these GPUs, which have been checked.
+/// The schedule that NCCL would run on these GPUs, by their ids.
 ///
 /// # Errors
 /// [`PlanError::Unsupported`] where this NCCL does not do the collective so, and
-/// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe.
+/// [`PlanError::NoRing`] where only NVLink is wanted and it would fall back to PCIe; as
+/// [`check_gpus`], too.
 pub fn baseline_plan(
-    machine: &Server,
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    baseline: Baseline,
+    links: Links,
+) -> Result<BaselinePlan, PlanError> {
+    check_gpus(system, gpus)?;
+    plan_on(&Wiring::of_gpus(system, gpus), gpus, collective, baseline, links)
+}
+
+/// As [`baseline_plan`] on GPUs that have been checked.
+pub(in crate::collectives) fn plan_on(
+    wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
     baseline: Baseline,
@@ -78,7 +91,7 @@ pub fn baseline_plan(
         let (algorithm, collective) = (baseline.name(), collective.name());
         return Err(PlanError::Unsupported { algorithm, collective, remedy });
     }
-    let job = Job::new(machine, gpus, baseline, links)?;
+    let job = Job::new(wiring, gpus, baseline, links)?;
     let name = format!("{}-{}", baseline.name(), collective.name());
     let mut trees = Vec::new();
     let schedule = match collective {

@@ -10,7 +10,7 @@ use super::fabric::{Fabric, host_order};
 use super::search::pack_rings;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::schedule::{Relay, Transport};
-use crate::system::Server;
+use crate::system::{System, Wiring};
 
 /// Which NCCL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +51,7 @@ pub struct FoundRing {
     /// Positions in the list of GPUs; each sends to the next, the last to the first.
     pub order: Vec<usize>,
     /// Hops through a third GPU: ends as positions in the list, the relay by its id in the
-    /// machine. Both links of such a hop are used.
+    /// system. Both links of such a hop are used.
     pub relays: Vec<Relay>,
 }
 
@@ -70,18 +70,18 @@ pub struct Rings {
 ///
 /// # Errors
 /// As [`check_gpus`].
-pub fn find_rings(machine: &Server, gpus: &[usize], era: Era) -> Result<Rings, LinkGraphError> {
-    check_gpus(machine, gpus)?;
-    Ok(rings_of(machine, gpus, era))
+pub fn find_rings(system: &System, gpus: &[usize], era: Era) -> Result<Rings, LinkGraphError> {
+    check_gpus(system, gpus)?;
+    Ok(rings_of(&Wiring::of_gpus(system, gpus), gpus, era))
 }
 
 /// As [`find_rings`], also for one GPU, whose only ring is itself.
-pub(super) fn rings_of(machine: &Server, gpus: &[usize], era: Era) -> Rings {
-    let fabric = Fabric::new(machine, gpus);
+pub(super) fn rings_of(wiring: &Wiring, gpus: &[usize], era: Era) -> Rings {
+    let fabric = Fabric::new(wiring, gpus);
     let plain = |order: Vec<usize>| FoundRing { order, relays: Vec::new() };
     let whole = (0..gpus.len()).collect::<Vec<_>>();
     if fabric.switched > 0 || gpus.len() == 1 {
-        let generation = Generation::of(machine, gpus);
+        let generation = Generation::of(wiring, gpus);
         let channels = switched_channels(generation, fabric.switched).0.max(1);
         let rings = vec![plain(whole); channels as usize];
         return Rings { path: RingPath::Switched, rings, exact: true };
@@ -102,12 +102,12 @@ pub(super) fn rings_of(machine: &Server, gpus: &[usize], era: Era) -> Rings {
             return Rings { path: RingPath::Relayed, rings, exact: packed.exact };
         }
     }
-    on_host(machine, gpus)
+    on_host(wiring, gpus)
 }
 
 /// The one ring over PCIe.
-pub(super) fn on_host(machine: &Server, gpus: &[usize]) -> Rings {
-    let order = host_order(machine, gpus);
+pub(super) fn on_host(wiring: &Wiring, gpus: &[usize]) -> Rings {
+    let order = host_order(wiring, gpus);
     Rings {
         path: RingPath::Host,
         rings: vec![FoundRing { order, relays: Vec::new() }],

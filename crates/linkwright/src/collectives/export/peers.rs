@@ -147,18 +147,20 @@ mod tests {
     use crate::collectives::check;
     use crate::collectives::export::{MscclOptions, read_msccl_xml, to_msccl_xml};
     use crate::collectives::plan::{Algorithm, Links, plan};
+    use std::sync::Arc;
+
     use crate::collectives::{Collective, Relay, Schedule};
-    use crate::system::{DeviceKind, LinkKind, Server, ServerBuilder};
+    use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
 
     /// That many GPUs on one NVSwitch.
-    fn switched(gpus: usize) -> Server {
+    fn switched(gpus: usize) -> System {
         let mut builder = ServerBuilder::new("switched", "the test");
         let switch = builder.device("NVSW0", DeviceKind::NvSwitch, None).unwrap();
         for gpu in 0..gpus {
             let gpu = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
             builder.data_sheet_link(gpu, switch, LinkKind::Nvlink4, 18).unwrap();
         }
-        builder.build().unwrap()
+        System::of_server(Arc::new(builder.build().unwrap()))
     }
 
     fn planned(gpus: usize, collective: Collective) -> Schedule {

@@ -60,12 +60,12 @@ mod tests {
     use crate::collectives::plan::{Algorithm, Links, PlanError, plan};
     use crate::collectives::time::{Costs, time};
     use crate::collectives::{Collective, check};
-    use crate::system::presets::preset;
+    use crate::system::test_support::alone;
     use crate::units::Bytes;
 
     #[test]
     fn every_plan_in_pieces_is_sound_and_takes_about_as_long_as_the_model_says() {
-        let machine = preset("dgx1-v100").unwrap();
+        let machine = alone("dgx1-v100");
         let collectives = Collective::NAMES.iter().filter_map(|name| Collective::named(name, 1));
         for collective in collectives {
             for algorithm in Algorithm::ALL {

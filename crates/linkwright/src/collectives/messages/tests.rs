@@ -2,11 +2,11 @@ use super::contract::assert_contract;
 use super::*;
 use crate::collectives::plan::{Algorithm, Links, plan};
 use crate::collectives::schedule::Buffer;
-use crate::system::presets::preset;
+use crate::system::test_support::alone;
 
 /// The plan of a collective on some GPUs of a DGX-1V.
 fn planned(gpus: &[usize], collective: Collective, algorithm: Algorithm) -> MessageSchedule {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let found = plan(&machine, gpus, collective, algorithm, Links::Auto).unwrap();
     MessageSchedule::new(found.schedule).unwrap()
 }
@@ -18,7 +18,7 @@ fn every_plan_keeps_the_contract_of_lowerings() {
         for algorithm in Algorithm::ALL {
             let root = 3;
             let collective = Collective::named(name, root).unwrap();
-            let machine = preset("dgx1-v100").unwrap();
+            let machine = alone("dgx1-v100");
             let Ok(found) = plan(&machine, &gpus, collective, algorithm, Links::Auto) else {
                 continue;
             };

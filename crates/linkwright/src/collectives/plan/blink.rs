@@ -12,7 +12,7 @@ use crate::graph::common_unit;
 use crate::graph::max_flow::FlowNetwork;
 use crate::graph::multiplicative_weights::{RoutedArc, RoutedGraph, WeightedArborescence};
 use crate::network::{RouteClass, Routes};
-use crate::system::Server;
+use crate::system::Wiring;
 
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, LinkGraph};
@@ -42,7 +42,7 @@ const FINE_PARTS: f64 = 1e6;
 
 /// Trees for a collective, and the most that any of their kind reach, B/s, where that is known.
 pub(super) fn pack(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     (class, graph): (LinkClass, &LinkGraph),
     collective: Collective,
@@ -66,10 +66,10 @@ pub(super) fn pack(
     let root = collective.root().unwrap_or(0);
     let (links, unit) = match class {
         LinkClass::Fabric => of_links(graph),
-        LinkClass::Host => of_routes(machine, gpus, &[RouteClass::Host]),
+        LinkClass::Host => of_routes(wiring, gpus, &[RouteClass::Host]),
         LinkClass::Network => {
             let classes = [RouteClass::Fabric, RouteClass::Host, RouteClass::Network];
-            of_routes(machine, gpus, &classes)
+            of_routes(wiring, gpus, &classes)
         }
     };
     let candidates = links.pack(root, EPSILON);
@@ -110,9 +110,9 @@ fn of_links(graph: &LinkGraph) -> (RoutedGraph, f64) {
 
 /// GPUs and the ways between each two through what forwards, by the first class that joins
 /// them.
-fn of_routes(machine: &Server, gpus: &[usize], classes: &[RouteClass]) -> (RoutedGraph, f64) {
-    let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
-    let device = |rank: usize| machine.gpus()[gpus[rank]];
+fn of_routes(wiring: &Wiring, gpus: &[usize], classes: &[RouteClass]) -> (RoutedGraph, f64) {
+    let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
+    let device = |rank: usize| wiring.gpu(gpus[rank]);
     let ways = |from: usize, to: usize| {
         let mut found = classes.iter().filter_map(|c| routes.route(device(from), device(to), *c));
         found.next().map(|route| RoutedArc { from, to, uses: route.uses })

@@ -3,7 +3,7 @@
 use super::super::baselines::by_server;
 use super::super::collective::Collective;
 use super::{Algorithm, MOST_PACKED, MOST_PACKED_AT_ONCE};
-use crate::system::Server;
+use crate::system::{System, Wiring};
 
 /// What packing through 128 GPUs on 16 servers takes, in seconds of one core: measured on
 /// all-gathers and broadcasts, each of which packs twice, for few trees and for shallow ones.
@@ -16,18 +16,18 @@ const POWER: f64 = 3.0;
 /// core; 0 for what takes a second or so, or is refused. It is an estimate, good to a factor of three.
 #[must_use]
 pub fn planning_seconds(
-    machine: &Server,
+    system: &System,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
 ) -> f64 {
     let is_packed_at_once = (MOST_PACKED_AT_ONCE + 1..=MOST_PACKED).contains(&gpus.len());
     let by_rule = matches!(collective, Collective::AllReduce | Collective::AllToAll);
-    let is_known = gpus.iter().all(|gpu| *gpu < machine.gpus().len());
+    let is_known = gpus.iter().all(|gpu| *gpu < system.gpus() as usize);
     if !is_packed_at_once || by_rule || algorithm != Algorithm::Packing || !is_known {
         return 0.0;
     }
-    if by_server(machine, gpus).len() < 2 {
+    if by_server(&Wiring::of_gpus(system, gpus), gpus).len() < 2 {
         return 0.0;
     }
     AT_128 * (gpus.len() as f64 / 128.0).powf(POWER)

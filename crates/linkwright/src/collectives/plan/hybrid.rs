@@ -10,7 +10,7 @@
 
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
-use crate::system::Server;
+use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
 use super::super::collective::Collective;
@@ -18,7 +18,9 @@ use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Transport;
 use super::rate::{reached_rate, steady_rate};
 use super::shares::chunks_of;
-use super::{Algorithm, Links, Plan, PlanError, fastest, plan_along_trees, plan_for_size, time_of};
+use super::{
+    Algorithm, Links, Plan, PlanError, check_gpus, fastest, plan_along_trees, plan_sized, time_of,
+};
 
 /// How finely the data is cut in two.
 const PARTS: f64 = 1_024.0;
@@ -35,7 +37,7 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 ///
 /// All data goes over NVLink, with a note, where PCIe does not join the GPUs or would not be
 /// done in time; where NVLink does not join them, or each pair for one-hop, the plan is
-/// [`plan_for_size`]'s own choice. Across servers it takes all links at once, PCIe beside NVLink
+/// [`plan_for_size`](super::plan_for_size)'s own choice. Across servers it takes all links at once, PCIe beside NVLink
 /// on the same GPUs included, without T_dpa. The times
 /// hold when `peer_access_switch` is also the timing's
 /// ([`Costs::peer_access_switch`](super::super::time::Costs)).
@@ -44,13 +46,15 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// As [`plan`], and [`PlanError::Unsupported`] for algorithms and collectives that do not go
 /// along trees.
 pub fn plan_hybrid(
-    machine: &Server,
+    system: &System,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
     let along_trees = !matches!(algorithm, Algorithm::Nccl(_) | Algorithm::ThreePhase);
     if !along_trees || collective == Collective::AllToAll {
         return Err(PlanError::Unsupported {
@@ -60,9 +64,9 @@ pub fn plan_hybrid(
         });
     }
     let over = |links: Links| {
-        plan_along_trees(machine, gpus, collective, algorithm, links, Preference::FewTrees)
+        plan_along_trees(wiring, gpus, collective, algorithm, links, Preference::FewTrees)
     };
-    let alone = |links: Links| plan_for_size(machine, gpus, collective, algorithm, links, size);
+    let alone = |links: Links| plan_sized(wiring, gpus, collective, algorithm, links, size);
     let all_over_fabric = |note: String| {
         let mut plan = alone(Links::Fabric)?;
         plan.notes.push(note);
@@ -80,8 +84,8 @@ pub fn plan_hybrid(
         }
         found => found?,
     };
-    let fast = reached_rate(&fabric.schedule, machine)?.0 as f64;
-    let slow = reached_rate(&host.schedule, machine)?.0 as f64;
+    let fast = reached_rate(&fabric.schedule, wiring)?.0 as f64;
+    let slow = reached_rate(&host.schedule, wiring)?.0 as f64;
     let (total, switch) = (size.0 as f64, peer_access_switch.as_seconds());
     let over_host = (total * slow - switch * slow * fast) / (slow + fast);
     let trees = merged(&fabric, &host, (over_host / total.max(1.0)).max(0.0));
@@ -95,7 +99,7 @@ pub fn plan_hybrid(
     }
     let name = format!("{}-hybrid-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_trees(&name, collective, gpus, &trees);
-    let rate = steady_rate(&schedule, machine)?;
+    let rate = steady_rate(&schedule, wiring)?;
     let mut notes = fabric.notes;
     notes.extend(host.notes);
     let lost = end / ((total - over_host) / fast) - 1.0;
@@ -108,10 +112,10 @@ pub fn plan_hybrid(
     ));
     let links = fabric.links;
     let hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
-    let hybrid = fastest(vec![hybrid], machine, size, peer_access_switch)?;
+    let hybrid = fastest(vec![hybrid], wiring, size, peer_access_switch)?;
     // The equation leaves out how long trees take to fill, and gathers and scatters may go by
     // better ways than trees on NVLink.
-    let time = |plan: &Plan| time_of(plan, machine, size, peer_access_switch);
+    let time = |plan: &Plan| time_of(plan, wiring, size, peer_access_switch);
     let by_fabric = time(&alone(Links::Fabric)?)?;
     if time(&hybrid)? < by_fabric {
         return Ok(hybrid);

@@ -28,15 +28,15 @@ pub use sized::plan_for_size;
 
 use self::ground::{Ground, choose_links};
 use self::packing::Packed;
-use self::sized::{fastest, time_of};
-use super::baselines::{Baseline, BaselinePlan, baseline_plan, by_server};
+use self::sized::{fastest, plan_sized, time_of};
+use super::baselines::{Baseline, BaselinePlan, by_server, plan_on};
 use super::collective::Collective;
-use super::link_graph::{LinkClass, LinkGraphError, check_gpus, fabric_name};
+use super::link_graph::{LinkClass, LinkGraphError, check_gpus, fabric_of};
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
 use super::schedule::{ChosenRoute, Protocol, Schedule, Transport};
 use super::time::TimeError;
 use crate::graph::arborescences::Preference;
-use crate::system::Server;
+use crate::system::{System, Wiring};
 use crate::units::Bandwidth;
 
 /// The most GPUs on several servers through which the trees of an all-reduce are packed at
@@ -162,12 +162,13 @@ pub struct Plan {
 
 impl Plan {
     /// Whether PCIe carries a part of a plan over NVLink: of a hybrid, or where two GPUs that
-    /// exchange data have no NVLink between them. `machine` is what it was planned for.
+    /// exchange data have no NVLink between them. `system` is what it was planned for.
     ///
     /// # Errors
     /// As the timing, where a connection has no route.
-    pub fn has_host_beside_fabric(&self, machine: &Server) -> Result<bool, TimeError> {
-        Ok(self.links == LinkClass::Fabric && rate::loads_host(&self.schedule, machine)?)
+    pub fn has_host_beside_fabric(&self, system: &System) -> Result<bool, TimeError> {
+        let wiring = || Wiring::of_gpus(system, &self.schedule.gpus);
+        Ok(self.links == LinkClass::Fabric && rate::loads_host(&self.schedule, &wiring())?)
     }
 }
 
@@ -242,23 +243,25 @@ pub enum PlanError {
     Route(#[from] TimeError),
 }
 
-/// Plans a collective on these GPUs, by their ids in the machine; rank `i` is `gpus[i]`.
+/// Plans a collective on these GPUs, by their ids in the system; rank `i` is `gpus[i]`.
 ///
 /// # Errors
 /// [`PlanError`] where the GPUs, their links or the collective do not allow it.
 pub fn plan(
-    machine: &Server,
+    system: &System,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
     links: Links,
 ) -> Result<Plan, PlanError> {
-    plan_preferring(machine, gpus, collective, algorithm, links, Preference::FewTrees)
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    plan_preferring(wiring, gpus, collective, algorithm, links, Preference::FewTrees)
 }
 
-/// As [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
+/// On GPUs that have been checked: as [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
 fn plan_preferring(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
@@ -266,13 +269,11 @@ fn plan_preferring(
     preference: Preference,
 ) -> Result<Plan, PlanError> {
     let is_large = gpus.len() > MOST_PACKED_AT_ONCE && matches!(links, Links::Auto | Links::Every);
-    if is_large && (algorithm, collective) == (Algorithm::Packing, Collective::AllReduce) {
-        check_gpus(machine, gpus)?;
-        if by_server(machine, gpus).len() > 1 {
-            return packed_by_server(machine, gpus, links);
-        }
+    let is_packed = (algorithm, collective) == (Algorithm::Packing, Collective::AllReduce);
+    if is_large && is_packed && by_server(wiring, gpus).len() > 1 {
+        return packed_by_server(wiring, gpus, links);
     }
-    let found = plan_along_trees(machine, gpus, collective, algorithm, links, preference)?;
+    let found = plan_along_trees(wiring, gpus, collective, algorithm, links, preference)?;
     let (Collective::Scatter { root } | Collective::Gather { root }) = collective else {
         return Ok(found);
     };
@@ -280,7 +281,7 @@ fn plan_preferring(
     if algorithm != Algorithm::Packing || is_best {
         return Ok(found);
     }
-    let Ground { class, graph, .. } = choose_links(machine, gpus, links, &mut Vec::new())?;
+    let Ground { class, graph, .. } = choose_links(wiring, gpus, links, &mut Vec::new())?;
     if graph.has_switches() || class != found.links {
         return Ok(found);
     }
@@ -288,7 +289,7 @@ fn plan_preferring(
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let name = &found.schedule.name;
     let schedule = schedule_of_ways(name, collective, gpus, &ways, chunks, transport);
-    let rate = rate::steady_rate(&schedule, machine)?;
+    let rate = rate::steady_rate(&schedule, wiring)?;
     if rate <= found.rate {
         return Ok(found);
     }
@@ -298,8 +299,8 @@ fn plan_preferring(
 }
 
 /// Trees packed on each server, whose roots exchange what they have: what three phases do.
-fn packed_by_server(machine: &Server, gpus: &[usize], links: Links) -> Result<Plan, PlanError> {
-    let mut plan = three_phase::plan(machine, gpus, Collective::AllReduce, links)?;
+fn packed_by_server(wiring: &Wiring, gpus: &[usize], links: Links) -> Result<Plan, PlanError> {
+    let mut plan = three_phase::plan(wiring, gpus, Collective::AllReduce, links)?;
     plan.algorithm = Algorithm::Packing;
     plan.schedule.name = format!("{}-all-reduce", plan.algorithm.name());
     let most = MOST_PACKED_AT_ONCE;
@@ -314,19 +315,18 @@ fn packed_by_server(machine: &Server, gpus: &[usize], links: Links) -> Result<Pl
 
 /// A plan whose trees are listed, unless the algorithm has none.
 fn plan_along_trees(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
     links: Links,
     preference: Preference,
 ) -> Result<Plan, PlanError> {
-    check_gpus(machine, gpus)?;
     if let Some(root) = collective.root().filter(|root| *root >= gpus.len()) {
         return Err(PlanError::UnknownRoot { root, last: gpus.len() - 1 });
     }
     let mut notes = Vec::new();
-    let Ground { class, graph, is_whole } = choose_links(machine, gpus, links, &mut notes)?;
+    let Ground { class, graph, is_whole } = choose_links(wiring, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let name = format!("{}-{}", algorithm.name(), collective.name());
     let (mut reach, mut chosen) = (None, Vec::new());
@@ -334,7 +334,7 @@ fn plan_along_trees(
         Algorithm::Packing if collective == Collective::AllToAll => {
             let (ways, chunks, optimum) = all_to_all::ways(&graph, class)?;
             let schedule = schedule_of_ways(&name, collective, gpus, &ways, chunks, transport);
-            let rate = rate::steady_rate(&schedule, machine)?;
+            let rate = rate::steady_rate(&schedule, wiring)?;
             let known = optimum.map_or_else(
                 || all_to_all::is_full(&graph, rate).then_some(rate),
                 |optimum| Some(all_to_all::exact(optimum, rate)),
@@ -355,24 +355,24 @@ fn plan_along_trees(
             // Between switches, trees with as much from every root need not be the best.
             let proven = collective != Collective::AllReduce || !graph.has_switches();
             let full = |most: &f64| {
-                let servers = || packing::fills_servers(&graph, &machine.servers(), *most);
+                let servers = || packing::fills_servers(&graph, wiring, *most);
                 packing::is_full(&graph, *most) || class == LinkClass::Network && servers()
             };
             (trees, Some(most).filter(|most| proven || full(most)))
         }
-        Algorithm::Blink => blink::pack(machine, gpus, (class, &graph), collective, &mut notes)?,
+        Algorithm::Blink => blink::pack(wiring, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
-        Algorithm::ThreePhase => return three_phase::plan(machine, gpus, collective, links),
+        Algorithm::ThreePhase => return three_phase::plan(wiring, gpus, collective, links),
         Algorithm::Nccl(baseline) => {
-            let planned = baseline_plan(machine, gpus, collective, baseline, links)?;
+            let planned = plan_on(wiring, gpus, collective, baseline, links)?;
             let BaselinePlan { schedule, links, trees, notes } = planned;
-            let rate = rate::steady_rate(&schedule, machine)?;
+            let rate = rate::steady_rate(&schedule, wiring)?;
             return Ok(Plan { schedule, algorithm, links, trees, rate, optimum: None, notes });
         }
     };
     let lower = |trees: &[RootedTree], routes: Vec<ChosenRoute>| -> Result<_, PlanError> {
         let schedule = Schedule { routes, ..schedule_of_trees(&name, collective, gpus, trees) };
-        let rate = rate::steady_rate(&schedule, machine)?;
+        let rate = rate::steady_rate(&schedule, wiring)?;
         Ok((schedule, rate))
     };
     let (mut schedule, mut rate) = lower(&trees, chosen)?;
@@ -381,7 +381,7 @@ fn plan_along_trees(
     let is_open = optimum.is_none() && collective == Collective::AllReduce;
     if is_packing && is_open && class == LinkClass::Network {
         // Servers of different sizes may do better with one root than with as much from each.
-        for server in by_server(machine, gpus) {
+        for server in by_server(wiring, gpus) {
             let packed = packing::to_root_and_back(&graph, server[0], transport, preference)?;
             let (other, reached) = lower(&packed.trees, packed.routes)?;
             if reached > rate {
@@ -389,11 +389,11 @@ fn plan_along_trees(
             }
         }
     }
-    if class == LinkClass::Fabric && rate::loads_host(&schedule, machine)? {
+    if class == LinkClass::Fabric && rate::loads_host(&schedule, wiring)? {
         if links == Links::Fabric {
             return Err(PlanError::NotDirect { algorithm: algorithm.name() });
         }
-        let fabric = fabric_name(machine).unwrap_or("NVLink");
+        let fabric = fabric_of(wiring).unwrap_or("NVLink");
         notes.push(format!(
             "no {fabric} joins some of the GPUs that exchange data; theirs goes over PCIe"
         ));
@@ -423,11 +423,13 @@ fn plan_along_trees(
 /// # Errors
 /// As [`fn@plan`], where the GPUs or their links do not allow a plan.
 pub fn packing_rate(
-    machine: &Server,
+    system: &System,
     gpus: &[usize],
     links: Links,
 ) -> Result<(LinkClass, Bandwidth), PlanError> {
-    let Ground { class, graph, .. } = choose_links(machine, gpus, links, &mut Vec::new())?;
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let Ground { class, graph, .. } = choose_links(wiring, gpus, links, &mut Vec::new())?;
     let rate = packing::all_reduce_rate(&graph)?;
     Ok((class, Bandwidth(rate.round() as u64)))
 }
@@ -435,11 +437,11 @@ pub fn packing_rate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::presets::preset;
+    use crate::system::test_support::alone;
 
     #[test]
     fn one_hop_between_gpus_without_nvlink_says_that_it_takes_pcie() {
-        let machine = preset("dgx1-v100").unwrap();
+        let machine = alone("dgx1-v100");
         let plan = |gpus: &[usize], links| {
             plan(&machine, gpus, Collective::AllReduce, Algorithm::OneHop, links)
         };
@@ -465,7 +467,7 @@ mod tests {
             ("dgx2", [&[0, 1], &[0, 3, 9, 15], &[1, 2, 3, 4, 5]]),
             ("summit-node", [&[0, 1, 2], &[0, 5], &[0, 1, 3, 4]]),
         ] {
-            let machine = preset(name).unwrap();
+            let machine = alone(name);
             for gpus in sets {
                 let whole = Collective::AllReduce;
                 let plan = plan(&machine, gpus, whole, Algorithm::Packing, Links::Auto).unwrap();

@@ -9,6 +9,7 @@ use crate::graph::arborescences::{
 use crate::graph::partition::exact_strength;
 use crate::graph::scatter::share_from_root;
 use crate::graph::spanning_trees::{Search, pack_spanning_trees};
+use crate::system::Wiring;
 
 use super::super::collective::Collective;
 use super::super::link_graph::LinkGraph;
@@ -84,8 +85,13 @@ pub(super) fn is_full(graph: &LinkGraph, rate: f64) -> bool {
 
 /// Whether a rate keeps all that enters the job's servers busy: the same count, with a server
 /// for each part.
-pub(super) fn fills_servers(graph: &LinkGraph, servers: &[Option<usize>], rate: f64) -> bool {
-    let server = |vertex: usize| servers[graph.devices[vertex]];
+pub(super) fn fills_servers(graph: &LinkGraph, wiring: &Wiring, rate: f64) -> bool {
+    let servers: Vec<Option<usize>> = graph
+        .devices
+        .iter()
+        .map(|id| wiring.find(*id).and_then(|device| wiring.devices()[device].server))
+        .collect();
+    let server = |vertex: usize| servers[vertex];
     let of_job: BTreeSet<Option<usize>> = (0..graph.gpus).map(server).collect();
     let entering = |(a, b, capacity): &(usize, usize, u64)| {
         let (a, b) = (server(*a), server(*b));

@@ -13,7 +13,7 @@ use super::super::baselines::by_server;
 use super::super::link_graph::{LinkClass, LinkGraph};
 use super::three_phase::roots;
 use crate::network::{RouteClass, Routes};
-use crate::system::Server;
+use crate::system::Wiring;
 
 /// Parts of interfaces are rounded down to multiples of this many bytes per second, so that
 /// capacities keep a common unit that exact arithmetic can hold.
@@ -21,31 +21,31 @@ const UNIT: f64 = 1e5;
 
 /// The graph of GPUs on several servers, or None where they are on one, some server's fabric
 /// does not join its GPUs, or no network joins the servers.
-pub(super) fn graph(machine: &Server, gpus: &[usize]) -> Option<LinkGraph> {
-    let mut servers = by_server(machine, gpus);
+pub(super) fn graph(wiring: &Wiring, gpus: &[usize]) -> Option<LinkGraph> {
+    let mut servers = by_server(wiring, gpus);
     let joined = |ranks: &Vec<usize>| {
         let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
-        own.len() < 2 || LinkGraph::new(machine, &own, LinkClass::Fabric).is_ok()
+        own.len() < 2 || LinkGraph::on(wiring, &own, LinkClass::Fabric).is_ok()
     };
     if servers.len() < 2 || !servers.iter().all(joined) {
         return None;
     }
     servers.iter_mut().for_each(|ranks| ranks.sort_by_key(|rank| gpus[*rank]));
-    let mut graph = LinkGraph::unjoined(machine, gpus, LinkClass::Fabric);
-    graph.links.extend(between(machine, gpus, &servers)?);
+    let mut graph = LinkGraph::unjoined(wiring, gpus, LinkClass::Fabric);
+    graph.links.extend(between(wiring, gpus, &servers)?);
     graph.links.sort_unstable();
     Some(graph)
 }
 
 /// The pairs of ranks on different servers with the bandwidth of each, lower rank first.
 fn between(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     servers: &[Vec<usize>],
 ) -> Option<Vec<(usize, usize, u64)>> {
-    let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
-    let device = |rank: usize| machine.gpus()[gpus[rank]];
-    let weights = roots(machine, gpus, servers);
+    let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
+    let device = |rank: usize| wiring.gpu(gpus[rank]);
+    let weights = roots(wiring, gpus, servers);
     let mut pairs = Vec::new();
     let mut loads: BTreeMap<usize, f64> = BTreeMap::new();
     for (at, near) in weights.iter().enumerate() {
@@ -91,23 +91,16 @@ fn paired(near: &[(usize, u32)], far: &[(usize, u32)]) -> Vec<(usize, usize, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::presets::preset;
-    use crate::system::{ClusterNetwork, NetworkKind, cluster};
-    use crate::units::{Bandwidth, Picoseconds};
+    use crate::system::test_support::on_one_switch;
 
-    fn joined(name: &str, count: usize) -> Server {
-        let network = ClusterNetwork {
-            bandwidth_per_nic: Bandwidth(25_000_000_000),
-            latency: Picoseconds(600_000),
-            kind: NetworkKind::Infiniband,
-        };
-        cluster(&preset(name).unwrap(), count, &network).unwrap()
+    fn joined(name: &str) -> Wiring {
+        Wiring::of_system(&on_one_switch(name, 2, 200))
     }
 
     #[test]
     fn equal_servers_are_joined_by_rails() {
-        let machine = joined("dgx-a100", 2);
-        let found = graph(&machine, &(0..16).collect::<Vec<_>>()).unwrap();
+        let wiring = joined("dgx-a100");
+        let found = graph(&wiring, &(0..16).collect::<Vec<_>>()).unwrap();
         let rails: Vec<_> = found.links.iter().filter(|(_, b, _)| *b < 16).copied().collect();
         let expected: Vec<_> = (0..8).map(|gpu| (gpu, gpu + 8, 25_000_000_000)).collect();
         assert_eq!(rails, expected);
@@ -116,9 +109,9 @@ mod tests {
     #[test]
     fn unequal_servers_share_every_interface_near_them() {
         // GPUs 4 and 5 share an interface, and so do 8 and 9, and 10 and 11.
-        let machine = joined("dgx1-v100", 2);
+        let wiring = joined("dgx1-v100");
         let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
-        let found = graph(&machine, &gpus).unwrap();
+        let found = graph(&wiring, &gpus).unwrap();
         let of = |rank: usize| -> u64 {
             let between = |(a, b, _): &&(usize, usize, u64)| (*a < 3) != (*b < 3);
             let own = found.links.iter().filter(between);
@@ -132,9 +125,9 @@ mod tests {
 
     #[test]
     fn a_server_whose_fabric_does_not_join_its_gpus_has_no_such_graph() {
-        let machine = joined("dgx1-v100", 2);
-        assert_eq!(graph(&machine, &[1, 4, 6, 8, 9]), None);
-        assert_eq!(graph(&machine, &[1, 4, 5]), None, "one server");
-        assert!(graph(&machine, &[0, 8]).is_some(), "one GPU on each");
+        let wiring = joined("dgx1-v100");
+        assert_eq!(graph(&wiring, &[1, 4, 6, 8, 9]), None);
+        assert_eq!(graph(&wiring, &[1, 4, 5]), None, "one server");
+        assert!(graph(&wiring, &[0, 8]).is_some(), "one GPU on each");
     }
 }

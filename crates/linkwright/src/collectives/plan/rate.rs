@@ -1,7 +1,7 @@
 //! What a schedule reaches when its data is long.
 
 use crate::network::Routes;
-use crate::system::{DeviceKind, LinkKind, Server};
+use crate::system::{DeviceKind, LinkKind, Wiring};
 use crate::units::Bandwidth;
 
 use super::super::schedule::Schedule;
@@ -12,40 +12,40 @@ use super::super::time::{TimeError, link_bytes};
 ///
 /// # Errors
 /// As the timing, where a connection has no route.
-pub(super) fn steady_rate(schedule: &Schedule, machine: &Server) -> Result<Bandwidth, TimeError> {
-    rate_at(schedule, machine, |_| 1.0)
+pub(super) fn steady_rate(schedule: &Schedule, wiring: &Wiring) -> Result<Bandwidth, TimeError> {
+    rate_at(schedule, wiring, |_| 1.0)
 }
 
 /// The same with what long transfers reach of the links' peak, as the timing has it.
 ///
 /// # Errors
 /// As [`steady_rate`].
-pub(super) fn reached_rate(schedule: &Schedule, machine: &Server) -> Result<Bandwidth, TimeError> {
-    rate_at(schedule, machine, LinkKind::reached_share)
+pub(super) fn reached_rate(schedule: &Schedule, wiring: &Wiring) -> Result<Bandwidth, TimeError> {
+    rate_at(schedule, wiring, LinkKind::reached_share)
 }
 
 /// Whether some of the data goes over PCIe, or what else leads from a GPU to the host.
 ///
 /// # Errors
 /// As [`steady_rate`].
-pub(super) fn loads_host(schedule: &Schedule, machine: &Server) -> Result<bool, TimeError> {
-    let routes = Routes::new(machine, |_| 1.0).expect("1 is an efficiency");
-    let loads = link_bytes(schedule, machine, &routes)?;
+pub(super) fn loads_host(schedule: &Schedule, wiring: &Wiring) -> Result<bool, TimeError> {
+    let routes = Routes::on(wiring, |_| 1.0).expect("1 is an efficiency");
+    let loads = link_bytes(schedule, &routes)?;
     let is_host = |resource: usize| {
-        let (link, _) = routes.link(resource);
-        let ends = [link.a, link.b].map(|end| machine.devices()[end].kind);
-        !link.kind.is_gpu_fabric() || ends.contains(&DeviceKind::Cpu)
+        let (wire, _) = routes.wire(resource);
+        let ends = [wire.a, wire.b].map(|end| wiring.devices()[end].kind);
+        !wire.is_gpu_fabric() || ends.contains(&DeviceKind::Cpu)
     };
     Ok(loads.iter().enumerate().any(|(resource, load)| *load > 0.0 && is_host(resource)))
 }
 
 fn rate_at(
     schedule: &Schedule,
-    machine: &Server,
+    wiring: &Wiring,
     efficiency: impl Fn(LinkKind) -> f64,
 ) -> Result<Bandwidth, TimeError> {
-    let routes = Routes::new(machine, efficiency).expect("efficiencies lie between 0 and 1");
-    let loads = link_bytes(schedule, machine, &routes)?;
+    let routes = Routes::on(wiring, efficiency).expect("efficiencies lie between 0 and 1");
+    let loads = link_bytes(schedule, &routes)?;
     let limits = loads.iter().zip(routes.capacities()).filter(|(load, _)| **load > 0.0);
     let slowest = limits.map(|(load, capacity)| capacity.0 as f64 / load).min_by(f64::total_cmp);
     Ok(Bandwidth(slowest.unwrap_or(f64::INFINITY).round() as u64))

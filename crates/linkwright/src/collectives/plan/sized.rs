@@ -1,32 +1,46 @@
 //! The plan that is the fastest for data of one size.
 
 use super::super::collective::Collective;
-use super::super::link_graph::LinkClass;
+use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::lowering::tree::MAX_CHANNELS;
 use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Schedule;
-use super::super::time::{Costs, choose_chunk};
-use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan, plan_preferring};
+use super::super::time::{Costs, choose_chunk_on};
+use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan_preferring};
 use crate::graph::arborescences::Preference;
-use crate::system::Server;
+use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
-/// As [`plan`], for data of that size: of few deep trees and many shallow ones, each on one
+/// As [`plan`](fn@super::plan), for data of that size: of few deep trees and many shallow ones, each on one
 /// channel or two, which reach the same rate, the fastest. Blink's own trees are taken as they
 /// are, on one channel or two, and other algorithms' plans unchanged. Across servers an
 /// all-reduce may be packed on each server and exchanged between them instead.
 ///
 /// # Errors
-/// As [`plan`].
+/// As [`plan`](fn@super::plan).
 pub fn plan_for_size(
-    machine: &Server,
+    system: &System,
     gpus: &[usize],
     collective: Collective,
     algorithm: Algorithm,
     links: Links,
     size: Bytes,
 ) -> Result<Plan, PlanError> {
-    let few = plan(machine, gpus, collective, algorithm, links)?;
+    check_gpus(system, gpus)?;
+    plan_sized(&Wiring::of_gpus(system, gpus), gpus, collective, algorithm, links, size)
+}
+
+/// As [`plan_for_size`] on GPUs that have been checked.
+pub(super) fn plan_sized(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    size: Bytes,
+) -> Result<Plan, PlanError> {
+    let few_trees = Preference::FewTrees;
+    let few = plan_preferring(wiring, gpus, collective, algorithm, links, few_trees)?;
     let is_packing = algorithm == Algorithm::Packing;
     let is_ours = matches!(algorithm, Algorithm::Packing | Algorithm::Blink);
     if !is_ours || few.trees.is_empty() {
@@ -35,7 +49,7 @@ pub fn plan_for_size(
     let mut open = vec![few];
     if is_packing {
         let low = Preference::LowDepth;
-        let shallow = plan_preferring(machine, gpus, collective, algorithm, links, low)?;
+        let shallow = plan_preferring(wiring, gpus, collective, algorithm, links, low)?;
         if shallow.trees != open[0].trees && shallow.rate >= open[0].rate {
             open.push(shallow);
         }
@@ -43,17 +57,17 @@ pub fn plan_for_size(
     let is_between_servers = open[0].links == LinkClass::Network && links == Links::Auto;
     if is_packing && is_between_servers && collective == Collective::AllReduce {
         // Data that enters each server once takes fewer hops than trees through all GPUs.
-        let by_server = packed_by_server(machine, gpus, links)?;
+        let by_server = packed_by_server(wiring, gpus, links)?;
         open.push(Plan { optimum: open[0].optimum, ..by_server });
     }
-    fastest(open, machine, size, Picoseconds(0))
+    fastest(open, wiring, size, Picoseconds(0))
 }
 
 /// Of plans, each on one channel for a tree or on two, the one that moves `size` the fastest;
 /// the first of equals.
 pub(super) fn fastest(
     mut plans: Vec<Plan>,
-    machine: &Server,
+    wiring: &Wiring,
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
@@ -63,7 +77,7 @@ pub(super) fn fastest(
     plans.extend(twice);
     let mut times = Vec::with_capacity(plans.len());
     for plan in &plans {
-        times.push(time_of(plan, machine, size, peer_access_switch)?);
+        times.push(time_of(plan, wiring, size, peer_access_switch)?);
     }
     let best = (0..times.len()).min_by_key(|at| times[*at]).unwrap_or(0);
     Ok(plans.swap_remove(best))
@@ -72,12 +86,12 @@ pub(super) fn fastest(
 /// How long a plan takes with the chunk that suits it.
 pub(super) fn time_of(
     plan: &Plan,
-    machine: &Server,
+    wiring: &Wiring,
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Picoseconds, PlanError> {
     let costs = Costs { peer_access_switch, ..Costs::of(plan.schedule.protocol) };
-    Ok(choose_chunk(&plan.schedule, machine, size, &costs)?.0.time)
+    Ok(choose_chunk_on(&plan.schedule, wiring, size, &costs)?.0.time)
 }
 
 /// The same trees, each on two channels with half of its data.

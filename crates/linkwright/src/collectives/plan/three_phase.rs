@@ -18,7 +18,8 @@ use super::{Algorithm, Ground, Links, Plan, PlanError, choose_links};
 use crate::graph::arborescences::Preference;
 use crate::graph::greatest_common_divisor;
 use crate::network::{RouteClass, Routes};
-use crate::system::{DeviceId, Server};
+use crate::system::Wiring;
+use crate::system::views::wiring::WiredId;
 
 /// The most cuts of the data that keep every share exact.
 const MOST_PARTS: u128 = 4_096;
@@ -38,7 +39,7 @@ struct ServerTrees {
 
 /// Plans an all-reduce on GPUs that have been checked.
 pub(super) fn plan(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
     links: Links,
@@ -52,23 +53,23 @@ pub(super) fn plan(
         });
     }
     let mut notes = Vec::new();
-    let groups = by_server(machine, gpus);
+    let groups = by_server(wiring, gpus);
     if groups.len() < 2 {
         return Err(PlanError::OneServer);
     }
-    let roots = roots(machine, gpus, &groups);
-    let servers = roots.into_iter().map(|roots| server(machine, gpus, roots, links, &mut notes));
+    let roots = roots(wiring, gpus, &groups);
+    let servers = roots.into_iter().map(|roots| server(wiring, gpus, roots, links, &mut notes));
     let servers: Vec<ServerTrees> = servers.collect::<Result<_, _>>()?;
     let partitions = partitions(gpus.len(), &servers, &mut notes);
     let name = format!("{}-{}", algorithm.name(), collective.name());
     let schedule = schedule_of_partitions(&name, gpus, &partitions);
-    let rate = steady_rate(&schedule, machine)?;
+    let rate = steady_rate(&schedule, wiring)?;
     let links = LinkClass::Network;
     Ok(Plan { schedule, algorithm, links, trees: Vec::new(), rate, optimum: None, notes })
 }
 
 fn server(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     roots: Vec<(usize, u32)>,
     links: Links,
@@ -79,7 +80,7 @@ fn server(
         return Ok(ServerTrees { roots, trees: Vec::new(), rooted: true });
     }
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
-    let Ground { class, graph, .. } = choose_links(machine, &own, links, notes)?;
+    let Ground { class, graph, .. } = choose_links(wiring, &own, links, notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
     let whole = Collective::AllReduce;
     let trees = packing::pack(&graph, whole, transport, Preference::FewTrees)?.trees;
@@ -128,19 +129,18 @@ impl ServerTrees {
 /// The ranks of each server with their weights as roots: the same for every set of network
 /// interfaces that is nearest to some, equal parts of it for the ranks that it is nearest to.
 pub(super) fn roots(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     groups: &[Vec<usize>],
 ) -> Vec<Vec<(usize, u32)>> {
-    let routes = Routes::new(machine, |_| 1.0).expect("one is an efficiency");
-    let servers = machine.servers();
-    let device = |rank: usize| machine.gpus()[gpus[rank]];
-    let interfaces = |from: usize, to: usize| -> Vec<DeviceId> {
+    let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
+    let device = |rank: usize| wiring.gpu(gpus[rank]);
+    let interfaces = |from: usize, to: usize| -> Vec<WiredId> {
         let route = routes.route(device(from), device(to), RouteClass::Network);
-        let links = route.into_iter().flat_map(|route| route.uses);
-        let links = links.map(|(resource, _)| routes.link(resource));
-        let own = |id: &DeviceId| servers[*id] == servers[device(from)];
-        links.filter(|(link, _)| link.kind.is_network()).map(|(_, id)| id).filter(own).collect()
+        let uses = route.into_iter().flat_map(|route| route.uses);
+        let wires = uses.map(|(resource, _)| routes.wire(resource));
+        let own = |id: &WiredId| wiring.devices()[*id].server == wiring.server_of(gpus[from]);
+        wires.filter(|(wire, _)| wire.is_network()).map(|(_, id)| id).filter(own).collect()
     };
     let weighted = |(at, ranks): (usize, &Vec<usize>)| {
         let other = groups[(at + 1) % groups.len()][0];

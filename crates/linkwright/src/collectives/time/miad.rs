@@ -4,14 +4,14 @@
 //! generator starts small, doubles the chunk while the time falls, and then takes equal steps
 //! back while that helps (Blink, "Auto chunk size selection with MIAD").
 
-use crate::system::Server;
+use crate::system::{System, Wiring};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
 use super::costs::Costs;
 use super::program::TimeError;
-use super::run::{Timing, time};
+use super::run::{Player, Timing, wiring_of};
 
 /// The first chunk to be tried.
 const FIRST: u64 = 64 << 10;
@@ -34,18 +34,29 @@ pub struct ChunkTrial {
 /// As [`time`].
 pub fn choose_chunk(
     schedule: &Schedule,
-    machine: &Server,
+    system: &System,
     size: Bytes,
     costs: &Costs,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
+    choose_chunk_on(schedule, &wiring_of(schedule, system)?, size, costs)
+}
+
+/// As [`choose_chunk`], on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn choose_chunk_on(
+    schedule: &Schedule,
+    wiring: &Wiring,
+    size: Bytes,
+    costs: &Costs,
+) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
+    let player = Player::new(schedule, wiring, costs)?;
     let mut trials = Vec::new();
     // Pipelines of thousands of pieces take long to play and gain nothing from more.
     let least = size.0 >> 12;
     let mut chunk = FIRST.max(least).min(size.0.max(1));
     let first = chunk;
-    let mut best = attempt(schedule, machine, size, chunk, costs, &mut trials)?;
+    let mut best = attempt(&player, size, chunk, &mut trials)?;
     while best.pieces > 1 {
-        let next = attempt(schedule, machine, size, chunk * 2, costs, &mut trials)?;
+        let next = attempt(&player, size, chunk * 2, &mut trials)?;
         if next.time >= best.time {
             break;
         }
@@ -56,7 +67,7 @@ pub fn choose_chunk(
     let (step, mut back) = ((chunk / 2 / STEPS_BACK).max(1), chunk);
     while back > bound + step {
         back -= step;
-        let next = attempt(schedule, machine, size, back, costs, &mut trials)?;
+        let next = attempt(&player, size, back, &mut trials)?;
         if next.time >= best.time {
             break;
         }
@@ -66,14 +77,12 @@ pub fn choose_chunk(
 }
 
 fn attempt(
-    schedule: &Schedule,
-    machine: &Server,
+    player: &Player<'_>,
     size: Bytes,
     chunk: u64,
-    costs: &Costs,
     trials: &mut Vec<ChunkTrial>,
 ) -> Result<Timing, TimeError> {
-    let timing = time(schedule, machine, size, Bytes(chunk), costs)?;
+    let timing = player.time(size, Bytes(chunk))?;
     let algorithm_bandwidth = timing.algorithm_bandwidth;
     trials.push(ChunkTrial { chunk: Bytes(chunk), algorithm_bandwidth });
     Ok(timing)

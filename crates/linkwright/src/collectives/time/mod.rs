@@ -14,12 +14,12 @@ mod program;
 mod run;
 
 pub use costs::Costs;
+pub(super) use miad::choose_chunk_on;
 pub use miad::{ChunkTrial, choose_chunk};
 pub use program::TimeError;
 pub use run::{LinkLoad, Timing, time};
 
 use crate::network::Routes;
-use crate::system::Server;
 
 use super::schedule::Schedule;
 
@@ -27,12 +27,8 @@ use super::schedule::Schedule;
 ///
 /// # Errors
 /// [`TimeError`] where a connection has no route or no other end.
-pub fn link_bytes(
-    schedule: &Schedule,
-    machine: &Server,
-    routes: &Routes<'_>,
-) -> Result<Vec<f64>, TimeError> {
-    let program = program::Program::new(schedule, machine, routes, &Costs::of(schedule.protocol))?;
+pub fn link_bytes(schedule: &Schedule, routes: &Routes<'_>) -> Result<Vec<f64>, TimeError> {
+    let program = program::Program::new(schedule, routes, &Costs::of(schedule.protocol))?;
     let chunks = schedule.longest_buffer() as f64;
     let mut loads = vec![0.0; routes.capacities().len()];
     for block in &program.blocks {

@@ -1,4 +1,4 @@
-//! A schedule and a machine as flat arrays for the event loop.
+//! A schedule and a system as flat arrays for the event loop.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use thiserror::Error;
 
 use crate::engine::EngineError;
 use crate::network::{ResourceId, RouteClass, Routes};
-use crate::system::{DeviceId, LinkKind, Server};
+use crate::system::views::wiring::WiredId;
+use crate::system::{LinkKind, Wire, Wiring};
 use crate::units::Picoseconds;
 
 use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Schedule, Slice, Transport};
@@ -144,7 +145,6 @@ pub(super) struct Program {
 impl Program {
     pub(super) fn new(
         schedule: &Schedule,
-        machine: &Server,
         routes: &Routes<'_>,
         costs: &Costs,
     ) -> Result<Self, TimeError> {
@@ -180,7 +180,7 @@ impl Program {
             lanes: Vec::new(),
         };
         program.link_dependencies(schedule, &first_of_rank);
-        program.connect(schedule, machine, routes, costs, &first_of_rank)?;
+        program.connect(schedule, routes, costs, &first_of_rank)?;
         Ok(program)
     }
 
@@ -213,7 +213,6 @@ impl Program {
     fn connect(
         &mut self,
         schedule: &Schedule,
-        machine: &Server,
         routes: &Routes<'_>,
         costs: &Costs,
         first_of_rank: &[usize],
@@ -234,7 +233,7 @@ impl Program {
                 let unpaired = TimeError::Unpaired { rank, block: index, channel: block.channel };
                 let receiver = receivers.remove(&(rank, to, block.channel)).ok_or(unpaired)?;
                 let channel = &schedule.channels[block.channel];
-                let (uses, wire, reach) = route(schedule, machine, routes, channel, (rank, to))?;
+                let (uses, wire, reach) = route(schedule, routes, channel, (rank, to))?;
                 let late = mixed && channel.transport == Transport::Host;
                 let latency = Picoseconds(costs.hop(reach).0.max(wire.0));
                 let sender = (first_of_rank[rank] + index) as u32;
@@ -260,60 +259,56 @@ impl Program {
 }
 
 /// The links' resources at what long transfers reach of them with this protocol.
-pub(super) fn resources<'a>(machine: &'a Server, costs: &Costs) -> Routes<'a> {
+pub(super) fn resources<'a>(wiring: &'a Wiring, costs: &Costs) -> Routes<'a> {
     let efficiency = |kind: LinkKind| kind.reached_share() * costs.data_share;
-    Routes::new(machine, efficiency).expect("efficiencies lie between 0 and 1")
+    Routes::on(wiring, efficiency).expect("efficiencies lie between 0 and 1")
 }
 
 type Way = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
 
 fn route(
     schedule: &Schedule,
-    machine: &Server,
     routes: &Routes<'_>,
     channel: &Channel,
     (from, to): (usize, usize),
 ) -> Result<Way, TimeError> {
     let gpu = |rank: usize| schedule.gpus[rank];
-    let device = |gpu: usize| machine.gpus()[gpu];
     let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
     let Some(relay) = relay else {
         let may_choose = channel.transport == Transport::Best;
         let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
-        let ends = (device(gpu(from)), device(gpu(to)));
+        let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
         if let Some(way) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
             return Ok(way);
         }
-        return hop(machine, routes, channel.transport, (gpu(from), gpu(to)), device);
+        return hop(routes, channel.transport, (gpu(from), gpu(to)));
     };
     let through = relay.through;
-    let (mut uses, first, _) = hop(machine, routes, Transport::Best, (gpu(from), through), device)?;
-    let (onward, second, reach) =
-        hop(machine, routes, Transport::Best, (through, gpu(to)), device)?;
+    let (mut uses, first, _) = hop(routes, Transport::Best, (gpu(from), through))?;
+    let (onward, second, reach) = hop(routes, Transport::Best, (through, gpu(to)))?;
     uses.extend(onward);
     Ok((uses, Picoseconds(first.0 + second.0), reach))
 }
 
-/// The ways that a plan chose; None where the machine, another than was planned for, has not
+/// The ways that a plan chose; None where the system, another than was planned for, has not
 /// got them.
-fn along(
-    routes: &Routes<'_>,
-    chosen: &ChosenRoute,
-    (first, last): (DeviceId, DeviceId),
-) -> Option<Way> {
-    let lead =
-        |way: &ChosenWay| way.devices.first() == Some(&first) && way.devices.last() == Some(&last);
-    if !chosen.ways.iter().all(lead) {
-        return None;
-    }
-    let ways: Vec<_> = chosen.ways.iter().map(|way| (&way.devices[..], way.units as f64)).collect();
-    let route = routes.along(&ways)?;
-    let over = |what: fn(LinkKind) -> bool| {
-        route.uses.iter().any(|(resource, _)| what(routes.link(*resource).0.kind))
+fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Option<Way> {
+    let wired = |way: &ChosenWay| -> Option<Vec<WiredId>> {
+        let devices: Option<Vec<WiredId>> =
+            way.devices.iter().map(|id| routes.wiring().find(*id)).collect();
+        devices.filter(|way| [way.first(), way.last()] == ends.each_ref().map(Some))
     };
-    let reach = if over(LinkKind::is_network) {
+    let devices: Option<Vec<_>> = chosen.ways.iter().map(wired).collect();
+    let devices = devices?;
+    let units = chosen.ways.iter().map(|way| way.units as f64);
+    let ways: Vec<_> = devices.iter().map(|way| &way[..]).zip(units).collect();
+    let route = routes.along(&ways)?;
+    let over = |what: fn(&Wire) -> bool| {
+        route.uses.iter().any(|(resource, _)| what(routes.wire(*resource).0))
+    };
+    let reach = if over(Wire::is_network) {
         Reach::Network
-    } else if over(|kind| !kind.is_gpu_fabric()) {
+    } else if over(|wire| !wire.is_gpu_fabric()) {
         Reach::Host
     } else {
         Reach::Fabric
@@ -322,12 +317,12 @@ fn along(
 }
 
 fn hop(
-    machine: &Server,
     routes: &Routes<'_>,
     transport: Transport,
     (from, to): (usize, usize),
-    device: impl Fn(usize) -> DeviceId,
 ) -> Result<Way, TimeError> {
+    let wiring = routes.wiring();
+    let ends = [from, to].map(|gpu| wiring.gpu(gpu));
     let classes: &[(RouteClass, Reach)] = match transport {
         Transport::Best => &[
             (RouteClass::Fabric, Reach::Fabric),
@@ -339,13 +334,13 @@ fn hop(
         }
     };
     let mut found = classes.iter().filter_map(|(class, reach)| {
-        let route = routes.route(device(from), device(to), *class)?;
+        let route = routes.route(ends[0], ends[1], *class)?;
         Some((route.uses, route.latency, *reach))
     });
     found.next().ok_or_else(|| TimeError::NoRoute {
         links: if transport == Transport::Best { "link" } else { "PCIe path" },
         from,
         to,
-        machine: machine.name().to_owned(),
+        machine: wiring.name().to_owned(),
     })
 }

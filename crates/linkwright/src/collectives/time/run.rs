@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use crate::engine::{Engine, Model, Scheduler};
-use crate::network::FlowNetwork;
-use crate::system::Server;
-use crate::units::{Bandwidth, Bytes, Picoseconds};
+use crate::network::{FlowNetwork, Routes};
+use crate::system::fabric::{ChannelId, Fabric};
+use crate::system::{System, Wiring};
+use crate::units::{Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
@@ -15,13 +16,11 @@ use super::program::{Program, TimeError, resources};
 /// The most transfers that one run plays.
 const MOST_TRANSFERS: u64 = 50_000_000;
 
-/// What one direction of a link carried.
+/// What one direction of a bundle of links carried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoad {
-    /// Index in [`Server::links`].
-    pub link: usize,
-    /// Whether the data went from the link's end `a` to its end `b`.
-    pub forwards: bool,
+    /// The system's channel.
+    pub channel: ChannelId,
     /// The data.
     pub bytes: f64,
     /// The data over what the link could have carried in the run's time.
@@ -43,7 +42,8 @@ pub struct Timing {
     pub algorithm_bandwidth: f64,
     /// nccl-tests' bus bandwidth, GB/s.
     pub bus_bandwidth: f64,
-    /// What each used link carried, in the machine's order.
+    /// What each used link carried: those of servers in their order, then those of their
+    /// interfaces.
     pub links: Vec<LinkLoad>,
 }
 
@@ -53,37 +53,65 @@ pub struct Timing {
 /// reduce-scatter, gather, scatter or all-to-all is its part of one rank.
 ///
 /// # Errors
-/// [`TimeError`] where the machine has no way for a connection, the schedule waits for ever,
+/// [`TimeError`] where the system has no way for a connection, the schedule waits for ever,
 /// or the chunks are too many.
 pub fn time(
     schedule: &Schedule,
-    machine: &Server,
+    system: &System,
     size: Bytes,
     chunk: Bytes,
     costs: &Costs,
 ) -> Result<Timing, TimeError> {
-    let count = machine.gpus().len();
+    Player::new(schedule, &wiring_of(schedule, system)?, costs)?.time(size, chunk)
+}
+
+/// What a schedule's GPUs can reach.
+pub(super) fn wiring_of(schedule: &Schedule, system: &System) -> Result<Wiring, TimeError> {
+    let count = system.gpus() as usize;
     if let Some((rank, gpu)) = schedule.gpus.iter().enumerate().find(|(_, gpu)| **gpu >= count) {
-        let machine = machine.name().to_owned();
+        let machine = system.name().to_owned();
         return Err(TimeError::UnknownGpu { rank, gpu: *gpu, machine, count });
     }
-    let routes = resources(machine, costs);
-    let program = Program::new(schedule, machine, &routes, costs)?;
-    let pieces = Pieces::new(schedule, &program, size, chunk)?;
-    let mut run = Run::new(&program, &pieces, costs, FlowNetwork::new(routes.capacities()));
-    let end = run.play()?;
-    let time = Picoseconds(end.0 + costs.base.0);
-    let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
-    let ranks = schedule.ranks();
-    Ok(Timing {
-        size,
-        chunk: pieces.longest_run(&program),
-        pieces: pieces.count,
-        time,
-        algorithm_bandwidth,
-        bus_bandwidth: algorithm_bandwidth * schedule.collective.bus_factor(ranks),
-        links: run.loads(routes.capacities(), time),
-    })
+    Ok(Wiring::of_gpus(system, &schedule.gpus))
+}
+
+/// A schedule that is ready to be played with any size and chunk.
+pub(super) struct Player<'a> {
+    schedule: &'a Schedule,
+    costs: &'a Costs,
+    routes: Routes<'a>,
+    program: Program,
+}
+
+impl<'a> Player<'a> {
+    pub(super) fn new(
+        schedule: &'a Schedule,
+        wiring: &'a Wiring,
+        costs: &'a Costs,
+    ) -> Result<Self, TimeError> {
+        let routes = resources(wiring, costs);
+        let program = Program::new(schedule, &routes, costs)?;
+        Ok(Self { schedule, costs, routes, program })
+    }
+
+    pub(super) fn time(&self, size: Bytes, chunk: Bytes) -> Result<Timing, TimeError> {
+        let Self { schedule, costs, routes, program } = self;
+        let pieces = Pieces::new(schedule, program, size, chunk)?;
+        let mut run = Run::new(program, &pieces, costs, FlowNetwork::new(routes.capacities()));
+        let end = run.play()?;
+        let time = Picoseconds(end.0 + costs.base.0);
+        let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
+        let ranks = schedule.ranks();
+        Ok(Timing {
+            size,
+            chunk: pieces.longest_run(program),
+            pieces: pieces.count,
+            time,
+            algorithm_bandwidth,
+            bus_bandwidth: algorithm_bandwidth * schedule.collective.bus_factor(ranks),
+            links: run.loads(routes, time),
+        })
+    }
 }
 
 /// How the data is cut.
@@ -363,7 +391,8 @@ impl<'a> Run<'a> {
         self.woken.extend(wakes.iter().rev());
     }
 
-    fn loads(&self, capacities: &[Bandwidth], time: Picoseconds) -> Vec<LinkLoad> {
+    fn loads(&self, routes: &Routes<'_>, time: Picoseconds) -> Vec<LinkLoad> {
+        let capacities = routes.capacities();
         let mut bytes = vec![0.0; capacities.len()];
         for (connection, moved) in self.program.connections.iter().zip(&self.moved) {
             for (resource, share) in &connection.uses {
@@ -371,11 +400,11 @@ impl<'a> Run<'a> {
             }
         }
         let used = bytes.iter().enumerate().filter(|(_, bytes)| **bytes > 0.0);
-        used.map(|(resource, bytes)| LinkLoad {
-            link: resource / 2,
-            forwards: resource % 2 == 0,
-            bytes: *bytes,
-            utilisation: bytes / (capacities[resource].0 as f64 * time.as_seconds()),
+        used.filter_map(|(resource, bytes)| {
+            let forwards = routes.wire(resource).0.channel?;
+            let channel = if resource % 2 == 0 { forwards } else { Fabric::reverse(forwards) };
+            let utilisation = bytes / (capacities[resource].0 as f64 * time.as_seconds());
+            Some(LinkLoad { channel, bytes: *bytes, utilisation })
         })
         .collect()
     }

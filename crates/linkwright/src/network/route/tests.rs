@@ -1,8 +1,8 @@
 //! Routes on real machines, and what holds of every route.
 
 use super::*;
-use crate::system::presets::{NAMES, preset};
-use crate::system::{ClusterNetwork, NetworkKind, cluster};
+use crate::system::presets::NAMES;
+use crate::system::test_support::{alone, on_one_switch};
 
 const CLASSES: [RouteClass; 4] =
     [RouteClass::Fabric, RouteClass::Host, RouteClass::Network, RouteClass::Any];
@@ -10,15 +10,16 @@ const CLASSES: [RouteClass; 4] =
 /// Ways, hops, GB/s and nanoseconds of a route between two named devices; ways are counted
 /// on the first hop.
 fn summary(
-    machine: &Server,
+    system: &System,
     from: &str,
     to: &str,
     class: RouteClass,
 ) -> Option<(usize, u32, f64, u64)> {
-    let routes = Routes::new(machine, |_| 1.0).unwrap();
-    let [from, to] = [from, to].map(|name| machine.device(name).unwrap());
+    let routes = Routes::new(system, |_| 1.0).unwrap();
+    let named = |name| (0..system.devices()).find(|device| system.device_name(*device) == name);
+    let [from, to] = [from, to].map(|name| named(name).unwrap());
     let route = routes.route(from, to, class)?;
-    let first = route.uses.iter().filter(|(resource, _)| routes.link(*resource).1 == from);
+    let first = route.uses.iter().filter(|(resource, _)| routes.wire(*resource).1 == from);
     let rate = route.bandwidth.as_gigabytes_per_second();
     Some((first.count(), route.hops, rate, route.latency.0 / 1000))
 }
@@ -49,7 +50,7 @@ fn known_machines_have_their_known_routes() {
         ("pcie-tree-4", "GPU0", "GPU2", Fabric, None),
     ];
     for (name, from, to, class, expected) in cases {
-        let machine = preset(name).unwrap();
+        let machine = alone(name);
         assert_eq!(summary(&machine, from, to, class), expected, "{name} {from} {to} {class:?}");
     }
 }
@@ -68,12 +69,7 @@ fn the_network_is_as_wide_as_its_narrowest_part() {
     ];
     for (name, gigabits, expected) in cases {
         for count in [2, 4] {
-            let network = ClusterNetwork {
-                bandwidth_per_nic: Bandwidth(gigabits * 125_000_000),
-                latency: Picoseconds(600_000),
-                kind: NetworkKind::Infiniband,
-            };
-            let whole = cluster(&preset(name).unwrap(), count, &network).unwrap();
+            let whole = on_one_switch(name, count, gigabits);
             let far = format!("node{}/GPU3", count - 1);
             for class in [RouteClass::Network, RouteClass::Any] {
                 assert_eq!(summary(&whole, "node0/GPU1", &far, class), Some(expected), "{name}");
@@ -87,20 +83,21 @@ fn the_network_is_as_wide_as_its_narrowest_part() {
 
 /// Of every route: what enters a device leaves it, all reaches the end, nothing crosses
 /// another GPU, and the bandwidth is that of the resource that is full first.
-fn assert_conserving(machine: &Server) {
-    let routes = Routes::new(machine, |_| 1.0).unwrap();
-    for (from, to) in machine.gpus().iter().flat_map(|a| machine.gpus().iter().map(|b| (*a, *b))) {
+fn assert_conserving(system: &System) {
+    let routes = Routes::new(system, |_| 1.0).unwrap();
+    let gpus: Vec<usize> = (0..system.gpus()).map(|gpu| system.gpu_device(gpu)).collect();
+    for (from, to) in gpus.iter().flat_map(|a| gpus.iter().map(|b| (*a, *b))) {
         for class in CLASSES {
             let Some(route) = routes.route(from, to, class) else { continue };
-            let mut surplus = vec![0.0; machine.devices().len()];
+            let mut surplus = vec![0.0; system.devices()];
             let mut narrowest = f64::INFINITY;
             for (resource, share) in &route.uses {
                 assert!(*share > 0.0 && *share <= 1.0);
-                let (link, sender) = routes.link(*resource);
+                let (wire, sender) = routes.wire(*resource);
                 surplus[sender] -= share;
-                surplus[link.other_end(sender)] += share;
+                surplus[wire.other_end(sender)] += share;
                 narrowest = narrowest.min(routes.capacities()[*resource].0 as f64 / share);
-                let is_gpu = |id: DeviceId| machine.devices()[id].kind == DeviceKind::Gpu;
+                let is_gpu = |id: WiredId| system.device_kind(id) == DeviceKind::Gpu;
                 assert!(!is_gpu(sender) || sender == from);
             }
             if from != to {
@@ -117,21 +114,23 @@ fn assert_conserving(machine: &Server) {
 #[test]
 fn every_preset_has_sound_routes() {
     for name in NAMES {
-        let machine = preset(name).unwrap();
+        let machine = alone(name);
         assert_conserving(&machine);
         let routes = Routes::new(&machine, |_| 1.0).unwrap();
-        for pair in machine.gpus().windows(2) {
-            assert!(routes.route(pair[0], pair[1], RouteClass::Any).is_some(), "{name}");
+        for gpu in 1..machine.gpus() {
+            let [before, at] = [gpu - 1, gpu].map(|gpu| machine.gpu_device(gpu));
+            assert!(routes.route(before, at, RouteClass::Any).is_some(), "{name}");
         }
     }
 }
 
 #[test]
 fn efficiency_scales_capacities_by_kind() {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let nvlink = |kind: LinkKind| if kind.is_gpu_fabric() { 0.8 } else { 1.0 };
     let routes = Routes::new(&machine, nvlink).unwrap();
-    let route = routes.route(machine.gpus()[0], machine.gpus()[3], RouteClass::Any).unwrap();
+    let route =
+        routes.route(machine.gpu_device(0), machine.gpu_device(3), RouteClass::Any).unwrap();
     assert_eq!(route.bandwidth, Bandwidth::gigabytes_per_second(40));
     for value in [0.0, -1.0, 1.01, f64::NAN] {
         let error = Routes::new(&machine, |_| value).unwrap_err().to_string();

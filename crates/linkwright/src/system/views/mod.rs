@@ -12,3 +12,4 @@ pub mod places;
 pub mod proximity;
 pub mod svg;
 pub mod tables;
+pub mod wiring;

@@ -1,10 +1,14 @@
 //! Every plan of every collective is right: its schedule checks, executes and reaches its rate.
 
+use std::sync::Arc;
+
 use linkwright::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
 use linkwright::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
 use linkwright::collectives::{Collective, check};
-use linkwright::system::{DeviceKind, LinkKind, Server, ServerBuilder, presets};
+use linkwright::system::{DeviceKind, LinkKind, ServerBuilder, System};
 use proptest::prelude::*;
+
+use crate::systems::alone;
 
 /// Distinct small numbers, so that a misplaced or doubled contribution shows.
 fn inputs(collective: Collective, ranks: usize, per_shard: usize) -> Vec<Vec<i64>> {
@@ -28,7 +32,7 @@ pub fn holds(plan: &Plan) {
     assert!(found == expected, "{name}: executed to something else");
 }
 
-fn planned(machine: &Server, gpus: &[usize], collective: Collective, algorithm: Algorithm) -> Plan {
+fn planned(machine: &System, gpus: &[usize], collective: Collective, algorithm: Algorithm) -> Plan {
     match plan(machine, gpus, collective, algorithm, Links::Auto) {
         Ok(plan) => plan,
         Err(error) => panic!("{} {collective} on {gpus:?}: {error}", algorithm.name()),
@@ -50,7 +54,7 @@ fn every_plan_on_the_presets_checks_and_executes() {
         ("summit-node", vec![0, 1, 2, 3, 4, 5]),
         ("pcie-tree-4", vec![3, 1, 0]),
     ] {
-        let machine = presets::preset(name).unwrap();
+        let machine = alone(name);
         for collective in every_collective(gpus.len()) {
             for algorithm in Algorithm::ALL {
                 match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
@@ -65,7 +69,7 @@ fn every_plan_on_the_presets_checks_and_executes() {
 
 #[test]
 fn the_dgx1v_reaches_what_its_links_allow() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let all = [0, 1, 2, 3, 4, 5, 6, 7];
     let rate = |collective| {
         let plan = planned(&machine, &all, collective, Algorithm::Packing);
@@ -79,7 +83,7 @@ fn the_dgx1v_reaches_what_its_links_allow() {
 }
 
 /// A machine of GPUs that NVLinks join as the matrix says, by counts.
-fn nvlinked(count: usize, links: &[u32]) -> Server {
+fn nvlinked(count: usize, links: &[u32]) -> System {
     let mut builder = ServerBuilder::new("random", "made for a test");
     let ids: Vec<_> = (0..count)
         .map(|gpu| builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap())
@@ -88,7 +92,7 @@ fn nvlinked(count: usize, links: &[u32]) -> Server {
     for ((a, b), links) in pairs.zip(links).filter(|(_, links)| **links > 0) {
         builder.data_sheet_link(ids[a], ids[b], LinkKind::Nvlink2, *links).unwrap();
     }
-    builder.build().unwrap()
+    System::of_server(Arc::new(builder.build().unwrap()))
 }
 
 /// Capacity out of every set that holds the root, in links: the least is the broadcast's rate.
@@ -160,7 +164,7 @@ proptest! {
 
 #[test]
 fn scatter_and_gather_reach_the_cuts_on_every_set_of_four_v100() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     for set in 0_u32..256 {
         let gpus: Vec<usize> = (0..8).filter(|gpu| set >> gpu & 1 == 1).collect();
         if gpus.len() != 4 {

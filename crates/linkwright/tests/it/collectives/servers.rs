@@ -8,29 +8,19 @@ use linkwright::collectives::plan::{
 use linkwright::collectives::time::{Costs, choose_chunk, link_bytes, time};
 use linkwright::collectives::{Collective, Schedule};
 use linkwright::network::Routes;
-use linkwright::system::{ClusterNetwork, NetworkKind, cluster};
-use linkwright::system::{DeviceKind, Server, presets};
-use linkwright::units::{Bandwidth, Bytes, Picoseconds};
+use linkwright::system::{DeviceKind, System};
+use linkwright::units::{Bandwidth, Bytes};
 
 use super::plans::holds;
+use crate::systems::{alone, on_one_switch as servers};
 
-/// Copies of a preset, joined by interfaces of so many gigabits per second.
-fn servers(name: &str, count: usize, gigabits: u64) -> Server {
-    let network = ClusterNetwork {
-        bandwidth_per_nic: Bandwidth(gigabits * 125_000_000),
-        latency: Picoseconds(600_000),
-        kind: NetworkKind::Infiniband,
-    };
-    cluster(&presets::preset(name).unwrap(), count, &network).unwrap()
-}
-
-fn all_reduce(machine: &Server, gpus: &[usize], algorithm: Algorithm) -> Plan {
+fn all_reduce(machine: &System, gpus: &[usize], algorithm: Algorithm) -> Plan {
     plan(machine, gpus, Collective::AllReduce, algorithm, Links::Auto)
         .unwrap_or_else(|error| panic!("{} on {gpus:?}: {error}", algorithm.name()))
 }
 
 /// GB/s of a long all-reduce.
-fn speed(schedule: &Schedule, machine: &Server) -> f64 {
+fn speed(schedule: &Schedule, machine: &System) -> f64 {
     let costs = Costs::of(schedule.protocol);
     let (size, chunk) = (Bytes(256 << 20), Bytes(1 << 20));
     time(schedule, machine, size, chunk, &costs).unwrap().algorithm_bandwidth
@@ -57,7 +47,7 @@ fn three_phases_hold_for_every_placement() {
     }
     for (name, count) in [("dgx-a100", 2), ("dgx-a100", 4), ("pcie-tree-4", 2), ("dgx2", 2)] {
         let machine = servers(name, count, 200);
-        let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
+        let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
         holds(&all_reduce(&machine, &gpus, Algorithm::ThreePhase));
     }
 }
@@ -78,7 +68,7 @@ fn three_phases_do_nothing_but_all_reduce() {
 fn faster_networks_help_until_the_nvlinks_limit() {
     // 3+5: GPUs 1, 4 and 5 have one NVLink's width of trees, and two network interfaces near.
     let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
-    let alone = presets::preset("dgx1-v100").unwrap();
+    let alone = alone("dgx1-v100");
     let limit = all_reduce(&alone, &gpus[..3], Algorithm::Packing).rate;
     assert_eq!(limit, Bandwidth::gigabytes_per_second(25));
     let reached = [40, 100, 400].map(|gigabits| {
@@ -178,20 +168,20 @@ fn packings_across_servers_reach_what_the_cuts_allow() {
 
 /// Whether PCIe carries data from a GPU to another of its server: more goes into the server's
 /// PCIe links than its interfaces take.
-fn has_pcie_beside(plan: &Plan, machine: &Server) -> bool {
+fn has_pcie_beside(plan: &Plan, machine: &System) -> bool {
     let routes = Routes::new(machine, |_| 1.0).unwrap();
-    let loads = link_bytes(&plan.schedule, machine, &routes).unwrap();
+    let loads = link_bytes(&plan.schedule, &routes).unwrap();
     let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
         loads.iter().enumerate().filter(|(at, _)| of(*at)).map(|(_, load)| load).sum()
     };
-    let kind = |device: usize| machine.devices()[device].kind;
+    let kind = |device: usize| machine.device_kind(device);
     let from_gpu = |at: usize| {
-        let (link, from) = routes.link(at);
-        link.kind.is_pcie() && kind(from) == DeviceKind::Gpu
+        let (wire, from) = routes.wire(at);
+        wire.is_pcie() && kind(from) == DeviceKind::Gpu
     };
     let to_network = |at: usize| {
-        let (link, from) = routes.link(at);
-        link.kind.is_network() && kind(from) == DeviceKind::Nic
+        let (wire, from) = routes.wire(at);
+        wire.is_network() && kind(from) == DeviceKind::Nic
     };
     sum(&from_gpu) > sum(&to_network) * (1.0 + 1e-9)
 }

@@ -5,11 +5,13 @@ use linkwright::collectives::baselines::Baseline;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, plan, plan_for_size};
 use linkwright::collectives::schedule::Protocol;
 use linkwright::collectives::time::{Costs, TimeError, choose_chunk, time};
-use linkwright::system::{Server, presets};
+use linkwright::system::System;
 use linkwright::units::{Bytes, Picoseconds};
 
-fn planned(name: &str, gpus: usize, collective: Collective) -> (Server, Plan) {
-    let machine = presets::preset(name).unwrap();
+use crate::systems::alone;
+
+fn planned(name: &str, gpus: usize, collective: Collective) -> (System, Plan) {
+    let machine = alone(name);
     let gpus: Vec<usize> = (0..gpus).collect();
     let plan = plan(&machine, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
     (machine, plan)
@@ -31,7 +33,7 @@ fn turns_on_shared_links_bring_trees_near_their_rate() {
 /// A single tree on one channel would wait at every GPU that passes its chunks on.
 #[test]
 fn a_packed_broadcast_is_as_fast_as_rings_of_the_same_rate() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let (broadcast, size) = (Collective::Broadcast { root: 0 }, Bytes(64 << 20));
     for gpus in [
         &[0, 4, 7][..],

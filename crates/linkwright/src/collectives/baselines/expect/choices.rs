@@ -11,7 +11,7 @@ use crate::collectives::baselines::fabric::{Fabric, by_server, farthest_hop};
 use crate::collectives::baselines::rings::{Era, RingPath, rings_of};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::Protocol;
-use crate::system::{Proximity, Server};
+use crate::system::{Proximity, Wiring};
 
 /// An algorithm with a protocol: a latency in microseconds and a bandwidth in GB/s of size.
 #[derive(Debug, Clone, Copy)]
@@ -56,21 +56,21 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn new(machine: &Server, gpus: &[usize]) -> Self {
-        let generation = Generation::of(machine, gpus);
-        let groups = by_server(machine, gpus);
+    pub(super) fn new(wiring: &Wiring, gpus: &[usize]) -> Self {
+        let generation = Generation::of(wiring, gpus);
+        let groups = by_server(wiring, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
         let groups: Vec<Vec<usize>> = groups.iter().map(ids).collect();
-        let parts: Vec<Part> = groups.iter().map(|own| Part::new(machine, own)).collect();
+        let parts: Vec<Part> = groups.iter().map(|own| Part::new(wiring, own)).collect();
         let narrowest = |part: &&Part| (part.channels * part.rate * 1e6) as u64;
         let part = parts.iter().min_by_key(narrowest).expect("a job has a server");
         let inside = part.channels * part.rate;
         let network = if groups.len() > 1 {
-            groups.iter().map(|own| network_bandwidth(machine, own)).fold(f64::INFINITY, f64::min)
+            groups.iter().map(|own| network_bandwidth(wiring, own)).fold(f64::INFINITY, f64::min)
         } else {
             f64::INFINITY
         };
-        let fabric = Fabric::new(machine, gpus);
+        let fabric = Fabric::new(wiring, gpus);
         let nvls = (groups.len() == 1 && fabric.switched > 0)
             .then(|| nvls_rate(generation, fabric.switched, gpus.len()))
             .flatten()
@@ -227,10 +227,10 @@ struct Part {
 }
 
 impl Part {
-    fn new(machine: &Server, gpus: &[usize]) -> Self {
-        let generation = Generation::of(machine, gpus);
-        let fabric = Fabric::new(machine, gpus);
-        let found = rings_of(machine, gpus, Era::Recent);
+    fn new(wiring: &Wiring, gpus: &[usize]) -> Self {
+        let generation = Generation::of(wiring, gpus);
+        let fabric = Fabric::new(wiring, gpus);
+        let found = rings_of(wiring, gpus, Era::Recent);
         let first = &found.rings[0].order;
         let same_channels = gpus.len() == 2 || found.rings.iter().all(|ring| ring.order == *first);
         let reach = nvlink_reach(generation);
@@ -250,8 +250,8 @@ impl Part {
                 (found.rings.len() as f64, lane * reach, hop)
             }
             RingPath::Host => {
-                let farthest = farthest_hop(machine, gpus, first);
-                (1.0, host_bandwidth(machine, gpus, farthest), Hop::Host)
+                let farthest = farthest_hop(wiring, gpus, first);
+                (1.0, host_bandwidth(wiring, gpus, farthest), Hop::Host)
             }
         };
         Self { path: found.path, channels, rate, hop, same_channels }
@@ -259,12 +259,11 @@ impl Part {
 }
 
 /// GB/s that a server's network interfaces carry, no more than PCIe gives each.
-fn network_bandwidth(machine: &Server, gpus: &[usize]) -> f64 {
-    let servers = machine.servers();
-    let own = servers[machine.gpus()[gpus[0]]];
-    let is_own = |device: usize| servers[device] == own;
-    let slot = host_bandwidth(machine, gpus, Proximity::Pix);
-    let links = machine.links().iter().filter(|link| link.kind.is_network());
-    let ends_here = links.filter(|link| is_own(link.a) || is_own(link.b));
-    ends_here.map(|link| link.total_bandwidth().as_gigabytes_per_second().min(slot)).sum()
+fn network_bandwidth(wiring: &Wiring, gpus: &[usize]) -> f64 {
+    let own = wiring.server_of(gpus[0]);
+    let is_own = |device: usize| wiring.devices()[device].server == own;
+    let slot = host_bandwidth(wiring, gpus, Proximity::Pix);
+    let wires = wiring.wires().iter().filter(|wire| wire.is_network());
+    let ends_here = wires.filter(|wire| is_own(wire.a) || is_own(wire.b));
+    ends_here.map(|wire| wire.bandwidth.as_gigabytes_per_second().min(slot)).sum()
 }

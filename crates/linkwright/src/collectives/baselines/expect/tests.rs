@@ -1,13 +1,13 @@
 use super::*;
-use crate::system::{ClusterNetwork, NetworkKind, cluster, presets};
-use crate::units::Bandwidth;
+use crate::system::presets;
+use crate::system::test_support::{alone, on_one_switch};
 
 fn sizes() -> Vec<Bytes> {
     (3..=33).map(|power| Bytes(1 << power)).collect()
 }
 
-fn all_of(machine: &Server, collective: Collective) -> Vec<Expectation> {
-    let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
+fn all_of(machine: &System, collective: Collective) -> Vec<Expectation> {
+    let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
     expect(machine, &gpus, collective, &sizes()).unwrap()
 }
 
@@ -18,12 +18,13 @@ fn collectives() -> Vec<Collective> {
 #[test]
 fn more_data_never_takes_less_time() {
     for name in presets::NAMES {
-        let machine = presets::preset(name).unwrap();
-        if machine.links().iter().any(|link| link.kind.is_xgmi()) {
+        let machine = alone(name);
+        let links = machine.kinds()[0].server().links();
+        if links.iter().any(|link| link.kind.is_xgmi()) {
             continue;
         }
         for collective in collectives() {
-            let gpus: Vec<usize> = (0..machine.gpus().len()).collect();
+            let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
             let fine: Vec<Bytes> =
                 (0..400).map(|at| Bytes((8.0 * 1.05_f64.powi(at)) as u64)).collect();
             let times = expect(&machine, &gpus, collective, &fine).unwrap();
@@ -40,7 +41,7 @@ fn long_all_reduces_approach_what_nccl_counts_on() {
     let limits =
         [("dgx1-v100", 120.0 * 22.9 / 20.0), ("dgx-a100", 240.0), ("dgx2", 120.0 * 22.9 / 20.0)];
     for (name, limit) in limits {
-        let last = *all_of(&presets::preset(name).unwrap(), Collective::AllReduce).last().unwrap();
+        let last = *all_of(&alone(name), Collective::AllReduce).last().unwrap();
         assert_eq!((last.algorithm, last.protocol), (ExpectedAlgorithm::Ring, Protocol::Simple));
         assert!((last.bus_bandwidth / limit - 1.0).abs() < 0.02, "{name} {}", last.bus_bandwidth);
     }
@@ -50,7 +51,7 @@ fn long_all_reduces_approach_what_nccl_counts_on() {
 /// what does not reduce in the switches.
 #[test]
 fn an_h100_server_reaches_what_nvidia_says() {
-    let machine = presets::preset("hgx-h100").unwrap();
+    let machine = alone("hgx-h100");
     let last = *all_of(&machine, Collective::AllReduce).last().unwrap();
     assert_eq!(last.algorithm, ExpectedAlgorithm::Nvls);
     assert!((last.bus_bandwidth - 480.0).abs() < 10.0, "{}", last.bus_bandwidth);
@@ -61,7 +62,7 @@ fn an_h100_server_reaches_what_nvidia_says() {
 
 #[test]
 fn small_data_goes_by_ll_and_costs_a_latency() {
-    let machine = presets::preset("hgx-h100").unwrap();
+    let machine = alone("hgx-h100");
     let first = all_of(&machine, Collective::AllReduce)[0];
     assert_eq!((first.algorithm, first.protocol), (ExpectedAlgorithm::Ring, Protocol::LL));
     assert!((first.time.as_seconds() * 1e6 - 15.0).abs() < 0.1);
@@ -69,13 +70,7 @@ fn small_data_goes_by_ll_and_costs_a_latency() {
 
 #[test]
 fn between_servers_the_network_is_the_limit_and_trees_win_the_middle() {
-    let server = presets::preset("hgx-h100").unwrap();
-    let network = ClusterNetwork {
-        bandwidth_per_nic: Bandwidth(12_500_000_000),
-        latency: Picoseconds(1_000_000),
-        kind: NetworkKind::Infiniband,
-    };
-    let machine = cluster(&server, 4, &network).unwrap();
+    let machine = on_one_switch("hgx-h100", 4, 100);
     let results = all_of(&machine, Collective::AllReduce);
     let last = results.last().unwrap();
     assert!((last.bus_bandwidth / 100.0 - 1.0).abs() < 0.05, "{}", last.bus_bandwidth);
@@ -84,7 +79,7 @@ fn between_servers_the_network_is_the_limit_and_trees_win_the_middle() {
 
 #[test]
 fn what_nccl_does_not_run_on_is_refused() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     assert!(expect(&machine, &[0], Collective::AllReduce, &sizes()).is_err());
     assert!(expect(&machine, &[0, 8], Collective::AllReduce, &sizes()).is_err());
 }

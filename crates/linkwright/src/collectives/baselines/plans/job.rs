@@ -8,14 +8,14 @@ use crate::collectives::link_graph::LinkClass;
 use crate::collectives::lowering::{Ring, RootedTree, Way};
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::{Channel, Relay, Transport};
-use crate::system::{DeviceKind, Server};
+use crate::system::{DeviceKind, Wiring};
 
 /// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
 const MOST_CHANNELS: usize = 32;
 
 /// A job's rings and what they use.
 pub(super) struct Job<'a> {
-    machine: &'a Server,
+    wiring: &'a Wiring,
     gpus: &'a [usize],
     /// The ranks of each server.
     servers: Vec<Vec<usize>>,
@@ -31,17 +31,17 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     pub(super) fn new(
-        machine: &'a Server,
+        wiring: &'a Wiring,
         gpus: &'a [usize],
         baseline: Baseline,
         links: Links,
     ) -> Result<Self, PlanError> {
-        let servers = by_server(machine, gpus);
+        let servers = by_server(wiring, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
         let found = |ranks: &Vec<usize>| match links {
-            Links::Host => on_host(machine, &ids(ranks)),
+            Links::Host => on_host(wiring, &ids(ranks)),
             Links::Auto | Links::Fabric | Links::Every => {
-                rings_of(machine, &ids(ranks), baseline.era())
+                rings_of(wiring, &ids(ranks), baseline.era())
             }
         };
         let mut found: Vec<Rings> = servers.iter().map(found).collect();
@@ -52,7 +52,7 @@ impl<'a> Job<'a> {
         let mut notes = Vec::new();
         if falls_back && matches!(links, Links::Auto | Links::Every) {
             notes.push(format!("{} finds no ring over NVLink; planned over PCIe", baseline.name()));
-            found = servers.iter().map(|ranks| on_host(machine, &ids(ranks))).collect();
+            found = servers.iter().map(|ranks| on_host(wiring, &ids(ranks))).collect();
         }
         if found.iter().any(|rings| !rings.exact) {
             notes.push("the search for rings was cut short; there may be more of them".to_owned());
@@ -62,7 +62,7 @@ impl<'a> Job<'a> {
             (false, true) => LinkClass::Host,
             (false, false) => LinkClass::Fabric,
         };
-        let orders = orders(machine, gpus, &servers, &found);
+        let orders = orders(wiring, gpus, &servers, &found);
         let relays: Vec<Relay> = servers
             .iter()
             .zip(&found)
@@ -92,7 +92,7 @@ impl<'a> Job<'a> {
         };
         let rings = orders.iter().map(ring).collect();
         let relays = baseline.era() == Era::Recent && !host;
-        Ok(Self { machine, gpus, servers, orders, rings, class, notes, relays })
+        Ok(Self { wiring, gpus, servers, orders, rings, class, notes, relays })
     }
 
     /// The rank of the job through which two ranks of one server relay, where NCCL does so.
@@ -111,7 +111,7 @@ impl<'a> Job<'a> {
     fn fabrics(&self) -> Vec<Fabric> {
         let ids =
             |ranks: &Vec<usize>| ranks.iter().map(|rank| self.gpus[*rank]).collect::<Vec<_>>();
-        self.servers.iter().map(|ranks| Fabric::new(self.machine, &ids(ranks))).collect()
+        self.servers.iter().map(|ranks| Fabric::new(self.wiring, &ids(ranks))).collect()
     }
 
     /// One way for each ordered pair.
@@ -172,7 +172,7 @@ impl<'a> Job<'a> {
 /// For each channel and server the ranks in their order. Several servers have as many channels
 /// as the least of them; each starts at another GPU, so that the network interfaces share.
 fn orders(
-    machine: &Server,
+    wiring: &Wiring,
     gpus: &[usize],
     servers: &[Vec<usize>],
     found: &[Rings],
@@ -184,7 +184,7 @@ fn orders(
         let most = rings.rings.iter().take(MOST_CHANNELS);
         return most.map(|ring| vec![renamed(ranks, ring)]).collect();
     }
-    let nics = interfaces(machine, gpus[servers[0][0]]);
+    let nics = interfaces(wiring, gpus[servers[0][0]]);
     let switched = |rings: &Rings| rings.path == RingPath::Switched;
     let count = |rings: &Rings| if switched(rings) { nics } else { rings.rings.len() };
     let channels = found.iter().map(count).min().unwrap_or(1).clamp(1, MOST_CHANNELS / 2);
@@ -205,11 +205,10 @@ fn orders(
 }
 
 /// How many network interfaces the server of a GPU has.
-fn interfaces(machine: &Server, gpu: usize) -> usize {
-    let servers = machine.servers();
-    let own = servers[machine.gpus()[gpu]];
-    let devices = machine.devices().iter().zip(&servers);
-    let nics = devices.filter(|(device, server)| device.kind == DeviceKind::Nic && **server == own);
+fn interfaces(wiring: &Wiring, gpu: usize) -> usize {
+    let own = wiring.server_of(gpu);
+    let devices = wiring.devices().iter();
+    let nics = devices.filter(|device| device.kind == DeviceKind::Nic && device.server == own);
     nics.count().max(1)
 }
 

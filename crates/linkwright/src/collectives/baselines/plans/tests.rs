@@ -2,11 +2,11 @@ use super::*;
 use crate::collectives::plan::{Algorithm, Plan, plan};
 use crate::collectives::schedule::Relay;
 use crate::collectives::time::{Costs, time};
-use crate::system::{ClusterNetwork, NetworkKind, cluster, presets};
-use crate::units::{Bandwidth, Bytes, Picoseconds};
+use crate::system::test_support::{alone, on_one_switch};
+use crate::units::{Bandwidth, Bytes};
 
 fn planned(machine: &str, gpus: &[usize], collective: Collective, baseline: Baseline) -> Plan {
-    let machine = presets::preset(machine).unwrap();
+    let machine = alone(machine);
     plan(&machine, gpus, collective, Algorithm::Nccl(baseline), Links::Auto).unwrap()
 }
 
@@ -45,13 +45,7 @@ fn a_relayed_hop_takes_both_links_and_is_said() {
 
 #[test]
 fn every_collective_is_planned_and_timed_or_refused_with_a_remedy() {
-    let network = ClusterNetwork {
-        bandwidth_per_nic: Bandwidth(12_500_000_000),
-        latency: Picoseconds(1_000_000),
-        kind: NetworkKind::Infiniband,
-    };
-    let server = presets::preset("dgx1-v100").unwrap();
-    let machine = cluster(&server, 3, &network).unwrap();
+    let machine = on_one_switch("dgx1-v100", 3, 100);
     let jobs: [&[usize]; 5] =
         [&[0, 1], &[1, 4, 6, 3], &[0, 1, 2, 8, 9, 10], &[2, 8, 17], &[0, 1, 2, 8, 9, 10, 11, 20]];
     for gpus in jobs {
@@ -77,13 +71,7 @@ fn every_collective_is_planned_and_timed_or_refused_with_a_remedy() {
 
 #[test]
 fn trees_between_servers_share_the_network() {
-    let server = presets::preset("dgx-a100").unwrap();
-    let network = ClusterNetwork {
-        bandwidth_per_nic: Bandwidth(25_000_000_000),
-        latency: Picoseconds(1_000_000),
-        kind: NetworkKind::Infiniband,
-    };
-    let machine = cluster(&server, 4, &network).unwrap();
+    let machine = on_one_switch("dgx-a100", 4, 200);
     let gpus: Vec<usize> = (0..32).collect();
     let algorithm = Algorithm::Nccl(Baseline::Tree);
     let found = plan(&machine, &gpus, Collective::AllReduce, algorithm, Links::Auto).unwrap();
@@ -101,7 +89,7 @@ fn trees_between_servers_share_the_network() {
 
 #[test]
 fn nvlink_alone_is_refused_where_there_is_no_ring() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let algorithm = Algorithm::Nccl(Baseline::Classic);
     let error = plan(&machine, &[0, 1, 4], Collective::AllReduce, algorithm, Links::Fabric);
     assert_eq!(error.unwrap_err(), PlanError::NoRing { algorithm: "nccl-classic" });

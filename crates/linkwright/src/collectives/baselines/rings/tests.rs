@@ -1,10 +1,11 @@
 use super::super::constants::host_bandwidth;
 use super::super::fabric::farthest_hop;
 use super::*;
-use crate::system::{Proximity, presets};
+use crate::system::Proximity;
+use crate::system::test_support::alone;
 
 fn rings(machine: &str, gpus: &[usize], era: Era) -> Rings {
-    find_rings(&presets::preset(machine).unwrap(), gpus, era).unwrap()
+    find_rings(&alone(machine), gpus, era).unwrap()
 }
 
 /// Every set of three or more of eight GPUs.
@@ -14,7 +15,7 @@ fn subsets() -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// What the rings take of each link, by sending and receiving GPU.
-fn loads(machine: &Server, gpus: &[usize], found: &Rings) -> Vec<u32> {
+fn loads(machine: &System, gpus: &[usize], found: &Rings) -> Vec<u32> {
     let mut loads = vec![0; 64];
     for ring in &found.rings {
         for at in 0..gpus.len() {
@@ -27,7 +28,7 @@ fn loads(machine: &Server, gpus: &[usize], found: &Rings) -> Vec<u32> {
             way.windows(2).for_each(|hop| loads[hop[0] * 8 + hop[1]] += 1);
         }
     }
-    assert_eq!(machine.gpus().len(), 8);
+    assert_eq!(machine.gpus(), 8);
     loads
 }
 
@@ -59,9 +60,9 @@ fn without_a_ring_classic_nccl_takes_pcie_and_recent_nccl_relays() {
 
 #[test]
 fn rings_never_take_more_than_the_links_have_and_visit_every_gpu() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let whole: Vec<usize> = (0..8).collect();
-    let fabric = Fabric::new(&machine, &whole);
+    let fabric = Fabric::new(&Wiring::of_system(&machine), &whole);
     for gpus in subsets() {
         for era in [Era::Classic, Era::Recent] {
             let found = find_rings(&machine, &gpus, era).unwrap();
@@ -82,7 +83,7 @@ fn rings_never_take_more_than_the_links_have_and_visit_every_gpu() {
 
 #[test]
 fn relays_leave_few_sets_of_a_dgx1v_to_pcie() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let count = |era: Era| {
         let host =
             |gpus: &Vec<usize>| find_rings(&machine, gpus, era).unwrap().path == RingPath::Host;
@@ -103,17 +104,17 @@ fn switches_carry_as_many_rings_as_nccl_search_makes() {
 
 #[test]
 fn the_ring_over_pcie_follows_the_host_tree() {
-    let machine = presets::preset("dgx1-v100").unwrap();
-    assert_eq!(host_order(&machine, &[0, 4, 1, 5]), [0, 2, 1, 3]);
-    let slow = host_bandwidth(&machine, &[1, 4, 6, 3], Proximity::Sys);
+    let wiring = Wiring::of_system(&alone("dgx1-v100"));
+    assert_eq!(host_order(&wiring, &[0, 4, 1, 5]), [0, 2, 1, 3]);
+    let slow = host_bandwidth(&wiring, &[1, 4, 6, 3], Proximity::Sys);
     // NVIDIA/nccl#179: such a set of four GPUs gets about 5 GB/s.
     assert!((slow - 6.0).abs() < 0.01, "{slow}");
-    assert_eq!(farthest_hop(&machine, &[0, 1], &[0, 1]), Proximity::Pix);
+    assert_eq!(farthest_hop(&wiring, &[0, 1], &[0, 1]), Proximity::Pix);
 }
 
 #[test]
 fn nonsense_is_refused() {
-    let machine = presets::preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     assert!(find_rings(&machine, &[3], Era::Recent).is_err());
     assert!(find_rings(&machine, &[3, 3], Era::Recent).is_err());
     assert!(find_rings(&machine, &[3, 9], Era::Recent).is_err());

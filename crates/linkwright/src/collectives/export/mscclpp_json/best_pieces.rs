@@ -4,7 +4,7 @@ use super::{MscclppOptions, to_mscclpp_json};
 use crate::collectives::export::{Export, ExportError, in_pieces, normalise};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{Costs, TimeError, Timing, choose_chunk, time};
-use crate::system::Server;
+use crate::system::System;
 use crate::units::Bytes;
 
 /// The most pieces that are tried.
@@ -26,14 +26,14 @@ pub struct BestPieces {
 /// inside of the result.
 pub fn best_pieces(
     schedule: &Schedule,
-    machine: &Server,
+    system: &System,
     size: Bytes,
     options: &MscclppOptions,
 ) -> Result<Result<BestPieces, TimeError>, ExportError> {
     let normal = normalise(schedule)?;
     let costs = Costs::of(schedule.protocol);
     to_mscclpp_json(schedule, &MscclppOptions { pieces: 1, ..*options })?;
-    let mut best = match time(&normal, machine, size, size, &costs) {
+    let mut best = match time(&normal, system, size, size, &costs) {
         Ok(timing) => BestPieces { pieces: 1, timing },
         Err(refused) => return Ok(Err(refused)),
     };
@@ -41,7 +41,7 @@ pub fn best_pieces(
     while pieces <= MOST_PIECES {
         let cut = in_pieces(&normal, pieces);
         let fits = || to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options }).is_ok();
-        let timed = cut.filter(|_| fits()).map(|cut| time(&cut, machine, size, size, &costs));
+        let timed = cut.filter(|_| fits()).map(|cut| time(&cut, system, size, size, &costs));
         match timed {
             Some(Ok(timing)) if timing.time < best.timing.time => {
                 best = BestPieces { pieces, timing };
@@ -60,17 +60,17 @@ pub fn best_pieces(
 /// As [`to_mscclpp_json`].
 pub fn to_fastest_mscclpp_json(
     schedule: &Schedule,
-    machine: &Server,
+    system: &System,
     size: Bytes,
     options: &MscclppOptions,
 ) -> Result<Export, ExportError> {
-    let found = best_pieces(schedule, machine, size, options)?;
+    let found = best_pieces(schedule, system, size, options)?;
     let Ok(BestPieces { pieces, timing }) = found else {
         return to_mscclpp_json(schedule, options);
     };
     let mut export = to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options })?;
     let costs = Costs::of(schedule.protocol);
-    if let Ok((whole, _)) = choose_chunk(schedule, machine, size, &costs) {
+    if let Ok((whole, _)) = choose_chunk(schedule, system, size, &costs) {
         let cut = if pieces == 1 { "one piece".to_owned() } else { format!("{pieces} pieces") };
         export.notes.push(format!(
             "By the time model the plan in {cut} reaches {:.2} GB/s at {size}, and the schedule \

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -10,8 +11,8 @@ use crate::collectives::export::test_support::{
 };
 use crate::collectives::plan::{Algorithm, Links, plan};
 use crate::collectives::time::{Costs, choose_chunk, time};
-use crate::system::presets::preset;
-use crate::system::{DeviceKind, LinkKind, ServerBuilder};
+use crate::system::test_support::alone;
+use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
 
 /// What a chunk holds: how often each chunk of each rank's input.
 type Held = BTreeMap<(usize, usize), u32>;
@@ -214,7 +215,8 @@ fn stars(gpus: usize, collective: Collective) -> Schedule {
         let gpu = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
         builder.data_sheet_link(gpu, switch, LinkKind::Nvlink4, 18).unwrap();
     }
-    let (machine, ids) = (builder.build().unwrap(), (0..gpus).collect::<Vec<usize>>());
+    let machine = System::of_server(Arc::new(builder.build().unwrap()));
+    let ids: Vec<usize> = (0..gpus).collect();
     plan(&machine, &ids, collective, Algorithm::Packing, Links::Auto).unwrap().schedule
 }
 
@@ -236,7 +238,7 @@ fn stars_share_blocks_where_more_are_needed_than_run_at_once() {
 
 #[test]
 fn a_plan_in_pieces_is_nearly_as_fast_as_its_schedule() {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let ids: Vec<usize> = (0..8).collect();
     let whole = Collective::AllReduce;
     let plan = plan(&machine, &ids, whole, Algorithm::Packing, Links::Auto).unwrap();

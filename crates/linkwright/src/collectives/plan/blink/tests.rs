@@ -1,11 +1,9 @@
 use crate::collectives::Collective;
 use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
-use crate::system::presets::preset;
-use crate::system::{ClusterNetwork, NetworkKind, cluster};
-use crate::units::{Bandwidth, Picoseconds};
+use crate::system::test_support::{alone, on_one_switch};
 
 fn blink(machine: &str, gpus: &[usize], collective: Collective) -> Plan {
-    plan(&preset(machine).unwrap(), gpus, collective, Algorithm::Blink, Links::Auto).unwrap()
+    plan(&alone(machine), gpus, collective, Algorithm::Blink, Links::Auto).unwrap()
 }
 
 #[test]
@@ -47,7 +45,7 @@ fn without_nvlink_trees_go_over_pcie_and_on_nvswitch_they_have_one_hop() {
 
 #[test]
 fn what_blink_does_not_do_is_refused_with_what_does() {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     for collective in [Collective::AllGather, Collective::ReduceScatter, Collective::AllToAll] {
         let error = plan(&machine, &[0, 1, 2], collective, Algorithm::Blink, Links::Auto);
         let Err(PlanError::Unsupported { remedy, .. }) = error else { panic!("{error:?}") };
@@ -57,18 +55,13 @@ fn what_blink_does_not_do_is_refused_with_what_does() {
 
 #[test]
 fn several_servers_are_joined_by_trees_over_the_network() {
-    let network = ClusterNetwork {
-        bandwidth_per_nic: Bandwidth(12_500_000_000),
-        latency: Picoseconds(1_000_000),
-        kind: NetworkKind::Infiniband,
-    };
     // What the network interfaces next to the root's GPUs carry.
     for (server, count, gpus, expected) in [
         ("dgx1-v100", 2, vec![0, 1, 2, 8, 9, 10, 11, 12], 25.0),
         ("dgx-a100", 2, (0..16).collect(), 100.0),
         ("dgx-a100", 4, (0..32).collect(), 100.0),
     ] {
-        let machine = cluster(&preset(server).unwrap(), count, &network).unwrap();
+        let machine = on_one_switch(server, count, 100);
         let broadcast = Collective::Broadcast { root: 0 };
         let found = plan(&machine, &gpus, broadcast, Algorithm::Blink, Links::Auto).unwrap();
         let rate = found.rate.as_gigabytes_per_second();

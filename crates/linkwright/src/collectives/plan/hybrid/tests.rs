@@ -1,21 +1,22 @@
 use super::*;
 use crate::collectives::check;
 use crate::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
-use crate::collectives::plan::plan;
+use crate::collectives::plan::{plan, plan_for_size};
 use crate::collectives::time::{Costs, Timing, choose_chunk};
-use crate::system::presets::preset;
+use crate::system::test_support::alone;
 
 const MILLISECOND: Picoseconds = Picoseconds(1_000_000_000);
 
-fn timed(machine: &Server, plan: &Plan, size: Bytes) -> Timing {
+fn timed(machine: &System, plan: &Plan, size: Bytes) -> Timing {
     let costs = Costs { peer_access_switch: MILLISECOND, ..Costs::of(plan.schedule.protocol) };
     choose_chunk(&plan.schedule, machine, size, &costs).unwrap().0
 }
 
 #[test]
 fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink() {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let gpus: Vec<usize> = (0..8).collect();
+    let wiring = Wiring::of_system(&machine);
     let broadcast = Collective::Broadcast { root: 0 };
     for algorithm in [Algorithm::Packing, Algorithm::Blink] {
         let alone = plan(&machine, &gpus, broadcast, algorithm, Links::Fabric).unwrap();
@@ -28,9 +29,9 @@ fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink
         let size = Bytes(512 << 20);
         let both = hybrid(size);
         assert!(over_both(&both) && !over_both(&alone));
-        let fast = reached_rate(&alone.schedule, &machine).unwrap().0 as f64;
+        let fast = reached_rate(&alone.schedule, &wiring).unwrap().0 as f64;
         let host = plan(&machine, &gpus, broadcast, algorithm, Links::Host).unwrap();
-        let slow = reached_rate(&host.schedule, &machine).unwrap().0 as f64;
+        let slow = reached_rate(&host.schedule, &wiring).unwrap().0 as f64;
         let total = size.0 as f64;
         let expected = (total + 1e-3 * slow) / (slow + fast) * fast / total;
         let found = timed(&machine, &both, size).time.as_seconds()
@@ -44,7 +45,7 @@ fn a_long_broadcast_gains_what_the_equation_says_and_a_short_one_stays_on_nvlink
 
 #[test]
 fn no_hybrid_is_slower_than_the_best_on_nvlink() {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let mut faster = 0;
     for gpus in [&[0, 1][..], &[1, 4, 5, 6], &[0, 1, 2, 3, 4, 5, 6, 7]] {
         for name in ["broadcast", "all-reduce", "gather"] {
@@ -71,7 +72,7 @@ fn no_hybrid_is_slower_than_the_best_on_nvlink() {
 
 #[test]
 fn every_collective_along_trees_checks_and_executes() {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let gpus = [0, 1, 2, 3, 4];
     for name in Collective::NAMES {
         let collective = Collective::named(name, 2).unwrap();
@@ -98,7 +99,7 @@ fn every_collective_along_trees_checks_and_executes() {
 
 #[test]
 fn degenerate_cases_say_what_they_do() {
-    let machine = preset("dgx1-v100").unwrap();
+    let machine = alone("dgx1-v100");
     let hybrid = |gpus: &[usize], algorithm, size| {
         let size = Bytes(size);
         plan_hybrid(&machine, gpus, Collective::AllReduce, algorithm, size, MILLISECOND)

@@ -1,6 +1,7 @@
 //! The plans of all collectives that jobs call.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::choices::planning;
 use super::error::{PlanningError, PlanningProblem};
@@ -12,6 +13,7 @@ use crate::engine::{Hook, Progress};
 use crate::program::{Collective, CommunicatorId, Operation, Rank};
 use crate::replay::{Job, ReplayError, validate};
 use crate::simulation::cluster::{Cluster, ClusterError};
+use crate::system::System;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// The most GPUs of a communicator that plans are made for.
@@ -208,11 +210,12 @@ pub(super) fn best(
     root: usize,
 ) -> Result<Found, PlanningProblem> {
     let (machine, gpus) = placement.machine(cluster, gpus)?;
+    let system = System::of_server(Arc::new(machine));
     let ranks = gpus.len();
     let collective = planning(kind, root).expect("only what can be planned is chosen so");
     let mut best: Option<Result<Plan, PlanError>> = None;
     for algorithm in tried(kind, ranks, placement.nodes()) {
-        let found = plan(&machine, &gpus, collective, algorithm, Links::Auto);
+        let found = plan(&system, &gpus, collective, algorithm, Links::Auto);
         let is_better = match (&best, &found) {
             (None, _) => true,
             (Some(_), Err(_)) => false,

@@ -1,0 +1,423 @@
+//! The part of a system that a job can reach: what routes and planners of collectives look at.
+//!
+//! What it represents: the devices of some servers and the wires between them, numbered without
+//! gaps, each with the number that it has in the system. The fabric is seen as its hosts see it:
+//! one crossbar, with a wire to every network interface as wide as the interface's port, which
+//! passes everything at full rate; which way a message takes inside is the routing's to choose,
+//! and never a planner's. GPUs that meet their interface without a channel have a wire to it that
+//! is as wide as the interface's port, and belongs to no channel.
+//!
+//! What it leaves out: the fabric's own switches and narrow places, and the servers on which the
+//! job has no GPU.
+
+use std::sync::Arc;
+
+use crate::system::composition::System;
+use crate::system::fabric::{ChannelId, Fabric};
+use crate::system::kinds::{DeviceKind, LinkKind};
+use crate::system::server::{Device, DeviceId, Server};
+use crate::units::{Bandwidth, Picoseconds};
+
+/// The index of a device in [`Wiring::devices`].
+pub type WiredId = usize;
+
+/// A device that a job can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WiredDevice {
+    /// Its number in the system; of the crossbar, that of the fabric's first switch.
+    pub id: DeviceId,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// The server that it is in; None of what joins servers.
+    pub server: Option<usize>,
+}
+
+/// A bundle of links between two devices, full duplex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wire {
+    /// One end.
+    pub a: WiredId,
+    /// The other end.
+    pub b: WiredId,
+    /// What it is; None where two devices meet without a channel.
+    pub kind: Option<LinkKind>,
+    /// How many links the bundle holds.
+    pub count: u32,
+    /// Bandwidth of all of them in one direction.
+    pub bandwidth: Bandwidth,
+    /// One-way latency.
+    pub latency: Picoseconds,
+    /// The system's channel from `a` to `b`; that back is its [`Fabric::reverse`].
+    pub channel: Option<ChannelId>,
+}
+
+impl Wire {
+    /// The end that is not `device`.
+    #[must_use]
+    pub fn other_end(&self, device: WiredId) -> WiredId {
+        if self.a == device { self.b } else { self.a }
+    }
+
+    /// Whether it is NVLink, xGMI or a link of an abstract server.
+    #[must_use]
+    pub fn is_gpu_fabric(&self) -> bool {
+        self.kind.is_some_and(LinkKind::is_gpu_fabric)
+    }
+
+    /// Whether it joins servers.
+    #[must_use]
+    pub fn is_network(&self) -> bool {
+        self.kind.is_some_and(LinkKind::is_network)
+    }
+
+    /// Whether it is PCIe.
+    #[must_use]
+    pub fn is_pcie(&self) -> bool {
+        self.kind.is_some_and(LinkKind::is_pcie)
+    }
+}
+
+/// A server that the job can reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct WiredServer {
+    template: Arc<Server>,
+    /// The number of its first GPU in the system, and the index of its first device here.
+    first_gpu: usize,
+    first_device: WiredId,
+}
+
+/// Devices of some servers of a system, and what joins them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wiring {
+    name: String,
+    servers: Vec<WiredServer>,
+    devices: Vec<WiredDevice>,
+    wires: Vec<Wire>,
+    adjacency: Vec<Vec<usize>>,
+}
+
+impl Wiring {
+    /// That of a lone server: its devices and links, by their indices there.
+    #[must_use]
+    pub fn of_server(server: &Arc<Server>) -> Self {
+        let mut wiring = Self::empty(server.name());
+        wiring.add(server, (0, 0, 0), None);
+        // A machine may be several servers, with the network's switches between them.
+        for (device, server) in wiring.devices.iter_mut().zip(server.servers()) {
+            device.server = server;
+        }
+        wiring.finished()
+    }
+
+    /// That of the servers of these GPUs, in the order of the system.
+    ///
+    /// # Panics
+    /// For a GPU that is not there.
+    #[must_use]
+    pub fn of_gpus(system: &System, gpus: &[usize]) -> Self {
+        let mut servers: Vec<u32> = gpus.iter().map(|gpu| system.gpu(*gpu as u32).server).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        Self::of_servers(system, &servers)
+    }
+
+    /// That of the whole system: its servers' devices have the numbers that they have there.
+    #[must_use]
+    pub fn of_system(system: &System) -> Self {
+        Self::of_servers(system, &(0..system.servers()).collect::<Vec<_>>())
+    }
+
+    /// That of servers by their numbers, which ascend.
+    fn of_servers(system: &System, servers: &[u32]) -> Self {
+        let Some(fabric) = system.fabric() else {
+            return Self::of_server(system.kinds()[0].server());
+        };
+        let mut wiring = Self::empty(system.name());
+        let mut ports: Vec<(WiredId, u32)> = Vec::new();
+        for server in servers {
+            let kind = system.kind_of(*server);
+            let numbers = (
+                system.gpu_at(*server, 0) as usize,
+                system.device_at(*server, 0),
+                system.channel_at(*server, 0),
+            );
+            let first = wiring.devices.len();
+            wiring.add(kind.server(), numbers, Some(*server as usize));
+            let nics = (0..).zip(kind.nics());
+            let port = |nic: u32| system.port_of(system.nic_at(*server, nic));
+            ports.extend(nics.map(|(index, nic)| (first + nic, port(index))));
+            if kind.server().nics_meet_gpus() {
+                let width = fabric.channels()[Fabric::injection(port(0)) as usize].bandwidth;
+                wiring.meet(first, kind.nics()[0], kind.server().gpus(), width);
+            }
+        }
+        let crossbar = wiring.devices.len();
+        let id = system.switch_device(0);
+        wiring.devices.push(WiredDevice { id, kind: DeviceKind::NetworkSwitch, server: None });
+        for (nic, port) in ports {
+            let channel = Fabric::injection(port);
+            let link = &fabric.channels()[channel as usize];
+            wiring.wires.push(Wire {
+                a: nic,
+                b: crossbar,
+                kind: Some(fabric.link_kind()),
+                count: 1,
+                bandwidth: link.bandwidth,
+                latency: link.latency,
+                channel: Some(channel),
+            });
+        }
+        wiring.finished()
+    }
+
+    fn empty(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            servers: Vec::new(),
+            devices: Vec::new(),
+            wires: Vec::new(),
+            adjacency: Vec::new(),
+        }
+    }
+
+    /// Adds a server, by the system's numbers of its first GPU, device and channel.
+    fn add(
+        &mut self,
+        server: &Arc<Server>,
+        (first_gpu, id, channel): (usize, DeviceId, ChannelId),
+        number: Option<usize>,
+    ) {
+        let first = self.devices.len();
+        let template = Arc::clone(server);
+        self.servers.push(WiredServer { template, first_gpu, first_device: first });
+        self.devices.extend(server.devices().iter().enumerate().map(|(at, device)| WiredDevice {
+            id: id + at,
+            kind: device.kind,
+            server: number,
+        }));
+        self.wires.extend((0..).zip(server.links()).map(|(at, link)| Wire {
+            a: first + link.a,
+            b: first + link.b,
+            kind: Some(link.kind),
+            count: link.count,
+            bandwidth: link.total_bandwidth(),
+            latency: link.latency,
+            channel: Some(channel + 2 * at),
+        }));
+    }
+
+    /// Lets the GPUs of an abstract server meet its interface. Alone, a GPU may fill that.
+    fn meet(&mut self, first: WiredId, nic: DeviceId, gpus: &[DeviceId], bandwidth: Bandwidth) {
+        self.wires.extend(gpus.iter().map(|gpu| Wire {
+            a: first + gpu,
+            b: first + nic,
+            kind: None,
+            count: 1,
+            bandwidth,
+            latency: Picoseconds(0),
+            channel: None,
+        }));
+    }
+
+    fn finished(mut self) -> Self {
+        self.adjacency = vec![Vec::new(); self.devices.len()];
+        for (index, wire) in self.wires.iter().enumerate() {
+            self.adjacency[wire.a].push(index);
+            self.adjacency[wire.b].push(index);
+        }
+        self
+    }
+
+    /// What people call the system.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Every device: those of the servers, and then the crossbar.
+    #[must_use]
+    pub fn devices(&self) -> &[WiredDevice] {
+        &self.devices
+    }
+
+    /// Every bundle of links: those of the servers, and then those of their interfaces.
+    #[must_use]
+    pub fn wires(&self) -> &[Wire] {
+        &self.wires
+    }
+
+    /// For each device, the indices of its wires, in the order of [`Self::wires`].
+    #[must_use]
+    pub fn adjacency(&self) -> &[Vec<usize>] {
+        &self.adjacency
+    }
+
+    /// The device that a GPU of the system is.
+    ///
+    /// # Panics
+    /// For a GPU of a server that is not part of it.
+    #[must_use]
+    pub fn gpu(&self, gpu: usize) -> WiredId {
+        let (server, index) = self.place(gpu);
+        server.first_device + server.template.gpus()[index]
+    }
+
+    /// The server of a GPU.
+    ///
+    /// # Panics
+    /// As [`Self::gpu`].
+    #[must_use]
+    pub fn server_of(&self, gpu: usize) -> Option<usize> {
+        self.devices[self.gpu(gpu)].server
+    }
+
+    /// The template of a GPU's server, and its index there.
+    ///
+    /// # Panics
+    /// As [`Self::gpu`].
+    #[must_use]
+    pub fn in_template(&self, gpu: usize) -> (&Server, usize) {
+        let (server, index) = self.place(gpu);
+        (&server.template, index)
+    }
+
+    fn place(&self, gpu: usize) -> (&WiredServer, usize) {
+        let after = self.servers.partition_point(|server| server.first_gpu <= gpu);
+        let server = &self.servers[after - 1];
+        (server, gpu - server.first_gpu)
+    }
+
+    /// What is known of a device; None of the crossbar.
+    #[must_use]
+    pub fn described(&self, device: WiredId) -> Option<&Device> {
+        let after = self.servers.partition_point(|server| server.first_device <= device);
+        let server = &self.servers[after - 1];
+        server.template.devices().get(device - server.first_device)
+    }
+
+    /// The device of that number in the system; None where it is not part of it.
+    #[must_use]
+    pub fn find(&self, id: DeviceId) -> Option<WiredId> {
+        self.devices.binary_search_by_key(&id, |device| device.id).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::system::composition::{AbstractNode, PortOrder};
+    use crate::system::fabric::FabricSpecification;
+    use crate::system::presets::{NAMES, preset};
+    use crate::system::views::listed::listed;
+
+    /// Servers of the presets, by their places among them.
+    fn rows(chosen: &[usize]) -> Vec<(Arc<Server>, u32)> {
+        chosen.iter().map(|at| (Arc::new(preset(NAMES[*at]).unwrap()), 1)).collect()
+    }
+
+    /// Servers on the smallest fabric of a kind.
+    fn on(kind: &str, servers: &[(Arc<Server>, u32)], order: PortOrder) -> System {
+        let ports = System::ports_for(servers).unwrap();
+        let fabric = FabricSpecification::preset(kind).unwrap().for_ports(ports).unwrap();
+        System::new(servers, fabric, order).unwrap()
+    }
+
+    /// What a wiring has, but for numbers of the system.
+    fn parts(wiring: &Wiring) -> (Vec<(DeviceKind, Option<usize>)>, Vec<Wire>) {
+        let devices = wiring.devices().iter().map(|device| (device.kind, device.server));
+        let wires = wiring.wires().iter().map(|wire| Wire { channel: None, ..*wire });
+        (devices.collect(), wires.collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// What is seen of any servers is what a machine has that lists every part of them.
+        #[test]
+        fn servers_are_seen_as_they_are_listed(
+            chosen in prop::collection::vec(0..NAMES.len(), 1..5),
+            kind in prop::sample::select(vec!["single-switch", "fat-tree", "dragonfly"]),
+            rails in any::<bool>(),
+            some in any::<u8>(),
+        ) {
+            let order = if rails { PortOrder::Rails } else { PortOrder::Plain };
+            let system = on(kind, &rows(&chosen), order);
+            let servers: Vec<u32> =
+                (0..system.servers()).filter(|server| some >> server & 1 == 1).collect();
+            prop_assume!(servers.len() > 1);
+            let wiring = Wiring::of_servers(&system, &servers);
+            let listed = listed(&system, &servers).unwrap();
+            let numbered = |place: Option<usize>| place.map(|at| servers[at] as usize);
+            let (mut devices, wires) = parts(&Wiring::of_server(&Arc::new(listed.clone())));
+            devices.iter_mut().for_each(|(_, server)| *server = numbered(*server));
+            prop_assert_eq!(parts(&wiring), (devices, wires));
+            let gpus = servers.iter().flat_map(|server| {
+                let own = system.kind_of(*server).server().gpus().len() as u32;
+                (0..own).map(|index| system.gpu_at(*server, index) as usize)
+            });
+            for (gpu, device) in gpus.zip(listed.gpus()) {
+                prop_assert_eq!(wiring.gpu(gpu), *device);
+                prop_assert_eq!(wiring.devices()[*device].id, system.gpu_device(gpu as u32));
+            }
+        }
+
+        /// Every device and channel leads back to the system, which says the same of it.
+        #[test]
+        fn parts_lead_back_to_the_system(
+            chosen in prop::collection::vec(0..NAMES.len(), 1..5),
+            some in 1..16_u8,
+        ) {
+            let system = on("fat-tree", &rows(&chosen), PortOrder::Rails);
+            let gpus: Vec<usize> = (0..system.gpus())
+                .filter(|gpu| some >> system.gpu(*gpu).server & 1 == 1)
+                .map(|gpu| gpu as usize)
+                .collect();
+            prop_assume!(!gpus.is_empty());
+            let wiring = Wiring::of_gpus(&system, &gpus);
+            for (at, device) in wiring.devices().iter().enumerate() {
+                prop_assert_eq!(wiring.find(device.id), Some(at));
+                prop_assert_eq!(device.kind, system.device_kind(device.id));
+            }
+            for wire in wiring.wires() {
+                let forwards = wire.channel.unwrap();
+                let there = system.channel(forwards);
+                let back = system.channel(Fabric::reverse(forwards));
+                prop_assert_eq!(there.from, wiring.devices()[wire.a].id);
+                prop_assert_eq!(back.to, wiring.devices()[wire.a].id);
+                prop_assert_eq!((there.to, back.from), (back.from, there.to));
+                if system.server_channel(forwards).is_some() {
+                    prop_assert_eq!(there.to, wiring.devices()[wire.b].id);
+                }
+                prop_assert_eq!(Some(there.kind), wire.kind);
+                let carried = (there.count, there.bandwidth, there.latency);
+                prop_assert_eq!(carried, (wire.count, wire.bandwidth, wire.latency));
+            }
+        }
+    }
+
+    #[test]
+    fn a_whole_system_has_its_own_numbers() {
+        let system = on("single-switch", &rows(&[0, 3, 0]), PortOrder::Plain);
+        let wiring = Wiring::of_system(&system);
+        assert_eq!(wiring.devices().len(), system.devices());
+        assert!(wiring.devices().iter().enumerate().all(|(at, device)| device.id == at));
+    }
+
+    #[test]
+    fn gpus_of_abstract_nodes_meet_an_interface_as_wide_as_its_port() {
+        let fabric = FabricSpecification::preset("fat-tree").unwrap().for_ports(8).unwrap();
+        let width = fabric.channels()[0].bandwidth;
+        let node = AbstractNode { gpus: 2, bandwidth: Bandwidth(7), latency: Picoseconds(5_000) };
+        let system = System::of_nodes(fabric, node).unwrap();
+        let wiring = Wiring::of_gpus(&system, &[14, 3]);
+        let meeting = wiring.wires().iter().filter(|wire| wire.kind.is_none());
+        assert!(meeting.clone().all(|wire| wire.bandwidth == width && wire.channel.is_none()));
+        let met: Vec<(WiredId, WiredId)> = meeting.map(|wire| (wire.a, wire.b)).collect();
+        assert_eq!(met, [(0, 2), (1, 2), (3, 5), (4, 5)]);
+        assert_eq!((wiring.gpu(3), wiring.gpu(14)), (1, 3));
+        assert_eq!((wiring.server_of(3), wiring.server_of(14)), (Some(1), Some(7)));
+        assert_eq!(wiring.described(wiring.devices().len() - 1), None);
+    }
+}
