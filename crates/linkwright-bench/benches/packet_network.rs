@@ -11,7 +11,7 @@ use linkwright::engine::Random;
 use linkwright::network::Traffic;
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
-use linkwright::network::transport::{Message, Occurrence};
+use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::simulation::cluster::read_network;
 use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, dragonfly, fat_tree,
@@ -50,7 +50,8 @@ fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, message
             left[source as usize] -= 1;
             let destination = random.below(u64::from(nodes).try_into().expect("nodes")) as u32;
             let (size, token) = (Bytes(65_536), u64::from(source));
-            traffic.send(Message { source, destination, size, token, priority: 0, control: false });
+            let [from, to] = [source, destination].map(|gpu| traffic.network().gpu_device(gpu));
+            traffic.send(Message::new(from, to, size, token));
         }
     };
     for source in 0..nodes {

@@ -18,7 +18,9 @@ use super::packet::{
 };
 use super::paths::{PathIndex, Way};
 use super::routing::{Load, PacketRoute, Routing};
-use super::transport::{GpuIndex, Message, MessageIndex, Occurrence, Transport, TransportError};
+use super::transport::{
+    DeviceIndex, GpuIndex, Message, MessageIndex, Occurrence, Transport, TransportError,
+};
 use crate::engine::{Model, Scheduler};
 use crate::system::composition::System;
 use crate::system::fabric::{ChannelId, End, Fabric, NodeId};
@@ -152,7 +154,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         let Transfer { message, progress: way } = self.outstanding[index];
         let Way::Across { from, .. } = way else { return self.start(index, now) };
         let interface = &mut self.interfaces[from as usize];
-        if message.control {
+        if message.class.control {
             self.start(index, now);
         } else if interface.active < self.turns {
             interface.active += 1;
@@ -162,12 +164,12 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
     }
 
-    /// Makes the channels of a GPU's server, if they are not made.
-    fn open(&mut self, gpu: GpuIndex) {
+    /// Makes the channels of a device's server, if they are not made.
+    fn open(&mut self, end: DeviceIndex) {
         if self.inside.is_of_nodes() {
             return;
         }
-        let server = self.inside.system.gpu(gpu).server;
+        let server = self.inside.place(end).server;
         let before = self.inside.all_opened().len();
         self.inside.open(server);
         for opened in &self.inside.all_opened()[before..] {
@@ -177,12 +179,12 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         }
     }
 
-    /// Adds the channels of a path within a GPU's server to the way of the message that starts.
-    fn follow(&mut self, gpu: GpuIndex, path: PathIndex) {
+    /// Adds the channels of a path within a device's server to the way of the message that starts.
+    fn follow(&mut self, end: DeviceIndex, path: PathIndex) {
         if self.inside.is_of_nodes() {
             return;
         }
-        let server = self.inside.system.gpu(gpu).server;
+        let server = self.inside.place(end).server;
         let channels = self.inside.channels(server, path).iter();
         self.way.extend(channels.map(|channel| self.inside.number(server, *channel)));
     }
@@ -275,7 +277,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         scheduler.schedule_in(Picoseconds(behind), FlowEvent::Deliver(index));
         let Transfer { message, progress } = self.outstanding[index];
         let Way::Across { from, .. } = progress else { return };
-        if message.control {
+        if message.class.control {
             return;
         }
         let interface = &mut self.interfaces[from as usize];
@@ -328,8 +330,12 @@ impl<R: Routing> Model for FlowTransport<'_, R> {
 }
 
 impl<R: Routing> Transport for FlowTransport<'_, R> {
+    fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
+        self.inside.system.gpu_device(gpu) as DeviceIndex
+    }
+
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<FlowEvent>) {
-        let way = match self.inside.way(message.source, message.destination) {
+        let way = match self.inside.way(&message) {
             Ok(way) => way,
             Err(error) => {
                 self.fault.get_or_insert(error.into());
@@ -345,7 +351,7 @@ impl<R: Routing> Transport for FlowTransport<'_, R> {
                 scheduler.schedule_in(self.settings.nic_delay, FlowEvent::Queue(index));
             }
             Way::Inside(path) => {
-                let server = self.inside.system.gpu(message.source).server;
+                let server = self.inside.place(message.source).server;
                 let whole = self.inside.send_whole(server, path, message.size.0, now.0);
                 if let Some((sent, arrived)) = whole {
                     scheduler.schedule(Picoseconds(sent), FlowEvent::Leave(index));

@@ -27,7 +27,9 @@ pub use paths::PathError;
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
 pub use traffic::Traffic;
-pub use transport::{GpuIndex, Message, Occurrence, Stuck, Transport, TransportError};
+pub use transport::{
+    DeviceIndex, GpuIndex, Message, Occurrence, Stuck, TrafficClass, Transport, TransportError,
+};
 
 /// The index of a resource: one direction of one bundle of links, or whatever else a caller
 /// gives a capacity.

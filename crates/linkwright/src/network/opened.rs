@@ -6,10 +6,12 @@
 use super::packet::ChannelStatistics;
 use super::paths::{Path, PathError, PathIndex, Paths, ServerChannel, Way};
 use super::pipes::Pipes;
-use super::transport::GpuIndex;
-use crate::system::composition::{Place, PortOrder, ServerKind, System};
+use super::route::RouteClass;
+use super::transport::{DeviceIndex, Message};
+use crate::system::composition::{Place, PortOrder, ServerKind, System, SystemDevice};
 use crate::system::fabric::ChannelId;
 use crate::system::kinds::Discipline;
+use crate::system::server::DeviceId;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// A server whose channels have not been made, or a channel that carries no packets.
@@ -63,19 +65,19 @@ pub(in crate::network) struct Insides<'a> {
     pipes: Pipes<'a>,
     kinds: Vec<PacketChannels>,
     fabric_channels: u32,
-    /// Of how many GPUs each server is, where all are abstract nodes of one kind: then there is
+    /// Of how many devices each server is, where all are abstract nodes of one kind: then there is
     /// nothing to make, and a way is a division.
-    node_gpus: Option<u32>,
+    node_devices: Option<u32>,
     /// The number of each server's first channel.
     first: Vec<u32>,
     opened: Vec<Opened>,
 }
 
-/// How many GPUs an abstract node has, where every port of the fabric has one of one kind.
-fn node_gpus(system: &System) -> Option<u32> {
+/// How many devices an abstract node has, where every port of the fabric has one of one kind.
+fn node_devices(system: &System) -> Option<u32> {
     let [kind] = system.kinds() else { return None };
     let is_node = kind.server().nics_meet_gpus() && system.port_order() == PortOrder::Plain;
-    is_node.then(|| kind.server().gpus().len() as u32)
+    is_node.then(|| kind.server().devices().len() as u32)
 }
 
 impl<'a> Insides<'a> {
@@ -88,33 +90,41 @@ impl<'a> Insides<'a> {
             pipes: Pipes::new(system),
             kinds: system.kinds().iter().map(PacketChannels::new).collect(),
             fabric_channels: system.fabric_channels() as u32,
-            node_gpus: node_gpus(system),
+            node_devices: node_devices(system),
             first: vec![NONE; system.servers() as usize],
             opened: Vec::new(),
         })
     }
 
-    /// How a message gets from a GPU to another.
+    /// How a message gets from a device to another.
     ///
     /// # Errors
-    /// Two GPUs of one server that nothing joins.
-    pub(in crate::network) fn way(
-        &mut self,
-        from: GpuIndex,
-        to: GpuIndex,
-    ) -> Result<Way, PathError> {
-        if let Some(gpus) = self.node_gpus
-            && from / gpus != to / gpus
+    /// As [`Paths::way`].
+    pub(in crate::network) fn way(&mut self, message: &Message) -> Result<Way, PathError> {
+        let Message { source: from, destination: to, route, .. } = *message;
+        if let Some(devices) = self.node_devices
+            && from / devices != to / devices
+            && matches!(route, RouteClass::Any | RouteClass::Network)
         {
             // Of an abstract node, the first path is that between a GPU and the interface.
-            return Ok(Way::Across { from: from / gpus, to: to / gpus, out: 0, back: 0 });
+            return Ok(Way::Across { from: from / devices, to: to / devices, out: 0, back: 0 });
         }
-        self.paths.way(from, to)
+        self.paths.way(from, to, route)
+    }
+
+    /// The place of a message's end.
+    pub(in crate::network) fn place(&self, device: DeviceIndex) -> Place {
+        match self.system.device(device as DeviceId) {
+            SystemDevice::OfServer(place) => place,
+            SystemDevice::Switch(_) => {
+                unreachable!("no message that is under way ends at a switch")
+            }
+        }
     }
 
     /// Whether there are only abstract nodes, in which no channel carries packets.
     pub(in crate::network) fn is_of_nodes(&self) -> bool {
-        self.node_gpus.is_some()
+        self.node_devices.is_some()
     }
 
     /// Sends a message within a server over its pipes; returns when its last byte leaves and when

@@ -1,25 +1,26 @@
-//! The paths of messages within servers: between two GPUs, and between a GPU and its network
+//! The paths of messages within servers: between two GPUs or CPUs, and between one and its network
 //! interface.
 //!
 //! What it represents: GPUs that a fabric joins (NVLink, xGMI, directly or through NVSwitches) talk
-//! over it, whole message after whole message; others over the host's PCIe and sockets, packet by
-//! packet, by one way of fewest hops. A GPU's interface is the one nearest to it on the host; of
-//! equally near ones the one that is wider, then the one that fewer GPUs before it have, so that
-//! GPUs below one switch share its interfaces evenly.
+//! over it, whole message after whole message; others, and CPUs, over the host's PCIe and sockets,
+//! packet by packet, by one way of fewest hops. A message may ask for one of the two. Which
+//! interface a GPU sends through, its system says ([`InterfaceRule`]). A CPU's is the nearest.
 //!
-//! What it leaves out: relays through other GPUs, and packets spread over parallel host ways.
+//! What it leaves out: relays through other GPUs, and packets spread over parallel host ways. A way
+//! over the host that crosses a link for whole messages is one of whole messages throughout.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
 
 use super::pipes::PipeHop;
 use super::route::{RouteClass, Routes};
-use super::transport::GpuIndex;
-use crate::system::composition::{Place, ServerKind, System};
+use super::transport::DeviceIndex;
+use crate::system::composition::{InterfaceRule, Place, ServerKind, System, SystemDevice};
 use crate::system::fabric::NodeId;
-use crate::system::kinds::LinkKind;
+use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
 use crate::system::server::{DeviceId, Server};
 use crate::units::Bandwidth;
 
@@ -38,44 +39,66 @@ pub(in crate::network) enum Path {
     Packets(Vec<ServerChannel>),
 }
 
-/// Servers in which a message cannot get where it has to.
+/// Where a message cannot get where it has to.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// A GPU without a way to any network interface.
+    /// A GPU without a way to the network interface that it is to use.
     #[error(
-        "in `{server}` no host path leads from `{gpu}` to a network interface; add the link that \
-         is missing"
+        "in `{server}` no host path leads from `{gpu}` to {interface}; add the link that is missing"
     )]
     NoInterface {
         /// The server.
         server: String,
         /// The GPU.
         gpu: String,
+        /// The interface, in words.
+        interface: String,
     },
-    /// Two GPUs that nothing within their server joins.
-    #[error(
-        "in `{server}` neither NVLink nor the host joins `{a}` and `{b}`; add the link that is \
-         missing"
-    )]
+    /// Two devices of one server that nothing joins.
+    #[error("in `{server}` {links} joins `{a}` and `{b}`; add the link that is missing")]
     Apart {
         /// The server.
         server: String,
-        /// One GPU.
+        /// The links that a message may take, in words.
+        links: &'static str,
+        /// One device.
         a: String,
-        /// The other GPU.
+        /// The other.
         b: String,
     },
+    /// A route that does not lead from one server to another, or not from one to itself.
+    #[error("a message from `{a}` to `{b}` cannot go {route}; ask for the widest way")]
+    Elsewhere {
+        /// Where it starts.
+        a: String,
+        /// Where it ends.
+        b: String,
+        /// The route asked for, in words.
+        route: &'static str,
+    },
+    /// A switch, or an interface.
+    #[error("`{device}` neither sends nor receives messages; GPUs do, and CPUs on the host")]
+    NoEnd {
+        /// The device.
+        device: String,
+    },
 }
+
+/// A device's interface, the path to it and the path back.
+type Outside = (u32, PathIndex, PathIndex);
 
 /// The paths of one kind of server, found when they are first asked for.
 #[derive(Debug, Clone)]
 struct KindPaths<'a> {
     server: &'a Server,
     routes: Routes<'static>,
-    /// The path of each pair of GPUs, one more than its index; zero where not asked for.
+    /// The path of each pair of devices by the widest way, one more than its index; zero where
+    /// not asked for.
     between: Vec<PathIndex>,
-    /// For each GPU its interface, the path to it and the path back.
-    outside: Vec<(u32, PathIndex, PathIndex)>,
+    /// The paths that were asked for by a class of links.
+    of_class: BTreeMap<(u32, u32, RouteClass), PathIndex>,
+    /// For each device; None of those that do not send over the network.
+    outside: Vec<Option<Outside>>,
     paths: Vec<Path>,
 }
 
@@ -86,7 +109,7 @@ pub(in crate::network) struct Paths<'a> {
     kinds: Vec<KindPaths<'a>>,
 }
 
-/// How a message gets from one GPU to another.
+/// How a message gets from one device to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) enum Way {
     /// Within one server.
@@ -100,34 +123,60 @@ impl<'a> Paths<'a> {
     /// # Errors
     /// A GPU of a server on a fabric that reaches no interface.
     pub(in crate::network) fn new(system: &'a System) -> Result<Self, PathError> {
-        let joined = system.fabric().is_some();
-        let kinds = system.kinds().iter().map(|kind| KindPaths::new(kind, joined));
+        let rule = system.fabric().map(|_| system.interface_rule());
+        let kinds = system.kinds().iter().map(|kind| KindPaths::new(kind, rule));
         Ok(Self { system, kinds: kinds.collect::<Result<_, _>>()? })
     }
 
-    /// How a message gets from a GPU to another.
+    /// How a message gets from a device to another.
     ///
     /// # Errors
-    /// Two GPUs of one server that nothing joins.
+    /// Two devices that links of the class do not join; devices that are no ends.
     pub(in crate::network) fn way(
         &mut self,
-        from: GpuIndex,
-        to: GpuIndex,
+        from: DeviceIndex,
+        to: DeviceIndex,
+        class: RouteClass,
     ) -> Result<Way, PathError> {
-        let (source, destination) = (self.system.gpu(from), self.system.gpu(to));
-        if source.server == destination.server {
-            let kind = self.system.kind_index_of(source.server);
-            return Ok(Way::Inside(self.kinds[kind].between(source.index, destination.index)?));
-        }
-        let (from, out, _) = self.outside(source);
-        let (to, _, back) = self.outside(destination);
-        Ok(Way::Across { from, to, out, back })
+        let (source, destination) = (self.place(from)?, self.place(to)?);
+        let inside = source.server == destination.server;
+        let route = match (inside, class) {
+            (true, RouteClass::Network) => "over the network",
+            (false, RouteClass::Fabric) => "over NVLink",
+            (false, RouteClass::Host) => "over the host",
+            (true, _) => {
+                let kind = self.system.kind_index_of(source.server);
+                let path = self.kinds[kind].between(source.index, destination.index, class)?;
+                return Ok(Way::Inside(path));
+            }
+            (false, _) => {
+                let (from, out, _) = self.outside(source)?;
+                let (to, _, back) = self.outside(destination)?;
+                return Ok(Way::Across { from, to, out, back });
+            }
+        };
+        let name = |device: DeviceIndex| self.system.device_name(device as DeviceId);
+        Err(PathError::Elsewhere { a: name(from), b: name(to), route })
     }
 
-    fn outside(&self, at: Place) -> (NodeId, PathIndex, PathIndex) {
+    /// The server of a device, and its number there.
+    fn place(&self, device: DeviceIndex) -> Result<Place, PathError> {
+        match self.system.device(device as DeviceId) {
+            SystemDevice::OfServer(place) => Ok(place),
+            SystemDevice::Switch(_) => Err(self.no_end(device as DeviceId)),
+        }
+    }
+
+    fn no_end(&self, device: DeviceId) -> PathError {
+        PathError::NoEnd { device: self.system.device_name(device) }
+    }
+
+    fn outside(&self, at: Place) -> Result<(NodeId, PathIndex, PathIndex), PathError> {
         let kind = &self.kinds[self.system.kind_index_of(at.server)];
-        let (nic, out, back) = kind.outside[at.index as usize];
-        (self.system.port_of(self.system.nic_at(at.server, nic)), out, back)
+        let Some((nic, out, back)) = kind.outside[at.index as usize] else {
+            return Err(self.no_end(self.system.device_at(at.server, at.index as DeviceId)));
+        };
+        Ok((self.system.port_of(self.system.nic_at(at.server, nic)), out, back))
     }
 
     /// What messages reach of a server's channel.
@@ -143,45 +192,82 @@ impl<'a> Paths<'a> {
 }
 
 impl<'a> KindPaths<'a> {
-    fn new(kind: &'a ServerKind, joined: bool) -> Result<Self, PathError> {
+    /// Interfaces are found where a rule says how, for a server on a fabric.
+    fn new(kind: &'a ServerKind, rule: Option<InterfaceRule>) -> Result<Self, PathError> {
         let server: &Server = kind.server();
         let alone = System::of_server(Arc::clone(kind.server()));
         let routes = Routes::new(&alone, LinkKind::reached_share).expect("shares are above zero");
-        let gpus = server.gpus().len();
-        let between = vec![0; gpus * gpus];
-        let mut paths = Self { server, routes, between, outside: Vec::new(), paths: Vec::new() };
+        let devices = server.devices().len();
+        let mut paths = Self {
+            server,
+            routes,
+            between: vec![0; devices * devices],
+            of_class: BTreeMap::new(),
+            outside: vec![None; devices],
+            paths: Vec::new(),
+        };
         if server.nics_meet_gpus() {
             let meet = paths.add(Path::Packets(Vec::new()));
-            paths.outside = vec![(0, meet, meet); gpus];
-        } else if joined {
-            paths.find_interfaces(kind.nics())?;
+            for gpu in server.gpus() {
+                paths.outside[*gpu] = Some((0, meet, meet));
+            }
+        } else if let Some(rule) = rule {
+            paths.find_interfaces(kind.nics(), rule)?;
         }
         Ok(paths)
     }
 
-    /// Gives each GPU its interface.
-    fn find_interfaces(&mut self, nics: &[DeviceId]) -> Result<(), PathError> {
+    /// Gives each GPU its interface, and each CPU the one nearest to it, if it reaches any.
+    fn find_interfaces(&mut self, nics: &[DeviceId], rule: InterfaceRule) -> Result<(), PathError> {
         let mut users = vec![0_u32; nics.len()];
-        for gpu in self.server.gpus() {
-            let near = nics.iter().enumerate().filter_map(|(at, nic)| {
-                let route = self.routes.route(*gpu, *nic, RouteClass::Host)?;
-                Some((route.hops, Reverse(route.bandwidth), users[at], at))
-            });
-            let Some((.., nic)) = near.min() else {
-                let (server, gpu) = (self.server.name().to_owned(), self.name(*gpu));
-                return Err(PathError::NoInterface { server, gpu });
+        for (index, gpu) in self.server.gpus().iter().copied().enumerate() {
+            let nic = match rule {
+                InterfaceRule::Nearest => self.nearest(gpu, nics, &users),
+                InterfaceRule::InTurn => Some(index % nics.len()),
+                InterfaceRule::First => Some(0),
+            };
+            let reached =
+                nic.filter(|nic| self.routes.route(gpu, nics[*nic], RouteClass::Host).is_some());
+            let Some(nic) = reached else {
+                let interface = nic.map_or_else(
+                    || "a network interface".to_owned(),
+                    |nic| format!("`{}`", self.name(nics[nic])),
+                );
+                let (server, gpu) = (self.server.name().to_owned(), self.name(gpu));
+                return Err(PathError::NoInterface { server, gpu, interface });
             };
             users[nic] += 1;
-            let mut path = |from: DeviceId, to: DeviceId| {
-                let route = self.routes.route(from, to, RouteClass::Host);
-                let uses = route.expect("a route was found above, and links lead both ways").uses;
-                let way = self.one_way(from, to, &uses);
-                self.add(Path::Packets(way))
-            };
-            let (out, back) = (path(*gpu, nics[nic]), path(nics[nic], *gpu));
-            self.outside.push((nic as u32, out, back));
+            self.outside[gpu] = Some(self.through(gpu, nics, nic));
+        }
+        for (device, data) in self.server.devices().iter().enumerate() {
+            if data.kind == DeviceKind::Cpu {
+                let nearest = self.nearest(device, nics, &vec![0; nics.len()]);
+                self.outside[device] = nearest.map(|nic| self.through(device, nics, nic));
+            }
         }
         Ok(())
+    }
+
+    /// The interface nearest to a device on the host; of equally near ones the one that is wider,
+    /// then the one that fewer use, so that GPUs below one switch share its interfaces evenly.
+    fn nearest(&self, from: DeviceId, nics: &[DeviceId], users: &[u32]) -> Option<usize> {
+        let near = nics.iter().enumerate().filter_map(|(at, nic)| {
+            let route = self.routes.route(from, *nic, RouteClass::Host)?;
+            Some((route.hops, Reverse(route.bandwidth), users[at], at))
+        });
+        near.min().map(|(.., nic)| nic)
+    }
+
+    /// A device's paths to an interface that it reaches, and back.
+    fn through(&mut self, device: DeviceId, nics: &[DeviceId], nic: usize) -> Outside {
+        let mut path = |from: DeviceId, to: DeviceId| {
+            let route = self.routes.route(from, to, RouteClass::Host);
+            let uses = route.expect("it is reached, and links lead both ways").uses;
+            let way = self.one_way(from, to, &uses);
+            self.add(Path::Packets(way))
+        };
+        let (out, back) = (path(device, nics[nic]), path(nics[nic], device));
+        (nic as u32, out, back)
     }
 
     fn add(&mut self, path: Path) -> PathIndex {
@@ -193,38 +279,74 @@ impl<'a> KindPaths<'a> {
         self.server.devices()[device].name.clone()
     }
 
-    /// The path between two GPUs.
-    fn between(&mut self, from: u32, to: u32) -> Result<PathIndex, PathError> {
-        let pair = from as usize * self.server.gpus().len() + to as usize;
-        if let Some(known) = self.between[pair].checked_sub(1) {
+    /// The path between two devices.
+    fn between(&mut self, from: u32, to: u32, class: RouteClass) -> Result<PathIndex, PathError> {
+        let pair = from as usize * self.server.devices().len() + to as usize;
+        let key = (from, to, class);
+        let known = match class {
+            RouteClass::Any => self.between[pair].checked_sub(1),
+            _ => self.of_class.get(&key).copied(),
+        };
+        if let Some(known) = known {
             return Ok(known);
         }
-        let path = self.find(self.server.gpus()[from as usize], self.server.gpus()[to as usize])?;
+        let path = self.find(from as DeviceId, to as DeviceId, class)?;
         let index = self.add(path);
-        self.between[pair] = index + 1;
+        match class {
+            RouteClass::Any => self.between[pair] = index + 1,
+            _ => _ = self.of_class.insert(key, index),
+        }
         Ok(index)
     }
 
-    fn find(&self, from: DeviceId, to: DeviceId) -> Result<Path, PathError> {
+    fn find(&self, from: DeviceId, to: DeviceId, class: RouteClass) -> Result<Path, PathError> {
+        let is_end = |device: DeviceId| {
+            let kind = self.server.devices()[device].kind;
+            matches!(kind, DeviceKind::Gpu | DeviceKind::Cpu)
+        };
+        if let Some(device) = [from, to].into_iter().find(|device| !is_end(*device)) {
+            return Err(PathError::NoEnd { device: self.name(device) });
+        }
         if from == to {
             return Ok(Path::Pipes(Vec::new()));
         }
-        if self.server.nics_meet_gpus() {
+        let is_node = self.server.nics_meet_gpus();
+        if is_node && class != RouteClass::Host {
             return Ok(Path::Pipes(vec![self.direct(from, to)]));
         }
-        let route = |class| self.routes.route(from, to, class);
-        let (fabric, host) = (route(RouteClass::Fabric), route(RouteClass::Host));
-        match (fabric, host) {
+        let route = |wanted| {
+            let asked = class == RouteClass::Any || class == wanted;
+            asked.then(|| self.routes.route(from, to, wanted)).flatten()
+        };
+        match (route(RouteClass::Fabric), route(RouteClass::Host)) {
             (Some(fabric), Some(host)) if fabric.bandwidth < host.bandwidth => {
-                Ok(Path::Packets(self.one_way(from, to, &host.uses)))
+                Ok(self.over_host(from, to, &host.uses))
             }
             (Some(fabric), _) => Ok(Path::Pipes(self.hops(from, &fabric.uses))),
-            (None, Some(host)) => Ok(Path::Packets(self.one_way(from, to, &host.uses))),
-            (None, None) => Err(PathError::Apart {
+            (None, Some(host)) if !is_node => Ok(self.over_host(from, to, &host.uses)),
+            (None, _) => Err(PathError::Apart {
                 server: self.server.name().to_owned(),
+                links: match class {
+                    RouteClass::Fabric => "no NVLink",
+                    RouteClass::Host => "no path over the host",
+                    RouteClass::Network | RouteClass::Any => "neither NVLink nor the host",
+                },
                 a: self.name(from),
                 b: self.name(to),
             }),
+        }
+    }
+
+    fn over_host(&self, from: DeviceId, to: DeviceId, uses: &[(usize, f64)]) -> Path {
+        let way = self.one_way(from, to, uses);
+        let carries_packets = |channel: &ServerChannel| {
+            let link = &self.server.links()[*channel as usize / 2];
+            link.kind.discipline() == Discipline::Packets
+        };
+        if way.iter().all(carries_packets) {
+            Path::Packets(way)
+        } else {
+            Path::Pipes(self.hops(from, uses))
         }
     }
 

@@ -16,7 +16,7 @@ use crate::system::{DeviceKind, LinkKind, System, Wire, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// Over which links a route may go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RouteClass {
     /// NVLink or xGMI: the two devices' own bundle, else NVSwitches.
     Fabric,

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::paths::PathError;
+use super::route::RouteClass;
 use crate::engine::{EngineError, Model, Scheduler};
 use crate::units::{Bytes, Picoseconds};
 
@@ -12,22 +13,44 @@ pub type GpuIndex = u32;
 /// The index that a model of the network gives to a message under way.
 pub type MessageIndex = u32;
 
-/// A message from one GPU to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
-    /// Where it starts.
-    pub source: GpuIndex,
-    /// Where it ends.
-    pub destination: GpuIndex,
-    /// How much it carries; a message of nothing still travels, as a header.
-    pub size: Bytes,
-    /// The caller's name for it.
-    pub token: u64,
+/// The number of a device in the system.
+pub type DeviceIndex = u32;
+
+/// What a network tells messages apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TrafficClass {
     /// The higher first, where the network heeds it.
     pub priority: u8,
     /// Whether it only arranges for another: interfaces keep it apart from those with data and
     /// send it before them, as on a queue of its own.
     pub control: bool,
+}
+
+/// A message from one device to another: from and to GPUs, CPUs and network interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Where it starts.
+    pub source: DeviceIndex,
+    /// Where it ends.
+    pub destination: DeviceIndex,
+    /// How much it carries; a message of nothing still travels, as a header.
+    pub size: Bytes,
+    /// The caller's name for it.
+    pub token: u64,
+    /// Over which links it goes; [`RouteClass::Any`] is the widest within a server, and the network
+    /// between servers.
+    pub route: RouteClass,
+    /// How it is told from others.
+    pub class: TrafficClass,
+}
+
+impl Message {
+    /// A message by the widest way, like any other.
+    #[must_use]
+    pub fn new(source: DeviceIndex, destination: DeviceIndex, size: Bytes, token: u64) -> Self {
+        let (route, class) = (RouteClass::Any, TrafficClass::default());
+        Self { source, destination, size, token, route, class }
+    }
 }
 
 /// Something that happened to a message.
@@ -63,7 +86,7 @@ pub enum TransportError {
     /// Messages wait for one another for ever.
     #[error(transparent)]
     Stuck(#[from] Stuck),
-    /// Two GPUs of one server that nothing joins.
+    /// Two devices that no link of the class asked for joins.
     #[error(transparent)]
     Path(#[from] PathError),
     /// Something would happen in the past or too late, or the caller ended the run.
@@ -95,6 +118,9 @@ impl From<EngineError> for TransportError {
 /// so far fix: two runs of the same calls agree to the last bit. Who holds the network asks for it
 /// after each event and each settling ([`Transport::tell`]).
 pub trait Transport: Model<Error = TransportError> {
+    /// The device that a GPU is.
+    fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex;
+
     /// Takes a message over at the current time.
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Self::Event>);
 

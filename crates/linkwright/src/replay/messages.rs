@@ -5,7 +5,7 @@
 //! with leave, and then the data goes. The send is complete when the data has left.
 
 use crate::engine::{Scheduler, Within};
-use crate::network::{Message, Transport};
+use crate::network::{Message, TrafficClass, Transport};
 use crate::units::{Bytes, Picoseconds};
 
 use super::bins::NONE;
@@ -57,18 +57,16 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         let envelope = &mut self.envelopes[index];
         envelope.owed += 2;
         let source = &self.ranks[envelope.source as usize];
-        let destination = self.ranks[envelope.destination as usize].gpu;
-        let control = self.protocol.control_size;
-        let is_control = matches!(leg, Leg::Request | Leg::Leave);
-        let (source_gpu, destination, size) = match leg {
-            Leg::Eager | Leg::Data => (source.gpu, destination, Bytes(envelope.size)),
-            Leg::Request => (source.gpu, destination, control),
-            Leg::Leave => (destination, source.gpu, control),
+        let ends = [source.device, self.ranks[envelope.destination as usize].device];
+        let of_control = self.protocol.control_size;
+        let ([from, to], size, control) = match leg {
+            Leg::Eager | Leg::Data => (ends, Bytes(envelope.size), false),
+            Leg::Request => (ends, of_control, true),
+            Leg::Leave => ([ends[1], ends[0]], of_control, true),
         };
         let priority = self.jobs[source.id.job as usize].priority;
-        let token = leg.token(index);
-        let message =
-            Message { source: source_gpu, destination, size, token, priority, control: is_control };
+        let class = TrafficClass { priority, control };
+        let message = Message { class, ..Message::new(from, to, size, leg.token(index)) };
         self.transport.send(message, &mut Within::<_, ReplayEvent<T::Event>>::new(scheduler));
     }
 

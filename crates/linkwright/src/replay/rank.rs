@@ -1,6 +1,6 @@
 //! A rank as it runs.
 
-use crate::network::GpuIndex;
+use crate::network::DeviceIndex;
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::RankId;
@@ -17,7 +17,7 @@ pub(super) const LIBRARY: usize = 1;
 #[derive(Debug, Clone)]
 pub(super) struct RankState {
     pub(super) id: RankId,
-    pub(super) gpu: GpuIndex,
+    pub(super) device: DeviceIndex,
     pub(super) lanes: [Lane; 2],
     /// The classes of receives that its program uses.
     pub(super) classes: u8,
@@ -28,10 +28,10 @@ pub(super) struct RankState {
 }
 
 impl RankState {
-    pub(super) fn new(id: RankId, gpu: GpuIndex) -> Self {
+    pub(super) fn new(id: RankId, device: DeviceIndex) -> Self {
         Self {
             id,
-            gpu,
+            device,
             lanes: [Lane::EMPTY; 2],
             classes: EXACT_ONLY,
             outcome: RankOutcome::default(),

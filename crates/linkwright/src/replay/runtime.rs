@@ -140,9 +140,10 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
             self.communicators.push(Communicator::new(index, id, members));
         }
         for (rank, gpu) in (0..).zip(&job.mapping) {
+            let device = self.transport.gpu_device(*gpu);
             let plan = first_plan + rank;
             let of_plan = &self.plans[plan];
-            let mut state = RankState::new(RankId { job: index, rank }, *gpu);
+            let mut state = RankState::new(RankId { job: index, rank }, device);
             for operation in of_plan.operations() {
                 if let Operation::Receive { from, tag, .. } = *operation {
                     state.classes |= class_bit(from, tag);

@@ -23,7 +23,8 @@ pub mod views;
 
 pub use cluster::{ClusterNetwork, cluster, cluster_of};
 pub use composition::{
-    AbstractNode, NodeError, Place, PortOrder, ServerKind, System, SystemChannel, SystemDevice,
+    AbstractNode, InterfaceRule, NodeError, Place, PortOrder, ServerKind, System, SystemChannel,
+    SystemDevice,
 };
 pub use error::SystemError;
 pub use fabric::{Fabric, FabricError};

@@ -40,7 +40,8 @@ fn arrivals(
     let mut traffic = Traffic::new(network);
     for source in sources.iter().copied() {
         let (size, token) = (Bytes(size), u64::from(source));
-        traffic.send(Message { source, destination, size, token, priority: 0, control: false });
+        let [from, to] = [source, destination].map(|gpu| traffic.network().gpu_device(gpu));
+        traffic.send(Message::new(from, to, size, token));
     }
     let mut times = vec![0; sources.len()];
     while let Some(occurrence) = traffic.next().unwrap() {
@@ -131,9 +132,8 @@ fn packets_share_a_link_by_port_and_fluids_by_message() {
 /// What a model says of a message that is sent at a time.
 fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, TransportError> {
     let mut traffic = Traffic::new(network);
-    let (size, priority, control) = (Bytes(size), 0, false);
-    let message = Message { source: 0, destination: 1, size, token: 1, priority, control };
-    traffic.send_at(Picoseconds(start), message);
+    let [from, to] = [0, 1].map(|gpu| traffic.network().gpu_device(gpu));
+    traffic.send_at(Picoseconds(start), Message::new(from, to, Bytes(size), 1));
     while let Some(occurrence) = traffic.next()? {
         if let Occurrence::Delivered { .. } = occurrence {
             return Ok(traffic.now().0);

@@ -10,6 +10,7 @@ mod flow_and_packets;
 mod labels;
 mod layers;
 mod loggp;
+mod messages_of_devices;
 mod mpi_programs;
 mod nearness;
 mod otf2;

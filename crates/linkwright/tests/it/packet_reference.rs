@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use adaptive::{Adaptive, Progress, irregular};
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
-use linkwright::network::transport::{Message, Occurrence};
+use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{PacketNetwork, Traffic};
 use linkwright::system::fabric::{Channel, Dragonfly, End, NodeLink, Shape, SwitchId, SwitchLink};
 use linkwright::system::{AbstractNode, Fabric, System};
@@ -399,9 +399,8 @@ fn simulated(
     let mut network = PacketNetwork::new(&nodes, settings, routing, nic, arbitration).unwrap();
     let mut traffic = Traffic::new(&mut network);
     for (token, (time, source, destination, size)) in (0..).zip(messages.iter().copied()) {
-        let (size, priority, control) = (Bytes(size), 0, false);
-        let message = Message { source, destination, size, token, priority, control };
-        traffic.send_at(Picoseconds(time), message);
+        let [from, to] = [source, destination].map(|gpu| traffic.network().gpu_device(gpu));
+        traffic.send_at(Picoseconds(time), Message::new(from, to, Bytes(size), token));
     }
     let mut times = (vec![0; messages.len()], vec![0; messages.len()]);
     while let Some(occurrence) = traffic.next().unwrap() {

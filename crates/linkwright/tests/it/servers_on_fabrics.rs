@@ -60,7 +60,8 @@ fn arrivals(network: &mut impl Transport, messages: &[(u32, u32, u64)]) -> Vec<u
     let mut traffic = Traffic::new(network);
     for (token, (source, destination, size)) in (0..).zip(messages.iter().copied()) {
         let size = Bytes(size);
-        traffic.send(Message { source, destination, size, token, priority: 0, control: false });
+        let [from, to] = [source, destination].map(|gpu| traffic.network().gpu_device(gpu));
+        traffic.send(Message::new(from, to, size, token));
     }
     let mut times = vec![0; messages.len()];
     let mut sent = 0;

@@ -21,7 +21,7 @@ use crate::network::outstanding::Outstanding;
 use crate::network::paths::Way;
 use crate::network::routing::{Load, Routing};
 use crate::network::transport::{
-    Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
+    DeviceIndex, GpuIndex, Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
 };
 use crate::system::composition::System;
 use crate::system::fabric::{Channel, ChannelId, End, Fabric};
@@ -88,7 +88,7 @@ pub struct PacketNetwork<'a, R> {
     interfaces: Vec<NetworkInterface>,
     /// How many packets of each interface are on their way to it.
     pulled: Vec<u16>,
-    /// The first copy engine of each server; empty until one is at work.
+    /// The first copy engine of each server at work ([`Self::engine_of`]).
     engines: Vec<u32>,
     inside: Insides<'a>,
     outstanding: Outstanding<Progress>,
@@ -283,9 +283,13 @@ impl<R: Routing> Model for PacketNetwork<'_, R> {
 }
 
 impl<R: Routing> Transport for PacketNetwork<'_, R> {
+    fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
+        self.inside.system.gpu_device(gpu) as DeviceIndex
+    }
+
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<PacketEvent>) {
         let size = message.size.0;
-        let way = match self.inside.way(message.source, message.destination) {
+        let way = match self.inside.way(&message) {
             Ok(way) => way,
             Err(error) => {
                 self.fault.get_or_insert(error.into());
@@ -302,7 +306,7 @@ impl<R: Routing> Transport for PacketNetwork<'_, R> {
                 scheduler.schedule_in(self.settings.nic_delay, PacketEvent::Queue(index));
             }
             Way::Inside(path) => {
-                let server = self.inside.system.gpu(message.source).server;
+                let server = self.inside.place(message.source).server;
                 if let Some((sent, arrived)) = self.inside.send_whole(server, path, size, now.0) {
                     scheduler.schedule(Picoseconds(sent), PacketEvent::Leave(index));
                     scheduler.schedule(Picoseconds(arrived), PacketEvent::Deliver(index));

@@ -6,7 +6,7 @@ use super::*;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
 use crate::network::traffic::Traffic;
-use crate::network::transport::{Message, Occurrence, TransportError};
+use crate::network::transport::{Message, Occurrence, TrafficClass, Transport, TransportError};
 use crate::system::composition::{AbstractNode, System};
 use crate::system::fabric::{Fabric, NodeLink, Shape, SwitchId, SwitchLink};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -58,8 +58,15 @@ fn network(
     PacketNetwork::new(system, settings, routing, nic, ArbitrationPolicy::RoundRobin).unwrap()
 }
 
+/// A message between GPUs, of which [`sent`] makes one between devices.
 fn message(source: u32, destination: u32, size: u64, token: u64) -> Message {
-    Message { source, destination, size: Bytes(size), token, priority: 0, control: false }
+    Message::new(source, destination, Bytes(size), token)
+}
+
+fn sent(network: &impl Transport, message: Message) -> Message {
+    let [source, destination] =
+        [message.source, message.destination].map(|gpu| network.gpu_device(gpu));
+    Message { source, destination, ..message }
 }
 
 /// Plays messages that are sent at the start, with the time of each occurrence.
@@ -68,7 +75,9 @@ fn play<R: Routing>(
     messages: impl IntoIterator<Item = Message>,
 ) -> Vec<(u64, Occurrence)> {
     let mut traffic = Traffic::new(network);
-    messages.into_iter().for_each(|message| traffic.send(message));
+    for message in messages {
+        traffic.send(sent(traffic.network(), message));
+    }
     let mut seen = Vec::new();
     while let Some(occurrence) = traffic.next().unwrap() {
         seen.push((traffic.now().0, occurrence));
@@ -131,7 +140,8 @@ fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
     let fabric = ring(1, 3);
     for policy in [NicPolicy::Fcfs, NicPolicy::RoundRobinOf(2)] {
         let mut network = network(&fabric, settings(), policy);
-        let control = Message { control: true, ..message(0, 2, 16, 3) };
+        let control =
+            Message { class: TrafficClass { control: true, priority: 0 }, ..message(0, 2, 16, 3) };
         let messages = [message(0, 1, 40_960, 1), message(0, 1, 40_960, 2), control];
         let seen = play(&mut network, messages);
         let left: Vec<_> = seen
@@ -168,7 +178,8 @@ fn packets_wait_for_one_link_as_theory_says() {
             time += random.exponential(mean).0;
             starts.push(time);
             let source = random.below(u64::from(SOURCES).try_into().unwrap()) as u32;
-            traffic.send_at(Picoseconds(time), message(source, SOURCES, 4096, token));
+            let message = sent(traffic.network(), message(source, SOURCES, 4096, token));
+            traffic.send_at(Picoseconds(time), message);
         }
         let alone = 400_000 + 2 * PACKET + 2 * LATENCY.0 + 60_000;
         let (mut waited, mut count) = (0, 0);
@@ -214,7 +225,8 @@ fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
     let mut network = PacketNetwork::new(&square, settings(), Clockwise, nic, arbitration).unwrap();
     let mut traffic = Traffic::new(&mut network);
     for node in 0..4 {
-        traffic.send(message(node, (node + 3) % 4, 1 << 20, u64::from(node)));
+        let message = message(node, (node + 3) % 4, 1 << 20, u64::from(node));
+        traffic.send(sent(traffic.network(), message));
     }
     let stuck = loop {
         match traffic.next() {
@@ -280,8 +292,10 @@ proptest! {
                 PacketNetwork::new(&fabric, settings, routing, nic, arbitration).unwrap();
             let mut playing = Traffic::new(&mut network);
             for (token, (from, to, size, priority, time)) in traffic.iter().enumerate() {
-                let sent = message(from % all, to % all, *size, token as u64);
-                playing.send_at(Picoseconds(*time), Message { priority: *priority, ..sent });
+                let message = message(from % all, to % all, *size, token as u64);
+                let class = TrafficClass { priority: *priority, control: false };
+                let message = sent(playing.network(), Message { class, ..message });
+                playing.send_at(Picoseconds(*time), message);
             }
             let mut seen = Vec::new();
             while let Some(occurrence) = playing.next().unwrap() {
@@ -325,7 +339,8 @@ fn what_would_happen_beyond_counted_time_ends_the_run() {
             let mut traffic = Traffic::new(&mut network);
             // Three packets, which take the second link until at least four times have passed.
             let start = Picoseconds(u64::MAX - 1 - before);
-            traffic.send_at(start, message(0, 1, 3 * 4096, 1));
+            let message = sent(traffic.network(), message(0, 1, 3 * 4096, 1));
+            traffic.send_at(start, message);
             let error = std::iter::from_fn(|| match traffic.next() {
                 Ok(Some(Occurrence::Delivered { .. }) | None) => panic!("it came from nowhere"),
                 other => Some(other),

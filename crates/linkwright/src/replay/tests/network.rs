@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 
 use crate::engine::{Model, Random, Scheduler};
-use crate::network::{Message, Occurrence, Stuck, Transport, TransportError};
+use crate::network::{
+    DeviceIndex, GpuIndex, Message, Occurrence, Stuck, Transport, TransportError,
+};
 use crate::units::Picoseconds;
 
 /// A latency of 1 us, a byte per picosecond; messages of a pair stay in order unless a jitter
@@ -64,6 +66,10 @@ impl Model for TestNetwork {
 }
 
 impl Transport for TestNetwork {
+    fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
+        gpu
+    }
+
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Occurrence>) {
         let now = scheduler.now();
         let injected = &mut self.injected[message.source as usize];

@@ -97,7 +97,7 @@ fn messages_go_between_the_gpus_of_the_mapping_with_the_jobs_priority() {
     replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let ways: Vec<_> = network.messages.iter().map(|(_, m)| (m.source, m.destination)).collect();
     assert_eq!(ways, [(7, 2), (7, 2), (2, 7), (7, 2)]);
-    assert!(network.messages.iter().all(|(_, message)| message.priority == 9));
+    assert!(network.messages.iter().all(|(_, message)| message.class.priority == 9));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switch
 use crate::network::routing::TableRouting;
 use crate::network::{AnyRouting, PacketSettings, RoutingKind};
 use crate::replay::Protocol;
-use crate::system::composition::PortOrder;
+use crate::system::composition::{InterfaceRule, PortOrder};
 use crate::system::fabric::RoutingTables;
 use crate::system::fabric::{FABRICS, FabricSpecification, read_fabric, read_routing};
 use crate::system::{AbstractNode, Fabric, NodeError, System};
@@ -39,6 +39,7 @@ pub(super) const SETTINGS_KEYS: &[&str] = &[
     "machine",
     "servers",
     "port_order",
+    "interfaces",
     "gpus_per_node",
     "gpu_bandwidth",
     "gpu_latency",
@@ -130,6 +131,8 @@ pub struct NetworkSettings {
     pub servers: Vec<ServerEntry>,
     /// Which ports the servers' interfaces take.
     pub port_order: PortOrder,
+    /// Through which interface a GPU of a server sends to others.
+    pub interface_rule: InterfaceRule,
     /// Whether anything is said of a fabric: without, a lone server has none.
     pub has_fabric: bool,
     /// What an abstract node is, but for its bandwidth, which is that of `gpu_bandwidth`.
@@ -410,6 +413,7 @@ impl NetworkSettings {
             has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| fields.has(key)),
             servers: servers::read(fields, listed)?,
             port_order: servers::port_order(fields)?,
+            interface_rule: servers::interface_rule(fields)?,
             node,
             gpu_bandwidth,
             protocol: protocol(protocol_fields)?,
@@ -486,7 +490,9 @@ impl NetworkSettings {
         }
         if !listed.is_empty() {
             let system = System::new(&listed, fabric, self.port_order);
-            return Ok(self.cluster(system.map_err(|error| refuse(&error))?, routing, tables));
+            let system = system.map_err(|error| refuse(&error))?;
+            let system = system.with_interface_rule(self.interface_rule);
+            return Ok(self.cluster(system, routing, tables));
         }
         let mut node = self.node;
         node.bandwidth = self.node_bandwidth(&fabric).ok_or_else(|| {

@@ -5,6 +5,7 @@
 //! machine = "dgx1-v100"             # a preset, or a file in any format that machines are read from
 //! servers = 4                       # how many, one where absent
 //! port_order = "rails"              # which ports their interfaces take; "plain" where absent
+//! interfaces = "in-turn"            # which one a GPU sends through; "nearest" where absent
 //!
 //! # or, where they are not alike:
 //! [[system.server]]
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use crate::diagnostic::{InputError, Position, instead_of};
-use crate::system::composition::PortOrder;
+use crate::system::composition::{InterfaceRule, PortOrder};
 use crate::system::presets::{NAMES, preset};
 use crate::system::{ImportOptions, Server, SystemError, import};
 
@@ -112,9 +113,10 @@ pub(super) fn read(
         let remedy = format!("remove `{key}`, which is of abstract nodes");
         return Err(network.refuse(key, "the servers say what their GPUs are joined by", remedy));
     }
-    if network.has("port_order") && entries.is_empty() {
+    let of_interfaces = ["port_order", "interfaces"].into_iter().find(|key| network.has(key));
+    if let Some(key) = of_interfaces.filter(|_| entries.is_empty()) {
         let remedy = "say which servers with `machine`";
-        return Err(network.refuse("port_order", "abstract nodes have one interface each", remedy));
+        return Err(network.refuse(key, "abstract nodes have one interface each", remedy));
     }
     Ok(entries)
 }
@@ -129,6 +131,18 @@ pub(super) fn port_order(network: &Fields<'_>) -> Result<PortOrder, InputError> 
             .ok_or_else(|| format!("there is no such order of ports; {}", instead_of(name, &names)))
     })?;
     Ok(order.unwrap_or_default())
+}
+
+/// Through which interface a GPU sends to other servers.
+pub(super) fn interface_rule(network: &Fields<'_>) -> Result<InterfaceRule, InputError> {
+    let names = InterfaceRule::NAMES.map(|(name, _)| name);
+    let rule = network.named("interfaces", |name| {
+        let found = InterfaceRule::NAMES.iter().find(|(known, _)| *known == name);
+        found
+            .map(|(_, rule)| *rule)
+            .ok_or_else(|| format!("there is no such rule; {}", instead_of(name, &names)))
+    })?;
+    Ok(rule.unwrap_or_default())
 }
 
 /// The servers themselves, those of one kind made once.
@@ -158,6 +172,7 @@ pub(super) fn build(
 #[cfg(test)]
 mod tests {
     use crate::simulation::cluster::{Files, read_scenario};
+    use crate::system::composition::InterfaceRule;
 
     const JOB: &str = "\n[[job]]\nprogram = \"stencil4d\"\nranks = 16\n";
 
@@ -175,6 +190,9 @@ mod tests {
             [[system.server]]\nkind = \"dgx-a100\"\n\n[network]\nport_order = \"rails\"\n";
         let two = build(listed).unwrap();
         assert_eq!((two.system.servers(), two.system.kinds().len()), (4, 2));
+        assert_eq!(two.system.interface_rule(), InterfaceRule::Nearest);
+        let first = "[network]\nmachine = \"dgx2\"\nservers = 2\ninterfaces = \"first\"\n";
+        assert_eq!(build(first).unwrap().system.interface_rule(), InterfaceRule::First);
         let alone = build("[network]\nmachine = \"dgx2\"\n").unwrap();
         assert_eq!((alone.system.gpus(), alone.system.fabric()), (16, None));
     }
@@ -206,6 +224,12 @@ mod tests {
                 "remove `gpus_per_node`",
             ),
             ("[network]\nport_order = \"rails\"\n", "2:14", "`machine`"),
+            ("[network]\ninterfaces = \"first\"\n", "2:14", "`machine`"),
+            (
+                "[network]\nmachine = \"dgx2\"\ninterfaces = \"nearst\"\n",
+                "3:14",
+                "did you mean `nearest`?",
+            ),
             (
                 "[network]\nmachine = \"dgx2\"\nport_order = \"rail\"\n",
                 "3:14",

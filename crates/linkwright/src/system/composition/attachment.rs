@@ -29,6 +29,35 @@ impl PortOrder {
     }
 }
 
+/// Through which network interface of its server a GPU sends to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum InterfaceRule {
+    /// The one nearest to it on the host; of equally near ones the wider, then the one that fewer
+    /// GPUs before it have.
+    #[default]
+    Nearest,
+    /// GPU `i` through interface `i` modulo their number, wherever it is.
+    InTurn,
+    /// All through the first, as where one cable is plugged in.
+    First,
+}
+
+impl InterfaceRule {
+    /// All, with their names in files.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("nearest", Self::Nearest), ("in-turn", Self::InTurn), ("first", Self::First)];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nearest => Self::NAMES[0].0,
+            Self::InTurn => Self::NAMES[1].0,
+            Self::First => Self::NAMES[2].0,
+        }
+    }
+}
+
 /// How many interfaces lie on rails before one, of all servers.
 fn on_rails_before(numbers: &Numbers, rail: u32) -> u32 {
     numbers.rows().map(|(_, count, each)| count * each.nics.min(rail)).sum()

@@ -23,7 +23,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use attachment::PortOrder;
+pub use attachment::{InterfaceRule, PortOrder};
 pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
 pub use numbers::Place;
 
@@ -98,6 +98,7 @@ pub struct System {
     numbers: Numbers,
     fabric: Option<Fabric>,
     order: PortOrder,
+    interface_rule: InterfaceRule,
     assumptions: Vec<String>,
 }
 
@@ -109,7 +110,8 @@ impl System {
         let kind = ServerKind { nics: nics_of(&server), server };
         let numbers = Numbers::new(&[(0, 1, kind.counts())], 0).expect("one server is countable");
         let (kinds, order) = (vec![kind], PortOrder::Plain);
-        Self { name, kinds, numbers, fabric: None, order, assumptions: Vec::new() }
+        let (interface_rule, assumptions) = (InterfaceRule::default(), Vec::new());
+        Self { name, kinds, numbers, fabric: None, order, interface_rule, assumptions }
     }
 
     /// Servers, each so many times in a row, on a fabric. One without network interfaces is given
@@ -151,7 +153,8 @@ impl System {
             return Err(SystemError::TooFewPorts { ports, nics, missing: nics - ports });
         }
         let name = attachment::name(&kinds, &runs, &fabric);
-        Ok(Self { name, kinds, numbers, fabric: Some(fabric), order, assumptions })
+        let (fabric, interface_rule) = (Some(fabric), InterfaceRule::default());
+        Ok(Self { name, kinds, numbers, fabric, order, interface_rule, assumptions })
     }
 
     /// A fabric with an abstract node at every port ([`Server::abstract_node`]).
@@ -285,6 +288,18 @@ impl System {
     #[must_use]
     pub fn port_order(&self) -> PortOrder {
         self.order
+    }
+
+    /// Through which interfaces GPUs send to other servers.
+    #[must_use]
+    pub fn interface_rule(&self) -> InterfaceRule {
+        self.interface_rule
+    }
+
+    /// The same system, whose GPUs send to other servers by another rule.
+    #[must_use]
+    pub fn with_interface_rule(self, interface_rule: InterfaceRule) -> Self {
+        Self { interface_rule, ..self }
     }
 
     /// The port of the fabric at which a network interface is.

@@ -6,7 +6,7 @@ use linkwright::network::PacketNetwork;
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, Routing, RoutingKind};
 use linkwright::network::traffic;
-use linkwright::network::transport::{Message, Occurrence};
+use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::system::AbstractNode;
 use linkwright::system::Fabric;
 use linkwright::units::{Bytes, Picoseconds};
@@ -51,7 +51,8 @@ fn flood(
             let destination = traffic(source, number, &mut random);
             let token = u64::from(source) << 32 | number;
             let size = Bytes(1000);
-            playing.send(Message { source, destination, size, token, priority: 0, control: false });
+            let [from, to] = [source, destination].map(|gpu| playing.network().gpu_device(gpu));
+            playing.send(Message::new(from, to, size, token));
         }
     };
     for source in 0..fabric.nodes() {

@@ -21,18 +21,19 @@ impl<R: Routing> PacketNetwork<'_, R> {
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
         let packet = &mut self.packets[index];
-        let Packet { message, size, to, port, mut route, .. } = *packet;
+        let Packet { message, size, to, port, channel: came_by, mut route, .. } = *packet;
         if to == TO_NODE {
-            self.packets.remove(index);
-            let progress = &mut self.outstanding[message].progress;
-            progress.missing -= u64::from(size);
-            if progress.missing == 0 {
-                self.outstanding.delivered(message);
-            }
+            self.end(index, message, size);
             return;
         }
         let hop = if to == INSIDE {
-            Hop { channel: self.inside_hop(index), virtual_channel: 0 }
+            let Some(channel) = self.inside_hop(index) else {
+                // A CPU takes what comes, and passes on what is for others.
+                self.end(index, message, size);
+                self.leave_buffer(came_by, route.virtual_channel, self.state.now, scheduler);
+                return;
+            };
+            Hop { channel, virtual_channel: 0 }
         } else {
             let hop = self.routing.route(to, &mut route, &mut self.state);
             route.hops += 1;
@@ -46,6 +47,30 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let slot = line.bank.slot(hop.virtual_channel, port);
         self.queues.push(&mut line.bank, slot, index, &mut self.packets);
         self.send_when_free(hop.channel, scheduler);
+    }
+
+    /// A packet is at its message's end.
+    fn end(&mut self, index: PacketIndex, message: MessageIndex, size: u32) {
+        self.packets.remove(index);
+        let progress = &mut self.outstanding[message].progress;
+        progress.missing -= u64::from(size);
+        if progress.missing == 0 {
+            self.outstanding.delivered(message);
+        }
+    }
+
+    /// The last byte of a packet leaves a buffer at a time: its place is the sender's again.
+    fn leave_buffer(
+        &mut self,
+        came_by: ChannelId,
+        virtual_channel: u8,
+        sent: u64,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
+        self.state.load[came_by as usize] -= 1;
+        if let Some(time) = self.state.credits.give_back(came_by, virtual_channel, sent) {
+            self.wake_by(came_by, time, scheduler);
+        }
     }
 
     /// Sends at once, or once the channel is free.
@@ -143,7 +168,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             complete: self.state.now,
             route: PacketRoute::new(from, to),
             port: 0,
-            priority: data.priority,
+            priority: data.class.priority,
         };
         (self.packets.add(packet), last)
     }
@@ -178,11 +203,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         if came_by == AT_SOURCE {
             self.left_source(message, sent, scheduler);
         } else {
-            self.state.load[came_by as usize] -= 1;
-            let awaited = self.state.credits.give_back(came_by, route.virtual_channel, sent);
-            if let Some(time) = awaited {
-                self.wake_by(came_by, time, scheduler);
-            }
+            self.leave_buffer(came_by, route.virtual_channel, sent, scheduler);
         }
         if more {
             self.wake_by(channel, sent, scheduler);

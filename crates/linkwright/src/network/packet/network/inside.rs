@@ -12,19 +12,19 @@ use super::super::settings::serialisation;
 use super::PacketNetwork;
 use super::line::Line;
 use crate::network::routing::Routing;
-use crate::network::transport::GpuIndex;
-use crate::system::composition::Place;
+use crate::network::transport::{DeviceIndex, Message};
+use crate::system::composition::{Place, ServerKind};
 use crate::system::fabric::Fabric;
 use crate::system::kinds::DeviceKind;
 
 impl<R: Routing> PacketNetwork<'_, R> {
-    /// Makes the channels of a GPU's server, if it has any and they are not made.
-    pub(super) fn open(&mut self, gpu: GpuIndex) {
+    /// Makes the channels of a device's server, if it has any and they are not made.
+    pub(super) fn open(&mut self, end: DeviceIndex) {
         if self.inside.is_of_nodes() {
             return;
         }
         let system = self.inside.system;
-        let server = system.gpu(gpu).server;
+        let server = self.inside.place(end).server;
         let before = self.inside.all_opened().len();
         let Some(own) = self.inside.open(server) else { return };
         let entering = own.entering.clone();
@@ -58,14 +58,35 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
         self.engines.resize(system.servers() as usize, u32::MAX);
         self.engines[server as usize] = self.interfaces.len() as u32;
-        for _ in kind.server().gpus() {
+        for _ in 0..engines_of(kind) {
             self.interfaces.push(NetworkInterface::new(NicPolicy::Fcfs));
             self.pulled.push(0);
         }
     }
 
-    /// The index of a GPU's copy engine among the interfaces.
-    pub(super) fn engine_of(&self, gpu: Place) -> usize {
-        (self.engines[gpu.server as usize] + gpu.index) as usize
+    /// The index of the copy engine that moves a message within its server, among the interfaces.
+    ///
+    /// A GPU has two, one for what leaves its memory and one for what it fetches from a CPU's;
+    /// a CPU has one, for what goes to another CPU.
+    pub(super) fn engine_of(&self, message: &Message) -> usize {
+        let [from, to] = [message.source, message.destination].map(|end| self.inside.place(end));
+        let kind = self.inside.system.kind_of(from.server);
+        let number = |at: Place| kind.server().gpus().binary_search(&(at.index as usize));
+        let gpus = kind.server().gpus().len();
+        let own = match (number(from), number(to)) {
+            (Ok(gpu), _) => gpu,
+            (Err(_), Ok(gpu)) => gpus + gpu,
+            (Err(_), Err(_)) => {
+                let devices = &kind.server().devices()[..from.index as usize];
+                2 * gpus + devices.iter().filter(|device| device.kind == DeviceKind::Cpu).count()
+            }
+        };
+        self.engines[from.server as usize] as usize + own
     }
+}
+
+/// How many copy engines a server has.
+fn engines_of(kind: &ServerKind) -> usize {
+    let cpus = kind.server().devices().iter().filter(|device| device.kind == DeviceKind::Cpu);
+    2 * kind.server().gpus().len() + cpus.count()
 }

@@ -3,9 +3,9 @@
 use super::super::packets::{AT_SOURCE, PacketIndex};
 use super::{PacketEvent, PacketNetwork};
 use crate::engine::Scheduler;
-use crate::network::paths::{ServerChannel, Way};
+use crate::network::paths::Way;
 use crate::network::routing::Routing;
-use crate::network::transport::{Message, MessageIndex};
+use crate::network::transport::{MessageIndex, TrafficClass};
 use crate::system::fabric::{ChannelId, Fabric, NodeId};
 use crate::units::Picoseconds;
 
@@ -17,7 +17,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         message: MessageIndex,
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
-        let Message { control, .. } = self.outstanding[message].message;
+        let TrafficClass { control, .. } = self.outstanding[message].message.class;
         let interface = self.interface_of(message);
         self.interfaces[interface].push(message, control);
         let channel = Fabric::injection(interface as NodeId);
@@ -32,7 +32,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let transfer = &self.outstanding[message];
         match transfer.progress.way {
             Way::Across { from, .. } => from as usize,
-            Way::Inside(_) => self.engine_of(self.inside.system.gpu(transfer.message.source)),
+            Way::Inside(_) => self.engine_of(&transfer.message),
         }
     }
 
@@ -46,7 +46,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             self.pulled[interface] += 1;
             let transfer = &mut self.outstanding[message];
             transfer.progress.at_source += 1;
-            let server = self.inside.system.gpu(transfer.message.source).server;
+            let server = self.inside.place(transfer.message.source).server;
             let (Way::Inside(path) | Way::Across { out: path, .. }) = transfer.progress.way;
             let first = self.inside.number(server, self.inside.channels(server, path)[0]);
             self.state.load[first as usize] += 1;
@@ -90,38 +90,34 @@ impl<R: Routing> PacketNetwork<'_, R> {
         self.pull(port as usize, scheduler);
     }
 
-    /// By which channel a packet leaves a device of a server.
-    pub(super) fn inside_hop(&self, index: PacketIndex) -> ChannelId {
+    /// By which channel a packet leaves a device of a server; None at its message's end.
+    pub(super) fn inside_hop(&self, index: PacketIndex) -> Option<ChannelId> {
         let packet = &self.packets[index];
         let transfer = &self.outstanding[packet.message];
-        let system = self.inside.system;
         let Some(opened) = self.inside.opened(packet.channel) else {
             // It comes from the fabric.
             let Way::Across { back, .. } = transfer.progress.way else {
                 unreachable!("only a message across the fabric leaves it")
             };
-            let server = system.gpu(transfer.message.destination).server;
-            return self.inside.number(server, self.inside.channels(server, back)[0]);
+            let server = self.inside.place(transfer.message.destination).server;
+            return Some(self.inside.number(server, self.inside.channels(server, back)[0]));
         };
         let at = opened.at;
-        let after = |channels: &[ServerChannel]| {
+        let after = |path| {
+            let channels = self.inside.channels(at.server, path);
             let place = channels.iter().position(|channel| *channel == at.index);
-            channels.get(place.expect("a packet is on its message's path") + 1).copied()
+            let next = channels.get(place.expect("a packet is on its message's path") + 1);
+            next.map(|channel| self.inside.number(at.server, *channel))
         };
-        let channels = |path| self.inside.channels(at.server, path);
-        let next = match transfer.progress.way {
-            Way::Inside(path) => after(channels(path)),
+        match transfer.progress.way {
+            Way::Inside(path) => after(path),
             Way::Across { out, back, from, .. } => {
-                if at.server != system.gpu(transfer.message.source).server {
-                    after(channels(back))
+                if at.server == self.inside.place(transfer.message.source).server {
+                    after(out).or(Some(Fabric::injection(from)))
                 } else {
-                    match after(channels(out)) {
-                        None => return Fabric::injection(from),
-                        next => next,
-                    }
+                    after(back)
                 }
             }
-        };
-        self.inside.number(at.server, next.expect("a path ends at a GPU, where packets end"))
+        }
     }
 }
