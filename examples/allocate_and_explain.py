@@ -1,8 +1,8 @@
 """Asks which GPUs of an idle DGX-1V a job should get, and why."""
 
-from linkwright import Allocator, Machine, Pattern, policy_names
+from linkwright import Allocator, Pattern, System, policy_names
 
-machine = Machine.preset("dgx1-v100")
+machine = System("dgx1-v100")
 job = Pattern("ring", 5)
 
 explanation = Allocator(machine, "preserve").explain("train", job, limit=3)

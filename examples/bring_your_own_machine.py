@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from linkwright import Allocator, Machine
+from linkwright import Allocator, System
 
 # Four PCIe cards, each two joined by a bridge.
 BRIDGED = """\
@@ -14,7 +14,7 @@ GPU3    NODE    NODE    NV12     X      0-31            0
 """
 
 
-def nvlink_islands(machine: Machine) -> list[list[int]]:
+def nvlink_islands(machine: System) -> list[list[int]]:
     """The GPUs in groups that NVLinks join, lowest ids first."""
     labels = [[label for label, _ in row] for row in machine.gpu_matrix()]
     islands: list[list[int]] = []
@@ -36,7 +36,7 @@ for file in sorted(topologies.glob("*.nvidia-smi-topo-m.txt")):
     pastes[file.name.split(".")[0]] = file.read_text(encoding="utf-8")
 
 for name, text in pastes.items():
-    machine = Machine.import_text(text, name)
+    machine = System.from_text(text, name)
     allocator = Allocator(machine)
     print(f"{name}, {len(machine.assumptions)} assumptions")
     for island in nvlink_islands(machine):

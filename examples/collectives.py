@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy
 
-from linkwright import Machine, Schedule, plan
+from linkwright import Schedule, System, plan
 from linkwright.collective_plot import packed_trees
 from linkwright.plot import save_chart
 
-machine = Machine.preset("dgx1-v100")
+machine = System("dgx1-v100")
 schedule = plan(machine, [1, 4, 5, 6], "all-reduce")
 print(schedule)
 print(f"it reaches {schedule.rate:.1f} of at most {schedule.optimum:.1f} GB/s")

@@ -3,9 +3,9 @@
 import pyarrow
 import pyarrow.compute as pc
 
-from linkwright import Machine, generate_jobs, policy_names, simulate
+from linkwright import System, generate_jobs, policy_names, simulate
 
-machine = Machine.preset("dgx1-v100")
+machine = System("dgx1-v100")
 jobs = generate_jobs(seed=7, count=300, max_gpus=5)
 
 print("sensitive jobs of two or more GPUs")

@@ -7,7 +7,7 @@ The range that results of the flow model print is that of
 import sys
 from collections.abc import Mapping
 
-from linkwright import Cluster, ClusterJob, Program, applications
+from linkwright import ClusterJob, Program, System, applications
 
 # 2,048 nodes of one GPU; on the last, packets go the direct way within a group, as in the study.
 SYSTEMS: Mapping[str, Mapping[str, object]] = {
@@ -19,11 +19,13 @@ SYSTEMS: Mapping[str, Mapping[str, object]] = {
 ITERATIONS = 2
 
 
-def seconds(application: str, ranks: int, speedup: float, settings: Mapping[str, object]) -> float:
+def seconds(
+    application: str, ranks: int, speedup: float, network: dict[str, object], fidelity: str
+) -> float:
     """How long a job takes, alone, with the computation of the study's GPUs."""
     program = Program.skeleton(application, ranks)
     job = ClusterJob(program, iterations=ITERATIONS, computation_scale=1 / speedup)
-    return Cluster(**settings).replay([job]).makespan
+    return System(network=network).replay([job], fidelity=fidelity).makespan
 
 
 def main(sizes: list[int]) -> None:
@@ -36,8 +38,8 @@ def main(sizes: list[int]) -> None:
                 told = ""
                 for size in sizes:
                     packets, flows = (
-                        seconds(application, size, speedup, {**settings, **own})
-                        for own in ({"nic": nic}, {"nic": nic, "fidelity": "flow"})
+                        seconds(application, size, speedup, {**settings, "nic": nic}, fidelity)
+                        for fidelity in ("packet", "flow")
                     )
                     errors.append(flows / packets - 1)
                     told += f"{errors[-1]:>+7.1%}"

@@ -1,8 +1,8 @@
 """Keeps a server's state over a restart: jobs come and go, and a GPU fails."""
 
-from linkwright import AllocationError, Allocator, Machine, Pattern
+from linkwright import AllocationError, Allocator, Pattern, System
 
-machine = Machine.preset("dgx1-v100")
+machine = System("dgx1-v100")
 server = Allocator(machine, "preserve")
 
 for job, gpus, sensitive in [("train", 3, True), ("search", 2, False), ("tune", 2, True)]:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow
 
-from linkwright import Machine
+from linkwright import System
 
 file = Path(__file__).with_name("pair.toml")
-machine = Machine.from_toml(file.read_text(encoding="utf-8"), file.name)
+machine = System.from_text(file.read_text(encoding="utf-8"), file.name)
 print(machine)
 
 links = pyarrow.table(machine.links())

@@ -9,7 +9,6 @@ from linkwright._core import (
     MOST_JOBS,
     Allocator,
     CheckReport,
-    Cluster,
     ClusterJob,
     ClusterRun,
     ClusterScenario,
@@ -19,7 +18,6 @@ from linkwright._core import (
     GpuModel,
     GpuPlace,
     Job,
-    Machine,
     Match,
     Owner,
     Pattern,
@@ -27,6 +25,7 @@ from linkwright._core import (
     Scenario,
     Schedule,
     SimulationResult,
+    System,
     Table,
     Timing,
     Tree,
@@ -38,11 +37,11 @@ from linkwright._core import (
     bus_factor,
     collective_names,
     expect,
+    fabric_names,
     generate_jobs,
     gpu_model,
     gpu_models,
     import_format_names,
-    interconnect_names,
     is_cluster_scenario,
     packing_rate,
     pattern_names,
@@ -81,22 +80,20 @@ from linkwright.errors import (
 if TYPE_CHECKING:
     from linkwright.clusters import (
         ClusterScenarioRun,
-        load_cluster,
         read_trace_files,
         run_cluster_scenario,
     )
     from linkwright.files import read_text
-    from linkwright.machines import load_fabric, load_machine
     from linkwright.programs import load_program
     from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
     from linkwright.runs import ScenarioRun, run_scenario, write_run
+    from linkwright.systems import load_fabric, load_system
 
 __all__ = [
     "MOST_JOBS",
     "AllocationError",
     "Allocator",
     "CheckReport",
-    "Cluster",
     "ClusterJob",
     "ClusterRun",
     "ClusterScenario",
@@ -111,7 +108,6 @@ __all__ = [
     "InputError",
     "Job",
     "LinkwrightError",
-    "Machine",
     "MachineError",
     "Match",
     "Owner",
@@ -126,6 +122,7 @@ __all__ = [
     "SimulationResult",
     "SweepError",
     "SweepInterruptedError",
+    "System",
     "Table",
     "Timing",
     "Tree",
@@ -137,16 +134,15 @@ __all__ = [
     "bus_factor",
     "collective_names",
     "expect",
+    "fabric_names",
     "generate_jobs",
     "gpu_model",
     "gpu_models",
     "import_format_names",
-    "interconnect_names",
     "is_cluster_scenario",
-    "load_cluster",
     "load_fabric",
-    "load_machine",
     "load_program",
+    "load_system",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -181,12 +177,11 @@ __all__ = [
 # should not wait for what it does not use.
 _WHERE = {
     "ClusterScenarioRun": "linkwright.clusters",
-    "load_cluster": "linkwright.clusters",
     "read_trace_files": "linkwright.clusters",
     "run_cluster_scenario": "linkwright.clusters",
     "read_text": "linkwright.files",
-    "load_fabric": "linkwright.machines",
-    "load_machine": "linkwright.machines",
+    "load_fabric": "linkwright.systems",
+    "load_system": "linkwright.systems",
     "load_program": "linkwright.programs",
     "Replay": "linkwright.replays",
     "replay_scenario": "linkwright.replays",
@@ -198,7 +193,21 @@ _WHERE = {
 }
 
 
+# What has another name since the last release, for who looks for it.
+_NOW = {
+    "Machine": "System",
+    "Cluster": "System",
+    "load_machine": "load_system",
+    "load_cluster": "load_system",
+    "interconnect_names": "fabric_names",
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _NOW:
+        raise AttributeError(
+            f"`{name}` is now `{_NOW[name]}`: the changelog has a table of old and new calls"
+        )
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_WHERE[name]), name)

@@ -11,7 +11,6 @@ __all__ = [
     "MOST_JOBS",
     "Allocator",
     "CheckReport",
-    "Cluster",
     "ClusterJob",
     "ClusterRun",
     "ClusterScenario",
@@ -21,7 +20,6 @@ __all__ = [
     "GpuModel",
     "GpuPlace",
     "Job",
-    "Machine",
     "Match",
     "Owner",
     "Pattern",
@@ -29,6 +27,7 @@ __all__ = [
     "Scenario",
     "Schedule",
     "SimulationResult",
+    "System",
     "Table",
     "Timing",
     "Tree",
@@ -42,11 +41,11 @@ __all__ = [
     "bus_factor",
     "collective_names",
     "expect",
+    "fabric_names",
     "generate_jobs",
     "gpu_model",
     "gpu_models",
     "import_format_names",
-    "interconnect_names",
     "is_cluster_scenario",
     "packing_rate",
     "pattern_names",
@@ -74,29 +73,55 @@ MOST_JOBS: int
 __version__: str
 
 @final
-class Machine:
-    """A server (or several): its devices and the links between them."""
+class System:
+    """Servers, and the network between them.
+
+    One server stands alone. Several are on a network; a network without described servers has a
+    node of GPUs at each port, all joined to each other. GPU ids count through the first server,
+    then the second. Two systems are equal if their parts and the settings of their network are.
+    """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
-    @staticmethod
-    def preset(name: str) -> Machine:
-        """The built-in machine of that name.
+    def __new__(
+        cls,
+        server: str
+        | System
+        | dict[str, Any]
+        | Sequence[str | System | tuple[str | System, int]]
+        | None = None,
+        servers: int | None = None,
+        *,
+        network: str | Fabric | dict[str, Any] | None = None,
+        files: dict[str, bytes] | None = None,
+    ) -> System:
+        """A system of servers by name, on a network by name; every setting has a default.
+
+        Args:
+            server: What its servers are: a name of `preset_names`, or a `System` of one server,
+                which `System.from_text` and `load_system` read. Where they differ, a list of
+                these, or of pairs with how many there are, as `[("dgx-a100", 2), mine]`. Or GPUs
+                that are all joined to each other, one such node at each port of the network:
+                `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair.
+            servers: How many there are; one where absent.
+            network: What joins them: a name of `fabric_names`, the speed of the links of a single
+                switch (`100 Gb/s`), a `Fabric`, or the keys of a scenario's `[network]` in a
+                dictionary: `kind` with its parameters, such as `pods`, `groups`, `dimensions` and
+                `bandwidth`, or `file`, and `bandwidth_scale` (2, `"x/4"`); `routing`, `nic`
+                (`fcfs`, `rr`, `rr-4`), `port_order` (`plain`, `rails`), `arbitration`
+                (`round-robin`, `age`, `priority`), `switching`, `packet_size`,
+                `buffer_packets`, `router_delay` and `nic_delay`. Sizes that are left out are those
+                of the smallest network that has the ports. Without a network, one server stands
+                alone, and several are on a fat-tree.
+            files: The content of each file that the network's keys name, by the name as written.
 
         Raises:
-            MachineError: If there is none; the message lists those that exist.
+            MachineError: If there is no such server or network, or an argument is missing.
+            InputError: If there is no such key or value; the message says what would work.
         """
 
     @staticmethod
-    def from_toml(text: str, file: str = "<text>") -> Machine:
-        """Reads a machine from its TOML text; `file` names the text in errors.
-
-        Raises:
-            InputError: If the text is no machine, with line and column.
-        """
-
-    @staticmethod
-    def import_text(
+    def from_text(
         text: str,
         file: str = "<text>",
         *,
@@ -105,63 +130,107 @@ class Machine:
         nvlink: str | None = None,
         pcie: str | None = None,
         xgmi_links: int | None = None,
-    ) -> Machine:
-        """Reads what people have: `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL XML, TOML.
+    ) -> System:
+        """A server from `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL's XML, or our TOML.
 
         Args:
             text: The text itself.
             file: Its name in errors.
             format: `nvidia-smi`, `rocm-smi`, `nccl-xml` or `toml`; told from the text if absent.
-            name: The machine's name.
+            name: The server's name.
             nvlink: The NVLink generation that the text does not say, such as `nvlink3`.
             pcie: The PCIe generation that the text does not say, such as `pcie4`.
             xgmi_links: How many xGMI links join a pair of AMD GPUs.
 
         Raises:
-            InputError: If the text is truncated, corrupt or of no known format.
-        """
-
-    def cluster(
-        self, count: int, bandwidth: str, *, kind: str = "infiniband", latency: float = 0.6e-6
-    ) -> Machine:
-        """Several of this server, joined by a network; GPU ids count through the first, then on.
-
-        Args:
-            count: How many servers.
-            bandwidth: What one network interface sends or receives, such as `100 Gb/s`.
-            kind: `infiniband` or `ethernet`.
-            latency: One-way latency between an interface and the switch, in seconds.
-
-        Raises:
-            MachineError: If the machine is more than a server, or an argument out of range.
+            InputError: If the text is truncated, corrupt or of no known format, with its place.
+            MachineError: If there is no such format or kind of link.
         """
 
     @property
     def name(self) -> str:
-        """The machine's name."""
+        """Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.
+
+        Where nodes of GPUs are at the network's ports, it is the network's.
+        """
 
     @property
     def source(self) -> str:
-        """Where its description comes from."""
+        """Where the descriptions of its servers come from."""
 
     @property
     def warnings(self) -> list[str]:
-        """What probably makes the description wrong, and what to do about it.
+        """What probably makes the description of a server wrong, and what to do about it.
 
-        Every answer about the machine hangs on it, unlike on an assumption.
+        Every answer about the system hangs on it, unlike on an assumption.
         """
 
     @property
     def assumptions(self) -> list[str]:
-        """What an importer had to assume because the source does not say it."""
+        """What had to be assumed because no source says it.
+
+        First of the servers by themselves, then of the whole.
+        """
 
     @property
     def gpu_count(self) -> int:
-        """How many GPUs it has."""
+        """How many GPUs it has: the most ranks that its jobs can have in all."""
+
+    @property
+    def server_count(self) -> int:
+        """How many servers, or nodes, it has."""
+
+    @property
+    def nic_count(self) -> int:
+        """How many network interfaces its servers have together."""
+
+    @property
+    def gpus_per_server(self) -> list[int]:
+        """How many GPUs each server, or node, has."""
+
+    @property
+    def fabric(self) -> Fabric | None:
+        """The network between its servers; None of a server that stands alone."""
+
+    def servers(self) -> list[tuple[System, int]]:
+        """Its servers in order, each by itself and how many of it stand in a row.
+
+        None where they are nodes of GPUs whose wiring nobody describes.
+        """
+
+    def server_of(self, gpu: int) -> int:
+        """Which server a GPU is in, counted from 0.
+
+        Raises:
+            AllocationError: If the GPU is unknown.
+        """
+
+    @property
+    def routing(self) -> str | None:
+        """The routing's name; None of a server that stands alone."""
+
+    @property
+    def nic(self) -> str | None:
+        """The policy of the network interfaces; None of a server that stands alone."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments that make the system, as far as they were given.
+
+        A server that is no preset has a file's name, with an ending; its text is in `files`.
+        """
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The content of each file that `settings` names, by the name as written."""
 
     @property
     def gpu_names(self) -> list[str]:
         """The GPUs' names, by id."""
+
+    @property
+    def gpu_models(self) -> list[str | None]:
+        """The GPUs' products, by id; None where no source names one."""
 
     def devices(self) -> Table:
         """One row per device: what it is, its links, its place, its ids, cores and memory."""
@@ -169,17 +238,13 @@ class Machine:
     def links(self) -> Table:
         """One row per bundle of links: its ends, kind, count, bandwidth and latency."""
 
-    @property
-    def gpu_models(self) -> list[str | None]:
-        """The GPUs' products, by id; None where the machine's source does not name one."""
-
     def gpu_places(self) -> list[GpuPlace]:
         """Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it."""
 
     def cpuset(self, gpus: Sequence[int]) -> str | None:
         """The CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
 
-        None where the machine's source does not name the cores near all of them.
+        None where the source does not name the cores near all of them.
 
         Raises:
             AllocationError: If a GPU is unknown.
@@ -196,15 +261,13 @@ class Machine:
     def default_bandwidth_profile(self) -> str:
         """The bandwidth profile where none is chosen.
 
-        `mapa` where MAPA's Table 1 covers the machine's NVLinks and PCIe links, else
-        `data-sheet`.
+        `mapa` where MAPA's Table 1 covers the NVLinks and PCIe links, else `data-sheet`.
         """
 
     def gpu_matrix(self, bandwidth_profile: str | None = None) -> list[list[tuple[str, float]]]:
         """For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
 
-        A GPU with itself is `("X", 0.0)`. The bandwidth profile is, if not given, the
-        machine's default.
+        A GPU with itself is `("X", 0.0)`.
 
         Raises:
             MachineError: If no path joins two GPUs.
@@ -216,20 +279,62 @@ class Machine:
         X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
         """
 
-    def renumbering(self, other: Machine) -> list[int] | None:
+    def renumbering(self, other: System) -> list[int] | None:
         """Which GPU of `other` each GPU is, if their NVLinks make the same graph; else None."""
 
+    def replay(
+        self,
+        jobs: Sequence[ClusterJob],
+        *,
+        mapping: str = "linear",
+        fidelity: str = "packet",
+        protocol: dict[str, Any] | None = None,
+        collectives: dict[str, Any] | None = None,
+        seed: int | None = None,
+        timeline: int = 0,
+        progress: Callable[[int, int, float, int], object] | None = None,
+    ) -> ClusterRun:
+        """Plays jobs on the system, which is idle at time zero, to their ends.
+
+        Args:
+            jobs: The jobs.
+            mapping: `linear` or `random`, for the jobs that name no mapping of their own. Lists
+                of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
+                random ones what is left by chance.
+            fidelity: `packet`, every packet, or `flow`, messages as flows.
+            protocol: What messages cost in software: the keys of a scenario's `[protocol]`, such
+                as `{"eager_limit": "64 KiB"}`.
+            collectives: How collectives become messages: the keys of a scenario's
+                `[collectives]`, such as `{"all_reduce": "planned"}`.
+            seed: Of routing by chance and of random mappings.
+            timeline: How many intervals of computation, as many messages and as many stays in
+                regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
+                `ClusterRun.regions`: the first so many.
+            progress: Called about every 100 ms with operations done, operations in all,
+                simulated seconds, and events that the model of the network has handled.
+
+        Raises:
+            InputError: If a key or a name is unknown; the message says what would work.
+            SimulationError: If the jobs do not fit or do not come to an end; the message names
+                rank, call, peer, tag and time.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
     def to_toml(self) -> str:
-        """The machine as text that `from_toml` reads back to an equal machine."""
+        """The server as text that `from_text` reads back to an equal system.
+
+        Raises:
+            MachineError: If it is of several servers.
+        """
 
     def to_json(self) -> str:
-        """The machine as JSON."""
+        """The server as JSON."""
 
     def to_dot(self) -> str:
-        """The machine as a Graphviz drawing."""
+        """The server as a Graphviz drawing."""
 
     def _repr_html_(self) -> str:
-        """A drawing of a small machine, the devices of a large one."""
+        """A drawing of a small system, the devices of a large one."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -265,14 +370,14 @@ class Pattern:
 
     @staticmethod
     def from_counters(
-        before: tuple[str, str], after: tuple[str, str], machine: Machine
+        before: tuple[str, str], after: tuple[str, str], system: System
     ) -> tuple[Pattern, list[int], list[tuple[int, int, int, int]]]:
         """The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
 
         Args:
             before: The earlier snapshot: its file's name and its text.
             after: The later one.
-            machine: Whose counters they are.
+            system: Whose counters they are.
 
         Returns:
             The pattern, the GPU of each of its vertices, and for each edge both vertices
@@ -310,7 +415,7 @@ class Fabric:
         """A network of a kind.
 
         Args:
-            kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
+            kind: One of `fabric_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
                 `single-switch`.
             ports: How many nodes it has to join at least: of the sizes that are not given, the
                 smallest that has the ports. Where absent, they are the preset's.
@@ -341,7 +446,7 @@ class Fabric:
 
     @property
     def kind(self) -> str:
-        """Its kind, one of `interconnect_names`; `graph` for one whose file lists its links."""
+        """Its kind, one of `fabric_names`; `graph` for one whose file lists its links."""
 
     @property
     def ports(self) -> int:
@@ -650,7 +755,7 @@ class Allocator:
 
     def __new__(
         cls,
-        machine: Machine,
+        system: System,
         policy: str = "preserve",
         *,
         bandwidth_model: str = "sound",
@@ -663,7 +768,7 @@ class Allocator:
         """An allocator; with `state`, text that `save` gave, in that state.
 
         Args:
-            machine: The server.
+            system: The server.
             policy: One of `policy_names`.
             bandwidth_model: `sound` or `published`.
             bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
@@ -1018,21 +1123,21 @@ class Schedule:
         self,
         size: int,
         *,
-        machine: Machine | None = None,
+        system: System | None = None,
         chunk: int | None = None,
         protocol: str | None = None,
     ) -> Timing:
-        """How long it takes on a machine's links.
+        """How long it takes on a system's links.
 
         Args:
             size: Bytes, as nccl-tests counts them: the longest buffer of a rank.
-            machine: Whose links carry it; the one that it was planned for where None.
+            system: Whose links carry it; the one that it was planned for where None.
             chunk: The longest run of bytes that one step moves; where None it is found as Blink
                 does (MIAD), and `Timing.chunk_trials` says what was tried.
             protocol: `LL`, `LL128` or `Simple`; its own where None.
 
         Raises:
-            CollectiveError: If the size does not divide into shards, the machine has no way for a
+            CollectiveError: If the size does not divide into shards, the system has no path for a
                 connection, or the schedule waits for ever.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
@@ -1123,7 +1228,7 @@ class CheckReport:
 
 @final
 class Timing:
-    """How long a schedule takes on a machine."""
+    """How long a schedule takes on a system."""
 
     @property
     def size(self) -> int:
@@ -1180,7 +1285,7 @@ class Export:
         """What the format could not say and its user must know, each a sentence."""
 
 def plan(
-    machine: Machine,
+    system: System,
     gpus: Sequence[int],
     collective: str,
     *,
@@ -1193,7 +1298,7 @@ def plan(
     """Plans a collective on the links that a job really has.
 
     Args:
-        machine: The machine.
+        system: Whose links carry it.
         gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
         collective: One of `collective_names`.
         algorithm: One of `algorithm_names`.
@@ -1208,14 +1313,14 @@ def plan(
             T_dpa); an assumed 0.25 ms for each other GPU where None.
 
     Raises:
-        CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
+        CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
             join them, the algorithm does not do the collective, it has no such root, or a hybrid
             has no size.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def expect(
-    machine: Machine,
+    system: System,
     gpus: Sequence[int],
     collective: str,
     sizes: Sequence[int],
@@ -1225,7 +1330,7 @@ def expect(
     """What NCCL 2.30 takes for a collective of each size, by its own cost model.
 
     Args:
-        machine: The machine.
+        system: Whose links carry it.
         gpus: The job's GPUs by their ids, two or more.
         collective: One of `collective_names`.
         sizes: Bytes, as nccl-tests counts them.
@@ -1236,14 +1341,14 @@ def expect(
         in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
 
     Raises:
-        CollectiveError: If a name is unknown, the GPUs do not fit the machine or are not
+        CollectiveError: If a name is unknown, the GPUs do not fit the system or are not
             NVIDIA's, or no links join them.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def time_sweep(
     schedule: Schedule,
-    machine: Machine | None,
+    system: System | None,
     sizes: Sequence[int],
     *,
     chunk: int | None = None,
@@ -1254,7 +1359,7 @@ def time_sweep(
 
     Args:
         schedule: The schedule.
-        machine: Whose links carry it; the one that it was planned for where None.
+        system: Whose links carry it; the one that it was planned for where None.
         sizes: Bytes, as nccl-tests counts them.
         chunk: The longest run of bytes that one step moves; found for each size where None.
         protocol: `LL`, `LL128` or `Simple`; the schedule's own where None.
@@ -1265,18 +1370,16 @@ def time_sweep(
         bus_bandwidth in GB/s, as nccl-tests defines them.
 
     Raises:
-        CollectiveError: If a size does not divide into shards, the machine has no way for a
+        CollectiveError: If a size does not divide into shards, the system has no path for a
             connection, or the schedule waits for ever.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def packing_rate(
-    machine: Machine, gpus: Sequence[int], *, links: str = "auto"
-) -> tuple[float, str]:
+def packing_rate(system: System, gpus: Sequence[int], *, links: str = "auto") -> tuple[float, str]:
     """The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
 
     Args:
-        machine: The machine.
+        system: Whose links carry it.
         gpus: The job's GPUs by their ids, two or more.
         links: As for `plan`.
 
@@ -1284,25 +1387,25 @@ def packing_rate(
         The rate in GB/s of the data's size, and the links: `nvlink`, `xgmi`, `pcie` or `network`.
 
     Raises:
-        CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+        CollectiveError: If the GPUs do not fit the system or the links do not join them.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
 def planning_seconds(
-    machine: Machine, gpus: Sequence[int], collective: str, *, algorithm: str = "packing"
+    system: System, gpus: Sequence[int], collective: str, *, algorithm: str = "packing"
 ) -> float:
     """About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
 
     An estimate for one core, good to a factor of three.
 
     Args:
-        machine: The machine.
+        system: Whose links carry it.
         gpus: The job's GPUs by their ids.
         collective: One of `collective_names`.
         algorithm: One of `algorithm_names`.
 
     Raises:
-        CollectiveError: If a name is unknown, or the machine has no such GPU.
+        CollectiveError: If a name is unknown, or the system has no such GPU.
     """
 
 def algorithm_names() -> list[str]:
@@ -1536,7 +1639,7 @@ def gpu_models() -> list[GpuModel]:
     """Every model of GPU that is known, by vendor, the oldest first."""
 
 def import_format_names() -> list[str]:
-    """The formats that `Machine.import_text` reads."""
+    """The formats that `System.from_text` reads."""
 
 def preset_names() -> list[tuple[str, str]]:
     """Each built-in machine's name and description."""
@@ -1608,7 +1711,7 @@ def read_scenario(text: str, file: str = "<text>") -> Scenario:
     """
 
 def simulate(
-    machine: Machine,
+    system: System,
     jobs: Sequence[Job],
     policy: str = "preserve",
     *,
@@ -1622,7 +1725,7 @@ def simulate(
     """Plays the jobs on an idle server.
 
     Args:
-        machine: The server.
+        system: The server.
         jobs: The jobs; those of one arrival time queue in this order.
         policy: One of `policy_names`.
         bandwidth_model: `sound` or `published`: what the policy ranks by.
@@ -1810,152 +1913,15 @@ class ClusterJob:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
-class Cluster:
-    """Nodes of GPUs, the network that joins them, and how it is simulated."""
-
-    def __new__(
-        cls,
-        kind: str | None = "fat-tree",
-        *,
-        machine: Machine | str | None = None,
-        **settings: object,
-    ) -> Cluster:
-        """A cluster of a kind of network; every setting has a default.
-
-        The settings are the keys of `[network]` in a scenario, and `protocol` and
-        `collectives`, dictionaries of the keys of its `[protocol]` and its `[collectives]`.
-        Quantities are texts with a unit, such as `"11.9 GB/s"`.
-
-        Args:
-            kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
-                `single-switch`. Without one, a lone `machine` has no network.
-            machine: The servers: a `Machine`, or the name of a preset. Without it, every port of
-                the network has a node of `gpus_per_node`. A network whose sizes are left out is
-                the smallest that has the ports.
-            settings: `servers`, how many there are, and `port_order` (`plain`, `rails`). Of the
-                network: `pods`, `groups`, `dimensions`, `bandwidth` and the
-                other parameters of its kind, such as a dragonfly's `intra_group_detours`, and
-                `bandwidth_scale` (2, `"x/4"`). Of the nodes:
-                `gpus_per_node`, `gpu_bandwidth`, `gpu_latency`. Of the simulation: `routing`,
-                `nic` (`fcfs`, `rr`, `rr-4`), `arbitration` (`round-robin`, `age`, `priority`),
-                `switching`, `fidelity` (`packet`, `flow`), `packet_size`, `buffer_packets`,
-                `router_delay`, `nic_delay`, `seed`.
-
-        Raises:
-            InputError: If there is no such setting or value; the message says what would work.
-        """
-
-    @staticmethod
-    def from_text(
-        text: str,
-        file: str = "<text>",
-        *,
-        machine: Machine | str | None = None,
-        routing_table: str | None = None,
-        routing_file: str = "<routing table>",
-        **settings: object,
-    ) -> Cluster:
-        """A cluster on a network that a text describes.
-
-        Args:
-            text: The network: TOML of a kind and its parameters, TOML of a graph, or DOT.
-            file: Its name in errors.
-            machine: The servers, as for the class.
-            routing_table: The text of a file of routing tables, which packets then follow.
-            routing_file: Its name in errors.
-            settings: As for the class, but for the parameters of a kind.
-
-        Raises:
-            InputError: If a text or a setting is not what it should be, with its place.
-        """
-
-    @property
-    def name(self) -> str:
-        """Its network's name; of servers, theirs and their network's."""
-
-    @property
-    def gpus(self) -> int:
-        """How many GPUs it has: the most ranks that its jobs can have in all."""
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes, or servers, it has."""
-
-    @property
-    def nics(self) -> int:
-        """How many network interfaces its nodes have together."""
-
-    def machine(self) -> Machine:
-        """Its servers with every part listed, as plans of collectives are made on.
-
-        One switch stands for the network's, which passes everything at full rate.
-
-        Raises:
-            MachineError: If its nodes are abstract, whose wiring nobody lists.
-        """
-
-    @property
-    def assumptions(self) -> list[str]:
-        """What had to be assumed of its servers because no source says it."""
-
-    @property
-    def switches(self) -> int:
-        """How many switches it has."""
-
-    @property
-    def gpus_per_node(self) -> int:
-        """How many GPUs its first node has.
-
-        Where all have as many, GPU `g` is in node `g // gpus_per_node`.
-        """
-
-    @property
-    def routing(self) -> str:
-        """The routing's name."""
-
-    @property
-    def nic(self) -> str:
-        """The policy of the network interfaces."""
-
-    @property
-    def fidelity(self) -> str:
-        """`packet` or `flow`."""
-
-    def replay(
-        self,
-        jobs: Sequence[ClusterJob],
-        *,
-        mapping: str = "linear",
-        seed: int | None = None,
-        timeline: int = 0,
-        progress: Callable[[int, int, float, int], object] | None = None,
-    ) -> ClusterRun:
-        """Plays jobs on the cluster, which is idle at time zero, to their ends.
-
-        Args:
-            jobs: The jobs.
-            mapping: `linear` or `random`, for the jobs that name no mapping of their own. Lists
-                of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
-                random ones what is left by chance.
-            seed: Of the random mapping; the cluster's where absent.
-            timeline: How many intervals of computation, as many messages and as many stays in
-                regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
-                `ClusterRun.regions`: the first so many.
-            progress: Called about every 100 ms with operations done, operations in all,
-                simulated seconds, and events that the model of the network has handled.
-
-        Raises:
-            SimulationError: If the jobs do not fit or do not come to an end; the message names
-                rank, call, peer, tag and time.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-@final
 class ClusterRun:
     """What became of the jobs and of the network.
 
     A run is pickled as what it was played from, and is played again when it is loaded.
     """
+
+    @property
+    def fidelity(self) -> str:
+        """The model of the network: `packet` or `flow`."""
 
     @property
     def makespan(self) -> float:
@@ -2082,7 +2048,14 @@ class ClusterScenario:
     def files(self) -> list[tuple[str, int, int]]:
         """The files that it names, each as written, with the line and column where it does."""
 
-    def build(self, files: dict[str, bytes] = ...) -> tuple[Cluster, list[ClusterJob], list[str]]:
+    @property
+    def play(self) -> dict[str, Any]:
+        """How its jobs are played, by the keywords of `System.replay`, as far as it is given.
+
+        They are `fidelity`, `protocol`, `collectives` and `seed`.
+        """
+
+    def build(self, files: dict[str, bytes] = ...) -> tuple[System, list[ClusterJob], list[str]]:
         """The cluster, its jobs, each with the GPU of each of its ranks, and notes.
 
         The notes are what was left out of traces or could not be told, each a sentence behind the
@@ -2168,8 +2141,8 @@ def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
         SimulationError: If the seed is not 0 to 2^64 - 1.
     """
 
-def interconnect_names() -> list[str]:
-    """The name of every kind of network that `Cluster` makes."""
+def fabric_names() -> list[str]:
+    """The name of every kind of network between servers."""
 
 def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
 def _restored(*args: Any) -> Any: ...

@@ -1,4 +1,4 @@
-"""Clusters and their scenarios from files.
+"""Scenarios of several servers from files.
 
 The core reads texts only; here are the files. A run is repeatable: its manifest names the
 version and the hash of every input, and holds no clock and no folder.
@@ -6,35 +6,27 @@ version and the hash of every input, and holds no clock and no folder.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from linkwright import (
-    Cluster,
     ClusterJob,
     ClusterRun,
     ClusterScenario,
-    Machine,
+    System,
     __version__,
-    interconnect_names,
     read_cluster_scenario,
 )
 from linkwright.errors import FileError, InputError, SimulationError, printable
-from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, read_text, sha256
+from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, sha256
 from linkwright.programs import refuse_other_formats, with_notes
 
 __all__ = [
     "ClusterScenarioRun",
-    "load_cluster",
     "read_trace_files",
     "run_cluster_scenario",
 ]
-
-# A speed begins with a digit and names its unit.
-SPEED = re.compile(r"\d[\d.]*\s*[kKMGT]?i?[bB]/s$")
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,7 @@ class ClusterScenarioRun:
     Attributes:
         scenario: The scenario as written.
         path: Its file.
-        cluster: The cluster that the jobs ran on.
+        system: What the jobs ran on.
         jobs: The jobs, each with the GPU of each of its ranks.
         run: What became of them.
         manifest: What repeats the run: the version, and the hash of every input.
@@ -53,64 +45,11 @@ class ClusterScenarioRun:
 
     scenario: ClusterScenario
     path: Path
-    cluster: Cluster
+    system: System
     jobs: Sequence[ClusterJob]
     run: ClusterRun
     manifest: dict[str, object]
     notes: Sequence[str]
-
-
-def load_cluster(
-    network: str | Path | None,
-    *,
-    machine: Machine | str | None = None,
-    routing_table: str | Path | None = None,
-    **settings: object,
-) -> Cluster:
-    """Nodes, or servers, on a network: of a kind, in a file, or one switch of a speed.
-
-    Args:
-        network: A name of `interconnect_names`, the path of a file (TOML of a kind and its
-            parameters, TOML of a graph, or DOT), or the speed of each link of a single switch,
-            such as `100Gb/s`. A kind comes first: write `./name` for a file of the same name.
-            None is a lone `machine`, or the default network.
-        machine: The servers, as for `Cluster`.
-        routing_table: The path of a file of routing tables, for a network from a file.
-        settings: As for `Cluster`, with `servers`.
-
-    Raises:
-        FileError: If there is neither such a kind nor such a file.
-        InputError: If a file or a setting is not what it should be, with line and column.
-    """
-    kinds = interconnect_names()
-    path = Path(network or "")
-    speed = network is not None and SPEED.match(str(network)) and not path.exists()
-    if network is None or str(network) in kinds or speed:
-        if routing_table is not None:
-            raise FileError(
-                f"a routing table names the switches of a file's network, which "
-                f"`{network}` is not; give the network's file, or a `routing`"
-            )
-        if speed:
-            settings = {"bandwidth": str(network), **settings}
-        kind = "single-switch" if speed else None if network is None else str(network)
-        return Cluster(kind, machine=machine, **settings)
-    if not path.exists():
-        close = get_close_matches(str(network), kinds, n=1, cutoff=0.5)
-        advice = f"did you mean `{close[0]}`? " if close else ""
-        raise FileError(
-            f"there is neither a kind of network nor a file `{network}`; {advice}"
-            f"the kinds are {', '.join(kinds)}, or a speed such as 100Gb/s"
-        )
-    tables = None if routing_table is None else read_text(routing_table)
-    return Cluster.from_text(
-        read_text(path),
-        printable(str(path)),
-        machine=machine,
-        routing_table=tables,
-        routing_file=printable(str(routing_table)),
-        **settings,
-    )
 
 
 def run_cluster_scenario(
@@ -123,8 +62,8 @@ def run_cluster_scenario(
 
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
-        timeline: As for `Cluster.replay`.
-        progress: As for `Cluster.replay`.
+        timeline: As for `System.replay`.
+        progress: As for `System.replay`.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -143,9 +82,9 @@ def run_cluster_scenario(
             found = _read_named(path, (line, column), name)
             files |= found
             lines |= dict.fromkeys(found, line)
-    cluster, jobs, notes = scenario.build(files)
+    system, jobs, notes = scenario.build(files)
     try:
-        run = cluster.replay(jobs, timeline=timeline, progress=progress)
+        run = system.replay(jobs, **scenario.play, timeline=timeline, progress=progress)
     except SimulationError as error:
         raise with_notes(error, notes) from error
     manifest: dict[str, object] = {
@@ -157,10 +96,10 @@ def run_cluster_scenario(
             for name, content in files.items()
         ],
         "seed": scenario.seed,
-        "network": cluster.name,
-        "fidelity": cluster.fidelity,
+        "system": system.name,
+        "fidelity": run.fidelity,
     }
-    return ClusterScenarioRun(scenario, path, cluster, jobs, run, manifest, notes)
+    return ClusterScenarioRun(scenario, path, system, jobs, run, manifest, notes)
 
 
 def read_trace_files(anchor: str | Path) -> dict[str, bytes]:

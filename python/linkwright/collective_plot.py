@@ -12,7 +12,7 @@ from typing import Any
 
 import altair as alt
 
-from linkwright import Machine, Schedule, Tree
+from linkwright import Schedule, System, Tree
 from linkwright.plot import (
     BLUE,
     GREY,
@@ -44,7 +44,7 @@ Position = tuple[float, float]
 
 
 def packed_trees(
-    schedule: Schedule, machine: Machine, *, columns: int | None = None, title: str | None = None
+    schedule: Schedule, machine: System, *, columns: int | None = None, title: str | None = None
 ) -> alt.TopLevelMixin:
     """The trees of a plan, one picture each, on the NVLinks between the job's GPUs.
 
@@ -82,9 +82,9 @@ def packed_trees(
     return chart
 
 
-def _places(machine: Machine, gpus: Sequence[int]) -> dict[int, Position]:
+def _places(machine: System, gpus: Sequence[int]) -> dict[int, Position]:
     """Where each GPU stands: the two quads of a DGX-1, else a ring."""
-    dgx1 = machine.renumbering(Machine.preset("dgx1-v100")) if machine.gpu_count == 8 else None
+    dgx1 = machine.renumbering(System("dgx1-v100")) if machine.gpu_count == 8 else None
     if dgx1 is not None:
         # Every corner has a height of its own, so that no link passes through a third GPU.
         quad = [(1.0, 3.0), (3.0, -1.0), (-1.0, -3.0), (-3.0, 1.0)]
@@ -95,7 +95,7 @@ def _places(machine: Machine, gpus: Sequence[int]) -> dict[int, Position]:
     return {gpu: (5 * math.sin(turn * at), 5 * math.cos(turn * at)) for at, gpu in enumerate(gpus)}
 
 
-def _links(machine: Machine, gpus: Sequence[int]) -> dict[tuple[int, int], int]:
+def _links(machine: System, gpus: Sequence[int]) -> dict[tuple[int, int], int]:
     """How many NVLinks join each pair of these GPUs, where any does."""
     matrix = machine.gpu_matrix()
     found = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from linkwright import Machine
+from linkwright import System
 
 __all__ = ["machine_drawing"]
 
@@ -44,7 +44,7 @@ POINTS_PER_CHARACTER = 7.0
 POSITION = re.compile(r'^  n\d+ \[.* pos="(-?[\d.]+),(-?[\d.]+)!"', re.MULTILINE)
 
 
-def machine_drawing(machine: Machine, *, title: str | None = None) -> alt.TopLevelMixin:
+def machine_drawing(machine: System, *, title: str | None = None) -> alt.TopLevelMixin:
     """The machine's devices and links; the wider a line, the more bandwidth, but for PCIe.
 
     NVLinks between two GPUs say how many they are, as `nvidia-smi` does: `NV2` is two.
@@ -125,7 +125,7 @@ def _span(devices: Sequence[Mapping[str, Any]], axis: str, margin: float) -> tup
     return min(places) - margin, max(places) + margin
 
 
-def _devices(machine: Machine) -> list[dict[str, Any]]:
+def _devices(machine: System) -> list[dict[str, Any]]:
     # The core lays the devices out; its text for Graphviz is where it says how.
     places = POSITION.findall(machine.to_dot())
     rows = list(machine.devices())
@@ -143,7 +143,7 @@ def _devices(machine: Machine) -> list[dict[str, Any]]:
     ]
 
 
-def _links(machine: Machine, places: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _links(machine: System, places: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [_link(row, places[row["a"]], places[row["b"]]) for row in machine.links()]
 
 

@@ -82,16 +82,16 @@ def _charts(replay: Replay) -> dict[str, alt.TopLevelMixin]:
 def _lead(replay: Replay) -> str:
     ranks = sum(job.ranks for job in replay.jobs)
     jobs = len(replay.jobs)
-    cluster = replay.cluster
     known = "" if replay.known_error is None else f" ({replay.known_error})"
+    gpus = replay.system.gpu_count
     return (
-        f"{jobs} {'job' if jobs == 1 else 'jobs'} with {ranks:,} ranks on {cluster.gpus:,} GPUs: "
+        f"{jobs} {'job' if jobs == 1 else 'jobs'} with {ranks:,} ranks on {gpus:,} GPUs: "
         f"{replay.run.makespan * 1e3:,.3f} ms{known}."
     )
 
 
 def _facts(replay: Replay) -> list[tuple[str, str]]:
-    cluster, run = replay.cluster, replay.run
+    system, run = replay.system, replay.run
     work = f"{run.events:,} events, {run.operations:,} operations of ranks"
     if run.packet_hops:
         work += f", {run.packet_hops:,} packet hops"
@@ -101,11 +101,14 @@ def _facts(replay: Replay) -> list[tuple[str, str]]:
     if len(inputs) > 3:
         files += f" and {len(inputs) - 3} more"
     return [
-        ("Network", f"{replay.machine}: {cluster.nodes:,} nodes, {cluster.switches:,} switches"),
-        ("GPUs per node", str(cluster.gpus_per_node)),
-        ("Routing", cluster.routing),
-        ("Network interfaces", cluster.nic),
-        ("Model", cluster.fidelity),
+        (
+            "System",
+            f"{replay.machine}: {system.server_count:,} servers, {replay.switches:,} switches",
+        ),
+        ("GPUs per server", replay.gpus_per_server),
+        ("Routing", system.routing or "none"),
+        ("Network interfaces", system.nic or "none"),
+        ("Model", run.fidelity),
         ("Simulated", work),
         ("Seed", str(replay.manifest["seed"])),
         ("Inputs", files or "none but the settings"),

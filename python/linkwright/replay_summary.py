@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from linkwright import Cluster, ClusterJob, ClusterRun
+from linkwright import ClusterJob, ClusterRun, System
 from linkwright.files import portable_name
 
 __all__ = [
@@ -40,11 +40,11 @@ FLOW_PROGRAMS = "the six applications on 32 to 512 ranks, each alone on a fat-tr
 
 @dataclass(frozen=True)
 class Replay:
-    """Jobs that were played on a cluster.
+    """Jobs that were played on a system.
 
     Attributes:
         name: What was played, for headings: a program's name or a scenario's.
-        cluster: Where.
+        system: Where.
         jobs: The jobs.
         run: What became of them and of the network.
         manifest: What repeats the replay: the version, the settings, the hash of every input.
@@ -52,7 +52,7 @@ class Replay:
     """
 
     name: str
-    cluster: Cluster
+    system: System
     jobs: Sequence[ClusterJob]
     run: ClusterRun
     manifest: Mapping[str, object] = field(repr=False)
@@ -61,15 +61,25 @@ class Replay:
     @property
     def known_error(self) -> KnownError | None:
         """How far the flow model is known to be off; None in the packet model."""
-        if self.cluster.fidelity != "flow":
+        if self.run.fidelity != "flow":
             return None
-        least, most = FLOW_ERRORS.get(self.cluster.nic, ANY_FLOW_ERROR)
+        least, most = FLOW_ERRORS.get(self.system.nic or "", ANY_FLOW_ERROR)
         return KnownError(least, most, FLOW_PROGRAMS)
 
     @property
+    def gpus_per_server(self) -> str:
+        """How many GPUs a server has: `8`, or `4 or 8` where servers differ."""
+        return " or ".join(str(count) for count in sorted(set(self.system.gpus_per_server)))
+
+    @property
+    def switches(self) -> int:
+        """How many switches the network has; none where a server stands alone."""
+        return 0 if self.system.fabric is None else self.system.fabric.switches
+
+    @property
     def machine(self) -> str:
-        """The cluster's name: its kind and size, or its file, without this computer's folders."""
-        return portable_name(self.cluster.name)
+        """The system's name: its kind and size, or its file, without this computer's folders."""
+        return portable_name(self.system.name)
 
 
 @dataclass(frozen=True)
@@ -232,18 +242,19 @@ def _depth(level: str) -> tuple[int, str]:
 def replay_summary(replay: Replay, *, links: int = 10) -> dict[str, object]:
     """What `summary.json` holds: jobs, latencies of messages, levels and the busiest links."""
     rows = link_rows(replay)
-    run, cluster = replay.run, replay.cluster
+    run, system = replay.run, replay.system
     return {
         "name": replay.name,
-        "machine": {
+        "system": {
             "name": replay.machine,
-            "nodes": cluster.nodes,
-            "gpus": cluster.gpus,
-            "switches": cluster.switches,
-            "gpus_per_node": cluster.gpus_per_node,
-            "routing": cluster.routing,
-            "nic": cluster.nic,
-            "fidelity": cluster.fidelity,
+            "servers": system.server_count,
+            "gpus": system.gpu_count,
+            "nics": system.nic_count,
+            "switches": replay.switches,
+            "gpus_per_server": sorted(set(system.gpus_per_server)),
+            "routing": system.routing,
+            "nic": system.nic,
+            "fidelity": run.fidelity,
         },
         "known_error": None if replay.known_error is None else asdict(replay.known_error),
         "makespan": run.makespan,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import altair as alt
 
-from linkwright import Machine, SimulationResult
+from linkwright import SimulationResult, System
 from linkwright.drawing import machine_drawing
 from linkwright.errors import SimulationError
 from linkwright.page import embed, render
@@ -55,7 +55,7 @@ def write_report(
     path: Path,
     *,
     title: str,
-    machine: Machine,
+    machine: System,
     results: Sequence[SimulationResult],
     facts: Mapping[str, str],
     compared_with: str | None = None,
@@ -103,7 +103,7 @@ def write_report(
 
 
 def _charts(
-    results: Sequence[SimulationResult], machine: Machine, sound: bool
+    results: Sequence[SimulationResult], machine: System, sound: bool
 ) -> dict[str, alt.TopLevelMixin]:
     shared = any(row["gpu_count"] > 1 for row in job_rows(results[0]))
     charts: dict[str, alt.TopLevelMixin] = {}
@@ -216,7 +216,7 @@ def _one_gpu_rows(results: Sequence[SimulationResult]) -> list[dict[str, object]
     return rows
 
 
-def _machine_view(machine: Machine) -> dict[str, object]:
+def _machine_view(machine: System) -> dict[str, object]:
     matrix = machine.gpu_matrix()
     links = {cell: None for index, row in enumerate(matrix) for cell in row[:index]}
     ordered = sorted(links, key=lambda link: (link[1], link[0]))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from linkwright import (
     AllocationError,
     Job,
-    Machine,
     Scenario,
     SimulationResult,
+    System,
     __version__,
     policy_names,
     read_jobs,
@@ -33,7 +33,7 @@ from linkwright.files import (
     read_named,
     sha256,
 )
-from linkwright.machines import import_machine_file
+from linkwright.systems import load_server
 from linkwright.writing import staged
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ScenarioRun:
 
     scenario: Scenario
     path: Path
-    machine: Machine
+    machine: System
     jobs: Sequence[Job]
     results: Sequence[SimulationResult]
     manifest: dict[str, object]
@@ -233,21 +233,21 @@ def write_run(
     return written
 
 
-def _machine_of(scenario: Scenario, path: Path) -> tuple[Machine, dict[str, object]]:
+def _machine_of(scenario: Scenario, path: Path) -> tuple[System, dict[str, object]]:
     kind, name = scenario.machine
     facts: dict[str, object] = {}
     if kind == "preset":
-        machine = Machine.preset(name)
+        machine = System(name)
         facts["preset"] = name
     else:
         content = read_named(path, scenario.machine_position, name, LARGEST_TEXT)
         facts |= {"file": portable_name(name), "sha256": sha256(content)}
-        machine = import_machine_file(path.parent / name)
+        machine = load_server(path.parent / name)
     facts |= {"name": machine.name, "toml_sha256": sha256(machine.to_toml().encode())}
     return machine, facts
 
 
-def _check_unhealthy(scenario: Scenario, path: Path, machine: Machine) -> None:
+def _check_unhealthy(scenario: Scenario, path: Path, machine: System) -> None:
     for gpu, place in zip(scenario.unhealthy, scenario.unhealthy_positions, strict=True):
         if gpu >= machine.gpu_count:
             problem = f"`{machine.name}` has no such GPU"

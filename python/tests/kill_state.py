@@ -14,12 +14,12 @@ from pathlib import Path
 import typer
 from killed_at_each_step import Ended, run_until
 
-from linkwright import Allocator, Machine
+from linkwright import Allocator, System
 from linkwright.cli.commands import app
 
 # Built once, and not in every child.
 COMMANDS = typer.main.get_command(app)
-MACHINE = Machine.preset("pcie-tree-4")
+MACHINE = System("pcie-tree-4")
 NEVER = 10**9
 
 

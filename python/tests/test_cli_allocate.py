@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import fails, linkwright, parsed, program
 
-from linkwright import Allocator, Machine, Pattern
+from linkwright import Allocator, Pattern, System
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FULL = Path("/dev/full")
@@ -25,7 +25,7 @@ def test_standard_output_is_the_environment_for_the_shell() -> None:
 
 
 def test_the_decision_is_the_library_s() -> None:
-    decision = Allocator(Machine.preset("dgx1-v100")).decide("job", Pattern("ring", 4))
+    decision = Allocator(System("dgx1-v100")).decide("job", Pattern("ring", 4))
     assert decision is not None
     found = parsed(*ALLOCATE, "--gpus", 4)
     assert found["gpus"] == decision.gpus

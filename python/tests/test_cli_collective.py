@@ -12,7 +12,7 @@ import typer
 from commands import fails, linkwright, parsed, surroundings
 from interrupts import interrupt, running
 
-from linkwright import Machine, Schedule, algorithm_names, plan, planning_seconds
+from linkwright import Schedule, System, algorithm_names, plan, planning_seconds
 from linkwright.cli import schedules
 from linkwright.cli.sizes import parse_size, size_text
 
@@ -88,7 +88,8 @@ def test_gpus_that_nvlink_does_not_join_are_named() -> None:
 def test_servers_are_joined_by_a_network() -> None:
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "0,1,8,9")
     data = parsed(*words, "--servers", 2, "--network", "100Gb/s")
-    assert (data["machine"], data["links"]) == ("2xdgx1-v100", "network")
+    on = "2xdgx1-v100 on single-switch-8"
+    assert (data["machine"], data["links"]) == (on, "network")
     assert "give both" in fails(2, *words, "--servers", 2)
     assert "give both" in fails(2, *words, "--network", "100Gb/s")
     assert "`fast`" in fails(2, *words, "--servers", 2, "--network", "fast")
@@ -233,7 +234,7 @@ def test_amds_links_have_their_own_name() -> None:
 
 
 def test_long_planning_is_announced_with_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine.preset("dgx-a100").cluster(64, "200 Gb/s")
+    machine = System("dgx-a100", 64, network="200 Gb/s")
     many = range(256)
     assert planning_seconds(machine, many, "all-gather") > 10
     assert planning_seconds(machine, many, "all-reduce") == 0
@@ -254,7 +255,7 @@ def test_an_exported_plan_of_msccl_plus_plus_says_what_it_reaches() -> None:
     said = " ".join(linkwright(*words).stderr.split())
     assert "The executor runs the plan once, over the whole message" in said
     assert "pieces reaches" in said
-    schedule = plan(Machine.preset("dgx1-v100"), range(8), "all-reduce", size=64 << 20)
+    schedule = plan(System("dgx1-v100"), range(8), "all-reduce", size=64 << 20)
     once = schedule.to_mscclpp_json(pieces=1)
     cut = schedule.to_mscclpp_json(pieces=4)
     assert len(cut.text) > 2 * len(once.text)

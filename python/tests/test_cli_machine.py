@@ -12,11 +12,11 @@ from linkwright import (
     Fabric,
     FileError,
     InputError,
-    Machine,
     MachineError,
-    interconnect_names,
+    System,
+    fabric_names,
     load_fabric,
-    load_machine,
+    load_system,
     preset_names,
     read_text,
 )
@@ -31,10 +31,10 @@ def test_every_preset_is_listed_with_its_gpus() -> None:
     names = [name for name, _ in preset_names()]
     assert [row["name"] for row in rows if row["kind"] == "server"] == names
     networks = [row for row in rows if row["kind"] == "network"]
-    assert [row["name"] for row in networks] == interconnect_names()
+    assert [row["name"] for row in networks] == fabric_names()
     assert [row["ports"] for row in networks] == [Fabric(row["name"]).ports for row in networks]
     shown = linkwright("machine", "list").stdout
-    assert all(name in shown for name in interconnect_names())
+    assert all(name in shown for name in fabric_names())
     assert {row["name"]: row["gpus"] for row in rows}["dgx2"] == 16
     assert "dgx-a100" in linkwright("machine", "list").stdout
 
@@ -71,7 +71,7 @@ def test_a_bandwidth_profile_labels_the_links() -> None:
 
 
 def test_each_form_is_what_the_library_writes() -> None:
-    machine = Machine.preset("dgx1-p100")
+    machine = System("dgx1-p100")
     assert linkwright("machine", "show", "dgx1-p100", "--as", "toml").stdout == machine.to_toml()
     assert parsed("machine", "show", "dgx1-p100") == json.loads(machine.to_json())
     assert linkwright("machine", "show", "dgx1-p100", "--as", "dot").stdout.startswith("graph")
@@ -79,12 +79,12 @@ def test_each_form_is_what_the_library_writes() -> None:
 
 def test_an_import_prints_toml_and_says_what_it_assumed(tmp_path: Path) -> None:
     result = linkwright("machine", "import", DGX1)
-    machine = Machine.from_toml(result.stdout)
+    machine = System.from_text(result.stdout)
     assert (machine.name, machine.gpu_count) == ("dgx1-v100", 8)
     assert result.stderr.startswith("Assumed:\n- ")
     file = tmp_path / "machine.toml"
     assert linkwright("machine", "import", DGX1, "--name", "mine", "-o", file).stdout == ""
-    assert load_machine(file).name == "mine"
+    assert load_system(file).name == "mine"
     assert linkwright("machine", "show", file).exit_code == 0
 
 
@@ -134,10 +134,10 @@ def test_output_into_no_directory_is_refused(tmp_path: Path) -> None:
 def test_a_file_named_as_a_preset_is_reached_by_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "dgx2").write_text(Machine.preset("titan-z").to_toml(), encoding="utf-8")
+    (tmp_path / "dgx2").write_text(System("titan-z").to_toml(), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert load_machine("dgx2").gpu_count == 16
-    assert load_machine("./dgx2").gpu_count == 2
+    assert load_system("dgx2").gpu_count == 16
+    assert load_system("./dgx2").gpu_count == 2
 
 
 def test_standard_input_is_shown_and_refused_as_a_file_is() -> None:
@@ -149,7 +149,7 @@ def test_standard_input_is_shown_and_refused_as_a_file_is() -> None:
 def test_json_is_printed_beside_the_file_that_is_written(tmp_path: Path) -> None:
     file = tmp_path / "machine"
     printed = parsed("machine", "import", DGX1, "--output", file)
-    assert load_machine(file) == Machine.from_toml(linkwright("machine", "import", DGX1).stdout)
+    assert load_system(file) == System.from_text(linkwright("machine", "import", DGX1).stdout)
     assert printed == parsed("machine", "import", DGX1) == parsed("machine", "show", file)
     parsed("machine", "import", DGX1, "--as", "dot", "--output", file)
     assert file.read_text(encoding="utf-8").startswith("graph")
@@ -206,9 +206,9 @@ def test_a_doubtful_machine_is_warned_of_before_every_answer() -> None:
     assert allocated.stderr.startswith("Warning:\n- The file lists 8 GPUs")
     imported = linkwright("machine", "import", CLOUD)
     assert imported.stderr.startswith("Warning:\n- The file lists 8 GPUs")
-    assert load_machine(CLOUD).warnings == Machine.from_toml(imported.stdout).warnings
+    assert load_system(CLOUD).warnings == System.from_text(imported.stdout).warnings
     added = linkwright("machine", "import", CLOUD, "--nvlink", "nvlink3")
-    assert not Machine.from_toml(added.stdout).warnings
+    assert not System.from_text(added.stdout).warnings
 
 
 def test_a_file_larger_than_any_machine_is_refused_unread(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_file_larger_than_any_machine_is_refused_unread(tmp_path: Path) -> Non
     with huge.open("wb") as stream:
         stream.truncate(36 << 20)
     with pytest.raises(FileError, match="16 MiB"):
-        load_machine(huge)
+        load_system(huge)
 
 
 FABRICS = PASTES.parent / "fabrics"
@@ -243,7 +243,7 @@ def test_a_network_s_file_is_shown_and_read_from_the_input(file: str) -> None:
     assert found["ports"] == Fabric.from_text(text).ports
 
 
-@pytest.mark.parametrize("name", interconnect_names())
+@pytest.mark.parametrize("name", fabric_names())
 def test_each_form_of_a_network_is_what_the_library_writes(name: str) -> None:
     fabric = load_fabric(name)
     shown = linkwright("machine", "show", name, "--as", "dot").stdout
@@ -281,12 +281,12 @@ def test_a_fabric_has_the_ports_that_are_asked_for() -> None:
 
 
 def test_small_machines_and_networks_draw_themselves_in_a_notebook() -> None:
-    small: list[Machine | Fabric] = [Machine.preset("dgx1-v100"), Fabric("fat-tree", ports=16)]
+    small: list[System | Fabric] = [System("dgx1-v100"), Fabric("fat-tree", ports=16)]
     for value in small:
         drawn = value._repr_html_()
         assert drawn.startswith("<svg ")
         assert drawn.count("<line ") > 16
-    large: list[Machine | Fabric] = [Machine.preset("gb200-nvl72"), Fabric("dragonfly")]
+    large: list[System | Fabric] = [System("gb200-nvl72"), Fabric("dragonfly")]
     assert all(value._repr_html_().startswith("<table>") for value in large)
 
 

@@ -19,7 +19,7 @@ import pytest
 from commands import fails, linkwright, parsed
 from interrupts import interrupt, running
 
-from linkwright import Machine, Program, SimulationError
+from linkwright import Program, SimulationError, System
 from linkwright.cli import output, replay_output
 from linkwright.cli.replay import ROUTINGS
 from linkwright.replays import replay_trace
@@ -58,7 +58,7 @@ def test_a_trace_is_replayed_from_its_folder_or_its_anchor() -> None:
     [job] = first["jobs"]
     assert (job["name"], job["ranks"]) == ("stencil4d-32", 32)
     assert 0 < job["computing"] + job["communicating"] <= 1.001
-    assert first["machine"]["gpus_per_node"] == 4
+    assert first["system"]["gpus_per_server"] == [4]
     assert first["busiest_links"][0]["utilisation"] > 0
 
 
@@ -91,7 +91,7 @@ def test_settings_reach_the_cluster() -> None:
     ):
         assert parsed("replay", "stencil4d", "--ranks", 16, *SMALL, *words)["makespan"] > 0
     flow = parsed("replay", "stencil4d", "--ranks", 16, *SMALL, "--fidelity", "flow")
-    assert (flow["machine"]["fidelity"], flow["packet_hops"]) == ("flow", 0)
+    assert (flow["system"]["fidelity"], flow["packet_hops"]) == ("flow", 0)
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,14 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
         '[[job]]\nprogram = "stencil4d"\nranks = 64\n',
         "utf-8",
     )
+    dragonfly: dict[str, object] = {"kind": "dragonfly", "intra_group_detours": False, **sizes}
     found = {
         parsed(*job, "--network", "dragonfly", *keys, "--set", "intra_group_detours=false")[
             "makespan"
         ],
         parsed(*job, "--network", file)["makespan"],
         parsed("run", scenario)["makespan"],
-        replay_trace(
-            "stencil4d", "dragonfly", ranks=64, intra_group_detours=False, **sizes
-        ).run.makespan,
+        replay_trace("stencil4d", System(network=dragonfly), ranks=64).run.makespan,
     }
     assert len(found) == 1
     assert found.pop() > 1.2 * with_detours
@@ -187,12 +186,13 @@ def test_what_a_trace_left_out_is_said_with_the_error_that_follows(
     waiting = Program.from_goal("num_ranks 2\nrank 0 {\nrecv 8b from 1 tag 3\n}\nrank 1 {\n}\n")
     note = "5 MPI events of 1 further threads are left out; only the first thread is played"
     monkeypatch.setattr("linkwright.replays.read_program", lambda *_, **__: (waiting, [note]))
+    small = System(network={"kind": "fat-tree", "levels": 2, "leaves": 4, "radix": 8})
     with pytest.raises(SimulationError) as caught:
-        replay_trace(STENCIL, levels=2, leaves=4, radix=8)
+        replay_trace(STENCIL, small)
     assert str(caught.value).endswith(f"and tag; of the trace was left out: {note}")
     monkeypatch.setattr("linkwright.replays.read_program", lambda *_, **__: (waiting, []))
     with pytest.raises(SimulationError, match=r"communicator and tag$"):
-        replay_trace(STENCIL, levels=2, leaves=4, radix=8)
+        replay_trace(STENCIL, small)
 
 
 def test_large_sends_head_to_head_name_the_limit_that_would_help(tmp_path: Path) -> None:
@@ -466,7 +466,7 @@ main()
 )
 def test_every_routing_that_the_help_names_is_one(name: str, machine: str, pair: Path) -> None:
     found = parsed("replay", pair, "--network", machine, "--routing", name)
-    assert found["machine"]["routing"] == name
+    assert found["system"]["routing"] == name
 
 
 def test_what_a_trace_does_not_say_is_told(tmp_path: Path) -> None:
@@ -494,27 +494,27 @@ def test_what_a_trace_does_not_say_is_told(tmp_path: Path) -> None:
 def test_servers_are_joined_by_a_network() -> None:
     job = ("replay", STENCIL, "--machine", "dgx1-v100")
     found = parsed(*job, "--servers", "4", "--network", "fat-tree")
-    machine = found["machine"]
-    assert (machine["nodes"], machine["gpus"], machine["gpus_per_node"]) == (4, 32, 8)
+    system = found["system"]
+    assert (system["servers"], system["gpus"], system["gpus_per_server"]) == (4, 32, [8])
     levels = {level["level"] for level in found["levels"]}
     assert {"nvlink2", "pcie3", "injection", "leaf to aggregate"} <= levels
     # As many servers as the job needs, on a fat-tree that has their ports, is the same system.
     assert parsed(*job)["makespan"] == found["makespan"]
     one_switch = parsed(*job, "--network", "100Gb/s")
-    assert one_switch["machine"]["switches"] == 1
+    assert one_switch["system"]["switches"] == 1
     assert "switches" not in {level["level"] for level in one_switch["levels"]}
 
 
 def test_a_lone_server_has_no_network() -> None:
     found = parsed("replay", "laghos", "--ranks", 8, "--machine", "dgx1-v100")
-    assert (found["machine"]["nodes"], found["machine"]["switches"]) == (1, 0)
+    assert (found["system"]["servers"], found["system"]["switches"]) == (1, 0)
     levels = {level["level"] for level in found["levels"]}
     assert levels >= {"nvlink2", "pcie3"}
     assert not levels & {"injection", "ejection"}
 
 
 def test_a_machine_may_be_a_file_or_the_input(tmp_path: Path) -> None:
-    text = Machine.preset("dgx1-v100").to_toml()
+    text = System("dgx1-v100").to_toml()
     file = tmp_path / "mine.toml"
     file.write_text(text)
     by_name = parsed("replay", STENCIL, "--machine", "dgx1-v100", "--servers", 4)
@@ -567,7 +567,7 @@ def test_a_scenarios_servers_are_told(tmp_path: Path) -> None:
     said = fails(2, "run", scenario)
     assert "s.toml:2:11" in said
     assert "did you mean `dgx1-v100`?" in said
-    text = Machine.preset("pcie-tree-4").to_toml()
+    text = System("pcie-tree-4").to_toml()
     (tmp_path / "bare.toml").write_text(text)
     scenario.write_text(f'[network]\nkind = "fat-tree"\nmachine = "bare.toml"\nservers = 2\n{job}')
     notes = parsed("run", scenario)["notes"]

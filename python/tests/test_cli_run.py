@@ -16,9 +16,9 @@ from interrupts import interrupt, running
 from linkwright import (
     AllocationError,
     FileError,
-    Machine,
+    System,
     generate_jobs,
-    load_machine,
+    load_system,
     policy_names,
     run_scenario,
     write_jobs,
@@ -86,7 +86,7 @@ def test_the_jobs_keep_their_units_and_know_their_policy(tmp_path: Path) -> None
 
 def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
     machine = tmp_path / "machine.toml"
-    machine.write_text(Machine.preset("summit-node").to_toml(), encoding="utf-8")
+    machine.write_text(System("summit-node").to_toml(), encoding="utf-8")
     jobs = tmp_path / "jobs.csv"
     jobs.write_text(write_jobs(generate_jobs(3, 10, 4)), encoding="utf-8")
     text = '[machine]\nfile = "machine.toml"\n[jobs]\nfile = "jobs.csv"\n'
@@ -287,7 +287,7 @@ def test_a_gpu_that_is_no_v100_is_warned_of(tmp_path: Path) -> None:
 
 def test_a_scenario_s_machine_warns_as_it_does_elsewhere(tmp_path: Path) -> None:
     machine = EXAMPLES / "topologies" / "cloud-8x-a100-nvswitch.nccl-topo.xml"
-    [warning] = load_machine(machine).warnings
+    [warning] = load_system(machine).warnings
     text = f"[machine]\nfile = '{machine}'\n[jobs]\ngenerate = {{ count = 5, max_gpus = 2 }}\n"
     scenario = write_scenario(tmp_path, text)
     for command in ("run", "compare"):

@@ -138,9 +138,7 @@ def test_ranges_of_ids_are_taken() -> None:
 def test_the_words_of_a_collective_may_be_joined_in_any_way(name: str) -> None:
     planned = parsed("collective", "plan", name, "-m", "dgx1-v100", "--gpus", "0,3")
     assert planned["collective"] == "all-reduce"
-    assert (
-        package.plan(package.Machine.preset("dgx1-v100"), [0, 3], name).collective == "all-reduce"
-    )
+    assert package.plan(package.System("dgx1-v100"), [0, 3], name).collective == "all-reduce"
 
 
 def test_a_machine_may_come_from_standard_input(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from commands import bridged, fails, linkwright, parsed, program
 
-from linkwright import AllocationError, Allocator, Machine, Owner, Pattern, packing_rate
+from linkwright import AllocationError, Allocator, Owner, Pattern, System, packing_rate
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such locks, links and signals")
@@ -185,7 +185,7 @@ def test_a_job_s_owner_is_recorded_and_shown(file: Path) -> None:
 
 def put(file: Path, **jobs: Owner | None) -> None:
     """A state in which jobs of one GPU hold theirs."""
-    allocator = Allocator(Machine.preset("dgx1-v100"), "baseline")
+    allocator = Allocator(System("dgx1-v100"), "baseline")
     for job, owner in jobs.items():
         assert allocator.allocate(job, Pattern("ring", 1), owner=owner) is not None
     file.write_text(allocator.save(), encoding="utf-8")

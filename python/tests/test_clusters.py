@@ -41,14 +41,21 @@ def column(of: pa.Table, name: str) -> list[Any]:
     return values
 
 
+def system_of(*, gpus_per_node: int | None = None, **network: object) -> lw.System:
+    """Nodes of so many GPUs on a fat-tree."""
+    node: dict[str, Any] | None = {"gpus": gpus_per_node} if gpus_per_node else None
+    return lw.System(node, network={"kind": "fat-tree", **network})
+
+
 def small_run(timeline: int = 0, **settings: Any) -> lw.ClusterRun:
-    cluster = lw.Cluster("fat-tree", **SMALL, **settings)
+    play = {key: settings.pop(key) for key in ("fidelity", "protocol") if key in settings}
+    system = system_of(**SMALL, **settings)
     stencil = lw.Program.skeleton("stencil4d", 16, message="16 KiB", compute="5 us")
     jobs = [
         lw.ClusterJob(stencil, name="a", iterations=2),
         lw.ClusterJob(stencil, name="b", mapping="random", start=1e-3, computation_scale=0.1),
     ]
-    return cluster.replay(jobs, timeline=timeline)
+    return system.replay(jobs, timeline=timeline, **play)
 
 
 def test_jobs_run_and_their_tables_agree() -> None:
@@ -90,12 +97,11 @@ def test_a_run_is_the_same_again_with_and_without_a_timeline(fidelity: str) -> N
 
 
 def test_settings_say_what_the_cluster_is() -> None:
-    cluster = lw.Cluster(
-        "dragonfly", groups=2, gpus_per_node=8, nic="rr-4", fidelity="flow", seed=5
-    )
-    assert (cluster.nodes, cluster.gpus, cluster.gpus_per_node) == (256, 2048, 8)
-    assert (cluster.routing, cluster.nic, cluster.fidelity) == ("progressive", "rr-4", "flow")
-    assert [lw.Cluster(kind).name for kind in lw.interconnect_names()] != []
+    system = lw.System({"gpus": 8}, network={"kind": "dragonfly", "groups": 2, "nic": "rr-4"})
+    assert (system.server_count, system.gpu_count) == (256, 2048)
+    assert set(system.gpus_per_server) == {8}
+    assert (system.routing, system.nic) == ("progressive", "rr-4")
+    assert all(lw.System(network=kind).fabric for kind in lw.fabric_names())
     faster = small_run(bandwidth_scale="16x").times
     assert faster[0] < small_run(bandwidth_scale="x/16").times[0]
     slow = small_run(protocol={"send_overhead": "1 ms"}).times
@@ -114,13 +120,15 @@ def test_settings_say_what_the_cluster_is() -> None:
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
+    play = {"protocol": settings.pop("protocol")} if "protocol" in settings else {}
+    job = lw.ClusterJob(lw.Program.skeleton("laghos", 8))
     with pytest.raises(lw.InputError) as caught:
-        lw.Cluster("fat-tree", **settings)
+        system_of(**settings).replay([job], **play)
     assert message in str(caught.value)
 
 
 def test_jobs_that_do_not_fit_are_refused() -> None:
-    cluster = lw.Cluster("fat-tree", **SMALL)
+    cluster = system_of(**SMALL)
     program = lw.Program.skeleton("laghos", 8)
 
     def refused(*jobs: lw.ClusterJob) -> str:
@@ -146,7 +154,7 @@ def test_a_send_without_a_receive_is_named() -> None:
     goal = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 5\n}\nrank 1 {\ncalc 1\n}\n"
     job = lw.ClusterJob(lw.Program.from_goal(goal, "lost.goal"))
     with pytest.raises(lw.SimulationError) as caught:
-        lw.Cluster("fat-tree", **SMALL).replay([job])
+        system_of(**SMALL).replay([job])
     assert "job `lost.goal` rank 0 sends 8 B to rank 1 with tag 5 (call 0)" in str(caught.value)
 
 
@@ -154,7 +162,7 @@ def test_a_program_survives_goal() -> None:
     program = lw.Program.skeleton("kripke", 8)
     again = lw.Program.from_goal(program.to_goal())
     assert (again.ranks, again.has_loop, program.has_loop) == (8, False, True)
-    cluster = lw.Cluster("fat-tree", **SMALL)
+    cluster = system_of(**SMALL)
     first, second = (cluster.replay([lw.ClusterJob(it)]).times[0] for it in (program, again))
     assert first == second
 
@@ -164,7 +172,7 @@ def test_a_recorded_run_replays() -> None:
     program, notes = lw.read_otf2(anchor)
     assert program.ranks == 32
     assert all(isinstance(note, str) for note in notes)
-    run = lw.Cluster("fat-tree", **SMALL).replay([lw.ClusterJob(program)])
+    run = system_of(**SMALL).replay([lw.ClusterJob(program)])
     assert run.makespan > 0
     assert column(table(run.jobs()), "messages")[0] > 0
 
@@ -231,16 +239,16 @@ def test_a_file_that_is_not_there_is_the_scenarios_error(tmp_path: Path) -> None
         lw.run_cluster_scenario(path)
     assert (caught.value.line, caught.value.column, caught.value.value) == (8, 11, "pair.map")
     with pytest.raises(lw.FileError, match="did you mean `fat-tree`"):
-        lw.load_cluster("fattree")
-    loaded = lw.load_cluster(tmp_path / "line.toml", gpus_per_node=2)
-    assert (loaded.gpus, loaded.routing) == (16, "shortest-path")
+        lw.load_system(network="fattree")
+    loaded = lw.load_system({"gpus": 2}, network=tmp_path / "line.toml")
+    assert (loaded.gpu_count, loaded.routing) == (16, "shortest-path")
 
 
 def test_ctrl_c_stops_a_run_within_a_second() -> None:
     program = lw.Program.skeleton("stencil4d", 64, message="1 MiB")
     job = lw.ClusterJob(program, iterations=100_000)
     seen: list[tuple[int, int, float, int]] = []
-    cluster = lw.Cluster("fat-tree", radix=8, pods=4, gpus_per_node=2)
+    cluster = system_of(radix=8, pods=4, gpus_per_node=2)
     with interrupted():
         cluster.replay([job], progress=lambda *at: seen.append(at))
     assert seen
@@ -281,7 +289,7 @@ def test_an_error_of_the_progress_ends_the_run() -> None:
         raise ValueError("enough")
 
     with pytest.raises(ValueError, match="enough"):
-        lw.Cluster("fat-tree", gpus_per_node=2).replay(
+        system_of(gpus_per_node=2).replay(
             [lw.ClusterJob(program, iterations=100_000)], progress=fail
         )
 
@@ -290,21 +298,21 @@ def test_collectives_go_by_plans_where_they_are_asked_to() -> None:
     program = lw.Program.skeleton("subcomm3d", 8, message_y="128 KiB", message_z="128 KiB")
     job = lw.ClusterJob(program, mapping=[0, 1, 4, 5, 8, 9, 12, 13])
     collectives = {"all_to_all": "planned", "all_reduce": "ring"}
-    run = lw.Cluster("fat-tree", **SMALL, collectives=collectives).replay([job])
+    run = system_of(**SMALL).replay([job], collectives=collectives)
     planned = table(run.planned())
     assert set(column(planned, "collective")) == {"all-to-all"}
     assert set(column(planned, "ranks")) == {2}
     assert set(column(planned, "nodes")) == {1, 2}
     assert min(column(planned, "rate")) > 0
-    usual = lw.Cluster("fat-tree", **SMALL).replay([job])
+    usual = system_of(**SMALL).replay([job])
     assert table(usual.planned()).num_rows == 0
     assert column(table(run.jobs()), "data") == column(table(usual.jobs()), "data")
 
 
 def test_what_no_plan_does_is_refused_with_what_does() -> None:
     with pytest.raises(lw.InputError, match="it takes recursive-doubling, linear"):
-        lw.Cluster("fat-tree", **SMALL, collectives={"scan": "planned"})
-    cluster = lw.Cluster("fat-tree", gpus_per_node=16, collectives={"all_reduce": "planned"})
+        system_of(**SMALL).replay([], collectives={"scan": "planned"})
+    system = system_of(gpus_per_node=16)
     job = lw.ClusterJob(lw.Program.skeleton("laghos", 512))
     with pytest.raises(lw.SimulationError, match="256 GPUs at most; choose another algorithm"):
-        cluster.replay([job])
+        system.replay([job], collectives={"all_reduce": "planned"})

@@ -11,14 +11,14 @@ import altair as alt
 import pyarrow
 import pytest
 
-from linkwright import Machine, Schedule, plan, time_sweep
+from linkwright import Schedule, System, plan, time_sweep
 from linkwright.collective_plot import bandwidth_by_algorithm, bandwidth_by_size, packed_trees
 from linkwright.plot import save_chart
 from linkwright.specification import chart_specification
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "dgx1-v100-all-reduce-trees.svg"
-DGX1 = Machine.preset("dgx1-v100")
+DGX1 = System("dgx1-v100")
 
 
 def rows_of(chart: alt.TopLevelMixin) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def test_the_documentation_s_picture_is_what_the_example_draws(
 def test_each_tree_is_one_picture_with_all_its_edges(
     machine: str, gpus: list[int], tmp_path: Path
 ) -> None:
-    whole = Machine.preset(machine)
+    whole = System(machine)
     schedule = plan(whole, gpus, "all-reduce")
     chart = packed_trees(schedule, whole)
     pictures = chart_specification(chart)["concat"]

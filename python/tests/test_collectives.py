@@ -15,10 +15,10 @@ from interrupts import interrupted
 from linkwright import (
     CollectiveError,
     InputError,
-    Machine,
     MachineError,
     Schedule,
     ScheduleError,
+    System,
     algorithm_descriptions,
     algorithm_names,
     collective_names,
@@ -29,7 +29,7 @@ from linkwright import (
     time_sweep,
 )
 
-DGX1 = Machine.preset("dgx1-v100")
+DGX1 = System("dgx1-v100")
 ALGORITHMS = Path(__file__).resolve().parents[2] / "examples" / "collectives"
 TREE = (ALGORITHMS / "tree-all-reduce-4.xml").read_text(encoding="utf-8")
 TYPES = ["float32", "float64", "int32", "int64"]
@@ -136,7 +136,7 @@ def test_arrays_that_do_not_fit_are_named(arrays: list[Any], said: str) -> None:
     assert said in str(refused.value)
 
 
-MANY = DGX1.cluster(129, "100 Gb/s")
+MANY = System(DGX1, 129, network="100 Gb/s")
 FOUR = plan(DGX1, [0, 1, 2, 3], "all-gather")
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(DGX1, [0, 8], "all-reduce"), "no GPU 8 on `dgx1-v100`; its GPUs are 0 to 7"),
@@ -156,13 +156,13 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: FOUR.time(1 << 20, chunk=0), "the chunk is 0"),
     (lambda: FOUR.time(1 << 40, chunk=1), "use larger chunks"),
     (lambda: FOUR.time(1 << 20, protocol="ll"), "no protocol `ll`; there are LL, LL128, Simple"),
-    (lambda: FOUR.time(1 << 20, machine=Machine.preset("kepler-pair")), "runs on GPU 2"),
+    (lambda: FOUR.time(1 << 20, system=System("kepler-pair")), "runs on GPU 2"),
     (lambda: FOUR.execute([np.zeros(1)] * 4, "mean"), "no reduction `mean`"),
     (lambda: FOUR.to_msccl_xml(step_limit=-1), "step_limit is -1"),
     (lambda: FOUR.to_msccl_xml(max_bytes=-1), "max_bytes is -1"),
     (lambda: FOUR.to_mscclpp_json(threads_per_block=7), "threads_per_block"),
     (lambda: time_sweep(FOUR, None, [8, 9]), "9 B do not divide"),
-    (lambda: Schedule.from_msccl_xml(TREE).time(1 << 20), "name the machine"),
+    (lambda: Schedule.from_msccl_xml(TREE).time(1 << 20), "name the system"),
     (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1]), "4 ranks, and 2 GPUs are given"),
     (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1, 2, 2]), "GPU 2 is given twice"),
     (lambda: Schedule.from_msccl_xml(TREE, gpus=[0, 1, 2, -2]), "there is no GPU -2"),
@@ -231,7 +231,7 @@ def test_exports_name_ranks_and_read_back_the_same() -> None:
     read = Schedule.from_msccl_xml(exported.text, gpus=schedule.gpus)
     assert read == schedule
     assert (read.algorithm, read.rate, read.trees) == (None, None, [])
-    assert read.time(1 << 20, machine=DGX1).time == schedule.time(1 << 20).time
+    assert read.time(1 << 20, system=DGX1).time == schedule.time(1 << 20).time
     assert schedule.to_mscclpp_json().text.startswith("{")
     assert schedule.to_dot().count("subgraph") == len(schedule.trees)
     assert "subgraph" not in read.to_dot()
@@ -293,18 +293,18 @@ def test_every_algorithm_says_what_it_is() -> None:
 
 
 def test_servers_make_a_cluster_that_is_planned_over_the_network() -> None:
-    pair = DGX1.cluster(2, "100 Gb/s")
+    pair = System(DGX1, 2, network="100 Gb/s")
     assert pair.gpu_count == 16
     assert plan(pair, [0, 1, 8, 9], "all-reduce").links == "network"
     for arguments, said in [
-        ((0, "100 Gb/s"), "the count is 0"),
-        ((2, "fast"), "`fast` is not"),
-        ((2, "0 Gb/s"), "bandwidth"),
+        ((0, "100 Gb/s"), "servers is 0; give 1 to"),
+        ((2, "fast"), "no network `fast`; there are fat-tree, .* such as `100 Gb/s`"),
+        ((2, "0 Gb/s"), "no bandwidth"),
+        ((2, {"kind": "single-switch", "links": "token-ring"}), "token-ring"),
     ]:
-        with pytest.raises(MachineError, match=said):
-            DGX1.cluster(*arguments)
-    with pytest.raises(MachineError, match="kind of network"):
-        DGX1.cluster(2, "1 Gb/s", kind="token-ring")
+        servers, network = arguments
+        with pytest.raises((MachineError, InputError), match=said):
+            System(DGX1, servers, network=network)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to oneself")

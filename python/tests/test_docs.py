@@ -31,14 +31,13 @@ from typer.testing import CliRunner
 
 from linkwright import (
     Allocator,
-    Cluster,
     ClusterJob,
     ClusterRun,
     Fabric,
     GpuModel,
-    Machine,
     Pattern,
     Program,
+    System,
     Table,
     generate_jobs,
     is_cluster_scenario,
@@ -50,7 +49,7 @@ from linkwright import (
     workloads,
 )
 from linkwright.cli.commands import app
-from linkwright.machines import is_network
+from linkwright.systems import is_network
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -180,17 +179,18 @@ def read_toml(text: str) -> object:
         return GpuModel.from_toml(text)
     if text.startswith("# Between opposite switches"):
         ring = (ROOT / "examples" / "fabrics" / "ring.dot").read_text("utf-8")
-        return Cluster.from_text(ring, "ring.dot", routing_table=text)
+        files = {"ring.dot": ring.encode(), "routes": text.encode()}
+        return System(network={"file": "ring.dot", "routing_table": "routes"}, files=files)
     if is_network(text):
         return Fabric.from_text(text)
     if is_cluster_scenario(text):
         return read_cluster_scenario(text)
-    return Machine.from_toml(text) if "[[device]]" in text else read_scenario(text)
+    return System.from_text(text) if "[[device]]" in text else read_scenario(text)
 
 
 def restore(text: str) -> object:
     """Reads the state of a preset."""
-    machine = Machine.preset(json.loads(text)["machine"])
+    machine = System(json.loads(text)["machine"])
     return Allocator(machine, state=text)
 
 
@@ -218,12 +218,12 @@ def test_each_format_has_an_example() -> None:
 
 def a_result() -> Table:
     """The table of a run."""
-    return simulate(Machine.preset("dgx1-v100"), generate_jobs(count=3)).jobs()
+    return simulate(System("dgx1-v100"), generate_jobs(count=3)).jobs()
 
 
 def a_cluster_run() -> ClusterRun:
-    cluster = Cluster("fat-tree", radix=4, pods=2)
-    return cluster.replay([ClusterJob(Program.skeleton("laghos", 8))])
+    system = System(network={"kind": "fat-tree", "radix": 4, "pods": 2})
+    return system.replay([ClusterJob(Program.skeleton("laghos", 8))])
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def a_cluster_run() -> ClusterRun:
         ("One row per rank of a cluster", lambda: a_cluster_run().ranks()),
         ("One row per channel of a cluster", lambda: a_cluster_run().links()),
         ("One row per class of messages", lambda: a_cluster_run().latencies()),
-        ("One row per device", Machine.preset("dgx1-v100").devices),
-        ("One row per bundle of links", Machine.preset("dgx1-v100").links),
+        ("One row per device", System("dgx1-v100").devices),
+        ("One row per bundle of links", System("dgx1-v100").links),
         ("One row per workload", workloads),
         ("Operations of a rank", lambda: Program.skeleton("stencil4d", 16).operations_of(0)),
     ],

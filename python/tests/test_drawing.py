@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from linkwright import Machine, load_machine, preset_names
+from linkwright import System, load_system, preset_names
 from linkwright.drawing import machine_drawing
 from linkwright.plot import save_chart
 from linkwright.specification import chart_specification
@@ -17,7 +17,7 @@ PASTES = sorted((Path(__file__).resolve().parents[2] / "examples" / "topologies"
 MACHINES = [name for name, _ in preset_names()] + [str(paste) for paste in PASTES]
 
 
-def drawn(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def drawn(machine: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The devices and the links that a drawing shows."""
     specification = chart_specification(machine_drawing(machine))
     shown = specification["datasets"]
@@ -27,7 +27,7 @@ def drawn(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 @pytest.mark.parametrize("name", MACHINES, ids=lambda name: Path(name).stem)
 def test_every_device_and_link_is_drawn_at_a_place_of_its_own(name: str) -> None:
-    machine = load_machine(name)
+    machine = load_system(name)
     devices, links = drawn(machine)
     rows = pa.table(machine.devices()).to_pylist()
     assert [device["name"] for device in devices] == [row["name"] for row in rows]
@@ -39,14 +39,14 @@ def test_every_device_and_link_is_drawn_at_a_place_of_its_own(name: str) -> None
 
 
 def test_nvlinks_between_gpus_are_counted() -> None:
-    _, links = drawn(Machine.preset("dgx1-v100"))
+    _, links = drawn(System("dgx1-v100"))
     labels = [link["label"] for link in links if link["kind"].startswith("nvlink")]
     assert sorted(set(labels)) == ["NV1", "NV2"]
     assert {link["label"] for link in links if link["kind"].startswith("pcie")} == {""}
 
 
 def test_a_drawing_is_saved_and_the_same_each_time(tmp_path: Path) -> None:
-    machine = Machine.preset("dgx1-v100")
+    machine = System("dgx1-v100")
     for name in ("a.svg", "b.svg"):
         save_chart(machine_drawing(machine, title="A server"), tmp_path / name)
     svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
@@ -56,8 +56,8 @@ def test_a_drawing_is_saved_and_the_same_each_time(tmp_path: Path) -> None:
 
 
 def test_names_cannot_move_the_devices() -> None:
-    text = Machine.preset("titan-z").to_toml().replace("GPU0", "GPU pos=9,9!")
-    machine = Machine.from_toml(text)
+    text = System("titan-z").to_toml().replace("GPU0", "GPU pos=9,9!")
+    machine = System.from_text(text)
     devices, _ = drawn(machine)
-    before, _ = drawn(Machine.preset("titan-z"))
+    before, _ = drawn(System("titan-z"))
     assert [(a["x"], a["y"]) for a in devices] == [(b["x"], b["y"]) for b in before]

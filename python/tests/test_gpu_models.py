@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import linkwright
 
-from linkwright import GpuModel, InputError, MachineError, gpu_model, gpu_models, load_machine
+from linkwright import GpuModel, InputError, MachineError, gpu_model, gpu_models, load_system
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "examples" / "topologies"
 PASTES = sorted(path for path in TOPOLOGIES.iterdir() if path.suffix in (".txt", ".xml"))
@@ -47,7 +47,7 @@ def test_what_is_missing_or_wrong_is_named() -> None:
 
 @pytest.mark.parametrize("paste", PASTES, ids=lambda path: path.name)
 def test_an_import_names_its_gpus_models_or_says_that_they_are_unknown(paste: Path) -> None:
-    machine = load_machine(paste)
+    machine = load_system(paste)
     said = any("The model of the GPUs is not given" in it for it in machine.assumptions)
     for model in machine.gpu_models:
         assert (model is None) == said

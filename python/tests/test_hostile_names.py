@@ -13,7 +13,7 @@ import typer
 from commands import linkwright
 from typer.core import TyperGroup
 
-from linkwright import Job, Machine, SimulationResult, simulate, write_jobs
+from linkwright import Job, SimulationResult, System, simulate, write_jobs
 from linkwright.cli.commands import app
 from linkwright.plot import occupancy, save_chart
 from linkwright.replays import replay_scenario, write_replay
@@ -201,7 +201,7 @@ def write_pages(folder: Path, name: str) -> list[Path]:
     """Every kind of page and chart that the package writes, from inputs of this name."""
     folder.mkdir()
     write_inputs(folder, name)
-    machine = Machine.from_toml((folder / "machine.toml").read_text(encoding="utf-8"))
+    machine = System.from_text((folder / "machine.toml").read_text(encoding="utf-8"))
     results: list[SimulationResult] = [
         simulate(machine, [Job(name, "gmm", 2, iterations=3)], "preserve")
     ]

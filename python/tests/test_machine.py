@@ -7,32 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from linkwright import InputError, LinkwrightError, Machine, MachineError
+from linkwright import InputError, LinkwrightError, MachineError, System
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PAIR = (EXAMPLES / "pair.toml").read_text(encoding="utf-8")
 
 
 def test_a_machine_says_what_it_is() -> None:
-    machine = Machine.from_toml(PAIR)
+    machine = System.from_text(PAIR)
     assert machine.name == "pair"
     assert machine.source == "an example, no real machine"
     assert machine.assumptions == []
     assert machine.gpu_count == 2
-    assert repr(machine) == '<Machine "pair": 2 GPUs, 3 devices, 3 bundles of links>'
+    assert repr(machine) == '<System "pair": 2 GPUs, 3 devices, 3 bundles of links>'
 
 
 def test_a_machine_survives_its_own_text() -> None:
-    machine = Machine.from_toml(PAIR)
-    assert Machine.from_toml(machine.to_toml()) == machine
-    assert Machine.from_toml(PAIR.replace("pair", "other")) != machine
+    machine = System.from_text(PAIR)
+    assert System.from_text(machine.to_toml()) == machine
+    assert System.from_text(PAIR.replace("pair", "other")) != machine
     assert machine != PAIR
 
 
 @pytest.fixture
 def error() -> InputError:
     with pytest.raises(InputError) as caught:
-        Machine.from_toml(PAIR.replace("nvlink2", "nvlonk"), "pair.toml")
+        System.from_text(PAIR.replace("nvlink2", "nvlonk"), "pair.toml")
     return caught.value
 
 
@@ -59,4 +59,4 @@ def test_an_input_error_survives_pickling(error: InputError) -> None:
 
 def test_text_without_a_name_is_called_text() -> None:
     with pytest.raises(InputError, match=r"^<text>:1:8: "):
-        Machine.from_toml("name = 3")
+        System.from_text("name = 3")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import linkwright as lw
 from linkwright import LinkwrightError
 
-DGX1 = lw.Machine.preset("dgx1-v100")
+DGX1 = lw.System("dgx1-v100")
 PAIR = lw.Pattern("ring", 2)
 PLAN = lw.plan(DGX1, [0, 1, 2, 3], "all-reduce")
-CLUSTER = lw.Cluster("fat-tree", levels=2, leaves=2, radix=4, gpus_per_node=1)
+SYSTEM = lw.System(network={"kind": "fat-tree", "levels": 2, "leaves": 2, "radix": 4})
 PROGRAM = lw.Program.skeleton("kripke", 2)
 JOB = lw.Job("a", "gmm", 2)
 XML = PLAN.to_msccl_xml().text
@@ -50,9 +50,12 @@ CALLS: dict[str, Callable[[Any], object]] = {
         PAIR, repeats=n if n < 3 or n > 2**32 else 3
     ),
     "published_effective_bandwidth": lambda n: lw.published_effective_bandwidth(n, n, n),
-    "Machine.cluster.count": lambda n: DGX1.cluster(n if n < 4 or n > 1024 else 4, "100 Gb/s"),
-    "Machine.cluster.latency": lambda n: DGX1.cluster(2, "100 Gb/s", latency=n),
-    "Machine.import_text": lambda n: lw.Machine.import_text("", xgmi_links=n),
+    "System.servers": lambda n: lw.System(DGX1, n if n < 4 or n > 2**31 else 4, network="1 Gb/s"),
+    "System.listed": lambda n: lw.System([(DGX1, n if n < 4 or n > 2**31 else 4)]),
+    "System.gpus": lambda n: lw.System({"gpus": n}, network="torus"),
+    "System.server_of": lambda n: SYSTEM.server_of(n),
+    "load_system.gpus": lambda n: lw.load_system(DGX1, gpus=n if n < 99 or n > 2**40 else 9),
+    "System.from_text": lambda n: lw.System.from_text("", xgmi_links=n),
     "plan.gpus": lambda n: lw.plan(DGX1, [0, n], "all-reduce"),
     "plan.root": lambda n: lw.plan(DGX1, [0, 1], "broadcast", root=n),
     "plan.size": lambda n: lw.plan(DGX1, [0, 1], "all-reduce", size=n),
@@ -79,10 +82,8 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "ClusterJob.computation_scale": lambda n: lw.ClusterJob(PROGRAM, computation_scale=n),
     "ClusterJob.priority": lambda n: lw.ClusterJob(PROGRAM, priority=n),
     "ClusterJob.mapping": lambda n: lw.ClusterJob(PROGRAM, mapping=[0, n]),
-    "Cluster.seed": lambda n: lw.Cluster("fat-tree", seed=n),
-    "Cluster.gpus_per_node": lambda n: lw.Cluster("fat-tree", gpus_per_node=n),
-    "Cluster.replay.seed": lambda n: CLUSTER.replay([lw.ClusterJob(PROGRAM)], seed=n),
-    "Cluster.replay.timeline": lambda n: CLUSTER.replay([lw.ClusterJob(PROGRAM)], timeline=n),
+    "System.replay.seed": lambda n: SYSTEM.replay([lw.ClusterJob(PROGRAM)], seed=n),
+    "System.replay.timeline": lambda n: SYSTEM.replay([lw.ClusterJob(PROGRAM)], timeline=n),
 }
 EDGES = [
     2**bits + off for bits in (0, 8, 16, 31, 32, 53, 63, 64, 127, 128, 1_100) for off in (-1, 0)

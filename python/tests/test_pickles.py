@@ -19,7 +19,6 @@ import pytest
 import linkwright
 from linkwright import (
     Allocator,
-    Cluster,
     ClusterJob,
     ClusterRun,
     ClusterScenario,
@@ -27,12 +26,12 @@ from linkwright import (
     InputError,
     Job,
     LinkwrightError,
-    Machine,
     Owner,
     Pattern,
     Program,
     Schedule,
     SimulationResult,
+    System,
     Table,
     Timing,
     generate_jobs,
@@ -49,7 +48,7 @@ from linkwright import (
 )
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-DGX1 = Machine.preset("dgx1-v100")
+DGX1 = System("dgx1-v100")
 TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 MIX = EXAMPLES / "cluster-mix.toml"
 # Where a value of no words of its own stands in memory.
@@ -69,19 +68,15 @@ def a_schedule() -> Schedule:
 
 
 def a_run(timeline: int = 0) -> ClusterRun:
-    cluster = Cluster("fat-tree", radix=4, pods=4, gpus_per_node=2)
+    system = System({"gpus": 2}, network={"kind": "fat-tree", "radix": 4, "pods": 4})
     jobs = [ClusterJob(Program.skeleton("stencil4d", 16), iterations=2)]
-    return cluster.replay(jobs, mapping="random", seed=5, timeline=timeline)
+    return system.replay(jobs, mapping="random", seed=5, timeline=timeline)
 
 
 # One value or more of each public class; a new class needs one here.
 VALUES: dict[str, Callable[[], list[Any]]] = {
     "Allocator": lambda: [an_allocator()],
     "CheckReport": lambda: [a_schedule().check()],
-    "Cluster": lambda: [
-        Cluster("dragonfly", groups=5, switches_per_group=4, nodes_per_switch=2),
-        run_cluster_scenario(MIX).cluster,
-    ],
     "ClusterJob": lambda: [
         ClusterJob(Program.skeleton("laghos", 4), start=0.25, priority=3, mapping=[3, 1, 0, 2])
     ],
@@ -97,10 +92,6 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "Explanation": lambda: [Allocator(DGX1).explain("a", Pattern("ring", 3))],
     "Export": lambda: [a_schedule().to_msccl_xml()],
     "Job": lambda: [*generate_jobs(3, 20, mean_interarrival=86400.123456789)],
-    "Machine": lambda: [
-        *(Machine.preset(name) for name, _ in preset_names()),
-        DGX1.cluster(2, "100 Gb/s"),
-    ],
     "Match": lambda: [Allocator(DGX1).decide("a", Pattern("ring", 3))],
     "Owner": lambda: [Owner(17, "node1", 1.75e9), Owner(17, "node1", 1.75e9, lease=7200.0)],
     "Pattern": lambda: [Pattern("ring+tree", 5), Pattern.from_edges(4, [(0, 2), (2, 3), (1, 2)])],
@@ -113,6 +104,14 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "ScenarioRun": lambda: [run_scenario(SERVER, policies=["preserve"])],
     "Schedule": lambda: [a_schedule(), Schedule.from_msccl_xml(TREE.read_text(), "tree.xml")],
     "SimulationResult": lambda: [simulate(DGX1, generate_jobs(1, 30), "preserve")],
+    "System": lambda: [
+        *(System(name) for name, _ in preset_names()),
+        System(DGX1, 2, network="100 Gb/s"),
+        System([("dgx-a100", 2), DGX1], network={"kind": "torus", "port_order": "rails"}),
+        System({"gpus": 4}, network=Fabric("dragonfly", ports=50)),
+        System("hgx-h100", network=Fabric.from_text(Fabric("torus", dimensions=[4, 4]).to_dot())),
+        run_cluster_scenario(MIX).system,
+    ],
     "Table": lambda: [DGX1.devices(), DGX1.links(), a_run().ranks(), a_run().jobs()],
     "Timing": lambda: [a_schedule().time(1 << 20)],
     "Tree": lambda: a_schedule().trees,
@@ -147,8 +146,9 @@ def seen(value: Any) -> Any:
         ClusterRun: ("jobs", "ranks", "links", "latencies", "messages", "computation"),
         SimulationResult: ("jobs",),
         Timing: ("links",),
-        Machine: ("devices", "links", "to_toml", "to_json"),
     }
+    if isinstance(value, System) and value.fabric is None:
+        tables[System] = ("devices", "links", "to_toml", "to_json")
     for name in tables.get(type(value), ()):
         facts[name] = seen(getattr(value, name)())
     return facts

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import pytest
 
-from linkwright import Machine, SimulationResult, generate_jobs, policy_names, simulate
+from linkwright import SimulationResult, System, generate_jobs, policy_names, simulate
 from linkwright.plot import (
     DecisionTime,
     ModelPoint,
@@ -28,7 +28,7 @@ from linkwright.specification import chart_specification
 
 @pytest.fixture(scope="module")
 def results() -> list[SimulationResult]:
-    machine = Machine.preset("dgx1-v100")
+    machine = System("dgx1-v100")
     jobs = generate_jobs(1, 30)
     return [simulate(machine, jobs, policy) for policy in policy_names()]
 
@@ -96,13 +96,13 @@ def test_policies_keep_their_colours(results: list[SimulationResult]) -> None:
 
 
 def test_charts_without_jobs_are_empty(tmp_path: Path) -> None:
-    empty = simulate(Machine.preset("dgx1-v100"), [], "greedy")
+    empty = simulate(System("dgx1-v100"), [], "greedy")
     for name in ("bandwidth", "run time", "quality", "occupancy"):
         save_chart(CHARTS[name]([empty]), tmp_path / "empty.svg")
 
 
 def test_more_than_five_thousand_rows_are_drawn() -> None:
-    result = simulate(Machine.preset("dgx1-v100"), generate_jobs(0, 6000), "baseline")
+    result = simulate(System("dgx1-v100"), generate_jobs(0, 6000), "baseline")
     specification = chart_specification(bandwidth_by_workload([result]))
     [rows] = (
         specification["datasets"].values()
@@ -113,7 +113,7 @@ def test_more_than_five_thousand_rows_are_drawn() -> None:
 
 
 def test_charts_are_saved_by_suffix(results: list[SimulationResult], tmp_path: Path) -> None:
-    chart = occupancy(results[0], Machine.preset("dgx1-v100").gpu_names)
+    chart = occupancy(results[0], System("dgx1-v100").gpu_names)
     starts = {".html": b"<!DOCTYPE html>", ".png": b"\x89PNG", ".svg": b"<svg", ".json": b"{"}
     for suffix, start in starts.items():
         path = tmp_path / f"chart{suffix}"

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwright import CollectiveError, Machine, Schedule, ScheduleError, plan
+from linkwright import CollectiveError, Schedule, ScheduleError, System, plan
 from linkwright.processes import execute_in_processes, layout, worker
 
 SHARED_MEMORY = Path("/dev/shm")
 COLLECTIVES = ["all-reduce", "broadcast", "all-gather", "reduce-scatter", "all-to-all"]
 PLACES = [("pcie-tree-4", [0, 1, 2]), ("dgx1-v100", [0, 1, 2])]
-DGX1 = Machine.preset("dgx1-v100")
+DGX1 = System("dgx1-v100")
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def assert_same(schedule: Schedule, given: list[Any], *, in_place: bool = False)
 def test_processes_give_the_bits_of_threads(collective: str, place: int) -> None:
     machine, gpus = PLACES[place]
     root = gpus[1] if collective == "broadcast" else None
-    schedule = plan(Machine.preset(machine), gpus, collective, root=root)
+    schedule = plan(System(machine), gpus, collective, root=root)
     turn = (COLLECTIVES.index(collective) + place) % 2
     given = inputs(schedule, ["float32", "int64"][turn])
     assert_same(schedule, given, in_place=schedule.in_place and place == 0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import linkwright
-from linkwright import Allocator, LinkwrightError, Machine, Pattern
+from linkwright import Allocator, LinkwrightError, Pattern, System
 
 PASTES = sorted((Path(__file__).parents[2] / "examples" / "topologies").glob("*.txt"))
 FORMATS = linkwright.import_format_names()
@@ -20,7 +20,7 @@ FORMATS = linkwright.import_format_names()
 def test_any_text_is_a_machine_or_an_error_with_a_place(text: str, format: str | None) -> None:
     refused = None
     try:
-        assert Machine.import_text(text, "paste.txt", format=format).gpu_count >= 1
+        assert System.from_text(text, "paste.txt", format=format).gpu_count >= 1
     except linkwright.InputError as error:
         refused = error
     if refused is not None:
@@ -34,12 +34,12 @@ def test_any_text_is_a_machine_or_an_error_with_a_place(text: str, format: str |
 @given(data=st.data())
 def test_lines_that_are_lost_are_never_a_smaller_machine(paste: Path, data: st.DataObject) -> None:
     text = paste.read_text(encoding="utf-8")
-    whole = Machine.import_text(text)
+    whole = System.from_text(text)
     lines = text.splitlines(keepends=True)
     start = data.draw(st.integers(0, len(lines) - 1), label="first lost line")
     stop = data.draw(st.integers(start + 1, len(lines)), label="first line after them")
     try:
-        rest = Machine.import_text("".join(lines[:start] + lines[stop:]))
+        rest = System.from_text("".join(lines[:start] + lines[stop:]))
     except LinkwrightError:
         return
     assert rest.gpu_count == whole.gpu_count
@@ -68,7 +68,7 @@ class LiveServer(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.machine = Machine.preset("dgx1-v100")
+        self.machine = System("dgx1-v100")
         self.allocator = Allocator(self.machine, "preserve")
         self.held: dict[str, set[int]] = {}
         self.unhealthy: set[int] = set()

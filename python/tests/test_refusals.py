@@ -13,17 +13,17 @@ from linkwright import (
     InputError,
     Job,
     LinkwrightError,
-    Machine,
     MachineError,
     Pattern,
     SimulationError,
+    System,
     generate_jobs,
     published_effective_bandwidth,
     read_jobs,
     simulate,
 )
 
-DGX1 = Machine.preset("dgx1-v100")
+DGX1 = System("dgx1-v100")
 PAIRED = Pattern("ring", 2)
 PAIR = """name = "pair"
 [[device]]
@@ -83,12 +83,12 @@ def test_ids_and_counts_of_allocation_are_named(call: Callable[[], object], said
 
 
 def test_several_servers_are_none_to_allocate_on() -> None:
-    cluster = DGX1.cluster(2, "100 Gb/s")
-    for call in (lambda: Allocator(cluster), cluster.gpu_matrix):
+    pair = System(DGX1, 2, network="100 Gb/s")
+    for call in (lambda: Allocator(pair), pair.gpu_matrix):
         with pytest.raises(MachineError, match=r"on different servers.*give the machine of one"):
             call()
     with pytest.raises(MachineError, match="xgmi_links is -1"):
-        Machine.import_text("", xgmi_links=-1)
+        System.from_text("", xgmi_links=-1)
 
 
 def test_a_gpu_named_twice_is_said_to_be() -> None:
@@ -101,7 +101,7 @@ def test_a_state_is_of_one_machine_s_links() -> None:
     allocator.allocate("a", Pattern("ring", 2))
     saved = allocator.save()
     assert Allocator(DGX1, bandwidth_profile="data-sheet", state=saved).held == allocator.held
-    changed = Machine.from_toml(DGX1.to_toml().replace("count = 2", "count = 1"))
+    changed = System.from_text(DGX1.to_toml().replace("count = 2", "count = 1"))
     with pytest.raises(InputError) as refused:
         Allocator(changed, state=saved, state_file="state.json")
     assert str(refused.value).startswith("state.json:4:3: the state is of a machine whose GPUs")
@@ -109,7 +109,7 @@ def test_a_state_is_of_one_machine_s_links() -> None:
 
 
 def test_gpus_on_nvlinks_alone_are_far_apart_over_the_host() -> None:
-    machine = Machine.from_toml(PAIR)
+    machine = System.from_text(PAIR)
     assert machine.proximity() == [["X", "SYS"], ["SYS", "X"]]
     for policy in ("baseline", "topology-aware", "greedy", "preserve"):
         match = Allocator(machine, policy).decide("a", Pattern("ring", 2))
@@ -119,8 +119,8 @@ def test_gpus_on_nvlinks_alone_are_far_apart_over_the_host() -> None:
 
 def test_errors_hold_no_control_characters() -> None:
     calls: list[Callable[[], object]] = [
-        lambda: Machine.import_text("\x1b]0;title\x07 hello"),
-        lambda: Machine.preset("\x1b[2J"),
+        lambda: System.from_text("\x1b]0;title\x07 hello"),
+        lambda: System("\x1b[2J"),
         lambda: Allocator(DGX1).release("a\x1b[2J"),
         lambda: Allocator(DGX1).allocate("a\nb", Pattern("ring", 9)),
         lambda: Pattern("\x07", 2),

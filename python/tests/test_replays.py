@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linkwright import Replay, load_cluster, replay_scenario, replay_trace, write_replay
+from linkwright import Replay, System, load_system, replay_scenario, replay_trace, write_replay
 from linkwright.cluster_plot import job_times, link_heat_map, link_loads, message_latencies
 from linkwright.plot import save_chart
 from linkwright.replay_summary import (
@@ -22,13 +22,12 @@ from linkwright.replay_summary import (
     level_summaries,
     link_rows,
 )
-from linkwright.replays import _fat_tree_for
 from linkwright.specification import chart_specification
 from linkwright.timeline import _microseconds, timeline_text
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
-SMALL: dict[str, Any] = {"levels": 2, "leaves": 4, "radix": 8, "gpus_per_node": 4}
+SMALL = System({"gpus": 4}, network={"kind": "fat-tree", "levels": 2, "leaves": 4, "radix": 8})
 # One rank computes two things at once, which no slices of one thread can show.
 BESIDE = """num_ranks 2
 rank 0 {
@@ -47,7 +46,7 @@ recv 64b from 0
 
 @pytest.fixture(scope="module")
 def stencil() -> Replay:
-    return replay_trace(STENCIL, timeline=100_000, **SMALL)
+    return replay_trace(STENCIL, SMALL, timeline=100_000)
 
 
 @pytest.fixture(scope="module")
@@ -149,12 +148,12 @@ def test_a_timeline_of_several_jobs(mix: Replay) -> None:
 def test_what_is_computed_at_once_is_shown_on_two_threads(tmp_path: Path) -> None:
     file = tmp_path / "beside.goal"
     file.write_text(BESIDE, encoding="utf-8")
-    check_events(events(replay_trace(file, timeline=100, **SMALL)))
+    check_events(events(replay_trace(file, SMALL, timeline=100)))
 
 
 @pytest.mark.parametrize("kept", [1, 7, 100])
 def test_a_timeline_that_is_cut_is_still_one(kept: int) -> None:
-    replay = replay_trace(STENCIL, timeline=kept, **SMALL)
+    replay = replay_trace(STENCIL, SMALL, timeline=kept)
     found = events(replay)
     assert sum(event["ph"] == "s" for event in found) <= kept
     assert sum(event["name"] == "compute" for event in found) == kept
@@ -227,7 +226,8 @@ def rows_count(replay: Replay) -> int:
     ],
 )
 def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None:
-    replay = replay_trace("stencil4d", network=machine, ranks=16, fidelity="flow", **settings)
+    system = System(network={"kind": machine, **settings})
+    replay = replay_trace("stencil4d", system, ranks=16, fidelity="flow")
     cells = cells_of(replay)
     shown = {cell["link"] for level in cells for cell in level}
     carried = {f"{row['from']} to {row['to']}" for row in link_rows(replay) if row["data"] > 0}
@@ -241,47 +241,45 @@ def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None
 
 
 def test_a_map_shows_what_carried_data() -> None:
-    replay = replay_trace("stencil4d", network="fat-tree", ranks=32, gpus_per_node=4)
+    replay = replay_trace("stencil4d", System({"gpus": 4}, network="fat-tree"), ranks=32)
     levels = cells_of(replay)
     assert sum(map(len, levels)) < rows_count(replay) / 10
     assert all(any(cell["utilisation"] > 0 for cell in level) for level in levels)
-    alone = replay_trace("laghos", network="fat-tree", ranks=4, gpus_per_node=4)
+    alone = replay_trace("laghos", System({"gpus": 4}, network="fat-tree"), ranks=4)
     drawn = str(chart_specification(link_heat_map(alone)))
     assert "No link carried data." in drawn
     assert "injection" not in drawn
 
 
 @pytest.mark.parametrize(
-    ("ranks", "settings", "nodes"),
+    ("gpus", "node", "servers"),
     [
         (1, {}, 16),
         (16, {}, 16),
         (17, {}, 128),
-        (32, {"gpus_per_node": 4}, 16),
-        (512, {"gpus_per_node": 4}, 128),
+        (32, {"gpus": 4}, 16),
+        (512, {"gpus": 4}, 128),
         (1024, {}, 1024),
         (1025, {}, 2048),
-        (16, {"radix": 8, "pods": 2}, 32),
+        (4096, {}, 2048),
     ],
 )
 def test_a_network_that_nobody_names_has_the_job_s_size(
-    ranks: int, settings: dict[str, Any], nodes: int
+    gpus: int, node: dict[str, object], servers: int
 ) -> None:
-    fitted: dict[str, Any] = settings | _fat_tree_for(ranks, settings)
-    cluster = load_cluster("fat-tree", **fitted)
-    assert cluster.nodes == nodes
+    assert load_system(node or None, gpus=gpus).server_count == servers
 
 
 def test_the_network_of_a_replay_is_said_where_nobody_named_it(tmp_path: Path) -> None:
     fitted = replay_trace("laghos", ranks=32)
-    assert (fitted.machine, fitted.cluster.nodes) == ("fat-tree-128", 128)
+    assert (fitted.machine, fitted.system.server_count) == ("fat-tree-128", 128)
     assert "of 128 nodes" in fitted.notes[-1]
-    assert fitted.manifest["settings"] == {"radix": 8, "pods": 8}
-    named = replay_trace("laghos", network="fat-tree", ranks=32)
-    assert (named.cluster.nodes, [*named.notes]) == (2048, [])
+    assert fitted.manifest["system"] == {"network": {"kind": "fat-tree", "radix": 8, "pods": 8}}
+    named = replay_trace("laghos", System(network="fat-tree"), ranks=32)
+    assert (named.system.server_count, [*named.notes]) == (2048, [])
     mapping = tmp_path / "mapping"
     mapping.write_text("".join(f"{2000 + rank}\n" for rank in range(8)), encoding="utf-8")
-    assert replay_trace("laghos", ranks=8, mapping=mapping).cluster.nodes == 2048
+    assert replay_trace("laghos", ranks=8, mapping=mapping).system.server_count == 2048
 
 
 def test_two_inputs_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
@@ -298,17 +296,18 @@ def test_two_inputs_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
         '[[route]]\nat = ["b"]\nto = ["a"]\nnext = ["a"]\n',
         encoding="utf-8",
     )
-    held = replay_trace("laghos", network=machine, ranks=8, routing_table=table).manifest["files"]
+    system = load_system(network={"file": machine, "routing_table": table})
+    held = replay_trace("laghos", system, ranks=8).manifest["files"]
     assert held == [
-        {"input": what, "file": "line.toml", "sha256": sha256(file.read_bytes()).hexdigest()}
-        for what, file in (("network", machine), ("routing table", table))
+        {"input": "system", "file": "line.toml", "sha256": sha256(file.read_bytes()).hexdigest()}
+        for file in (machine, table)
     ]
 
 
 def test_a_replay_without_messages_has_a_report(tmp_path: Path) -> None:
     file = tmp_path / "alone.goal"
     file.write_text("num_ranks 1\nrank 0 {\ncalc 100\n}\n", encoding="utf-8")
-    replay = replay_trace(file, **SMALL)
+    replay = replay_trace(file, SMALL)
     names = [path.name for path in write_replay(replay, tmp_path / "out")]
     assert "timeline.json" not in names
     assert "How long messages took" not in (tmp_path / "out" / "report.html").read_text("utf-8")

@@ -10,17 +10,17 @@ import pytest
 
 from linkwright import (
     Job,
-    Machine,
     SimulationError,
     SimulationResult,
+    System,
     generate_jobs,
-    load_machine,
+    load_system,
     policy_names,
     simulate,
 )
 from linkwright.report import write_report
 
-MACHINE = Machine.preset("dgx1-v100")
+MACHINE = System("dgx1-v100")
 FACTS = {"machine": "preset dgx1-v100", "jobs": "40, seed 1", "note": "a < b & c"}
 
 
@@ -175,7 +175,7 @@ def test_a_report_shows_no_mark_up_and_the_sound_model_once(tmp_path: Path) -> N
 
 def test_code_in_assumptions_is_shown_as_code(tmp_path: Path) -> None:
     paste = Path(__file__).resolve().parents[2] / "examples" / "topologies"
-    machine = load_machine(paste / "dgx1-v100.nvidia-smi-topo-m.txt")
+    machine = load_system(paste / "dgx1-v100.nvidia-smi-topo-m.txt")
     results = [simulate(machine, generate_jobs(1, 5), "greedy")]
     write_report(tmp_path / "a.html", title="T", machine=machine, results=results, facts={})
     assert "(option <code>nvlink</code>)" in (tmp_path / "a.html").read_text(encoding="utf-8")

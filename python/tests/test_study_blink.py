@@ -10,7 +10,7 @@ from statistics import geometric_mean
 import pytest
 from frozen.studies import quick_blink
 
-from linkwright import Machine
+from linkwright import System
 from linkwright.studies.blink.allocations import MACHINES, canonical_form, link_counts, unique
 from linkwright.studies.blink.measure import BASELINES, OF_ITS_TIME, Timed, contestants
 from linkwright.studies.blink.one_server import OnAllocation
@@ -59,7 +59,7 @@ def test_the_unique_allocations_are_as_many_as_published(machine: str, count: in
 
 
 def test_a_class_has_one_form_whatever_its_numbering() -> None:
-    counts = link_counts(Machine.preset("dgx1-v100"))
+    counts = link_counts(System("dgx1-v100"))
     for gpus in combinations(range(8), 4):
         forms = {canonical_form(counts, order) for order in permutations(gpus)}
         assert len(forms) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from frozen.studies import quick_mapa
 
-from linkwright import Allocator, Machine, published_effective_bandwidth
+from linkwright import Allocator, System, published_effective_bandwidth
 from linkwright.studies import mapa
 from linkwright.studies.mapa.bandwidth import effective_bandwidth
 from linkwright.studies.mapa.fragmentation import fragmentation
@@ -75,7 +75,7 @@ def test_the_program_s_coefficients_are_those_of_table_2() -> None:
 
 
 def test_the_mixes_of_links_are_counted() -> None:
-    allocator = Allocator(Machine.preset("dgx1-v100"), bandwidth_model="published")
+    allocator = Allocator(System("dgx1-v100"), bandwidth_model="published")
     assert len(ring_points(allocator, best_only=False)) == 39
     assert len(ring_points(allocator, best_only=True)) == 26
 
@@ -113,7 +113,7 @@ def test_no_ring_of_the_dgx_has_the_published_quartile() -> None:
     entry = published()["effective_bandwidth"]
     quartile = entry["lower_quartile_greedy"]
     assert published_effective_bandwidth(0, 0, 0) == pytest.approx(quartile, abs=0.01)
-    allocator = Allocator(Machine.preset("dgx1-v100"), bandwidth_model="published")
+    allocator = Allocator(System("dgx1-v100"), bandwidth_model="published")
     for point in ring_points(allocator, best_only=False):
         assert abs(point.published - quartile) > 0.1
 

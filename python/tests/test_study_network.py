@@ -88,8 +88,8 @@ def test_the_mixes_are_the_papers_in_number_and_size() -> None:
 def test_every_setting_has_2048_gpus_on_as_many_nodes_as_the_table_says() -> None:
     for setting in {run.setting for run in plan(all_mixes())}:
         system = cluster(setting)
-        assert system.gpus == published()["machine"]["gpus"]
-        assert system.nodes == system.gpus // setting.gpus_per_node
+        assert system.gpu_count == published()["machine"]["gpus"]
+        assert system.server_count == system.gpu_count // setting.gpus_per_node
 
 
 def test_the_full_plan_is_every_mix_in_every_setting_once() -> None:

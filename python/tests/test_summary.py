@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwright import Machine, SimulationError, generate_jobs, policy_names, simulate
+from linkwright import SimulationError, System, generate_jobs, policy_names, simulate
 from linkwright.summary import PolicySummary, Quartiles, Speedup, job_rows, speedups, summarise
 
 numbers = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40)
@@ -42,13 +42,13 @@ def test_what_has_no_quartiles_is_refused(values: list[float]) -> None:
 
 
 def summaries_of(count: int = 60, max_gpus: int = 5) -> list[PolicySummary]:
-    machine = Machine.preset("dgx1-v100")
+    machine = System("dgx1-v100")
     jobs = generate_jobs(3, count, max_gpus)
     return [summarise(simulate(machine, jobs, policy)) for policy in policy_names()]
 
 
 def test_a_summary_says_what_the_rows_say() -> None:
-    result = simulate(Machine.preset("dgx1-v100"), generate_jobs(3, 60), "greedy")
+    result = simulate(System("dgx1-v100"), generate_jobs(3, 60), "greedy")
     rows = job_rows(result)
     summary = summarise(result)
     assert (summary.policy, summary.jobs) == ("greedy", 60)
@@ -81,6 +81,6 @@ def test_the_baseline_is_as_fast_as_itself() -> None:
 def test_what_is_not_there_is_named() -> None:
     with pytest.raises(SimulationError, match=r"no run of policy `best`; there are: baseline, "):
         speedups(summaries_of(), "best")
-    empty = simulate(Machine.preset("dgx1-v100"), [], "greedy")
+    empty = simulate(System("dgx1-v100"), [], "greedy")
     with pytest.raises(SimulationError, match="without jobs"):
         summarise(empty)

@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from linkwright import Job, LinkwrightError, Machine, Table, generate_jobs, simulate
+from linkwright import Job, LinkwrightError, System, Table, generate_jobs, simulate
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @pytest.fixture
-def machine() -> Machine:
-    return Machine.from_toml((EXAMPLES / "pair.toml").read_text(encoding="utf-8"))
+def machine() -> System:
+    return System.from_text((EXAMPLES / "pair.toml").read_text(encoding="utf-8"))
 
 
-def test_a_table_reads_as_a_pyarrow_table(machine: Machine) -> None:
+def test_a_table_reads_as_a_pyarrow_table(machine: System) -> None:
     table = pa.table(machine.devices())
     assert table.to_pydict() == {
         "name": ["GPU0", "GPU1", "CPU0"],
@@ -39,7 +39,7 @@ def test_a_table_reads_as_a_pyarrow_table(machine: Machine) -> None:
     }
 
 
-def test_types_and_units_are_the_field_s(machine: Machine) -> None:
+def test_types_and_units_are_the_field_s(machine: System) -> None:
     schema = pa.table(machine.devices()).schema
     assert schema.field("links").type == pa.list_(pa.uint32())
     assert schema.field("gpu_fabric_bandwidth").nullable
@@ -50,20 +50,20 @@ def test_types_and_units_are_the_field_s(machine: Machine) -> None:
     assert links.field("bandwidth").metadata == {b"unit": b"B/s"}
 
 
-def test_a_table_tells_its_shape(machine: Machine) -> None:
+def test_a_table_tells_its_shape(machine: System) -> None:
     table = machine.links()
     assert table.num_rows == 3
     assert table.column_names == ["a", "b", "kind", "count", "bandwidth", "latency"]
     assert repr(table) == "<Table: 3 rows; a, b, kind, count, bandwidth, latency>"
 
 
-def test_a_schema_reads_without_the_rows(machine: Machine) -> None:
+def test_a_schema_reads_without_the_rows(machine: System) -> None:
     table = machine.links()
     # The published stubs do not know that `pyarrow.schema` reads the protocol too.
     assert pa.schema(table) == pa.table(table).schema  # type: ignore[arg-type]
 
 
-def test_a_stream_can_be_read_again_and_outlives_its_table(machine: Machine) -> None:
+def test_a_stream_can_be_read_again_and_outlives_its_table(machine: System) -> None:
     def read() -> pa.Table:
         table: Table = machine.links()
         first = pa.table(table)
@@ -73,13 +73,13 @@ def test_a_stream_can_be_read_again_and_outlives_its_table(machine: Machine) -> 
     assert read().num_rows == 3
 
 
-def test_a_capsule_that_nobody_reads_is_released(machine: Machine) -> None:
+def test_a_capsule_that_nobody_reads_is_released(machine: System) -> None:
     for _ in range(1000):
         machine.links().__arrow_c_stream__()
         machine.links().__arrow_c_schema__()
 
 
-def test_a_table_has_rows(machine: Machine) -> None:
+def test_a_table_has_rows(machine: System) -> None:
     table = machine.devices()
     rows = pa.table(table).to_pylist()
     assert len(table) == table.num_rows == 3
@@ -92,7 +92,7 @@ def test_a_table_has_rows(machine: Machine) -> None:
     assert next(first) == next(second)
 
 
-def test_a_table_is_printed_with_its_units(machine: Machine) -> None:
+def test_a_table_is_printed_with_its_units(machine: System) -> None:
     assert str(machine.links()).splitlines() == [
         "<Table: 3 rows; a, b, kind, count, bandwidth, latency>",
         "a     b     kind     count  bandwidth (B/s)  latency (ps)",
@@ -107,7 +107,7 @@ def test_a_table_is_printed_with_its_units(machine: Machine) -> None:
 def test_a_notebook_shows_a_table_and_runs_nothing_of_it() -> None:
     name = "<script>alert(1)</script>"
     jobs = [Job(f"{name}{at}", "gmm", 1) for at in range(25)]
-    html = simulate(Machine.preset("dgx1-v100"), jobs).jobs()._repr_html_()
+    html = simulate(System("dgx1-v100"), jobs).jobs()._repr_html_()
     assert "<script" not in html
     assert html.count("&lt;script&gt;") == 20
     assert '<th style="text-align: right">arrival (s)</th>' in html
@@ -116,13 +116,13 @@ def test_a_notebook_shows_a_table_and_runs_nothing_of_it() -> None:
 
 @pytest.mark.parametrize(("method", "package"), [("to_pandas", "pandas"), ("to_polars", "polars")])
 def test_a_package_that_is_missing_is_named(
-    machine: Machine, method: str, package: str, monkeypatch: pytest.MonkeyPatch
+    machine: System, method: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(LinkwrightError, match=rf"`{method}` needs .*pip install .*{package}"):
         getattr(machine.links(), method)()
 
 
-def test_a_table_goes_to_polars(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_goes_to_polars(machine: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", SimpleNamespace(DataFrame=pa.table))
     assert machine.links().to_polars() == pa.table(machine.links())

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Instant;
 
 use linkwright::allocation::bandwidth::published;
@@ -11,7 +10,7 @@ use linkwright::allocation::{
     self, AllocationError, BandwidthModel, Effort, Ended, GpuSet, MAX_GPUS, POLICIES,
     PreparedMachine, Request, Selection, ServerState, Ties, policy,
 };
-use linkwright::system::{self, BandwidthProfile};
+use linkwright::system::BandwidthProfile;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;
@@ -19,11 +18,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::choices::{Choice, profile_of};
 use crate::errors;
-use crate::machine::Machine;
 use crate::number;
 use crate::number::{int, ints, optional_ints};
 use crate::owner::{Owner, microseconds};
 use crate::pattern::Pattern;
+use crate::system::System;
 
 /// A pattern placed on GPUs, with its scores.
 #[pyclass(frozen, eq, module = "linkwright")]
@@ -206,8 +205,7 @@ pub struct Allocator(allocation::Allocator, Origin);
 /// What an allocator is made from, but for its policy and its state.
 #[derive(Clone, Serialize, Deserialize)]
 struct Origin {
-    #[serde(with = "crate::pickle::machine")]
-    machine: Arc<system::Server>,
+    system: System,
     model: String,
     profile: String,
     ties: String,
@@ -239,7 +237,7 @@ impl Allocator {
         let policy = self::policy(policy).map_err(errors::allocation)?;
         let profile = BandwidthProfile::named(&origin.profile)?;
         let model = BandwidthModel::named(&origin.model)?;
-        let machine = &*origin.machine;
+        let machine = &*origin.system.listed()?;
         let prepared = py
             .detach(|| PreparedMachine::new(machine, profile, model))
             .map_err(errors::allocation)?
@@ -289,7 +287,7 @@ impl Allocator {
     /// An allocator; with `state`, text that `save` gave, in that state.
     ///
     /// Args:
-    ///     machine: The server.
+    ///     system: The server.
     ///     policy: One of `policy_names`.
     ///     bandwidth_model: `sound` or `published`.
     ///     bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
@@ -305,13 +303,13 @@ impl Allocator {
     ///     InputError: If the state is not what `save` gave, or of another machine.
     #[new]
     #[pyo3(signature = (
-        machine, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
+        system, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
         ties = "nearest", state = None, state_file = "<state>", lost = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
         py: Python<'_>,
-        machine: &Machine,
+        system: &System,
         policy: &str,
         bandwidth_model: &str,
         bandwidth_profile: Option<&str>,
@@ -321,9 +319,9 @@ impl Allocator {
         #[pyo3(from_py_with = optional_ints)] lost: Option<Vec<i128>>,
     ) -> PyResult<Self> {
         let origin = Origin {
-            machine: Arc::new(machine.0.clone()),
+            system: system.clone(),
             model: bandwidth_model.to_owned(),
-            profile: profile_of(&machine.0, bandwidth_profile)?.name().to_owned(),
+            profile: profile_of(&*system.listed()?, bandwidth_profile)?.name().to_owned(),
             ties: ties.to_owned(),
         };
         Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())

@@ -3,24 +3,74 @@
 use std::sync::Arc;
 
 use linkwright::engine::Progress;
+use linkwright::network::PacketSettings;
 use linkwright::replay;
-use linkwright::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Watch, tables};
+use linkwright::simulation::cluster::{
+    Cluster, ClusterJob, ClusterOutcome, Watch, read_network, tables,
+};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::cluster::{self, Origin};
 use crate::errors;
+use crate::system::System;
+use crate::system_origin::{SETTINGS, name_key};
 use crate::table::Table;
+use crate::values;
 use crate::worker;
+
+/// How jobs are played on a system.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Play {
+    /// The settings' text, with the table of the messaging library and that of collectives.
+    text: String,
+    /// Of routing by chance.
+    seed: u64,
+}
+
+impl Play {
+    /// The choices that a caller makes.
+    pub fn new(
+        fidelity: &str,
+        protocol: Option<&Bound<'_, PyDict>>,
+        collectives: Option<&Bound<'_, PyDict>>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let mut table = toml::Table::new();
+        // The reader takes settings of a network; it is the system that has one.
+        table.insert("kind".to_owned(), "single-switch".into());
+        table.insert("fidelity".to_owned(), fidelity.into());
+        table.insert("protocol".to_owned(), values::table(protocol)?.into());
+        table.insert("collectives".to_owned(), values::table(collectives)?.into());
+        Ok(Self { text: table.to_string(), seed })
+    }
+
+    /// A system, to be played on so.
+    fn on(&self, system: &System) -> PyResult<Cluster> {
+        let read = read_network(SETTINGS, &self.text).map_err(|mut error| {
+            name_key(&mut error, &self.text);
+            errors::input(error)
+        })?;
+        let cluster = system.cluster().as_ref().clone();
+        Ok(Cluster {
+            fidelity: read.fidelity,
+            protocol: read.protocol,
+            collectives: read.collectives,
+            settings: PacketSettings { seed: self.seed, ..cluster.settings },
+            ..cluster
+        })
+    }
+}
 
 /// What became of the jobs and of the network.
 ///
 /// A run is pickled as what it was played from, and is played again when it is loaded.
 #[pyclass(frozen, module = "linkwright")]
 pub struct ClusterRun {
+    system: System,
+    play: Play,
     cluster: Arc<Cluster>,
-    origin: Arc<Origin>,
     most: usize,
     jobs: Vec<ClusterJob>,
     placed: Vec<Vec<u32>>,
@@ -34,18 +84,19 @@ fn on<'a>(jobs: &'a [ClusterJob], placed: &[Vec<u32>]) -> Vec<replay::Job<'a>> {
 }
 
 /// What a run is played from: its outcome may be far larger, and follows from this.
-type Played = (cluster::Cluster, Vec<ClusterJob>, Vec<Vec<u32>>, usize);
+type Played = (System, Play, Vec<ClusterJob>, Vec<Vec<u32>>, usize);
 
 impl Serialize for ClusterRun {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (&self.origin, &self.jobs, &self.placed, self.most).serialize(serializer)
+        (&self.system, &self.play, &self.jobs, &self.placed, self.most).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for ClusterRun {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (of, jobs, placed, most) = Played::deserialize(deserializer)?;
-        Python::attach(|py| Self::play(py, &of, jobs, placed, most, None)).map_err(D::Error::custom)
+        let (system, play, jobs, placed, most) = Played::deserialize(deserializer)?;
+        Python::attach(|py| Self::play(py, &system, play, jobs, placed, most, None))
+            .map_err(D::Error::custom)
     }
 }
 
@@ -53,7 +104,8 @@ impl ClusterRun {
     /// Plays jobs on the GPUs that they got; keeps so many spans of each kind.
     pub fn play(
         py: Python<'_>,
-        of: &cluster::Cluster,
+        system: &System,
+        play: Play,
         jobs: Vec<ClusterJob>,
         placed: Vec<Vec<u32>>,
         most: usize,
@@ -65,7 +117,7 @@ impl ClusterRun {
             }
             None => Ok(()),
         };
-        let cluster = &of.0;
+        let cluster = Arc::new(play.on(system)?);
         let (outcome, watch) = worker::watched(py, report, |hook| {
             let played = on(&jobs, &placed);
             let mut watch = Watch::new(&played, &cluster.system, most);
@@ -73,15 +125,7 @@ impl ClusterRun {
             (outcome, watch)
         })?;
         let outcome = outcome.map_err(errors::replay)?;
-        Ok(Self {
-            cluster: Arc::clone(cluster),
-            origin: Arc::clone(&of.1),
-            most,
-            jobs,
-            placed,
-            outcome,
-            watch,
-        })
+        Ok(Self { system: system.clone(), play, cluster, most, jobs, placed, outcome, watch })
     }
 
     fn played(&self) -> Vec<replay::Job<'_>> {
@@ -91,6 +135,12 @@ impl ClusterRun {
 
 #[pymethods]
 impl ClusterRun {
+    /// The model of the network: `packet` or `flow`.
+    #[getter]
+    fn fidelity(&self) -> &'static str {
+        self.cluster.fidelity.name()
+    }
+
     /// Seconds from time zero until the last job ended.
     #[getter]
     fn makespan(&self) -> f64 {

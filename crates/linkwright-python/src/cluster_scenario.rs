@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use linkwright::simulation::cluster::{self, Mapping, ScenarioMapping};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::cluster::{Cluster, Origin};
 use crate::cluster_job::ClusterJob;
 use crate::errors;
 use crate::pickle::Source;
+use crate::system::System;
+use crate::system_origin::{Origin, play_settings};
+use crate::values;
 use crate::worker;
 
 /// A scenario of a cluster as written: its network and its jobs.
@@ -76,7 +79,15 @@ impl ClusterScenario {
         files.map(|file| (file.name.as_str(), place(file).0, place(file).1)).collect()
     }
 
-    /// The cluster, its jobs, each with the GPU of each of its ranks, and notes: what was left
+    /// How its jobs are played, by the keywords of `System.replay`, as far as it is given.
+    ///
+    /// They are `fidelity`, `protocol`, `collectives` and `seed`.
+    #[getter]
+    fn play<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        values::dictionary(py, &play_settings(&self.1.text))
+    }
+
+    /// The system, its jobs, each with the GPU of each of its ranks, and notes: what was left
     /// out of traces or could not be told, each a sentence behind the program's name.
     ///
     /// Args:
@@ -91,14 +102,14 @@ impl ClusterScenario {
         &self,
         py: Python<'_>,
         files: BTreeMap<String, Vec<u8>>,
-    ) -> PyResult<(Cluster, Vec<ClusterJob>, Vec<String>)> {
+    ) -> PyResult<(System, Vec<ClusterJob>, Vec<String>)> {
         let scenario = Arc::clone(&self.0);
-        let named = Arc::new(Origin::Scenario(self.1.clone(), files.clone()));
+        let origin = Origin::Scenario(self.1.clone(), files.clone());
         let built = worker::interruptible(py, move || scenario.build(&files))?;
         let built = built.map_err(errors::input)?;
         let jobs = built.jobs.into_iter().map(ClusterJob).collect();
         let notes = built.notes.iter().map(|(program, note)| format!("{program}: {note}"));
-        Ok((Cluster(Arc::new(built.cluster), named), jobs, notes.collect()))
+        Ok((System::new(built.cluster, origin), jobs, notes.collect()))
     }
 
     fn __repr__(&self) -> String {

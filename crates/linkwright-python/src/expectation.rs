@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use linkwright::collectives::{baselines, tables};
-use linkwright::system::System;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::machine::Machine;
 use crate::number::{ints, optional_int};
 use crate::plan::{gpu_ids, wanted_collective};
+use crate::system::System;
 use crate::table::Table;
 use crate::timing::bytes;
 use crate::worker::interruptible;
@@ -18,7 +17,7 @@ use crate::worker::interruptible;
 /// What NCCL 2.30 takes for a collective of each size, by its own cost model.
 ///
 /// Args:
-///     machine: The machine.
+///     system: Whose links carry it.
 ///     gpus: The job's GPUs by their ids, two or more.
 ///     collective: One of `collective_names`.
 ///     sizes: Bytes, as nccl-tests counts them.
@@ -29,25 +28,25 @@ use crate::worker::interruptible;
 ///     in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
 ///
 /// Raises:
-///     CollectiveError: If a name is unknown, the GPUs do not fit the machine or are not
+///     CollectiveError: If a name is unknown, the GPUs do not fit the system or are not
 ///         NVIDIA's, or no links join them.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (machine, gpus, collective, sizes, *, root = None))]
+#[pyo3(signature = (system, gpus, collective, sizes, *, root = None))]
 pub fn expect(
     py: Python<'_>,
-    machine: &Machine,
+    system: &System,
     #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     collective: &str,
     #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
     #[pyo3(from_py_with = optional_int)] root: Option<i128>,
 ) -> PyResult<Table> {
-    let system = System::of_server(Arc::new(machine.0.clone()));
-    let gpus = gpu_ids(&gpus, system.gpus() as usize, system.name())?;
+    let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
-    let found = interruptible(py, move || baselines::expect(&system, &gpus, wanted, &sizes))?;
+    let on = Arc::clone(system.core());
+    let found = interruptible(py, move || baselines::expect(&on, &gpus, wanted, &sizes))?;
     Table::new(tables::expectations(&found.map_err(errors::collective)?))
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use linkwright::diagnostic::InputError;
-use linkwright::system::fabric::{self, FabricSpecification, fabric_dot, read_fabric};
+use linkwright::simulation::cluster::{FabricSource, Files, NetworkSettings};
+use linkwright::system::fabric::{self, FABRICS, FabricSpecification, fabric_dot, read_fabric};
 use linkwright::system::views::{fabric_facts, svg};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -72,6 +73,46 @@ impl Fabric {
         Ok(Self { fabric, origin })
     }
 
+    /// The network of a system that was made with these settings.
+    pub fn of_system(
+        system: &linkwright::system::System,
+        settings: Option<&NetworkSettings>,
+        files: &Files,
+    ) -> Option<Self> {
+        let fabric = system.fabric()?;
+        let made = settings.and_then(|settings| match &settings.fabric {
+            FabricSource::Specification(kind) => [kind.sized_for(system.nics()).ok(), None]
+                .into_iter()
+                .map(|sized| scaled(&sized.unwrap_or_else(|| kind.whole()), settings))
+                .filter_map(|kind| Self::of_kind(kind).ok())
+                .find(|made| *made.fabric == *fabric),
+            FabricSource::File(name) => {
+                let text = String::from_utf8(files.get(&name.name)?.clone()).ok()?;
+                let made = Self::of_text(Source { file: name.name.clone(), text }).ok()?;
+                (*made.fabric == *fabric).then_some(made)
+            }
+        });
+        let as_graph = || {
+            let source = Source { file: fabric.name().to_owned(), text: fabric_dot(fabric) };
+            Self { fabric: Arc::new(fabric.clone()), origin: Origin::Text(source) }
+        };
+        Some(made.unwrap_or_else(as_graph))
+    }
+
+    /// Names this network in the settings of a system, and hands over its text.
+    pub fn name_in(&self, table: &mut toml::Table, files: &mut Files) {
+        match &self.origin {
+            Origin::Kind(_) => {
+                let keys = self.table().into_iter();
+                table.extend(keys.map(|(key, value)| (key.replace('-', "_"), value)));
+            }
+            Origin::Text(source) => {
+                files.insert(source.file.clone(), source.text.as_bytes().to_vec());
+                table.insert("file".to_owned(), source.file.clone().into());
+            }
+        }
+    }
+
     /// The parameters by their keys in scenarios; none for a graph.
     fn table(&self) -> toml::Table {
         match &self.origin {
@@ -81,12 +122,30 @@ impl Fabric {
     }
 }
 
+/// A kind with its bandwidths multiplied as settings say.
+fn scaled(kind: &FabricSpecification, settings: &NetworkSettings) -> FabricSpecification {
+    let (numerator, denominator) = settings.bandwidth_scale;
+    let mut kind = kind.clone();
+    if numerator == denominator {
+        return kind;
+    }
+    kind = kind.whole();
+    for bandwidth in [&mut kind.bandwidth, &mut kind.node_bandwidth, &mut kind.global_bandwidth]
+        .into_iter()
+        .flatten()
+    {
+        let product = u128::from(bandwidth.0) * u128::from(numerator);
+        bandwidth.0 = u64::try_from((product / u128::from(denominator)).max(1)).unwrap_or(u64::MAX);
+    }
+    kind
+}
+
 #[pymethods]
 impl Fabric {
     /// A network of a kind.
     ///
     /// Args:
-    ///     kind: One of `interconnect_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
+    ///     kind: One of `fabric_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
     ///         `single-switch`.
     ///     ports: How many nodes it has to join at least: of the sizes that are not given, the
     ///         smallest that has the ports. Where absent, they are the preset's.
@@ -143,7 +202,7 @@ impl Fabric {
         self.fabric.name()
     }
 
-    /// Its kind, one of `interconnect_names`; `graph` for one whose file lists its links.
+    /// Its kind, one of `fabric_names`; `graph` for one whose file lists its links.
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.origin {
@@ -248,4 +307,10 @@ impl Fabric {
         let (name, ports, switches) = (self.name(), self.ports(), self.switches());
         format!("<Fabric {name:?}: {ports} ports, {switches} switches>")
     }
+}
+
+/// The name of every kind of network between servers.
+#[pyfunction]
+pub fn fabric_names() -> Vec<&'static str> {
+    FABRICS.to_vec()
 }

@@ -6,7 +6,6 @@
 mod allocator;
 mod cells;
 mod choices;
-mod cluster;
 mod cluster_job;
 mod cluster_run;
 mod cluster_scenario;
@@ -17,7 +16,6 @@ mod fabric;
 mod gpu_model;
 mod gpu_place;
 mod job;
-mod machine;
 mod mapping;
 mod number;
 mod owner;
@@ -28,6 +26,8 @@ mod program;
 mod scenario;
 mod schedule;
 mod simulation;
+mod system;
+mod system_origin;
 mod table;
 mod timing;
 mod values;
@@ -43,8 +43,6 @@ mod _core {
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
     #[pymodule_export]
-    use crate::cluster::{Cluster, interconnect_names};
-    #[pymodule_export]
     use crate::cluster_job::ClusterJob;
     #[pymodule_export]
     use crate::cluster_run::ClusterRun;
@@ -55,15 +53,13 @@ mod _core {
     #[pymodule_export]
     use crate::expectation::expect;
     #[pymodule_export]
-    use crate::fabric::Fabric;
+    use crate::fabric::{Fabric, fabric_names};
     #[pymodule_export]
     use crate::gpu_model::{GpuModel, gpu_model, gpu_models};
     #[pymodule_export]
     use crate::gpu_place::GpuPlace;
     #[pymodule_export]
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
-    #[pymodule_export]
-    use crate::machine::{Machine, import_format_names, preset_names};
     #[pymodule_export]
     use crate::mapping::read_mapping;
     #[pymodule_export]
@@ -83,6 +79,8 @@ mod _core {
     use crate::schedule::{CheckReport, Export, Schedule};
     #[pymodule_export]
     use crate::simulation::{SimulationResult, simulate};
+    #[pymodule_export]
+    use crate::system::{System, import_format_names, preset_names};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

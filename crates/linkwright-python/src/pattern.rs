@@ -5,8 +5,8 @@ use linkwright::allocation::{self, Shape};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::machine::Machine;
 use crate::number::{int, int_pairs};
+use crate::system::System;
 
 /// An edge's two vertices and the bytes from the first to the second and back.
 type Traffic = (usize, usize, u64, u64);
@@ -67,7 +67,7 @@ impl Pattern {
     /// Args:
     ///     before: The earlier snapshot: its file's name and its text.
     ///     after: The later one.
-    ///     machine: Whose counters they are.
+    ///     system: Whose counters they are.
     ///
     /// Returns:
     ///     The pattern, the GPU of each of its vertices, and for each edge both vertices
@@ -80,10 +80,10 @@ impl Pattern {
     fn from_counters(
         before: (String, String),
         after: (String, String),
-        machine: &Machine,
+        system: &System,
     ) -> PyResult<(Self, Vec<usize>, Vec<Traffic>)> {
         let derived =
-            pattern_from_counters((&before.0, &before.1), (&after.0, &after.1), &machine.0)
+            pattern_from_counters((&before.0, &before.1), (&after.0, &after.1), &*system.listed()?)
                 .map_err(errors::allocation)?;
         let edge = |edge: &EdgeTraffic| (edge.a, edge.b, edge.bytes_a_to_b.0, edge.bytes_b_to_a.0);
         let traffic = derived.traffic.iter().map(edge).collect();

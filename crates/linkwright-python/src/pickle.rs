@@ -3,10 +3,6 @@
 //! A class that derives serde's traits and stands in the list of [`pickled`] is done: `copyreg`
 //! tells Python's `pickle` and `copy` about it, and its numbers come back to the last bit.
 
-use std::ops::Deref;
-use std::sync::Arc;
-
-use linkwright::system::{self, toml_format};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,7 +11,6 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::allocator::{Allocator, Explanation, Match};
-use crate::cluster::Cluster;
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
 use crate::cluster_scenario::ClusterScenario;
@@ -23,7 +18,6 @@ use crate::fabric::Fabric;
 use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::job::Job;
-use crate::machine::Machine;
 use crate::owner::Owner;
 use crate::pattern::Pattern;
 use crate::plan::Tree;
@@ -31,6 +25,8 @@ use crate::program::Program;
 use crate::scenario::Scenario;
 use crate::schedule::{CheckReport, Export, Schedule};
 use crate::simulation::SimulationResult;
+use crate::system::System;
+use crate::system_origin::Origin;
 use crate::table::Table;
 use crate::timing::Timing;
 
@@ -77,7 +73,6 @@ macro_rules! pickled {
 pickled!(
     Allocator,
     CheckReport,
-    Cluster,
     ClusterJob,
     ClusterRun,
     ClusterScenario,
@@ -87,7 +82,6 @@ pickled!(
     GpuPlace,
     Export,
     Job,
-    Machine,
     Match,
     Owner,
     Pattern,
@@ -95,6 +89,7 @@ pickled!(
     Scenario,
     Schedule,
     SimulationResult,
+    System,
     Table,
     Timing,
     Tree,
@@ -109,57 +104,17 @@ fn reduced<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound
     Ok((restore, saved(value)?.into_pyobject(py)?))
 }
 
-impl Serialize for Machine {
+impl Serialize for System {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&toml_format::write(&self.0))
+        self.origin().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Machine {
+impl<'de> Deserialize<'de> for System {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        toml_format::read("<pickle>", &text).map(Self).map_err(D::Error::custom)
-    }
-}
-
-/// A shared machine within another value.
-pub mod machine {
-    use super::{Arc, Deserialize, Deserializer, Machine, Serializer, system};
-
-    /// As the machine by itself.
-    pub fn serialize<S: Serializer>(
-        machine: &Arc<system::Server>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        super::option::serialize(&Some(Arc::clone(machine)), serializer)
-    }
-
-    /// As the machine by itself.
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Arc<system::Server>, D::Error> {
-        Machine::deserialize(deserializer).map(|machine| Arc::new(machine.0))
-    }
-}
-
-/// The same, where there may be none.
-pub mod option {
-    use super::{Arc, Deref, Deserialize, Deserializer, Machine, Serialize, Serializer, system};
-
-    /// As the machine by itself, or as nothing.
-    pub fn serialize<S: Serializer>(
-        machine: &Option<Arc<system::Server>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        machine.as_ref().map(|machine| Machine(machine.deref().clone())).serialize(serializer)
-    }
-
-    /// As the machine by itself, or as nothing.
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Arc<system::Server>>, D::Error> {
-        let machine = Option::<Machine>::deserialize(deserializer)?;
-        Ok(machine.map(|machine| Arc::new(machine.0)))
+        let origin = Origin::deserialize(deserializer)?;
+        let cluster = origin.cluster().map_err(D::Error::custom)?;
+        Ok(Self::new(cluster, origin))
     }
 }
 

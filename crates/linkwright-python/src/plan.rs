@@ -7,15 +7,14 @@ use linkwright::collectives::lowering::RootedTree;
 use linkwright::collectives::plan::{
     self as planning, Algorithm, Links, PlanError, assumed_peer_access_switch,
 };
-use linkwright::system::System;
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 
 use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
-use crate::machine::Machine;
 use crate::number::{int, ints, optional_int, optional_real};
 use crate::schedule::Schedule;
+use crate::system::System;
 use crate::timing::bytes;
 use crate::worker::interruptible;
 
@@ -94,7 +93,7 @@ impl Tree {
 /// Plans a collective on the links that a job really has.
 ///
 /// Args:
-///     machine: The machine.
+///     system: Whose links carry it.
 ///     gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
 ///     collective: One of `collective_names`.
 ///     algorithm: One of `algorithm_names`.
@@ -109,19 +108,19 @@ impl Tree {
 ///         T_dpa); an assumed 0.25 ms for each other GPU where None.
 ///
 /// Raises:
-///     CollectiveError: If a name is unknown, the GPUs do not fit the machine, the links do not
+///     CollectiveError: If a name is unknown, the GPUs do not fit the system, the links do not
 ///         join them, the algorithm does not do the collective, it has no such root, or a hybrid
 ///         has no size.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    machine, gpus, collective, *, algorithm = "packing", root = None, links = "auto",
+    system, gpus, collective, *, algorithm = "packing", root = None, links = "auto",
     size = None, peer_access_switch = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan(
     py: Python<'_>,
-    machine: &Machine,
+    system: &System,
     #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     collective: &str,
     algorithm: &str,
@@ -130,14 +129,13 @@ pub fn plan(
     #[pyo3(from_py_with = optional_int)] size: Option<i128>,
     #[pyo3(from_py_with = optional_real)] peer_access_switch: Option<f64>,
 ) -> PyResult<Schedule> {
-    let machine = Arc::new(machine.0.clone());
-    let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
+    let gpus = gpu_ids(&gpus, system)?;
     let links = WantedLinks::named(links)?;
     let size = size.map(|size| bytes("the size", size)).transpose()?;
     let switch = peer_access_time(peer_access_switch, gpus.len())?;
     let chosen = known_algorithm(algorithm)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
-    let on = System::of_server(Arc::clone(&machine));
+    let on = Arc::clone(system.core());
     let plan = interruptible(py, move || match (links, size) {
         (WantedLinks::Of(links), None) => planning::plan(&on, &gpus, wanted, chosen, links),
         (WantedLinks::Of(links), Some(size)) => {
@@ -148,13 +146,13 @@ pub fn plan(
         }
         (WantedLinks::Hybrid, None) => Err(PlanError::NoSize),
     })?;
-    Ok(Schedule::planned(plan.map_err(errors::collective)?, machine))
+    Ok(Schedule::planned(plan.map_err(errors::collective)?, system.clone()))
 }
 
 /// The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
 ///
 /// Args:
-///     machine: The machine.
+///     system: Whose links carry it.
 ///     gpus: The job's GPUs by their ids, two or more.
 ///     links: As for `plan`.
 ///
@@ -162,24 +160,22 @@ pub fn plan(
 ///     The rate in GB/s of the data's size, and the links: `nvlink`, `xgmi`, `pcie` or `network`.
 ///
 /// Raises:
-///     CollectiveError: If the GPUs do not fit the machine or the links do not join them.
+///     CollectiveError: If the GPUs do not fit the system or the links do not join them.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (machine, gpus, *, links = "auto"))]
+#[pyo3(signature = (system, gpus, *, links = "auto"))]
 pub fn packing_rate(
     py: Python<'_>,
-    machine: &Machine,
+    system: &System,
     #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     links: &str,
 ) -> PyResult<(f64, &'static str)> {
-    let machine = Arc::new(machine.0.clone());
-    let gpus = gpu_ids(&gpus, machine.gpus().len(), machine.name())?;
+    let gpus = gpu_ids(&gpus, system)?;
     let links = Links::named(links)?;
-    let system = Arc::new(System::of_server(machine));
-    let on = Arc::clone(&system);
+    let on = Arc::clone(system.core());
     let found = interruptible(py, move || planning::packing_rate(&on, &gpus, links))?;
     let (class, rate) = found.map_err(errors::collective)?;
-    Ok((rate.as_gigabytes_per_second(), links_name(class, Some(&system))))
+    Ok((rate.as_gigabytes_per_second(), links_name(class, Some(system.core()))))
 }
 
 /// About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
@@ -187,26 +183,25 @@ pub fn packing_rate(
 /// An estimate for one core, good to a factor of three.
 ///
 /// Args:
-///     machine: The machine.
+///     system: Whose links carry it.
 ///     gpus: The job's GPUs by their ids.
 ///     collective: One of `collective_names`.
 ///     algorithm: One of `algorithm_names`.
 ///
 /// Raises:
-///     CollectiveError: If a name is unknown, or the machine has no such GPU.
+///     CollectiveError: If a name is unknown, or the system has no such GPU.
 #[pyfunction]
-#[pyo3(signature = (machine, gpus, collective, *, algorithm = "packing"))]
+#[pyo3(signature = (system, gpus, collective, *, algorithm = "packing"))]
 pub fn planning_seconds(
-    machine: &Machine,
+    system: &System,
     #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
     collective: &str,
     algorithm: &str,
 ) -> PyResult<f64> {
-    let gpus = gpu_ids(&gpus, machine.0.gpus().len(), machine.0.name())?;
+    let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, None, &gpus)?;
     let chosen = known_algorithm(algorithm)?;
-    let system = System::of_server(Arc::new(machine.0.clone()));
-    Ok(planning::planning_seconds(&system, &gpus, wanted, chosen))
+    Ok(planning::planning_seconds(system.core(), &gpus, wanted, chosen))
 }
 
 /// Blink's T_dpa as a user gave it, in seconds, or as it is assumed.
@@ -239,12 +234,13 @@ pub fn wanted_collective(name: &str, root: Option<i128>, gpus: &[usize]) -> PyRe
 /// pair of them would fill a computer's memory with many more.
 const MOST_RANKS: usize = 1024;
 
-/// GPU ids that a user gave, of a machine with so many.
-pub fn gpu_ids(gpus: &[i128], count: usize, machine: &str) -> PyResult<Vec<usize>> {
+/// GPU ids that a user gave, of a system.
+pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
+    let (count, name) = (system.core().gpus() as usize, system.core().name());
     let id = |gpu: &i128| {
         usize::try_from(*gpu).ok().filter(|gpu| *gpu < count).ok_or_else(|| {
             let last = count.saturating_sub(1);
-            let message = format!("there is no GPU {gpu} on `{machine}`; its GPUs are 0 to {last}");
+            let message = format!("there is no GPU {gpu} on `{name}`; its GPUs are 0 to {last}");
             errors::collective(message)
         })
     };

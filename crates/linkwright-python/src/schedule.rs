@@ -7,17 +7,17 @@ use linkwright::collectives::export::{
 };
 use linkwright::collectives::plan::Plan;
 use linkwright::collectives::{self, CheckReport as Report, check, tables};
-use linkwright::system::{self, System};
+use linkwright::system;
 use linkwright::units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 
 use crate::choices::{Choice, WantedLinks, links_name};
 use crate::errors;
 use crate::execution;
-use crate::machine::Machine;
 use crate::number;
 use crate::number::{int, optional_int, optional_ints};
 use crate::plan::Tree;
+use crate::system::System;
 use crate::table::Table;
 use crate::timing::{self, Timing};
 use crate::worker::interruptible;
@@ -55,8 +55,7 @@ impl Source {
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Schedule {
     source: Arc<Source>,
-    #[serde(with = "crate::pickle::option")]
-    machine: Option<Arc<system::Server>>,
+    system: Option<System>,
 }
 
 impl PartialEq for Schedule {
@@ -66,9 +65,9 @@ impl PartialEq for Schedule {
 }
 
 impl Schedule {
-    /// What the planner made for a machine.
-    pub fn planned(plan: Plan, machine: Arc<system::Server>) -> Self {
-        Self { source: Arc::new(Source::Planned(plan)), machine: Some(machine) }
+    /// What the planner made for a system.
+    pub fn planned(plan: Plan, system: System) -> Self {
+        Self { source: Arc::new(Source::Planned(plan)), system: Some(system) }
     }
 
     /// The core's value.
@@ -81,17 +80,16 @@ impl Schedule {
         Arc::clone(&self.source)
     }
 
-    /// What it was planned for.
-    fn system(&self) -> Option<System> {
-        self.machine.clone().map(System::of_server)
+    /// The system that a caller named, or the one that the schedule was planned for.
+    pub fn system_or<'a>(&'a self, named: Option<&'a System>) -> PyResult<&'a System> {
+        named.or(self.system.as_ref()).ok_or_else(|| {
+            errors::collective("a schedule from a file knows no system; name the system")
+        })
     }
 
-    /// The machine that a caller named, or the one that the schedule was planned for.
-    pub fn machine_or(&self, named: Option<&Machine>) -> PyResult<Arc<system::Server>> {
-        let named = named.map(|machine| Arc::new(machine.0.clone()));
-        named.or_else(|| self.machine.clone()).ok_or_else(|| {
-            errors::collective("a schedule from a file knows no machine; name the machine")
-        })
+    /// The core's system that it was planned for.
+    fn core(&self) -> Option<&Arc<system::System>> {
+        self.system.as_ref().map(System::core)
     }
 }
 
@@ -214,7 +212,7 @@ impl Schedule {
             let id = |gpu: i128| number::gpu(gpu);
             schedule.gpus = gpus.into_iter().map(id).collect::<PyResult<_>>()?;
         }
-        Ok(Self { source: Arc::new(Source::Read(schedule)), machine: None })
+        Ok(Self { source: Arc::new(Source::Read(schedule)), system: None })
     }
 
     /// What people call it.
@@ -301,11 +299,10 @@ impl Schedule {
     #[getter]
     fn links(&self) -> Option<&'static str> {
         let plan = self.source.plan()?;
-        let system = self.system();
-        let beside = system
-            .as_ref()
-            .is_some_and(|system| plan.has_host_beside_fabric(system).unwrap_or(false));
-        let of_class = || links_name(plan.links, system.as_ref());
+        let core = self.core();
+        let beside =
+            core.is_some_and(|system| plan.has_host_beside_fabric(system).unwrap_or(false));
+        let of_class = || links_name(plan.links, core.map(Arc::as_ref));
         Some(if beside { WantedLinks::Hybrid.name() } else { of_class() })
     }
 
@@ -324,7 +321,7 @@ impl Schedule {
     /// What `optimum` is the optimum of, such as `trees over NVLink`; None without one.
     #[getter]
     fn optimum_of(&self) -> Option<String> {
-        self.source.plan()?.optimum_of(&self.system()?)
+        self.source.plan()?.optimum_of(self.core()?)
     }
 
     /// What the planner has to say: links that could not be used, weights that were rounded.
@@ -414,29 +411,29 @@ impl Schedule {
         execution::reference(py, self, &arrays, reduction)
     }
 
-    /// How long it takes on a machine's links.
+    /// How long it takes on a system's links.
     ///
     /// Args:
     ///     size: Bytes, as nccl-tests counts them: the longest buffer of a rank.
-    ///     machine: Whose links carry it; the one that it was planned for where None.
+    ///     system: Whose links carry it; the one that it was planned for where None.
     ///     chunk: The longest run of bytes that one step moves; where None it is found as Blink
     ///         does (MIAD), and `Timing.chunk_trials` says what was tried.
     ///     protocol: `LL`, `LL128` or `Simple`; its own where None.
     ///
     /// Raises:
-    ///     CollectiveError: If the size does not divide into shards, the machine has no way for a
+    ///     CollectiveError: If the size does not divide into shards, the system has no path for a
     ///         connection, or the schedule waits for ever.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (size, *, machine = None, chunk = None, protocol = None))]
+    #[pyo3(signature = (size, *, system = None, chunk = None, protocol = None))]
     fn time(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = int)] size: i128,
-        machine: Option<&Machine>,
+        system: Option<&System>,
         #[pyo3(from_py_with = optional_int)] chunk: Option<i128>,
         protocol: Option<&str>,
     ) -> PyResult<Timing> {
-        timing::time_schedule(py, self, size, machine, chunk, protocol)
+        timing::time_schedule(py, self, size, system, chunk, protocol)
     }
 
     /// The file that MSCCL's executors load.
@@ -506,7 +503,7 @@ impl Schedule {
             block_limit,
             pieces: given.unwrap_or(1),
         };
-        let (source, system) = (self.source(), self.system());
+        let (source, system) = (self.source(), self.core().cloned());
         let made = interruptible(py, move || match system {
             Some(system) if given.is_none() => {
                 to_fastest_mscclpp_json(source.schedule(), &system, size, &options)

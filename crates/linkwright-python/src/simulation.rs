@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use crate::choices::{Choice, profile_of};
 use crate::errors;
 use crate::job::Job;
-use crate::machine::Machine;
 use crate::number;
 use crate::number::optional_ints;
+use crate::system::System;
 use crate::table::Table;
 use crate::worker;
 
@@ -58,7 +58,7 @@ impl SimulationResult {
 /// Plays the jobs on an idle server.
 ///
 /// Args:
-///     machine: The server.
+///     system: The server.
 ///     jobs: The jobs; those of one arrival time queue in this order.
 ///     policy: One of `policy_names`.
 ///     bandwidth_model: `sound` or `published`: what the policy ranks by.
@@ -76,13 +76,13 @@ impl SimulationResult {
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    machine, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
+    system, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
     ties = "nearest", discipline = "fifo", unhealthy = None, progress = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
     py: Python<'_>,
-    machine: &Machine,
+    system: &System,
     jobs: Vec<Job>,
     policy: &str,
     bandwidth_model: &str,
@@ -93,7 +93,8 @@ pub fn simulate(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;
-    let profile = profile_of(&machine.0, bandwidth_profile)?;
+    let machine = system.listed()?;
+    let profile = profile_of(&machine, bandwidth_profile)?;
     let ties = Ties::named(ties)?;
     let model = BandwidthModel::named(bandwidth_model)?;
     let discipline = QueueDiscipline::named(discipline)?;
@@ -103,7 +104,7 @@ pub fn simulate(
         .into_iter()
         .map(|gpu| number::whole("an id of `unhealthy`", gpu, usize::MAX))
         .collect::<PyResult<_>>()?;
-    let known = machine.0.gpus().len();
+    let known = machine.gpus().len();
     if let Some(gpu) = unhealthy.iter().copied().find(|gpu| *gpu >= known) {
         let error = linkwright::allocation::AllocationError::UnknownGpu { gpu, gpus: known };
         return Err(errors::allocation(error));
@@ -114,7 +115,7 @@ pub fn simulate(
         None => Ok(()),
     };
     let records = worker::watched(py, report, |hook| {
-        let prepared = PreparedMachine::new(&machine.0, profile, model)?.with_ties(ties);
+        let prepared = PreparedMachine::new(&machine, profile, model)?.with_ties(ties);
         play(&prepared, &jobs, policy, discipline, unhealthy, hook)
     })?;
     let records = records.map_err(errors::simulation)?;

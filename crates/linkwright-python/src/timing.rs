@@ -4,25 +4,24 @@ use std::sync::Arc;
 
 use linkwright::collectives::time::{self, ChunkTrial, Costs, TimeError, choose_chunk};
 use linkwright::collectives::{self, Protocol, tables};
-use linkwright::system::{self, System};
+use linkwright::system;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::choices::Choice;
 use crate::errors;
-use crate::machine::Machine;
 use crate::number::{ints, optional_int};
 use crate::plan::peer_access_time;
 use crate::schedule::Schedule;
+use crate::system::System;
 use crate::table::Table;
 use crate::worker::interruptible;
 
-/// How long a schedule takes on a machine.
+/// How long a schedule takes on a system.
 #[pyclass(frozen, module = "linkwright")]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Timing {
-    #[serde(with = "crate::pickle::machine")]
-    machine: Arc<system::Server>,
+    system: System,
     protocol: Protocol,
     timing: time::Timing,
     trials: Vec<ChunkTrial>,
@@ -85,8 +84,7 @@ impl Timing {
     /// Columns: from, to, kind, bytes and utilisation, which is their share of what the link
     /// could have carried in the time.
     fn links(&self) -> PyResult<Table> {
-        let system = System::of_server(Arc::clone(&self.machine));
-        Table::new(tables::link_loads(&system, &self.timing))
+        Table::new(tables::link_loads(self.system.core(), &self.timing))
     }
 
     fn __repr__(&self) -> String {
@@ -126,7 +124,7 @@ type Timed = Result<(time::Timing, Vec<ChunkTrial>), TimeError>;
 
 fn timed(
     schedule: &collectives::Schedule,
-    system: &System,
+    system: &system::System,
     (size, chunk): (Bytes, Option<Bytes>),
     costs: &Costs,
 ) -> Timed {
@@ -139,11 +137,11 @@ pub fn time_schedule(
     py: Python<'_>,
     schedule: &Schedule,
     size: i128,
-    machine: Option<&Machine>,
+    system: Option<&System>,
     chunk: Option<i128>,
     protocol: Option<&str>,
 ) -> PyResult<Timing> {
-    let machine = schedule.machine_or(machine)?;
+    let system = schedule.system_or(system)?;
     let size = divided(schedule.data(), size)?;
     let chunk = chunk.map(|chunk| bytes("the chunk", chunk)).transpose()?;
     let protocol = protocol.map(Protocol::named).transpose()?;
@@ -152,17 +150,17 @@ pub fn time_schedule(
     let switch = peer_access_time(None, schedule.data().ranks())?;
     let costs = Costs { peer_access_switch: switch, ..Costs::of(protocol) };
     let source = schedule.source();
-    let on = System::of_server(Arc::clone(&machine));
+    let on = Arc::clone(system.core());
     let found = interruptible(py, move || timed(source.schedule(), &on, (size, chunk), &costs))?;
     let (timing, trials) = found.map_err(errors::collective)?;
-    Ok(Timing { machine, protocol, timing, trials })
+    Ok(Timing { system: system.clone(), protocol, timing, trials })
 }
 
 /// Times a schedule for each of several sizes.
 ///
 /// Args:
 ///     schedule: The schedule.
-///     machine: Whose links carry it; the one that it was planned for where None.
+///     system: Whose links carry it; the one that it was planned for where None.
 ///     sizes: Bytes, as nccl-tests counts them.
 ///     chunk: The longest run of bytes that one step moves; found for each size where None.
 ///     protocol: `LL`, `LL128` or `Simple`; the schedule's own where None.
@@ -173,15 +171,15 @@ pub fn time_schedule(
 ///     bus_bandwidth in GB/s, as nccl-tests defines them.
 ///
 /// Raises:
-///     CollectiveError: If a size does not divide into shards, the machine has no way for a
+///     CollectiveError: If a size does not divide into shards, the system has no path for a
 ///         connection, or the schedule waits for ever.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (schedule, machine, sizes, *, chunk = None, protocol = None, progress = None))]
+#[pyo3(signature = (schedule, system, sizes, *, chunk = None, protocol = None, progress = None))]
 pub fn time_sweep(
     py: Python<'_>,
     schedule: &Schedule,
-    machine: Option<&Machine>,
+    system: Option<&System>,
     #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
     #[pyo3(from_py_with = optional_int)] chunk: Option<i128>,
     protocol: Option<&str>,
@@ -192,7 +190,7 @@ pub fn time_sweep(
     }
     let mut timings = Vec::with_capacity(sizes.len());
     for (index, size) in sizes.iter().enumerate() {
-        timings.push(time_schedule(py, schedule, *size, machine, chunk, protocol)?.timing);
+        timings.push(time_schedule(py, schedule, *size, system, chunk, protocol)?.timing);
         if let Some(call) = &progress {
             call.call1(py, (index + 1, sizes.len()))?;
         }

@@ -1,5 +1,6 @@
-//! Keyword arguments as the values of a TOML table.
+//! Arguments as the values of a TOML table, and back.
 
+use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use toml::{Table, Value};
@@ -54,4 +55,28 @@ fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value
     }
     let message = format!("`{key}` is {argument}; give a number, a text, or a list of them");
     Err(errors::range(message))
+}
+
+/// A table as a dictionary.
+pub fn dictionary<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    for (key, value) in table {
+        made.set_item(key, object(py, value)?)?;
+    }
+    Ok(made)
+}
+
+fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::String(text) => text.into_bound_py_any(py),
+        Value::Integer(number) => number.into_bound_py_any(py),
+        Value::Float(number) => number.into_bound_py_any(py),
+        Value::Boolean(truth) => truth.into_bound_py_any(py),
+        Value::Datetime(time) => time.to_string().into_bound_py_any(py),
+        Value::Table(inner) => dictionary(py, inner).map(Bound::into_any),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| object(py, item));
+            items.collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
+        }
+    }
 }

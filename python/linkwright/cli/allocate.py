@@ -13,10 +13,10 @@ from linkwright import (
     Allocator,
     CollectiveError,
     Explanation,
-    Machine,
     Match,
     Owner,
     Pattern,
+    System,
     bus_factor,
     packing_rate,
     pattern_names,
@@ -160,7 +160,7 @@ def allocate(
 
 
 def _answer(
-    machine: Machine,
+    machine: System,
     policy: str,
     job: str | None,
     match: Match,
@@ -181,7 +181,7 @@ def _pattern(
     size: int | None,
     edges: Path | None,
     counters: tuple[Path, Path] | None,
-    machine: Machine,
+    machine: System,
 ) -> Pattern:
     if edges is not None and counters is not None:
         raise typer.BadParameter("--edges and --counters both say who talks to whom; give one.")
@@ -230,7 +230,7 @@ def _environment(match: Match) -> dict[str, str]:
     return {"CUDA_VISIBLE_DEVICES": _ids(match), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
-def _places(match: Match, machine: Machine) -> dict[str, object]:
+def _places(match: Match, machine: System) -> dict[str, object]:
     """Where the GPUs sit: what a launcher pins the job's processes to."""
     places = machine.gpu_places()
     return {
@@ -253,13 +253,13 @@ def _places(match: Match, machine: Machine) -> dict[str, object]:
     }
 
 
-def _nics(match: Match, machine: Machine) -> list[str]:
+def _nics(match: Match, machine: System) -> list[str]:
     """The NICs nearest to any of the GPUs, each once."""
     places = machine.gpu_places()
     return list(dict.fromkeys(nic for gpu in match.gpus for nic in places[gpu].nics))
 
 
-def _packing_rate(match: Match, machine: Machine) -> float | None:
+def _packing_rate(match: Match, machine: System) -> float | None:
     """What the best all-reduce reaches on these GPUs, in GB/s; None where there is none."""
     try:
         return packing_rate(machine, match.gpus)[0]
@@ -267,7 +267,7 @@ def _packing_rate(match: Match, machine: Machine) -> float | None:
         return None
 
 
-def _fields(match: Match, machine: Machine) -> dict[str, object]:
+def _fields(match: Match, machine: System) -> dict[str, object]:
     packing = _packing_rate(match, machine)
     return {
         "gpus": match.gpus,
@@ -289,7 +289,7 @@ def _bus_bandwidth(algorithm_bandwidth: float | None, match: Match) -> float | N
     return None if algorithm_bandwidth is None else algorithm_bandwidth * factor
 
 
-def _explained(why: Explanation | None, machine: Machine) -> dict[str, object]:
+def _explained(why: Explanation | None, machine: System) -> dict[str, object]:
     if why is None:
         return {}
     ranking = [_fields(match, machine) for match in why.ranking]
@@ -302,7 +302,7 @@ def _explained(why: Explanation | None, machine: Machine) -> dict[str, object]:
     return {"explanation": explained}
 
 
-def _print(match: Match, why: Explanation | None, machine: Machine) -> None:
+def _print(match: Match, why: Explanation | None, machine: System) -> None:
     console = output.console(stderr=True)
     if why is None:
         _print_ranking([match], machine)
@@ -313,7 +313,7 @@ def _print(match: Match, why: Explanation | None, machine: Machine) -> None:
     _print_ranking(why.ranking, machine)
 
 
-def _print_ranking(ranking: list[Match], machine: Machine) -> None:
+def _print_ranking(ranking: list[Match], machine: System) -> None:
     heads = ["GPUs", "links", "effective\nbusbw", "packing\nbusbw", "aggregated", "preserved"]
     made = output.table(heads, left=["GPUs", "links"])
     for match in ranking:
@@ -340,7 +340,7 @@ def _print_ranking(ranking: list[Match], machine: Machine) -> None:
         console.print(f"Near GPUs {_ids(ranking[0])}: {near}.")
 
 
-def _near(match: Match, machine: Machine) -> str:
+def _near(match: Match, machine: System) -> str:
     """The cores, NUMA nodes and NICs near the GPUs, as far as the machine says."""
     cores, nodes = machine.cpuset(match.gpus), machine.numa_nodes(match.gpus)
     nics = _nics(match, machine)

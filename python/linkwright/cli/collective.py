@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from linkwright import Export, Machine, Schedule, read_text
+from linkwright import Export, Schedule, System, read_text
 from linkwright.cli import collective_runs, comparison, expectation, output, sweep
 from linkwright.cli.faster import faster_than
 from linkwright.cli.options import Json, MachineName, gpu_ids
@@ -123,7 +123,7 @@ def _exported(schedule: Schedule, form: Format, size: int) -> tuple[str, list[st
     return made.text, made.notes
 
 
-def _print_plan(schedule: Schedule, machine: Machine) -> None:
+def _print_plan(schedule: Schedule, machine: System) -> None:
     console = output.console()
     root = "" if schedule.root is None else f" with root {schedule.root}"
     over = LINK_WORDS.get(schedule.links or "", schedule.links)
@@ -200,7 +200,7 @@ def check(
     if machine is not None:
         whole = machine_of(machine, servers, network)
         data, given = parse_size(size), chunk_of(chunk)
-        timing = schedule.time(data, machine=whole, chunk=given, protocol=protocol)
+        timing = schedule.time(data, system=whole, chunk=given, protocol=protocol)
     if json:
         document = {
             "file": name,

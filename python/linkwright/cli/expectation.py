@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from linkwright import Machine, expect
+from linkwright import System, expect
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName
 from linkwright.cli.schedules import (
@@ -79,7 +79,7 @@ def expected(
         save_plot(bandwidth_by_size({f"{VERSION}'s cost model": rows}, title), plot)
 
 
-def _title(collective: str, gpus: list[int], machine: Machine) -> str:
+def _title(collective: str, gpus: list[int], machine: System) -> str:
     return f"{collective} on {job_text(gpus, machine)}, by the cost model of {VERSION}"
 
 
@@ -94,6 +94,6 @@ def _sizes(least: int, most: int, factor: int) -> list[int]:
 
 
 def _rows(
-    machine: Machine, gpus: list[int], collective: str, sizes: list[int], root: int | None
+    machine: System, gpus: list[int], collective: str, sizes: list[int], root: int | None
 ) -> list[dict[str, Any]]:
     return list(expect(machine, gpus, collective, sizes, root=root))

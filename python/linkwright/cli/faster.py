@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from linkwright import (
     CollectiveError,
-    Machine,
     Schedule,
+    System,
     Timing,
     algorithm_names,
     plan,
@@ -48,7 +48,7 @@ class Faster:
         )
 
 
-def faster_than(timing: Timing, schedule: Schedule, machine: Machine, links: str) -> Faster | None:
+def faster_than(timing: Timing, schedule: Schedule, machine: System, links: str) -> Faster | None:
     """The fastest other algorithm at the size and with the protocol of a timing that it beats.
 
     Only what plans quickly is tried on more than a few GPUs, and nothing on more than a few

@@ -12,12 +12,12 @@ from linkwright import (
     Fabric,
     FileError,
     GpuModel,
-    Machine,
     MachineError,
+    System,
+    fabric_names,
     gpu_models,
     import_format_names,
-    interconnect_names,
-    load_machine,
+    load_system,
     preset_names,
 )
 from linkwright.cli import matrix, output
@@ -44,13 +44,13 @@ def list_machines(
         {
             "name": name,
             "kind": "server",
-            "gpus": Machine.preset(name).gpu_count,
+            "gpus": System(name).gpu_count,
             "ports": None,
             "description": description,
         }
         for name, description in preset_names()
     ]
-    for name in interconnect_names():
+    for name in fabric_names():
         fabric = Fabric(name)
         switches = output.counted(fabric.switches, "switch", "switches")
         description = f"a network between servers: {switches} where nothing else is said"
@@ -136,7 +136,7 @@ def show(
             metavar="NAME|FILE|-",
             help="A preset's name or a machine's file, or a kind of network or a network's file; "
             "- is the input.",
-            autocompletion=lambda: [*(name for name, _ in preset_names()), *interconnect_names()],
+            autocompletion=lambda: [*(name for name, _ in preset_names()), *fabric_names()],
         ),
     ],
     form: Annotated[
@@ -240,9 +240,9 @@ def _imported(
     nvlink: str | None,
     pcie: str | None,
     xgmi_links: int | None,
-) -> Machine:
+) -> System:
     if file == "-":
-        return Machine.import_text(
+        return System.from_text(
             standard_input(),
             "<stdin>",
             format=format,
@@ -252,7 +252,7 @@ def _imported(
             xgmi_links=xgmi_links,
         )
     if Path(file).exists():
-        return load_machine(
+        return load_system(
             Path(file),
             format=format,
             name=name,
@@ -263,7 +263,7 @@ def _imported(
     raise FileError(f"there is no file `{file}`; write - to read standard input")
 
 
-def _text(machine: Machine, form: Literal["toml", "json", "dot"] | str) -> str:
+def _text(machine: System, form: Literal["toml", "json", "dot"] | str) -> str:
     if form == "json":
         return json_text(json.loads(machine.to_json()))
     text = machine.to_toml() if form == "toml" else machine.to_dot()

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from rich.table import Table
 from rich.text import Text
 
-from linkwright import Machine
+from linkwright import System
 from linkwright.cli import output
 from linkwright.errors import printable
 
@@ -26,7 +26,7 @@ MEANINGS = {
 }
 
 
-def print_machine(machine: Machine, bandwidth_profile: str | None) -> None:
+def print_machine(machine: System, bandwidth_profile: str | None) -> None:
     """Prints the warnings, the matrix, its legend, the devices, the sockets and the assumptions."""
     if machine.warnings:
         output.notes("Warning", machine.warnings)
@@ -48,7 +48,7 @@ def print_machine(machine: Machine, bandwidth_profile: str | None) -> None:
         output.notes("Assumed", machine.assumptions)
 
 
-def _print_matrix(machine: Machine, bandwidth_profile: str | None) -> None:
+def _print_matrix(machine: System, bandwidth_profile: str | None) -> None:
     console = output.rich_console()
     links = machine.gpu_matrix(bandwidth_profile)
     levels = sorted({bandwidth for row in links for _, bandwidth in row if bandwidth > 0})
@@ -116,7 +116,7 @@ def _style(bandwidth: float, levels: list[float]) -> str:
     return STYLES[levels.index(bandwidth) * (len(STYLES) - 1) // (len(levels) - 1)]
 
 
-def print_devices(machine: Machine) -> None:
+def print_devices(machine: System) -> None:
     """Prints a row for each device with what is known of it, without columns that say nothing."""
     rows = list(machine.devices())
     columns = {
@@ -143,7 +143,7 @@ def _memory(size: int | None) -> str:
     return "" if size is None else f"{size / 2**30:.4g} GiB"
 
 
-def _devices(machine: Machine) -> list[tuple[str, str, str]]:
+def _devices(machine: System) -> list[tuple[str, str, str]]:
     """Each kind, model and memory: the kind, its devices' names, and the other two."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row in machine.devices():
@@ -159,7 +159,7 @@ def _range(names: list[str]) -> str:
     return ", ".join(names)
 
 
-def _sockets(machine: Machine) -> dict[str, list[str]]:
+def _sockets(machine: System) -> dict[str, list[str]]:
     """Each CPU with the GPUs that are nearer to it than to another; empty for one CPU."""
     kinds = {row["name"]: row["kind"] for row in machine.devices()}
     if Counter(kinds.values())["cpu"] < 2:

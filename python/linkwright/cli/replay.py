@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,12 @@ import typer
 from linkwright import (
     InputError,
     applications,
-    interconnect_names,
+    fabric_names,
     preset_names,
 )
 from linkwright.cli import replay_output
 from linkwright.cli.options import Json, among
-from linkwright.cli.standard_input import given_machine
+from linkwright.cli.replay_systems import Settings
 from linkwright.errors import ApplicationError
 
 SETTINGS = "<settings>"
@@ -61,9 +62,9 @@ NetworkName = Annotated[
     typer.Option(
         "--network",
         metavar="NAME|FILE|SPEED",
-        help=f"What joins them: {', '.join(interconnect_names())}, a file (TOML, Graphviz), or "
+        help=f"What joins them: {', '.join(fabric_names())}, a file (TOML, Graphviz), or "
         "the speed of one switch's links, such as 100Gb/s; a fat-tree of the job's size if absent.",
-        autocompletion=interconnect_names,
+        autocompletion=fabric_names,
     ),
 ]
 
@@ -225,52 +226,53 @@ def replay(
     Prints the job's time, what its ranks spent it on, how long messages took, and which links
     were busiest. Times are of a model.
     """
-    settings: dict[str, object] = {
+    typed: dict[str, object] = {
         "gpus_per_node": gpus_per_node,
         "nic": nic,
         "routing": routing,
+        "routing_table": routing_table,
         "fidelity": fidelity,
         "packet_size": packet_size,
         "buffer_packets": buffer_packets,
         "arbitration": arbitration,
         **_bandwidth(bandwidth),
     }
-    given = {key: value for key, value in settings.items() if value is not None}
+    given = {key: value for key, value in typed.items() if value is not None}
     for key, value in _pairs(setting).items():
         if key in (*given, "seed"):
             raise typer.BadParameter(f"`{key}` is set twice; leave out `--set {key}={value}`.")
         given[key] = value
+    settings = Settings.of(given)
     parameters = _pairs(parameter)
     _check_program(trace, ranks, parameters)
     if servers is not None and machine is None:
         raise typer.BadParameter("--servers says how many of a machine; give --machine, too.")
     wanted = replay_output.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
-    from linkwright.replays import replay_trace
+    from linkwright.replays import MAPPINGS, replay_trace
 
+    where = settings.place(machine, servers, network, sized=mapping in MAPPINGS)
     with replay_output.watched() as watch:
         try:
             played = replay_trace(
                 trace,
-                given_machine(machine) if machine == "-" else machine,
-                network=network,
-                servers=servers,
+                where.system,
                 ranks=ranks,
                 parameters=parameters,
                 iterations=iterations,
                 computation_scale=computation_scale,
                 mapping=mapping,
-                routing_table=routing_table,
                 seed=seed,
                 timeline=wanted.spans,
                 progress=watch.progress,
-                **given,
+                **settings.play,
             )
         except InputError as error:
             raise _of_options(error) from error
         except ApplicationError as error:
             # What was typed asks for it.
             raise typer.BadParameter(str(error)) from error
+    played = replace(played, notes=(*where.told, *played.notes))
     replay_output.show(played, wanted, watch)
 
 

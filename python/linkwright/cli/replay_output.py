@@ -213,19 +213,20 @@ def _say_what_is_cut(played: Replay, wanted: Wanted) -> None:
 def _print(played: Replay, watch: Watch) -> None:
     from linkwright.replay_summary import busiest_links, job_summaries, link_rows
 
-    cluster, run = played.cluster, played.run
+    system, run = played.system, played.run
     console = output.console()
     where = f"{played.name} on {played.machine}"
     console.print(where, style="bold")
     network = (
-        f"{output.counted(cluster.switches, 'switch', 'switches')}; "
-        f"routing {cluster.routing}, NIC {cluster.nic}"
-        if cluster.switches
+        f"{output.counted(played.switches, 'switch', 'switches')}; "
+        f"routing {system.routing}, NIC {system.nic}"
+        if played.switches
         else "no network"
     )
     console.print(
-        f"{output.counted(cluster.gpus, 'GPU')} in {output.counted(cluster.nodes, 'node')}, "
-        f"{cluster.gpus_per_node} each; {network}, {cluster.fidelity} model",
+        f"{output.counted(system.gpu_count, 'GPU')} in "
+        f"{output.counted(system.server_count, 'node')}, "
+        f"{played.gpus_per_server} each; {network}, {run.fidelity} model",
         style="dim",
     )
     if played.known_error is not None:

@@ -12,8 +12,8 @@ import typer
 from linkwright import (
     CollectiveError,
     FileError,
-    Machine,
     Schedule,
+    System,
     Timing,
     Tree,
     algorithm_names,
@@ -195,7 +195,7 @@ Plot = Annotated[
 ]
 
 
-def machine_of(name: str, servers: int, network: str | None) -> Machine:
+def machine_of(name: str, servers: int, network: str | None) -> System:
     """The machine, or several of it joined by a network.
 
     Raises:
@@ -206,18 +206,18 @@ def machine_of(name: str, servers: int, network: str | None) -> Machine:
     machine = given_machine(name)
     if network is None:
         return machine
-    from linkwright.clusters import load_cluster
+    from linkwright.systems import load_system
 
-    return load_cluster(network, machine=machine, servers=servers).machine()
+    return load_system(machine, servers, network=network)
 
 
-def gpus_of(machine: Machine, gpus: str | None) -> list[int]:
+def gpus_of(machine: System, gpus: str | None) -> list[int]:
     """The ids in the text, or all GPUs of the machine."""
     return gpu_ids(gpus) or list(range(machine.gpu_count))
 
 
 def plan_on(
-    machine: Machine,
+    machine: System,
     collective: str,
     gpus: str | None,
     algorithm: str,
@@ -269,7 +269,7 @@ def divided(schedule: Schedule, size: int, element: int = ELEMENT) -> tuple[int,
     ]
 
 
-def plan_fields(schedule: Schedule, machine: Machine) -> dict[str, object]:
+def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
     """A plan as data."""
     trees = [
         {"root": tree.root, "share": tree.share, "depth": tree.depth, "edges": tree.edges}
@@ -310,7 +310,7 @@ def timing_fields(timing: Timing) -> dict[str, object]:
     }
 
 
-def job_text(gpus: Sequence[int], machine: Machine) -> str:
+def job_text(gpus: Sequence[int], machine: System) -> str:
     """The GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number."""
     ids = f"GPUs {','.join(map(str, gpus))}" if len(gpus) <= MOST_NAMED else f"{len(gpus)} GPUs"
     return f"{ids} of {machine.name}"

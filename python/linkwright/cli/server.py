@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from linkwright import Allocator, FileError, Machine
+from linkwright import Allocator, FileError, System
 from linkwright.cli import output
 from linkwright.errors import printable
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_bytes
@@ -70,7 +70,7 @@ class Stored:
         except OSError as error:
             raise FileError(f"cannot remove `{self.name}`: {cause_of(error)}") from error
 
-    def withdraw(self, job: str, machine: Machine) -> None:
+    def withdraw(self, job: str, machine: System) -> None:
         """Takes back what was given to the job, after others may have changed the state, too.
 
         Raises:
@@ -118,7 +118,7 @@ def tell(prepare: Callable[[], Callable[[], None]], undo: Callable[[], None]) ->
 @contextmanager
 def stored(
     file: Path,
-    machine: Machine,
+    machine: System,
     *,
     policy: str = "preserve",
     bandwidth_model: str = "sound",
@@ -146,7 +146,7 @@ def stored(
         yield Stored(allocator, file, target, before)
 
 
-def open_state(file: Path, machine: Machine) -> Allocator:
+def open_state(file: Path, machine: System) -> Allocator:
     """The allocator in the file's state, to be looked at.
 
     Raises:
@@ -164,7 +164,7 @@ def open_state(file: Path, machine: Machine) -> Allocator:
 def _restored(
     name: Path,
     content: bytes | None,
-    machine: Machine,
+    machine: System,
     lost: Sequence[int] = (),
     **choices: Any,
 ) -> Allocator:

@@ -11,10 +11,10 @@ import typer
 from linkwright import (
     Fabric,
     FileError,
-    Machine,
-    interconnect_names,
+    System,
+    fabric_names,
     load_fabric,
-    load_machine,
+    load_system,
     preset_names,
 )
 from linkwright.cli import output
@@ -47,7 +47,7 @@ def standard_input(most: int = LARGEST_TEXT) -> str:
     return decode("<stdin>", content)
 
 
-def given_machine(name: str, *, warn: bool = True) -> Machine:
+def given_machine(name: str, *, warn: bool = True) -> System:
     """The machine of a preset, a file, or standard input, which is written `-`.
 
     Where `warn`, what probably makes its description wrong is said on standard error, before
@@ -57,30 +57,28 @@ def given_machine(name: str, *, warn: bool = True) -> Machine:
         FileError: If there is no such preset or file, or standard input cannot be read.
         InputError: If the text describes no machine, with line and column.
     """
-    machine = (
-        Machine.import_text(standard_input(), "<stdin>") if name == DASH else load_machine(name)
-    )
+    machine = System.from_text(standard_input(), "<stdin>") if name == DASH else load_system(name)
     if warn:
         output.notes("Warning", machine.warnings, stderr=True)
     return machine
 
 
-def given_machine_or_fabric(name: str, *, warn: bool = True) -> Machine | Fabric:
+def given_machine_or_fabric(name: str, *, warn: bool = True) -> System | Fabric:
     """The machine or the network of a name, a file, or standard input, which is written `-`.
 
     Raises:
         FileError: If there is no such preset, kind or file, or standard input cannot be read.
         InputError: If the text describes neither, with line and column.
     """
-    from linkwright.machines import is_network
+    from linkwright.systems import is_network
 
-    if name in interconnect_names():
+    if name in fabric_names():
         return load_fabric(name)
     if name == DASH:
         text = standard_input()
         if is_network(text):
             return Fabric.from_text(text, "<stdin>")
-        machine = Machine.import_text(text, "<stdin>")
+        machine = System.from_text(text, "<stdin>")
         if warn:
             output.notes("Warning", machine.warnings, stderr=True)
         return machine
@@ -90,9 +88,9 @@ def given_machine_or_fabric(name: str, *, warn: bool = True) -> Machine | Fabric
         if path.exists():
             if is_network(read_text(path)):
                 return load_fabric(path)
-        elif close := get_close_matches(name, interconnect_names(), n=1, cutoff=0.7):
+        elif close := get_close_matches(name, fabric_names(), n=1, cutoff=0.7):
             raise FileError(
                 f"there is neither a preset, nor a kind of network, nor a file `{name}`; did you "
-                f"mean `{close[0]}`? the kinds are {', '.join(interconnect_names())}"
+                f"mean `{close[0]}`? the kinds are {', '.join(fabric_names())}"
             )
     return given_machine(name, warn=warn)

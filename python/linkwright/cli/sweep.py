@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from linkwright import Machine, Schedule, time_sweep
+from linkwright import Schedule, System, time_sweep
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName
 from linkwright.cli.schedules import (
@@ -112,7 +112,7 @@ def _sizes(schedule: Schedule, least: int, most: int, factor: int) -> list[int]:
 
 def _sweep(
     schedule: Schedule,
-    machine: Machine,
+    machine: System,
     sizes: list[int],
     chunk: int | None,
     protocol: str | None,
@@ -129,6 +129,6 @@ def _sweep(
     return list(made)
 
 
-def _title(schedule: Schedule, machine: Machine) -> str:
+def _title(schedule: Schedule, machine: System) -> str:
     job = job_text(schedule.gpus, machine)
     return f"{schedule.collective} on {job}: {schedule.algorithm}"

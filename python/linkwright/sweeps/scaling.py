@@ -13,7 +13,7 @@ import statistics
 import time
 from dataclasses import dataclass
 
-from linkwright import Machine, generate_jobs, simulate
+from linkwright import System, generate_jobs, simulate
 from linkwright.sweeps.sweep import Sweep, run_sweep
 from linkwright.sweeps.workers import given_executor, local_processes
 
@@ -68,7 +68,7 @@ class Round:
 def mix(seed: int, jobs: int) -> float:
     """When the last of these jobs ends on a DGX-1V under `preserve`, in seconds."""
     made = generate_jobs(seed=seed, count=jobs)
-    return simulate(Machine.preset("dgx1-v100"), made, "preserve").makespan
+    return simulate(System("dgx1-v100"), made, "preserve").makespan
 
 
 def measure(workers: int = 2, runs: int = 24, rounds: int = 3, jobs: int = JOBS) -> list[Round]:

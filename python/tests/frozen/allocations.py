@@ -11,9 +11,9 @@ from frozen.names import PATTERNS, POLICIES, PRESETS
 from frozen.tables import ROOT, of_rows, refused_or
 from linkwright import (
     Allocator,
-    Machine,
     Match,
     Pattern,
+    System,
     packing_rate,
     published_effective_bandwidth,
 )
@@ -39,7 +39,7 @@ def cases() -> list[Case]:
     """Every preset, and each choice on those where it matters."""
     found = []
     for name in PRESETS:
-        command = f"Allocator(Machine.preset({name!r}), policy).decide('job', Pattern(shape, size))"
+        command = f"Allocator(System({name!r}), policy).decide('job', Pattern(shape, size))"
         found.append(Case(f"allocations/{name}", command, partial(_of_preset, name)))
     for choice in CHOICES:
         command = f"the same with {CHOICES[choice]}"
@@ -51,7 +51,7 @@ def cases() -> list[Case]:
     return [*found, Case("allocations/regression", command, _regression)]
 
 
-def _match(machine: Machine, found: Match) -> list[Any]:
+def _match(machine: System, found: Match) -> list[Any]:
     gpus = sorted(found.gpus)
     rate = refused_or(lambda: packing_rate(machine, gpus), 2) if len(gpus) > 1 else [None, None]
     return [
@@ -69,7 +69,7 @@ def _match(machine: Machine, found: Match) -> list[Any]:
 
 
 def _of_preset(name: str) -> Iterator[Captured]:
-    machine = Machine.preset(name)
+    machine = System(name)
     yield _idle(machine, SIZES if machine.gpu_count <= LARGE else SIZES[:2])
     yield _busy(machine)
     yield from _explained(machine)
@@ -77,10 +77,10 @@ def _of_preset(name: str) -> Iterator[Captured]:
 
 def _of_choice(choice: str) -> Iterator[Captured]:
     for name in ("dgx1-v100", "summit-node", "cubemesh-16"):
-        yield _idle(Machine.preset(name), (3, 5), **CHOICES[choice])
+        yield _idle(System(name), (3, 5), **CHOICES[choice])
 
 
-def _idle(machine: Machine, sizes: tuple[int, ...], **choice: str) -> Captured:
+def _idle(machine: System, sizes: tuple[int, ...], **choice: str) -> Captured:
     """Each decision on the machine when it is idle."""
     rows = []
     for policy in POLICIES:
@@ -96,7 +96,7 @@ def _idle(machine: Machine, sizes: tuple[int, ...], **choice: str) -> Captured:
     return of_rows(f"{machine.name}, idle", f"policy pattern size sensitive {MATCH}", rows)
 
 
-def _busy(machine: Machine) -> Captured:
+def _busy(machine: System) -> Captured:
     """Decisions while jobs come and go, and one GPU is out of order."""
     rows: list[list[Any]] = []
     for policy in POLICIES:
@@ -118,7 +118,7 @@ def _busy(machine: Machine) -> Captured:
     return of_rows("busy", f"policy step free_after {MATCH}", rows)
 
 
-def _explained(machine: Machine) -> Iterator[Captured]:
+def _explained(machine: System) -> Iterator[Captured]:
     rows = []
     size = min(4, machine.gpu_count)
     for policy in POLICIES:
@@ -131,7 +131,7 @@ def _explained(machine: Machine) -> Iterator[Captured]:
 
 def _counters() -> Iterator[Captured]:
     """The pattern that the example's counters show, and where each policy would place it."""
-    machine = Machine.preset("dgx1-v100")
+    machine = System("dgx1-v100")
     before, after = (
         (name, (ROOT / "examples" / "counters" / name).read_text(encoding="utf-8"))
         for name in ("before.txt", "after.txt")

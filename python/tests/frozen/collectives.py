@@ -14,8 +14,8 @@ from frozen.names import ALGORITHMS, COLLECTIVES, PRESETS
 from frozen.tables import ROOT, digest, of_rows, of_table
 from linkwright import (
     LinkwrightError,
-    Machine,
     Schedule,
+    System,
     algorithm_protocols,
     expect,
     plan,
@@ -47,10 +47,10 @@ def cases() -> list[Case]:
     """Every preset and cluster."""
     found = []
     for name in PRESETS:
-        command = f"plan(Machine.preset({name!r}), gpus, collective, algorithm=algorithm)"
+        command = f"plan(System({name!r}), gpus, collective, algorithm=algorithm)"
         found.append(Case(f"collectives/{name}", command, partial(_of_preset, name)))
     for preset, count, bandwidth in CLUSTERS:
-        machine = f"Machine.preset({preset!r}).cluster({count}, {bandwidth!r})"
+        machine = f"System({preset!r}).cluster({count}, {bandwidth!r})"
         command = f"plan({machine}, gpus, collective, algorithm=algorithm)"
         name = f"collectives/{count}x-{preset}"
         found.append(Case(name, command, partial(_of_cluster, preset, count, bandwidth)))
@@ -61,7 +61,7 @@ def cases() -> list[Case]:
 
 
 def _of_preset(name: str) -> Iterator[Captured]:
-    machine = Machine.preset(name)
+    machine = System(name)
     most = min(machine.gpu_count, LARGE if machine.gpu_count <= LARGE else LARGE - 1)
     return _tables(machine, [gpus for gpus in JOBS if max(gpus) < most])
 
@@ -73,7 +73,7 @@ def _of_cluster(preset: str, count: int, bandwidth: str) -> Iterator[Captured]:
     return _tables(machine, [(0, each), uneven, tuple(range(machine.gpu_count))])
 
 
-def _tables(machine: Machine, jobs: Sequence[tuple[int, ...]]) -> Iterator[Captured]:
+def _tables(machine: System, jobs: Sequence[tuple[int, ...]]) -> Iterator[Captured]:
     plans: list[list[Any]] = []
     refused: list[list[Any]] = []
     for gpus in jobs:
@@ -139,7 +139,7 @@ def _times(schedule: Schedule) -> list[Any]:
     ]
 
 
-def _expected(machine: Machine, gpus: tuple[int, ...]) -> Iterator[list[Any]]:
+def _expected(machine: System, gpus: tuple[int, ...]) -> Iterator[list[Any]]:
     for collective in COLLECTIVES:
         try:
             rows = list(expect(machine, gpus, collective, SIZES))
@@ -154,7 +154,7 @@ def _choices() -> Iterator[Captured]:
     gpus = (0, 1, 2, 3)
     rows = []
     for name in ("dgx1-v100", "mi300x-8", "4x-l40s-pcie", "summit-node"):
-        machine = Machine.preset(name)
+        machine = System(name)
         for links in ("nvlink", "xgmi", "pcie", "hybrid"):
             for size in (1 << 20, 1 << 28):
                 for collective, root in (("all-reduce", None), ("broadcast", 2)):
@@ -165,7 +165,7 @@ def _choices() -> Iterator[Captured]:
                     key = [name, collective, root, links, size]
                     rows.append([*key, None, *_plan(made), *_times(made)])
     yield of_rows("links and sizes", f"machine collective root wanted size {PLAN}", rows)
-    machine = Machine.preset("dgx1-v100")
+    machine = System("dgx1-v100")
     timed: list[list[Any]] = []
     tables: list[Captured] = []
     for algorithm in ALGORITHMS:
@@ -195,7 +195,7 @@ def _read() -> Iterator[Captured]:
         facts = [file.name, schedule.step_count, schedule.shards, report.longest_chain]
         for name in ("dgx1-v100", "hgx-h100", "pcie-tree-4"):
             times = [
-                schedule.time(schedule.shards * size, machine=Machine.preset(name)).time
+                schedule.time(schedule.shards * size, system=System(name)).time
                 for size in (1 << 10, 1 << 20)
             ]
             rows.append([*facts, sum(report.sent_chunks), name, times])

@@ -9,7 +9,7 @@ from typing import Any
 from frozen.captured import Captured, Case
 from frozen.names import NETWORKS
 from frozen.tables import FILES, digest, of_rows, rows_of
-from linkwright import Cluster, ClusterJob, Program, load_cluster
+from linkwright import ClusterJob, Program, System, load_system
 
 __all__ = ["FABRICS", "cases", "fabric", "tables_of_fabric"]
 
@@ -44,12 +44,18 @@ FABRICS: dict[str, tuple[str, dict[str, Any]]] = {
 PING = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
 
 
-def fabric(name: str, **settings: Any) -> Cluster:
-    """A cluster on one of these networks, on `graph`, or on `KIND by name`."""
-    if name == "graph":
-        return load_cluster(FILES / "graph.toml", **settings)
+# What says of a node's GPUs how they are joined, and where a system is told.
+NODE = {"gpus_per_node": "gpus", "gpu_bandwidth": "bandwidth", "gpu_latency": "latency"}
+
+
+def fabric(name: str, **settings: Any) -> System:
+    """A system on one of these networks, on `graph`, or on `KIND by name`."""
     kind, parameters = FABRICS.get(name, (name.removesuffix(" by name"), {}))
-    return Cluster(kind, **parameters, **settings)
+    network: dict[str, object] = {"kind": kind, **parameters}
+    if name == "graph":
+        network = {"file": FILES / "graph.toml"}
+    node = {NODE[key]: settings.pop(key) for key in NODE if key in settings}
+    return load_system(node or None, network={**network, **settings})
 
 
 def cases() -> list[Case]:
@@ -62,12 +68,14 @@ def cases() -> list[Case]:
     return [*found, Case("fabrics/by-name", "Cluster(kind) for each kind", _by_name)]
 
 
-def _facts(cluster: Cluster) -> tuple[object, ...]:
-    return (cluster.nodes, cluster.gpus, cluster.switches, cluster.routing, cluster.nic)
+def _facts(system: System) -> tuple[object, ...]:
+    assert system.fabric is not None
+    switches = system.fabric.switches
+    return (system.server_count, system.gpu_count, switches, system.routing, system.nic)
 
 
-def _links(cluster: Cluster) -> list[list[Any]]:
-    run = cluster.replay([ClusterJob(Program.from_goal(PING))])
+def _links(system: System) -> list[list[Any]]:
+    run = system.replay([ClusterJob(Program.from_goal(PING))])
     return rows_of(run.links(), ["link", "from", "to", "kind", "bandwidth"])
 
 
@@ -75,18 +83,18 @@ def _of(name: str) -> Iterator[Captured]:
     return tables_of_fabric(fabric(name))
 
 
-def tables_of_fabric(cluster: Cluster) -> Iterator[Captured]:
+def tables_of_fabric(system: System) -> Iterator[Captured]:
     """How much it has, and its channels."""
-    yield of_rows("facts", "nodes gpus switches routing nic", [_facts(cluster)])
-    yield of_rows("channels", "link from to kind bandwidth", _links(cluster))
+    yield of_rows("facts", "nodes gpus switches routing nic", [_facts(system)])
+    yield of_rows("channels", "link from to kind bandwidth", _links(system))
 
 
 def _by_name() -> Iterator[Captured]:
     rows = []
     for kind in NETWORKS:
-        cluster = Cluster(kind)
-        links = _links(cluster)
+        system = System(network=kind)
+        links = _links(system)
         numbers = [(row[0], row[4]) for row in links]
-        rows.append((kind, *_facts(cluster), len(links), digest(links), digest(numbers)))
+        rows.append((kind, *_facts(system), len(links), digest(links), digest(numbers)))
     columns = "kind nodes gpus switches routing nic links all_digest numbers_digest"
     yield of_rows("networks by name", columns, rows)

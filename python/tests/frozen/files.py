@@ -15,10 +15,9 @@ from frozen.plays import EVERYTHING, tables_of_run
 from frozen.tables import FILES, of_rows
 from linkwright import (
     Allocator,
-    Machine,
     Pattern,
-    load_cluster,
-    load_machine,
+    System,
+    load_system,
     replay_scenario,
     run_scenario,
 )
@@ -34,7 +33,7 @@ CLUSTERS = ("cluster", "kind")
 def cases() -> list[Case]:
     """A case for each file that another does not name."""
     return [
-        *(_case(f"{name}.toml", "load_machine", partial(_machine, name)) for name in MACHINES),
+        *(_case(f"{name}.toml", "load_system", partial(_machine, name)) for name in MACHINES),
         *(_case(name, "load_cluster", partial(_network, name)) for name in NETWORKS),
         *(_case(f"{name}.toml", "linkwright run", partial(_server, name)) for name in SERVERS),
         *(_case(f"{name}.toml", "linkwright run", partial(_cluster, name)) for name in CLUSTERS),
@@ -47,11 +46,11 @@ def _case(file: str, reader: str, tables: Callable[[], Iterator[Captured]]) -> C
 
 
 def _machine(name: str) -> Iterator[Captured]:
-    return machines.tables_of_machine(load_machine(FILES / f"{name}.toml"))
+    return machines.tables_of_machine(load_system(FILES / f"{name}.toml"))
 
 
 def _network(name: str) -> Iterator[Captured]:
-    return tables_of_fabric(load_cluster(FILES / name, gpus_per_node=2))
+    return tables_of_fabric(load_system({"gpus": 2}, network=FILES / name))
 
 
 def _server(name: str) -> Iterator[Captured]:
@@ -65,7 +64,7 @@ def _cluster(name: str) -> Iterator[Captured]:
 
 def _state() -> Iterator[Captured]:
     text = (FILES / "state.json").read_text(encoding="utf-8")
-    server = Allocator(Machine.preset("dgx1-v100"), state=text)
+    server = Allocator(System("dgx1-v100"), state=text)
     owners = [
         (job, owner.pid, owner.host, owner.time, owner.lease)
         for job, owner in server.owners.items()

@@ -9,7 +9,7 @@ from pathlib import Path
 from frozen.captured import Captured, Case
 from frozen.names import PRESETS
 from frozen.tables import ROOT, matrix, of_rows, of_table
-from linkwright import LinkwrightError, Machine, load_machine
+from linkwright import LinkwrightError, System, load_system
 
 __all__ = ["CLUSTERS", "cases", "cluster", "tables_of_machine"]
 
@@ -24,40 +24,39 @@ CLUSTERS = [
 PROFILES = ("mapa", "data-sheet")
 
 
-def cluster(preset: str, count: int, bandwidth: str) -> Machine:
+def cluster(preset: str, count: int, bandwidth: str) -> System:
     """Several servers of a preset."""
-    return Machine.preset(preset).cluster(count, bandwidth)
+    return System(preset, count, network=bandwidth)
 
 
 def cases() -> list[Case]:
     """Every preset, every example file, and some clusters."""
     found = [
-        Case(f"machines/{name}", f"Machine.preset({name!r})", partial(_of_preset, name))
-        for name in PRESETS
+        Case(f"machines/{name}", f"System({name!r})", partial(_of_preset, name)) for name in PRESETS
     ]
     files = [ROOT / "examples" / "pair.toml"]
     files += sorted(file for file in TOPOLOGIES.iterdir() if file.suffix in {".txt", ".xml"})
     for file in files:
-        command = f"load_machine({str(file.relative_to(ROOT))!r})"
+        command = f"load_system({str(file.relative_to(ROOT))!r})"
         found.append(Case(f"machines/file-{file.name}", command, partial(_of_file, file)))
     for preset, count, bandwidth in CLUSTERS:
-        command = f"Machine.preset({preset!r}).cluster({count}, {bandwidth!r})"
+        command = f"System({preset!r}).cluster({count}, {bandwidth!r})"
         name = f"machines/{count}x-{preset}"
         found.append(Case(name, command, partial(_of_cluster, preset, count, bandwidth)))
     return found
 
 
 def _of_preset(name: str) -> Iterator[Captured]:
-    return tables_of_machine(Machine.preset(name))
+    return tables_of_machine(System(name))
 
 
 def _of_file(file: Path) -> Iterator[Captured]:
-    machine = load_machine(file)
+    machine = load_system(file)
     yield from tables_of_machine(machine)
     same = [
-        (name, machine.renumbering(Machine.preset(name)))
+        (name, machine.renumbering(System(name)))
         for name in PRESETS
-        if Machine.preset(name).gpu_count == machine.gpu_count
+        if System(name).gpu_count == machine.gpu_count
     ]
     yield of_rows("presets with the same NVLinks", "preset renumbering", same)
 
@@ -66,7 +65,7 @@ def _of_cluster(preset: str, count: int, bandwidth: str) -> Iterator[Captured]:
     return tables_of_machine(cluster(preset, count, bandwidth))
 
 
-def tables_of_machine(machine: Machine) -> Iterator[Captured]:
+def tables_of_machine(machine: System) -> Iterator[Captured]:
     """Its devices, links and pairs of GPUs."""
     facts = (machine.gpu_count, len(machine.warnings), len(machine.assumptions))
     yield of_rows(

@@ -19,6 +19,8 @@ __all__ = ["EVERYTHING", "TRACE", "Play", "Work", "tables_of_run"]
 TRACE = "examples/traces/stencil4d-32"
 # Of a timeline: as much as any of these runs has.
 EVERYTHING = 10**7
+# The settings that are not the system's, but say how jobs are played on it.
+OF_PLAYS = ("fidelity", "protocol", "collectives", "seed")
 # Jobs of more ranks, and what their channels carried, are captured as digests.
 MOST_RANKS = 120
 # The columns of numbers of what a timeline keeps, in the order in which it happened.
@@ -81,8 +83,10 @@ class Play:
         return Case(f"replays/{self.name}", command, self._tables)
 
     def _tables(self) -> Iterator[Captured]:
-        cluster = fabric(self.fabric, **self.settings)
-        run = cluster.replay([work.job() for work in self.works], timeline=EVERYTHING)
+        play = {key: value for key, value in self.settings.items() if key in OF_PLAYS}
+        rest = {key: value for key, value in self.settings.items() if key not in OF_PLAYS}
+        system = fabric(self.fabric, **rest)
+        run = system.replay([work.job() for work in self.works], timeline=EVERYTHING, **play)
         return tables_of_run(run)
 
 

@@ -11,8 +11,8 @@ from frozen.names import POLICIES
 from frozen.tables import ROOT, of_rows, of_table
 from linkwright import (
     Job,
-    Machine,
     SimulationResult,
+    System,
     generate_jobs,
     run_scenario,
     simulate,
@@ -46,7 +46,7 @@ def cases() -> list[Case]:
         words = "".join(f", {key}={value!r}" for key, value in options.items())
         name = f"servers/{place:02}-{machine}"
         jobs = f"generate_jobs({place}, 30, {largest}, mean_interarrival=60.0)"
-        command = f"simulate(Machine.preset({machine!r}), {jobs}, policy{words})"
+        command = f"simulate(System({machine!r}), {jobs}, policy{words})"
         found.append(Case(name, command, partial(_of_server, place)))
     return found
 
@@ -58,7 +58,7 @@ def _of_example() -> Iterator[Captured]:
 
 def _of_server(place: int) -> Iterator[Captured]:
     machine, largest, options = SERVERS[place]
-    server = Machine.preset(machine)
+    server = System(machine)
     jobs = generate_jobs(place, 30, largest, mean_interarrival=60.0)
     results = [simulate(server, jobs, policy, **options) for policy in POLICIES]
     return tables_of_results(jobs, results)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, groupby, permutations, product
 
-from linkwright import Machine
+from linkwright import System
 from linkwright.studies.blink.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable
 
@@ -51,7 +51,7 @@ def allocations() -> Section:
 @cache
 def unique(preset: str) -> tuple[tuple[int, ...], ...]:
     """The lowest ids of every class of sets of three to eight GPUs that NVLink joins."""
-    machine = Machine.preset(preset)
+    machine = System(preset)
     counts = link_counts(machine)
     classes: dict[tuple[int, ...], tuple[int, ...]] = {}
     for size in SIZES:
@@ -61,7 +61,7 @@ def unique(preset: str) -> tuple[tuple[int, ...], ...]:
     return tuple(classes.values())
 
 
-def link_counts(machine: Machine) -> list[list[int]]:
+def link_counts(machine: System) -> list[list[int]]:
     """How many NVLinks join each pair of GPUs."""
     return [
         [int(label[2:]) if label.startswith("NV") else 0 for label, _ in row]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright import Machine
+from linkwright import System
 from linkwright.studies.blink.allocations import MACHINES, SIZES, unique
 from linkwright.studies.blink.measure import LARGE, Progress, maximum_and_mean, plan_for
 from linkwright.studies.tables import Cell, Section, StudyTable
@@ -16,7 +16,7 @@ ALL_REDUCE = "all-reduce"
 
 def hybrid(progress: Progress | None = None) -> Section:
     """The section on hybrid transfers."""
-    machine = Machine.preset(MACHINES[0])
+    machine = System(MACHINES[0])
     every = unique(MACHINES[0])
     lowest = [tuple(range(size)) for size in SIZES]
     rows: list[tuple[Cell, ...]] = []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from linkwright import Machine, Schedule, algorithm_names, plan
+from linkwright import Schedule, System, algorithm_names, plan
 
 __all__ = [
     "BASELINES",
@@ -60,7 +60,7 @@ def contestants() -> list[str]:
 
 
 def timed(
-    machine: Machine,
+    machine: System,
     gpus: Sequence[int],
     collective: str,
     algorithm: str,
@@ -76,7 +76,7 @@ def timed(
 
 
 def plan_for(
-    machine: Machine,
+    machine: System,
     gpus: Sequence[int],
     collective: str,
     algorithm: str,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from linkwright import Machine, bus_factor
+from linkwright import System, bus_factor
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.charts import speedup_by_allocation
 from linkwright.studies.blink.measure import (
@@ -57,7 +57,7 @@ def play(
     progress: Progress | None = None,
 ) -> list[OnAllocation]:
     """Times the algorithms on every unique allocation of a machine."""
-    machine = Machine.preset(preset)
+    machine = System(preset)
     found = []
     allocations = unique(preset)
     for done, gpus in enumerate(allocations, 1):

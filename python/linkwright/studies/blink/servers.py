@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright import Machine
+from linkwright import System
 from linkwright.studies.blink.measure import (
     LARGE,
     OF_ITS_TIME,
@@ -28,11 +28,11 @@ RIVALS = (OF_ITS_TIME, RECENT, "nccl-tree")
 
 def two_servers(progress: Progress | None = None) -> Section:
     """The section on a job on two servers."""
-    server = Machine.preset(MACHINE)
+    server = System(MACHINE)
     rates = published()["servers"]["rates"]
     rows: list[tuple[Cell, ...]] = []
     for done, rate in enumerate(rates, 1):
-        machine = server.cluster(2, rate)
+        machine = System(server, 2, network=rate)
         for placement, (first, second) in PLACEMENTS.items():
             gpus = [*first, *(gpu + server.gpu_count for gpu in second)]
             found = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwright import Machine
+from linkwright import System
 from linkwright.studies.blink.charts import speedup_by_size
 from linkwright.studies.blink.measure import ONE_HOP, Progress, plan_for
 from linkwright.studies.blink.published import published
@@ -68,7 +68,7 @@ def switched(*, quick: bool = False, progress: Progress | None = None) -> Sectio
 
 def best_times(algorithm: str, sizes: list[int]) -> dict[int, dict[str, float]]:
     """Seconds by size and protocol, of the protocols that are worth while at that size."""
-    machine = Machine.preset(MACHINE)
+    machine = System(MACHINE)
     gpus = range(machine.gpu_count)
     found = {}
     for size in sizes:

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pyarrow
 
-from linkwright import Machine, workloads
+from linkwright import System, workloads
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.measure import (
     BASELINES,
@@ -57,7 +57,7 @@ def training(
 ) -> Section:
     """The section on data-parallel training."""
     preset = MACHINES[0]
-    machine = Machine.preset(preset)
+    machine = System(preset)
     chosen = networks()[: QUICK if quick else None]
     sizes = [network.gradient_bytes for network in chosen]
     found: dict[str, list[OnAllocation]] = {network.name: [] for network in chosen}

@@ -6,7 +6,7 @@ enters the files of a study that must be the same each time.
 
 from __future__ import annotations
 
-from linkwright import Allocator, Machine, Pattern
+from linkwright import Allocator, Pattern, System
 from linkwright.plot import DecisionTime, decision_times
 from linkwright.studies.mapa.mix import Progress
 from linkwright.studies.mapa.published import published
@@ -21,7 +21,7 @@ def decision_time(repeats: int, progress: Progress | None = None) -> Section:
     """The section on Fig. 19: preserve, a sensitive job with a ring, the published model."""
     points: list[DecisionTime] = []
     for done, name in enumerate(MACHINES, start=1):
-        machine = Machine.preset(name)
+        machine = System(name)
         allocator = Allocator(machine, "preserve", bandwidth_model="published", ties="published")
         for size in range(1, machine.gpu_count + 1):
             seconds = allocator.measure_decision(Pattern("ring", size), repeats=repeats)

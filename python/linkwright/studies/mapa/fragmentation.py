@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from linkwright import Allocator, Machine, Pattern, simulate
+from linkwright import Allocator, Pattern, System, simulate
 from linkwright.plot import allocation_quality
 from linkwright.studies.mapa.mix import Progress, fragmentation_jobs
 from linkwright.studies.mapa.published import published
@@ -19,7 +19,7 @@ MACHINE = "dgx1-v100"
 
 def fragmentation(seeds: Sequence[int], progress: Progress | None = None) -> Section:
     """The section on Fig. 4; the first seed's jobs are drawn."""
-    machine = Machine.preset(MACHINE)
+    machine = System(MACHINE)
     count = published()["fragmentation"]["jobs"]
     results = []
     for done, seed in enumerate(seeds, start=1):
@@ -56,7 +56,7 @@ def _qualities(rows: Sequence[dict[str, float]]) -> dict[int, list[float]]:
     return dict(sorted(by_size.items()))
 
 
-def _example_table(machine: Machine) -> StudyTable:
+def _example_table(machine: System) -> StudyTable:
     entry = published()["fragmentation"]
     allocator = Allocator(machine, bandwidth_model="published", ties="published")
     rows: list[tuple[Cell, ...]] = []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from linkwright import Job, Machine, SimulationResult, generate_jobs, simulate, workload_names
+from linkwright import Job, SimulationResult, System, generate_jobs, simulate, workload_names
 from linkwright.summary import job_rows
 
 __all__ = [
@@ -69,7 +69,7 @@ def play(
         progress: Called after each seed.
         mean_interarrival: Mean seconds between arrivals; all wait from the start where absent.
     """
-    machine = Machine.preset(machine_name)
+    machine = System(machine_name)
     choices: list[tuple[str, Model]] = [(policy, "published") for policy in POLICIES]
     choices.append(("preserve", "sound"))
     runs: list[Run] = []

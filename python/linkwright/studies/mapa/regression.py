@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
-from linkwright import Allocator, Machine, Pattern, published_effective_bandwidth
+from linkwright import Allocator, Pattern, System, published_effective_bandwidth
 from linkwright.plot import ModelPoint, predicted_against_model
 from linkwright.studies.mapa.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable
@@ -21,7 +21,7 @@ Links = tuple[int, int, int]
 
 def regression() -> Section:
     """The section on Table 2 and Fig. 12."""
-    allocator = Allocator(Machine.preset(MACHINE), bandwidth_model="published", ties="published")
+    allocator = Allocator(System(MACHINE), bandwidth_model="published", ties="published")
     points = ring_points(allocator, best_only=False)
     best = ring_points(allocator, best_only=True)
     samples = published()["regression_errors"]["samples"]

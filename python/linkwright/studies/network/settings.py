@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from linkwright import Cluster
+from linkwright import System
 from linkwright.studies.network.published import published
 
 __all__ = [
@@ -54,7 +54,7 @@ class Setting:
         return Setting(self.network)
 
 
-def cluster(setting: Setting) -> Cluster:
+def cluster(setting: Setting) -> System:
     """The system as a simulation."""
     entry = published()
     machine, density = entry["machine"], str(setting.gpus_per_node)
@@ -74,15 +74,17 @@ def cluster(setting: Setting) -> Cluster:
             # As the paper's simulator does: packets within a group go the direct way.
             "intra_group_detours": False,
         }
-    return Cluster(
-        setting.network,
-        gpus_per_node=setting.gpus_per_node,
-        bandwidth=machine["link_bandwidth"],
-        bandwidth_scale=setting.bandwidth,
-        packet_size=machine["packet_size"],
-        buffer_packets=machine["buffer_packets"],
-        nic=setting.nic,
-        **own,
+    return System(
+        {"gpus": setting.gpus_per_node},
+        network={
+            "kind": setting.network,
+            "bandwidth": machine["link_bandwidth"],
+            "bandwidth_scale": setting.bandwidth,
+            "packet_size": machine["packet_size"],
+            "buffer_packets": machine["buffer_packets"],
+            "nic": setting.nic,
+            **own,
+        },
     )
 
 

@@ -20,6 +20,8 @@ pub mod tables;
 mod tests;
 mod watch;
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use collectives::{ClusterLowering, Planned};
@@ -66,7 +68,7 @@ pub enum Fidelity {
 #[derive(Debug, Clone)]
 pub struct Cluster {
     /// The servers, the fabric and what joins them.
-    pub system: System,
+    pub system: Arc<System>,
     /// Packets, buffers and delays.
     pub settings: PacketSettings,
     /// Which way packets go.

@@ -18,7 +18,7 @@ use crate::replay::Protocol;
 use crate::system::composition::{InterfaceRule, PortOrder};
 use crate::system::fabric::RoutingTables;
 use crate::system::fabric::{FABRICS, FabricSpecification, read_fabric, read_routing};
-use crate::system::{AbstractNode, Fabric, NodeError, System};
+use crate::system::{AbstractNode, Fabric, NodeError, Server, System};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The keys of settings that stand alone: those of the table, and what a scenario has beside.
@@ -71,11 +71,12 @@ pub(super) const SETTINGS_KEYS: &[&str] = &[
     "seed",
     "protocol",
     "collectives",
+    "system",
 ];
 
 /// The keys of the table: its own, then those of a fabric's specification, which are
 /// spelt with underscores here.
-pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 3).0;
+pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 4).0;
 
 /// The keys that only a fabric has: with any of them, a lone server stands on one, too.
 const OF_FABRIC: [&str; 4] = ["routing", "nic", "routing_table", "bandwidth_scale"];
@@ -486,7 +487,7 @@ impl NetworkSettings {
         };
         checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
         if let Some(server) = alone {
-            return Ok(self.cluster(System::of_server(Arc::clone(server)), routing, tables));
+            return Ok(self.of_server(Arc::clone(server)));
         }
         if !listed.is_empty() {
             let system = System::new(&listed, fabric, self.port_order);
@@ -511,7 +512,7 @@ impl NetworkSettings {
         tables: Option<RoutingTables>,
     ) -> Cluster {
         Cluster {
-            system,
+            system: Arc::new(system),
             settings: self.packets,
             routing,
             tables,
@@ -521,6 +522,12 @@ impl NetworkSettings {
             collectives: self.collectives.clone(),
             fidelity: self.fidelity,
         }
+    }
+
+    /// A lone server with these settings, whatever they say of servers and a fabric.
+    #[must_use]
+    pub fn of_server(&self, server: Arc<Server>) -> Cluster {
+        self.cluster(System::of_server(server), RoutingKind::ShortestPath, None)
     }
 
     fn node_bandwidth(&self, fabric: &Fabric) -> Option<Bandwidth> {

@@ -12,6 +12,10 @@ use crate::system::fabric::Fabric;
 use crate::system::kinds::DeviceKind;
 use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 
+/// What is assumed of a network of which only the ports' links are looked at.
+pub const ONE_SWITCH: &str =
+    "every network interface has one link to one switch, which passes everything at full rate";
+
 /// Lists servers of a system, by their numbers; their GPUs are in the order of the servers.
 ///
 /// The devices of server 3 are named `node3/GPU0` and so on.
@@ -60,9 +64,7 @@ pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
             builder.assume(assumption);
         }
     }
-    builder.assume(
-        "every network interface has one link to one switch, which passes everything at full rate",
-    );
+    builder.assume(ONE_SWITCH);
     Ok(builder.build()?)
 }
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use linkwright::network::packet::Switching;
 use linkwright::network::{PacketSettings, RoutingKind};
@@ -38,7 +39,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
     };
     let fabric = fat_tree(&FatTree::three_levels(8, 4, 1).unwrap(), &rates).unwrap();
     Cluster {
-        system: System::of_nodes(fabric, node).unwrap(),
+        system: Arc::new(System::of_nodes(fabric, node).unwrap()),
         settings: PacketSettings {
             packet_size: Bytes(4096),
             buffer_packets: 8,

@@ -1,0 +1,592 @@
+//! `linkwright.System`.
+
+use std::sync::{Arc, OnceLock};
+
+use linkwright::simulation::cluster::{self, Cluster, Files, Mapping, place};
+use linkwright::system::fabric::Shape;
+use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
+use linkwright::system::views::proximity::proximity;
+use linkwright::system::{
+    self, BandwidthProfile, GpuGraph, ImportFormat, ImportOptions, LinkKind, Server, presets,
+    toml_format,
+    views::{
+        export,
+        listed::{ONE_SWITCH, listed},
+        svg, tables,
+    },
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::choices::{Choice, profile_of};
+use crate::cluster_job::{ClusterJob, named_mapping};
+use crate::cluster_run::{ClusterRun, Play};
+use crate::errors;
+use crate::fabric::Fabric;
+use crate::gpu_place::GpuPlace;
+use crate::number;
+use crate::number::{int, optional_int};
+use crate::system_origin::{Arguments, NetworkArgument, Origin, ServerArgument, of_server};
+use crate::table::Table;
+use crate::values;
+
+/// The most servers whose parts are listed one by one.
+const MOST_LISTED: u32 = 1024;
+
+/// Servers, and the network between them.
+///
+/// One server stands alone. Several are on a network; a network without described servers has a
+/// node of GPUs at each port, all joined to each other. GPU ids count through the first server,
+/// then the second. Two systems are equal if their parts and the settings of their network are.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(Clone)]
+pub struct System {
+    cluster: Arc<Cluster>,
+    origin: Arc<Origin>,
+    listed: Arc<OnceLock<Arc<Server>>>,
+}
+
+impl PartialEq for System {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |system: &Self| {
+            let it = Arc::clone(&system.cluster);
+            (it.settings, it.routing, it.nic, it.arbitration, it.tables.clone())
+        };
+        self.core() == other.core() && of(self) == of(other)
+    }
+}
+
+fn link_kind(name: Option<&str>) -> PyResult<Option<LinkKind>> {
+    let Some(name) = name else { return Ok(None) };
+    let found = LinkKind::ALL.into_iter().find(|kind| kind.name() == name);
+    let known = LinkKind::ALL.map(LinkKind::name);
+    found.map(Some).ok_or_else(|| errors::unknown_link_kind(name, &known))
+}
+
+impl System {
+    /// A lone server.
+    pub fn of_server(server: Server) -> Self {
+        let server = Arc::new(server);
+        Self::new(of_server(Arc::clone(&server)), Origin::Server(server))
+    }
+
+    /// A system, with what it is made from.
+    pub fn new(cluster: Cluster, origin: Origin) -> Self {
+        Self { cluster: Arc::new(cluster), origin: Arc::new(origin), listed: Arc::default() }
+    }
+
+    /// What it is made from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The core's system.
+    pub fn core(&self) -> &Arc<system::System> {
+        &self.cluster.system
+    }
+
+    /// How jobs are played on it where nobody says otherwise.
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster
+    }
+
+    /// Whether its servers are described by a few numbers, and not by their links.
+    fn is_of_nodes(&self) -> bool {
+        self.core().kinds()[0].server().nics_meet_gpus()
+    }
+
+    /// The server, where it is one that stands alone.
+    pub fn lone(&self) -> PyResult<&Arc<Server>> {
+        let core = self.core();
+        if core.fabric().is_none() {
+            return Ok(core.kinds()[0].server());
+        }
+        Err(errors::machine(format!(
+            "`{}` is a system of {} servers, and a server is wanted; take one of its `servers()`",
+            core.name(),
+            core.servers()
+        )))
+    }
+
+    /// Its servers with every part listed, as allocation and plans see them: of a network one
+    /// switch, which passes everything at full rate.
+    pub fn listed(&self) -> PyResult<Arc<Server>> {
+        let core = self.core();
+        if core.fabric().is_none() {
+            return Ok(Arc::clone(core.kinds()[0].server()));
+        }
+        if let Some(listed) = self.listed.get() {
+            return Ok(Arc::clone(listed));
+        }
+        let refuse = |why: String| Err(errors::machine(format!("`{}` {why}", core.name())));
+        if self.is_of_nodes() {
+            return refuse(
+                "has nodes whose wiring nobody describes; give it a `server`".to_owned(),
+            );
+        }
+        let count = core.servers();
+        if count > MOST_LISTED {
+            return refuse(format!(
+                "has {count} servers, and the parts of {MOST_LISTED} at most are listed; take a \
+                 system of fewer"
+            ));
+        }
+        let all: Vec<u32> = (0..count).collect();
+        let found = listed(core, &all).map_err(errors::system)?;
+        let name = match core.kinds() {
+            [kind] if count > 1 => format!("{count}x{}", kind.server().name()),
+            _ => found.name().to_owned(),
+        };
+        Ok(Arc::clone(self.listed.get_or_init(|| Arc::new(found.renamed(&name)))))
+    }
+
+    /// The GPUs by their ids.
+    fn known(&self, gpus: &[i128]) -> PyResult<Vec<usize>> {
+        let count = self.gpu_count() as usize;
+        gpus.iter().map(|gpu| number::gpu_of(count, *gpu)).collect()
+    }
+
+    /// What its servers say, each once.
+    fn of_servers(&self, of: fn(&Server) -> &[String]) -> Vec<String> {
+        let mut said: Vec<String> = Vec::new();
+        for text in self.core().kinds().iter().flat_map(|kind| of(kind.server())) {
+            if !said.contains(text) {
+                said.push(text.clone());
+            }
+        }
+        said
+    }
+}
+
+#[pymethods]
+impl System {
+    /// A system of servers by name, on a network by name; every setting has a default.
+    ///
+    /// Args:
+    ///     server: What its servers are: a name of `preset_names`, or a `System` of one server,
+    ///         which `System.from_text` and `load_system` read. Where they differ, a list of
+    ///         these, or of pairs with how many there are, as `[("dgx-a100", 2), mine]`. Or GPUs
+    ///         that are all joined to each other, one such node at each port of the network:
+    ///         `{"gpus": 4}`, with `bandwidth` and `latency` of the link of each pair.
+    ///     servers: How many there are; one where absent.
+    ///     network: What joins them: a name of `fabric_names`, the speed of the links of a single
+    ///         switch (`100 Gb/s`), a `Fabric`, or the keys of a scenario's `[network]` in a
+    ///         dictionary: `kind` with its parameters, such as `pods`, `groups`, `dimensions` and
+    ///         `bandwidth`, or `file`, and `bandwidth_scale` (2, `"x/4"`); `routing`, `nic`
+    ///         (`fcfs`, `rr`, `rr-4`), `port_order` (`plain`, `rails`), `arbitration`
+    ///         (`round-robin`, `age`, `priority`), `switching`, `packet_size`,
+    ///         `buffer_packets`, `router_delay` and `nic_delay`. Sizes that are left out are those
+    ///         of the smallest network that has the ports. Without a network, one server stands
+    ///         alone, and several are on a fat-tree.
+    ///     files: The content of each file that the network's keys name, by the name as written.
+    ///
+    /// Raises:
+    ///     MachineError: If there is no such server or network, or an argument is missing.
+    ///     InputError: If there is no such key or value; the message says what would work.
+    #[new]
+    #[pyo3(signature = (server = None, servers = None, *, network = None, files = None))]
+    fn py_new(
+        server: Option<ServerArgument<'_>>,
+        #[pyo3(from_py_with = optional_int)] servers: Option<i128>,
+        network: Option<NetworkArgument<'_>>,
+        files: Option<Files>,
+    ) -> PyResult<Self> {
+        if let (Some(ServerArgument::Preset(name)), None | Some(1), None) =
+            (&server, servers, &network)
+        {
+            return presets::preset(name).map(Self::of_server).map_err(errors::system);
+        }
+        let arguments = Arguments::new(server, servers, network, files.unwrap_or_default())?;
+        arguments.build().map(|(cluster, origin)| Self::new(cluster, origin))
+    }
+
+    /// A server from `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL's XML, or our TOML.
+    ///
+    /// Args:
+    ///     text: The text itself.
+    ///     file: Its name in errors.
+    ///     format: `nvidia-smi`, `rocm-smi`, `nccl-xml` or `toml`; told from the text if absent.
+    ///     name: The server's name.
+    ///     nvlink: The NVLink generation that the text does not say, such as `nvlink3`.
+    ///     pcie: The PCIe generation that the text does not say, such as `pcie4`.
+    ///     xgmi_links: How many xGMI links join a pair of AMD GPUs.
+    ///
+    /// Raises:
+    ///     InputError: If the text is truncated, corrupt or of no known format, with its place.
+    ///     MachineError: If there is no such format or kind of link.
+    #[staticmethod]
+    #[pyo3(signature = (
+        text, file = "<text>", *, format = None, name = None, nvlink = None, pcie = None,
+        xgmi_links = None
+    ))]
+    fn from_text(
+        text: &str,
+        file: &str,
+        format: Option<&str>,
+        name: Option<String>,
+        nvlink: Option<&str>,
+        pcie: Option<&str>,
+        #[pyo3(from_py_with = optional_int)] xgmi_links: Option<i128>,
+    ) -> PyResult<Self> {
+        let format = format.map(str::parse::<ImportFormat>).transpose();
+        let xgmi_links = xgmi_links
+            .map(|links| number::within("xgmi_links", links, u32::MAX, errors::machine))
+            .transpose()?;
+        let options =
+            ImportOptions { name, nvlink: link_kind(nvlink)?, pcie: link_kind(pcie)?, xgmi_links };
+        system::import(file, text, format.map_err(errors::system)?, &options)
+            .map(Self::of_server)
+            .map_err(errors::system)
+    }
+
+    /// Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.
+    ///
+    /// Where nodes of GPUs are at the network's ports, it is the network's.
+    #[getter]
+    fn name(&self) -> &str {
+        match self.core().fabric() {
+            Some(fabric) if self.is_of_nodes() => fabric.name(),
+            _ => self.core().name(),
+        }
+    }
+
+    /// Where the descriptions of its servers come from.
+    #[getter]
+    fn source(&self) -> String {
+        let mut sources: Vec<&str> = Vec::new();
+        for kind in self.core().kinds() {
+            let source = kind.server().source();
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+        sources.join("; ")
+    }
+
+    /// What probably makes the description of a server wrong, and what to do about it.
+    ///
+    /// Every answer about the system hangs on it, unlike on an assumption.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.of_servers(Server::warnings)
+    }
+
+    /// What had to be assumed because no source says it.
+    ///
+    /// First of the servers by themselves, then of the whole.
+    #[getter]
+    fn assumptions(&self) -> Vec<String> {
+        let mut all = self.of_servers(Server::assumptions);
+        all.extend(self.core().assumptions().iter().cloned());
+        let fabric = self.core().fabric();
+        if fabric.is_some_and(|fabric| *fabric.shape() == Shape::SingleSwitch)
+            && !self.is_of_nodes()
+        {
+            all.push(ONE_SWITCH.to_owned());
+        }
+        all
+    }
+
+    /// How many GPUs it has: the most ranks that its jobs can have in all.
+    #[getter]
+    fn gpu_count(&self) -> u32 {
+        self.core().gpus()
+    }
+
+    /// How many servers, or nodes, it has.
+    #[getter]
+    fn server_count(&self) -> u32 {
+        self.core().servers()
+    }
+
+    /// How many network interfaces its servers have together.
+    #[getter]
+    fn nic_count(&self) -> u32 {
+        self.core().nics()
+    }
+
+    /// How many GPUs each server, or node, has.
+    #[getter]
+    fn gpus_per_server(&self) -> Vec<u32> {
+        let core = self.core();
+        let gpus = |server| core.kind_of(server).server().gpus().len() as u32;
+        (0..core.servers()).map(gpus).collect()
+    }
+
+    /// The network between its servers; None of a server that stands alone.
+    #[getter]
+    fn fabric(&self) -> Option<Fabric> {
+        let files = self.origin.settings().1;
+        Fabric::of_system(self.core(), self.origin.network().as_ref(), &files)
+    }
+
+    /// Its servers in order, each by itself and how many of it stand in a row.
+    ///
+    /// None where they are nodes of GPUs whose wiring nobody describes.
+    fn servers(&self) -> Vec<(Self, u32)> {
+        let core = self.core();
+        if self.is_of_nodes() {
+            return Vec::new();
+        }
+        let mut rows: Vec<(usize, u32)> = Vec::new();
+        for server in 0..core.servers() {
+            let kind = core.kind_index_of(server);
+            match rows.last_mut() {
+                Some((last, count)) if *last == kind => *count += 1,
+                _ => rows.push((kind, 1)),
+            }
+        }
+        let alone = |kind: usize| Self::of_server(core.kinds()[kind].server().as_ref().clone());
+        rows.into_iter().map(|(kind, count)| (alone(kind), count)).collect()
+    }
+
+    /// Which server a GPU is in, counted from 0.
+    ///
+    /// Raises:
+    ///     AllocationError: If the GPU is unknown.
+    fn server_of(&self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<u32> {
+        let gpu = number::gpu_of(self.gpu_count() as usize, gpu)?;
+        Ok(self.core().gpu(gpu as u32).server)
+    }
+
+    /// The routing's name; None of a server that stands alone.
+    #[getter]
+    fn routing(&self) -> Option<&'static str> {
+        self.core().fabric().map(|_| self.cluster.routing.name())
+    }
+
+    /// The policy of the network interfaces; None of a server that stands alone.
+    #[getter]
+    fn nic(&self) -> Option<String> {
+        self.core().fabric().map(|_| self.cluster.nic.name())
+    }
+
+    /// The arguments that make the system, as far as they were given.
+    ///
+    /// A server that is no preset has a file's name, with an ending; its text is in `files`.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (mut settings, _) = self.origin.settings();
+        if settings.is_empty() {
+            settings.insert("server".to_owned(), self.core().name().into());
+        }
+        values::dictionary(py, &settings)
+    }
+
+    /// The content of each file that `settings` names, by the name as written.
+    #[getter]
+    fn files(&self) -> Files {
+        self.origin.settings().1
+    }
+
+    /// The GPUs' names, by id.
+    #[getter]
+    fn gpu_names(&self) -> Vec<String> {
+        let core = self.core();
+        (0..core.gpus()).map(|gpu| core.device_name(core.gpu_device(gpu))).collect()
+    }
+
+    /// The GPUs' products, by id; None where no source names one.
+    #[getter]
+    fn gpu_models(&self) -> Vec<Option<&str>> {
+        let core = self.core();
+        let model = |gpu: u32| {
+            let at = core.gpu(gpu);
+            let server = core.kind_of(at.server).server();
+            server.devices()[server.gpus()[at.index as usize]].model.as_deref()
+        };
+        (0..core.gpus()).map(model).collect()
+    }
+
+    /// One row per device: name, kind, model, links and bandwidth to other GPUs.
+    fn devices(&self) -> PyResult<Table> {
+        Table::new(tables::devices(&*self.listed()?))
+    }
+
+    /// One row per bundle of links: its ends, kind, count, bandwidth and latency.
+    fn links(&self) -> PyResult<Table> {
+        Table::new(tables::links(&*self.listed()?))
+    }
+
+    /// Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it.
+    fn gpu_places(&self) -> PyResult<Vec<GpuPlace>> {
+        let server = self.listed()?;
+        Ok(system::gpu_places(&server).into_iter().map(GpuPlace::from).collect())
+    }
+
+    /// The CPU cores near any of these GPUs, as a cpuset: `0-11,24-35`.
+    ///
+    /// None where the source does not name the cores near all of them.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown.
+    fn cpuset(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
+        let cores = system::cpuset(&*self.listed()?, &self.known(&gpus)?);
+        Ok(cores.map(|cores| cores.to_string()))
+    }
+
+    /// The NUMA nodes near any of these GPUs, likewise.
+    ///
+    /// Raises:
+    ///     AllocationError: If a GPU is unknown.
+    fn numa_nodes(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
+        let nodes = system::numa_nodes(&*self.listed()?, &self.known(&gpus)?);
+        Ok(nodes.map(|nodes| nodes.to_string()))
+    }
+
+    /// The bandwidth profile where none is chosen.
+    ///
+    /// `mapa` where MAPA's Table 1 covers the NVLinks and PCIe links, else `data-sheet`.
+    #[getter]
+    fn default_bandwidth_profile(&self) -> &'static str {
+        let kinds = self.core().kinds().iter();
+        let mut profiles = kinds.map(|kind| BandwidthProfile::default_of(kind.server()));
+        let all = profiles.all(|profile| profile == BandwidthProfile::Mapa);
+        (if all { BandwidthProfile::Mapa } else { BandwidthProfile::DataSheet }).name()
+    }
+
+    /// For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
+    ///
+    /// A GPU with itself is `("X", 0.0)`.
+    ///
+    /// Raises:
+    ///     MachineError: If no path joins two GPUs.
+    #[pyo3(signature = (bandwidth_profile = None))]
+    fn gpu_matrix(&self, bandwidth_profile: Option<&str>) -> PyResult<Vec<Vec<(String, f64)>>> {
+        let server = self.listed()?;
+        let profile = profile_of(&server, bandwidth_profile)?;
+        let graph = GpuGraph::new(&server, profile).map_err(errors::system)?;
+        let cell = |a, b| {
+            graph.pair(a, b).map_or(("X".to_owned(), 0.0), |pair| {
+                (pair.link.label(), pair.bandwidth.as_gigabytes_per_second())
+            })
+        };
+        let count = graph.len();
+        Ok((0..count).map(|a| (0..count).map(|b| cell(a, b)).collect()).collect())
+    }
+
+    /// For each pair of GPUs what their host path crosses: PIX, PXB, PHB, NODE, SYS, or X.
+    ///
+    /// X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
+    fn proximity(&self) -> PyResult<Vec<Vec<&'static str>>> {
+        let table = proximity(&*self.listed()?);
+        let word = |cell: &Option<system::Proximity>| cell.map_or("X", |near| near.name());
+        Ok(table.iter().map(|row| row.iter().map(word).collect()).collect())
+    }
+
+    /// Which GPU of `other` each GPU is, if their NVLinks make the same graph; else None.
+    fn renumbering(&self, other: &Self) -> PyResult<Option<Vec<usize>>> {
+        let (own, other) = (self.listed()?, other.listed()?);
+        let graph = |server| LabelledGraph::of_gpu_links(server);
+        Ok(renumbering(&graph(&own), &graph(&other)))
+    }
+
+    /// Plays jobs on the system, which is idle at time zero, to their ends.
+    ///
+    /// Args:
+    ///     jobs: The jobs.
+    ///     mapping: `linear` or `random`, for the jobs that name no mapping of their own. Lists
+    ///         of GPUs go first, then linear jobs take the lowest free GPUs in their order, and
+    ///         random ones what is left by chance.
+    ///     fidelity: `packet`, every packet, or `flow`, messages as flows.
+    ///     protocol: What messages cost in software: the keys of a scenario's `[protocol]`, such
+    ///         as `{"eager_limit": "64 KiB"}`.
+    ///     collectives: How collectives become messages: the keys of a scenario's
+    ///         `[collectives]`, such as `{"all_reduce": "planned"}`.
+    ///     seed: Of routing by chance and of random mappings.
+    ///     timeline: How many intervals of computation, as many messages and as many stays in
+    ///         regions the run keeps for `ClusterRun.computation`, `ClusterRun.messages` and
+    ///         `ClusterRun.regions`: the first so many.
+    ///     progress: Called about every 100 ms with operations done, operations in all,
+    ///         simulated seconds, and events that the model of the network has handled.
+    ///
+    /// Raises:
+    ///     InputError: If a key or a name is unknown; the message says what would work.
+    ///     SimulationError: If the jobs do not fit or do not come to an end; the message names
+    ///         rank, call, peer, tag and time.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (
+        jobs, *, mapping = "linear", fidelity = "packet", protocol = None, collectives = None,
+        seed = None, timeline = 0, progress = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn replay(
+        &self,
+        py: Python<'_>,
+        jobs: Vec<ClusterJob>,
+        mapping: &str,
+        fidelity: &str,
+        protocol: Option<&Bound<'_, PyDict>>,
+        collectives: Option<&Bound<'_, PyDict>>,
+        #[pyo3(from_py_with = optional_int)] seed: Option<i128>,
+        #[pyo3(from_py_with = int)] timeline: i128,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<ClusterRun> {
+        let mapping = named_mapping(mapping)?;
+        let seed = number::whole("the seed", seed.unwrap_or(0), u64::MAX)?;
+        let play = Play::new(fidelity, protocol, collectives, seed)?;
+        let most: usize = number::whole("timeline", timeline, usize::MAX)?;
+        let jobs: Vec<cluster::ClusterJob> = jobs.into_iter().map(|job| job.0).collect();
+        let wanted: Vec<(&str, u32, &Mapping)> = jobs
+            .iter()
+            .map(|job| {
+                let ranks = job.program.ranks.len() as u32;
+                (job.name.as_str(), ranks, job.mapping.as_ref().unwrap_or(&mapping))
+            })
+            .collect();
+        let placed = place(&wanted, self.gpu_count(), seed).map_err(errors::placement)?;
+        ClusterRun::play(py, self, play, jobs, placed, most, progress.as_ref())
+    }
+
+    /// The server as text that `from_text` reads back to an equal system.
+    ///
+    /// Raises:
+    ///     MachineError: If it is of several servers.
+    fn to_toml(&self) -> PyResult<String> {
+        self.lone().map(|server| toml_format::write(server))
+    }
+
+    /// The server as JSON.
+    fn to_json(&self) -> PyResult<String> {
+        self.listed().map(|server| export::to_json(&server))
+    }
+
+    /// The server as a Graphviz drawing.
+    fn to_dot(&self) -> PyResult<String> {
+        self.listed().map(|server| export::to_dot(&server))
+    }
+
+    /// A drawing of a small system, the devices of a large one.
+    fn _repr_html_(&self) -> PyResult<String> {
+        match svg::server_svg(&*self.listed()?) {
+            Some(drawing) => Ok(drawing),
+            None => self.devices().map(|table| table._repr_html_()),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, gpus, servers) = (self.name(), self.gpu_count(), self.server_count());
+        let core = self.core();
+        let Some(fabric) = core.fabric() else {
+            let (devices, links) = (core.devices(), core.channels() / 2);
+            return format!(
+                "<System {name:?}: {gpus} GPUs, {devices} devices, {links} bundles of links>"
+            );
+        };
+        let switches = fabric.switches();
+        let joined = if switches == 1 { "1 switch" } else { &format!("{switches} switches") };
+        format!("<System {name:?}: {gpus} GPUs in {servers} servers, {joined}>")
+    }
+}
+
+/// Each built-in server's name and description.
+#[pyfunction]
+pub fn preset_names() -> Vec<(&'static str, &'static str)> {
+    presets::PRESETS.iter().map(|preset| (preset.name, preset.description)).collect()
+}
+
+/// The formats that `System.from_text` reads.
+#[pyfunction]
+pub fn import_format_names() -> Vec<&'static str> {
+    ImportFormat::ALL.map(ImportFormat::name).to_vec()
+}

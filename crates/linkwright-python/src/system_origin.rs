@@ -1,0 +1,381 @@
+//! What a `linkwright.System` is made from: arguments as settings, with the files that they name.
+
+use std::sync::Arc;
+
+use linkwright::diagnostic::InputError;
+use linkwright::simulation::cluster::{self, Cluster, Files, NetworkSettings, read_network};
+use linkwright::system::fabric::FABRICS;
+use linkwright::system::{Server, presets, toml_format};
+use linkwright::units::Bandwidth;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::errors;
+use crate::fabric::Fabric;
+use crate::number::int;
+use crate::pickle::Source;
+use crate::system::System;
+use crate::values;
+
+/// What errors of arguments name as their file.
+pub const SETTINGS: &str = "<settings>";
+
+/// What GPUs that are joined all to all are: a key of the argument, and that of a scenario.
+const OF_NODES: [(&str, &str); 3] =
+    [("gpus", "gpus_per_node"), ("bandwidth", "gpu_bandwidth"), ("latency", "gpu_latency")];
+/// Keys of a scenario that say which servers there are.
+const OF_SERVERS: [&str; 3] = ["machine", "servers", "system"];
+/// Keys that say how jobs are played.
+const OF_REPLAYS: [&str; 4] = ["fidelity", "seed", "protocol", "collectives"];
+
+/// What a system is made from, which is what is pickled of it.
+#[derive(Serialize, Deserialize)]
+pub enum Origin {
+    /// A lone server.
+    Server(#[serde(with = "server_text")] Arc<Server>),
+    /// Settings, with the files that they name.
+    Settings(String, Files),
+    /// A scenario, with its files.
+    Scenario(Source, Files),
+}
+
+impl Origin {
+    /// The system, and how its network is simulated.
+    pub fn cluster(&self) -> Result<Cluster, String> {
+        match self {
+            Self::Server(server) => Ok(of_server(Arc::clone(server))),
+            Self::Settings(text, files) => built(text, files).map_err(|error| error.to_string()),
+            Self::Scenario(source, files) => {
+                let scenario = cluster::read_scenario(&source.file, &source.text);
+                let built = scenario.and_then(|scenario| scenario.build(files));
+                built.map(|built| built.cluster).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// What is said of its network; None of a lone server.
+    pub fn network(&self) -> Option<NetworkSettings> {
+        match self {
+            Self::Server(_) => None,
+            Self::Settings(text, _) => read_network(SETTINGS, text).ok(),
+            Self::Scenario(source, _) => {
+                let scenario = cluster::read_scenario(&source.file, &source.text);
+                scenario.ok().map(|scenario| scenario.network)
+            }
+        }
+    }
+
+    /// The settings, by the keys of the class's arguments, and the files that they name.
+    pub fn settings(&self) -> (Table, Files) {
+        match self {
+            Self::Server(_) => (Table::new(), Files::new()),
+            Self::Settings(text, files) => (as_arguments(table_of(text)), files.clone()),
+            Self::Scenario(source, files) => {
+                let mut whole = table_of(&source.text);
+                let Some(Value::Table(mut table)) = whole.remove("network") else {
+                    return (as_arguments(whole), files.clone());
+                };
+                table.extend(whole.remove_entry("system"));
+                (as_arguments(table), files.clone())
+            }
+        }
+    }
+}
+
+/// A server as its text.
+mod server_text {
+    use super::{Arc, Deserialize, Server, toml_format};
+    use serde::de::Error as _;
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(server: &Arc<Server>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&toml_format::write(server))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Server>, D::Error> {
+        let text = String::deserialize(from)?;
+        toml_format::read("<pickle>", &text).map(Arc::new).map_err(D::Error::custom)
+    }
+}
+
+/// The table of a text that has been read as one; keys of several words have underscores.
+fn table_of(text: &str) -> Table {
+    let spelt = |table: Table| -> Table {
+        table.into_iter().map(|(key, value)| (key.replace('-', "_"), value)).collect()
+    };
+    let whole: Table = text.parse().unwrap_or_default();
+    let inner = |(key, value)| match value {
+        Value::Table(table) => (key, Value::Table(spelt(table))),
+        other => (key, other),
+    };
+    spelt(whole).into_iter().map(inner).collect()
+}
+
+/// How the jobs of a scenario are played, by the keys of `System.replay`.
+pub fn play_settings(scenario: &str) -> Table {
+    let mut whole = table_of(scenario);
+    if let Some(Value::Table(mut network)) = whole.remove("network") {
+        whole.extend(network.remove_entry("fidelity"));
+    }
+    whole.retain(|key, _| OF_REPLAYS.contains(&key));
+    whole
+}
+
+/// The arguments that a scenario's keys stand for.
+fn as_arguments(mut table: Table) -> Table {
+    let mut arguments = Table::new();
+    let node: Table = OF_NODES
+        .iter()
+        .filter_map(|(argument, key)| Some(((*argument).to_owned(), table.remove(*key)?)))
+        .collect();
+    let listed = table.remove("system").and_then(|system| system.get("server").cloned());
+    let server = table.remove("machine").or(listed);
+    let server = server.or_else(|| (!node.is_empty()).then_some(Value::Table(node)));
+    arguments.extend(server.map(|server| ("server".to_owned(), server)));
+    arguments.extend(table.remove_entry("servers"));
+    table.retain(|key, _| !OF_REPLAYS.contains(&key));
+    if !table.is_empty() {
+        arguments.insert("network".to_owned(), Value::Table(table));
+    }
+    arguments
+}
+
+/// A lone server with what is assumed of the models of its links.
+pub fn of_server(server: Arc<Server>) -> Cluster {
+    let usual = read_network(SETTINGS, "kind = \"single-switch\"");
+    usual.expect("a kind alone is a network").of_server(server)
+}
+
+fn built(text: &str, files: &Files) -> Result<Cluster, InputError> {
+    read_network(SETTINGS, text).and_then(|network| network.build(SETTINGS, files))
+}
+
+/// A server, by itself: one that was read, a preset's name, or GPUs all to all.
+#[derive(FromPyObject)]
+pub enum ServerArgument<'py> {
+    System(PyRef<'py, System>),
+    Preset(String),
+    Node(Bound<'py, PyDict>),
+    Listed(Vec<Row<'py>>),
+}
+
+/// Equal servers in a row.
+#[derive(FromPyObject)]
+pub enum Row<'py> {
+    System(PyRef<'py, System>),
+    Preset(String),
+    Counted(Kind<'py>, #[pyo3(from_py_with = int)] i128),
+}
+
+/// A server that there may be several of.
+#[derive(FromPyObject)]
+pub enum Kind<'py> {
+    System(PyRef<'py, System>),
+    Preset(String),
+}
+
+/// What joins servers: a network that was made, its kind or speed, or all of its settings.
+#[derive(FromPyObject)]
+pub enum NetworkArgument<'py> {
+    Fabric(PyRef<'py, Fabric>),
+    Name(String),
+    Settings(Bound<'py, PyDict>),
+}
+
+/// The arguments as the keys of a scenario's network, and the files that they name.
+#[derive(Default)]
+pub struct Arguments {
+    table: Table,
+    files: Files,
+}
+
+impl Arguments {
+    pub fn new(
+        server: Option<ServerArgument<'_>>,
+        servers: Option<i128>,
+        network: Option<NetworkArgument<'_>>,
+        files: Files,
+    ) -> PyResult<Self> {
+        let mut made = Self { table: Table::new(), files };
+        match network {
+            None => {}
+            Some(NetworkArgument::Name(name)) => made.name_network(&name)?,
+            Some(NetworkArgument::Settings(settings)) => made.set_network(&settings)?,
+            Some(NetworkArgument::Fabric(fabric)) => {
+                fabric.name_in(&mut made.table, &mut made.files)
+            }
+        }
+        let servers = servers.map(|count| {
+            let refuse = || {
+                let last = u32::MAX;
+                errors::machine(format!("servers is {count}; give 1 to {last}"))
+            };
+            u32::try_from(count).ok().filter(|count| *count > 0).ok_or_else(refuse)
+        });
+        let servers = servers.transpose()?;
+        match server {
+            None if made.table.is_empty() => {
+                let problem = "a system has servers, or a network, or both; name a server, such as \
+                               `dgx1-v100`, or a network, such as `fat-tree`";
+                return Err(errors::machine(problem.to_owned()));
+            }
+            None | Some(ServerArgument::Node(_)) if servers.is_some() => {
+                let problem = "`servers` says how many of a described server there are, and a \
+                               network of nodes has one at each port; name a server, such as \
+                               `dgx1-v100`, or give the network's size";
+                return Err(errors::machine(problem.to_owned()));
+            }
+            None => {}
+            Some(ServerArgument::Node(node)) => made.set_node(&node)?,
+            Some(ServerArgument::System(system)) => {
+                let name = made.add(&system)?;
+                made.name_server(name, servers);
+            }
+            Some(ServerArgument::Preset(name)) => {
+                let name = known(name)?;
+                made.name_server(name, servers);
+            }
+            Some(ServerArgument::Listed(_)) if servers.is_some() => {
+                let problem = "a list says itself how many servers there are, as in \
+                               [(\"dgx-a100\", 2), \"dgx1-v100\"]; leave out `servers`";
+                return Err(errors::machine(problem.to_owned()));
+            }
+            Some(ServerArgument::Listed(rows)) => made.list_servers(rows)?,
+        }
+        Ok(made)
+    }
+
+    /// The system that they describe.
+    pub fn build(self) -> PyResult<(Cluster, Origin)> {
+        let text = self.table.to_string();
+        let origin = Origin::Settings(text, self.files);
+        let Origin::Settings(text, files) = &origin else { unreachable!() };
+        let built = built(text, files).map_err(|mut error| {
+            if error.file == SETTINGS {
+                name_key(&mut error, text);
+            }
+            errors::input(error)
+        })?;
+        Ok((built, origin))
+    }
+
+    fn name_network(&mut self, name: &str) -> PyResult<()> {
+        let speed: Option<Bandwidth> = name.parse().ok();
+        let kind = match speed {
+            _ if FABRICS.contains(&name) => name,
+            Some(_) => {
+                self.table.insert("bandwidth".to_owned(), name.into());
+                "single-switch"
+            }
+            None => {
+                let known = FABRICS.join(", ");
+                return Err(errors::machine(format!(
+                    "there is no network `{name}`; there are {known}, and one switch by the speed \
+                     of its links, such as `100 Gb/s`; `load_system` reads files"
+                )));
+            }
+        };
+        self.table.insert("kind".to_owned(), kind.into());
+        Ok(())
+    }
+
+    fn set_network(&mut self, settings: &Bound<'_, PyDict>) -> PyResult<()> {
+        self.table = values::table(Some(settings))?;
+        for key in self.table.keys() {
+            let key = key.as_str();
+            let remedy = if OF_SERVERS.contains(&key) {
+                "is no setting of a network; give `server` and `servers`".to_owned()
+            } else if OF_REPLAYS.contains(&key) {
+                "says how jobs are played; give it to `System.replay`".to_owned()
+            } else if let Some((argument, _)) = OF_NODES.iter().find(|(_, it)| *it == key) {
+                format!("is of the network's nodes; give `server={{\"{argument}\": ...}}`")
+            } else {
+                continue;
+            };
+            return Err(errors::machine(format!("`{key}` {remedy}")));
+        }
+        Ok(())
+    }
+
+    /// GPUs that are all joined to each other at every port.
+    fn set_node(&mut self, node: &Bound<'_, PyDict>) -> PyResult<()> {
+        for (key, value) in values::table(Some(node))? {
+            let Some((_, known)) = OF_NODES.iter().find(|(it, _)| *it == key) else {
+                let known = OF_NODES.map(|(it, _)| it).join(", ");
+                return Err(errors::machine(format!(
+                    "`{key}` says nothing of a server; its keys are {known}"
+                )));
+            };
+            self.table.insert((*known).to_owned(), value);
+        }
+        Ok(())
+    }
+
+    fn name_server(&mut self, name: String, servers: Option<u32>) {
+        self.table.insert("machine".to_owned(), name.into());
+        if let Some(servers) = servers {
+            self.table.insert("servers".to_owned(), i64::from(servers).into());
+        }
+    }
+
+    fn list_servers(&mut self, rows: Vec<Row<'_>>) -> PyResult<()> {
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in rows {
+            let (kind, count) = match row {
+                Row::System(system) => (self.add(&system)?, 1),
+                Row::Preset(name) => (known(name)?, 1),
+                Row::Counted(Kind::System(system), count) => (self.add(&system)?, count),
+                Row::Counted(Kind::Preset(name), count) => (known(name)?, count),
+            };
+            let count = u32::try_from(count).map_err(|_| {
+                errors::machine(format!("{count} servers are not possible; give 1 or more"))
+            })?;
+            let entry = [("kind", kind.into()), ("count", i64::from(count).into())];
+            let entry = entry.map(|(key, value)| (key.to_owned(), value));
+            entries.push(Value::Table(Table::from_iter(entry)));
+        }
+        if entries.is_empty() {
+            return Err(errors::machine("a system has one server at least; list some".to_owned()));
+        }
+        let servers = Table::from_iter([("server".to_owned(), Value::Array(entries))]);
+        self.table.insert("system".to_owned(), Value::Table(servers));
+        Ok(())
+    }
+
+    /// Hands over a server's text, by a name that no preset and no other server has.
+    fn add(&mut self, system: &System) -> PyResult<String> {
+        let server = system.lone()?;
+        let text = toml_format::write(server).into_bytes();
+        let names = (1..).map(|number| match number {
+            1 => format!("{}.toml", server.name()),
+            more => format!("{}-{more}.toml", server.name()),
+        });
+        let is_free = |name: &String| self.files.get(name).is_none_or(|other| *other == text);
+        let name = names.into_iter().find(is_free).unwrap_or_default();
+        self.files.insert(name.clone(), text);
+        Ok(name)
+    }
+}
+
+/// A preset's name.
+fn known(name: String) -> PyResult<String> {
+    presets::preset(&name).map_err(errors::system)?;
+    Ok(name)
+}
+
+/// Says which setting an error is of: nobody sees the text that its line and column are of.
+pub fn name_key(error: &mut InputError, text: &str) {
+    let line = text.lines().nth(error.position.line.saturating_sub(1)).unwrap_or_default();
+    // An error of the key itself, in the first column, names it already.
+    if let Some((key, _)) = line.split_once(" = ")
+        && error.position.column > 1
+    {
+        let of_node = OF_NODES.iter().find(|(_, known)| *known == key);
+        let key = of_node.map_or(key, |(argument, _)| argument);
+        if !error.problem.contains(key) {
+            error.problem = format!("{key}: {}", error.problem);
+        }
+    }
+}

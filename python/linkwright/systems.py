@@ -1,0 +1,239 @@
+"""Servers and networks as people name them: a preset or a kind, or a file of any format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from linkwright import Fabric, System, fabric_names, import_format_names, preset_names
+from linkwright.errors import FileError, MachineError, printable
+from linkwright.files import read_text
+
+__all__ = [
+    "fat_tree_for",
+    "is_network",
+    "load_fabric",
+    "load_server",
+    "load_system",
+    "network_keys",
+]
+
+# A server by itself: one that was read, a preset's name, or a file's path.
+Server = System | str | Path
+
+# A speed begins with a digit and names its unit.
+SPEED = re.compile(r"\d[\d.]*\s*[kKMGT]?i?[bB]/s$")
+
+# How a text of Graphviz begins, behind comments.
+TABLE = re.compile(r"(?m)^[ \t]*\[")
+SWITCHES = re.compile(r"(?m)^[ \t]*\[\[[ \t]*switch[ \t]*\]\]")
+KIND = re.compile(r"(?m)^[ \t]*kind[ \t]*=")
+GRAPH = re.compile(r"\ufeff?(\s|//[^\n]*\n|#[^\n]*\n)*(strict|graph|digraph)\b", re.IGNORECASE)
+
+
+def load_system(
+    server: Server | Sequence[Server | tuple[Server, int]] | Mapping[str, object] | None = None,
+    servers: int | None = None,
+    *,
+    network: Fabric | str | Path | Mapping[str, object] | None = None,
+    gpus: int | None = None,
+    format: str | None = None,
+    name: str | None = None,
+    nvlink: str | None = None,
+    pcie: str | None = None,
+    xgmi_links: int | None = None,
+) -> System:
+    """A system of servers and a network by their names, or from files.
+
+    Args:
+        server: As for `System`, and where it is a preset's name, it may be the path of a file of
+            any format that can be imported. A preset comes first: write `./name` for a file of
+            the same name.
+        servers: How many servers there are, as for `System`.
+        network: As for `System`, and it may be the path of a file: TOML of a kind and its
+            parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a file of
+            the same name. `file` and `routing_table` of a dictionary are paths.
+        gpus: How many GPUs are wanted in all: as many servers as have them, or, of nodes that
+            nobody describes on a network that nobody names, a fat-tree of that size.
+        format: Of a server's file, one of `import_format_names`; told from the text where absent.
+        name: Of a server from a file; where absent, a TOML file's own, else the file's stem.
+        nvlink: The NVLink generation where a server's file does not say it.
+        pcie: The PCIe generation where a server's file does not say it.
+        xgmi_links: How many xGMI links join a pair of AMD GPUs.
+
+    Raises:
+        FileError: If there is neither such a preset or kind nor such a file.
+        InputError: If a file or a key is not what it should be, with its place.
+        MachineError: If the format is unknown, or an argument is missing or out of range.
+    """
+    options = {
+        "format": format,
+        "name": name,
+        "nvlink": nvlink,
+        "pcie": pcie,
+        "xgmi_links": xgmi_links,
+    }
+    made: Any = server
+    if isinstance(server, str | Path):
+        made = _load_server(server, options)
+    elif server is not None and not isinstance(server, System | Mapping):
+        made = [_load_row(row, options) for row in server]
+    if gpus is not None and isinstance(made, System) and servers is None:
+        servers = max(-(-gpus // made.gpu_count), 1)
+    elif gpus is not None and network is None and not isinstance(made, list | System):
+        network = fat_tree_for(gpus, made)
+    if network is None and isinstance(made, System) and servers in (None, 1):
+        return made
+    if isinstance(network, Fabric):
+        return System(made, servers, network=network)
+    if network is None:
+        return System(made, servers)
+    keys = network if isinstance(network, Mapping) else network_keys(network)
+    joined, files = _read_files(keys)
+    return System(made, servers, network=joined, files=files)
+
+
+def fat_tree_for(gpus: int, node: Mapping[str, object] | None = None) -> dict[str, object]:
+    """The keys of the fat-tree that the core has for so many GPUs; of 2,048 nodes at most."""
+    per_node = (node or {}).get("gpus") or 1
+    named = Fabric("fat-tree")
+    nodes = -(-gpus // max(per_node, 1)) if isinstance(per_node, int) else named.ports
+    if nodes >= named.ports:
+        return {"kind": "fat-tree"}
+    chosen = Fabric("fat-tree", ports=nodes).parameters
+    return {"kind": "fat-tree", **{size: chosen[size] for size in ("radix", "pods")}}
+
+
+def _load_row(row: Any, options: Mapping[str, Any]) -> Any:
+    """A server of a list, or a pair of it and how many there are."""
+    if isinstance(row, str | Path):
+        return _load_server(row, options)
+    if isinstance(row, tuple) and row and isinstance(row[0], str | Path):
+        return (_load_server(row[0], options), *row[1:])
+    return row
+
+
+def _load_server(name_or_path: str | Path, options: Mapping[str, Any]) -> System:
+    presets = [preset for preset, _ in preset_names()]
+    path = Path(name_or_path)
+    if str(name_or_path) in presets:
+        server = System(str(name_or_path))
+        name = options.get("name")
+        return server if name is None else System.from_text(server.to_toml(), name=name)
+    if not path.exists():
+        # Imported where it is needed: it takes longer than reading a machine.
+        from difflib import get_close_matches
+
+        close = get_close_matches(str(name_or_path), presets, n=2, cutoff=0.5)
+        advice = f"did you mean {_either(close)}? " if close else ""
+        raise FileError(
+            f"there is neither a preset nor a file `{name_or_path}`; {advice}"
+            f"the presets are {', '.join(presets)}"
+        )
+    return load_server(path, **options)
+
+
+def load_server(path: Path, **options: Any) -> System:
+    """The server in a file, named after the file where its text has no name."""
+    text = read_text(path)
+    file = printable(str(path))
+    server = System.from_text(text, file, **options)
+    if options.get("name") is None and server.name in import_format_names():
+        # The reader had no better name than its own; the file's says more.
+        named = {**options, "name": printable(path.name.split(".")[0])}
+        return System.from_text(text, file, **named)
+    return server
+
+
+def network_keys(network: str | Path) -> dict[str, object]:
+    """The keys of a scenario's `[network]` that a kind, a file's path or a speed stands for.
+
+    Raises:
+        FileError: If it is none of these.
+    """
+    named, path = str(network), Path(network)
+    if named in fabric_names():
+        return {"kind": named}
+    if path.exists():
+        return {"file": named}
+    if SPEED.match(named):
+        return {"kind": "single-switch", "bandwidth": named}
+    from difflib import get_close_matches
+
+    close = get_close_matches(named, fabric_names(), n=1, cutoff=0.5)
+    advice = f"did you mean {_either(close)}? " if close else ""
+    raise FileError(
+        f"there is neither a kind of network nor a file `{network}`; {advice}"
+        f"the kinds are {', '.join(fabric_names())}, or a speed such as 100Gb/s"
+    )
+
+
+def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[str, bytes]]:
+    """A network's keys, and the files that they name."""
+    table, files = dict(network), {}
+    for key in ("file", "routing_table"):
+        if (path := table.get(key)) is not None:
+            table[key] = printable(str(path))
+            files[printable(str(path))] = read_text(Path(str(path))).encode()
+    if "routing_table" in table and "file" not in table:
+        raise FileError(
+            f"a routing table names the switches of a file's network, which "
+            f"`{table.get('kind', 'fat-tree')}` is not; give the network's file, or a `routing`"
+        )
+    return table, files
+
+
+def load_fabric(
+    kind_or_path: str | Path, *, ports: int | None = None, **parameters: object
+) -> Fabric:
+    """A network of a kind, or that in a file.
+
+    Args:
+        kind_or_path: A name of `fabric_names`, or the path of a file: TOML of a kind and
+            its parameters, TOML of a graph, or DOT. A kind comes first: write `./name` for a
+            file of the same name.
+        ports: Of a kind, how many nodes it has to join at least, as for `Fabric`.
+        parameters: Of a kind, as for `Fabric`.
+
+    Raises:
+        FileError: If there is neither such a kind nor such a file.
+        InputError: If the file or a parameter is not what it should be, with its place.
+        MachineError: If a parameter is out of range, or there are too few ports; or if a file,
+            which has its own, is given some.
+    """
+    kinds = fabric_names()
+    path = Path(kind_or_path)
+    if str(kind_or_path) in kinds:
+        return Fabric(str(kind_or_path), ports=ports, **parameters)
+    if not path.exists():
+        from difflib import get_close_matches
+
+        close = get_close_matches(str(kind_or_path), kinds, n=1, cutoff=0.5)
+        advice = f"did you mean {_either(close)}? " if close else ""
+        raise FileError(
+            f"there is neither a kind of network nor a file `{kind_or_path}`; {advice}"
+            f"the kinds are {', '.join(kinds)}"
+        )
+    if ports is not None or parameters:
+        raise MachineError(
+            f"`{path.name}` says what the network is; leave out ports and parameters"
+        )
+    return Fabric.from_text(read_text(path), printable(str(path)))
+
+
+def is_network(text: str) -> bool:
+    """Whether a text describes a network between servers, and no server.
+
+    It is DOT, or TOML with a kind at its head, or with switches that have names. The text is not
+    parsed: what is no TOML, or too deep, is for its reader to refuse.
+    """
+    if GRAPH.match(text) or SWITCHES.search(text):
+        return True
+    head = TABLE.split(text, maxsplit=1)[0]
+    return KIND.search(head) is not None
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names)
