@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use linkwright::simulation::cluster::{self, Cluster, Files, Mapping, place};
-use linkwright::system::fabric::Shape;
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::proximity::proximity;
 use linkwright::system::{
@@ -279,9 +278,7 @@ impl System {
         let mut all = self.of_servers(Server::assumptions);
         all.extend(self.core().assumptions().iter().cloned());
         let fabric = self.core().fabric();
-        if fabric.is_some_and(|fabric| *fabric.shape() == Shape::SingleSwitch)
-            && !self.is_of_nodes()
-        {
+        if fabric.is_some_and(|fabric| fabric.switches() == 1) && !self.is_of_nodes() {
             all.push(ONE_SWITCH.to_owned());
         }
         all
@@ -398,7 +395,7 @@ impl System {
         (0..core.gpus()).map(model).collect()
     }
 
-    /// One row per device: name, kind, model, links and bandwidth to other GPUs.
+    /// One row per device: what it is, its links, its place, its ids, cores and memory.
     fn devices(&self) -> PyResult<Table> {
         Table::new(tables::devices(&*self.listed()?))
     }

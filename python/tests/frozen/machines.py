@@ -9,7 +9,7 @@ from pathlib import Path
 from frozen.captured import Captured, Case
 from frozen.names import PRESETS
 from frozen.tables import ROOT, matrix, of_rows, of_table
-from linkwright import LinkwrightError, System, load_system
+from linkwright import Fabric, LinkwrightError, System, load_system
 
 __all__ = ["CLUSTERS", "cases", "cluster", "tables_of_machine"]
 
@@ -25,8 +25,13 @@ PROFILES = ("mapa", "data-sheet")
 
 
 def cluster(preset: str, count: int, bandwidth: str) -> System:
-    """Several servers of a preset."""
-    return System(preset, count, network=bandwidth)
+    """Several servers of a preset, on a switch by the name that it was captured with."""
+    ports = System(preset, count, network=bandwidth).nic_count
+    switch = (
+        f'links = "infiniband"\n[defaults]\nbandwidth = "{bandwidth}"\nlatency = "600 ns"\n'
+        f'[[switch]]\nnames = ["network0"]\nnodes = {ports}\n'
+    )
+    return System(preset, count, network=Fabric.from_text(switch, "switch.toml"))
 
 
 def cases() -> list[Case]:
