@@ -53,8 +53,8 @@ def test_types_and_units_are_the_field_s(machine: System) -> None:
 def test_a_table_tells_its_shape(machine: System) -> None:
     table = machine.links()
     assert table.num_rows == 3
-    assert table.column_names == ["a", "b", "kind", "count", "bandwidth", "latency"]
-    assert repr(table) == "<Table: 3 rows; a, b, kind, count, bandwidth, latency>"
+    assert table.column_names == ["a", "b", "kind", "count", "bandwidth", "latency", "discipline"]
+    assert repr(table) == "<Table: 3 rows; a, b, kind, count, bandwidth, latency, discipline>"
 
 
 def test_a_schema_reads_without_the_rows(machine: System) -> None:
@@ -94,11 +94,11 @@ def test_a_table_has_rows(machine: System) -> None:
 
 def test_a_table_is_printed_with_its_units(machine: System) -> None:
     assert str(machine.links()).splitlines() == [
-        "<Table: 3 rows; a, b, kind, count, bandwidth, latency>",
-        "a     b     kind     count  bandwidth (B/s)  latency (ps)",
-        "GPU0  GPU1  nvlink2      2      25000000000        500000",
-        "GPU0  CPU0  pcie3        1      15754000000        250000",
-        "GPU1  CPU0  pcie3        1      15754000000        250000",
+        "<Table: 3 rows; a, b, kind, count, bandwidth, latency, discipline>",
+        "a     b     kind     count  bandwidth (B/s)  latency (ps)  discipline",
+        "GPU0  GPU1  nvlink2      2      25000000000        500000  pipe",
+        "GPU0  CPU0  pcie3        1      15754000000        250000  packets",
+        "GPU1  CPU0  pcie3        1      15754000000        250000  packets",
     ]
     many = str(simulate(machine, generate_jobs(count=30, max_gpus=2)).jobs()).splitlines()
     assert (len(many), many[-1]) == (23, "... and 10 more")

@@ -34,7 +34,7 @@ impl PacketChannels {
         let mut entering = vec![Vec::new(); server.devices().len()];
         let mut channels = Vec::new();
         for (index, link) in (0..).zip(server.links()) {
-            if link.kind.discipline() == Discipline::Packets {
+            if server.discipline(link) == Discipline::Packets {
                 for (channel, to) in [(2 * index, link.b), (2 * index + 1, link.a)] {
                     place[channel as usize] = channels.len() as u32;
                     channels.push(channel);

@@ -2,12 +2,12 @@
 //! interface.
 //!
 //! What it represents: GPUs that a fabric joins (NVLink, xGMI, directly or through NVSwitches) talk
-//! over it, whole message after whole message; others, and CPUs, over the host's PCIe and sockets,
-//! packet by packet, by one way of fewest hops. A message may ask for one of the two. Which
-//! interface a GPU sends through, its system says ([`InterfaceRule`]). A CPU's is the nearest.
+//! over it, whole message after whole message, or in packets where its links are given to them;
+//! others, and CPUs, over the host's PCIe and sockets, packet by packet, by one way of fewest hops. A
+//! message may ask for one of the two. Which interface a GPU sends through, its system says
+//! ([`InterfaceRule`]). A CPU's is the nearest.
 //!
-//! What it leaves out: relays through other GPUs, and packets spread over parallel host ways. A way
-//! over the host that crosses a link for whole messages is one of whole messages throughout.
+//! What it leaves out: relays through other GPUs, and packets spread over parallel host ways.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -320,10 +320,13 @@ impl<'a> KindPaths<'a> {
         };
         match (route(RouteClass::Fabric), route(RouteClass::Host)) {
             (Some(fabric), Some(host)) if fabric.bandwidth < host.bandwidth => {
-                Ok(self.over_host(from, to, &host.uses))
+                Ok(Path::Packets(self.one_way(from, to, &host.uses)))
+            }
+            (Some(fabric), _) if self.carries_packets(&fabric.uses) => {
+                Ok(Path::Packets(self.one_way(from, to, &fabric.uses)))
             }
             (Some(fabric), _) => Ok(Path::Pipes(self.hops(from, &fabric.uses))),
-            (None, Some(host)) if !is_node => Ok(self.over_host(from, to, &host.uses)),
+            (None, Some(host)) if !is_node => Ok(Path::Packets(self.one_way(from, to, &host.uses))),
             (None, _) => Err(PathError::Apart {
                 server: self.server.name().to_owned(),
                 links: match class {
@@ -337,17 +340,9 @@ impl<'a> KindPaths<'a> {
         }
     }
 
-    fn over_host(&self, from: DeviceId, to: DeviceId, uses: &[(usize, f64)]) -> Path {
-        let way = self.one_way(from, to, uses);
-        let carries_packets = |channel: &ServerChannel| {
-            let link = &self.server.links()[*channel as usize / 2];
-            link.kind.discipline() == Discipline::Packets
-        };
-        if way.iter().all(carries_packets) {
-            Path::Packets(way)
-        } else {
-            Path::Pipes(self.hops(from, uses))
-        }
+    /// Whether packets cross a fabric's route: its links have one discipline, as servers are checked.
+    fn carries_packets(&self, uses: &[(usize, f64)]) -> bool {
+        self.server.discipline(&self.server.links()[uses[0].0 / 2]) == Discipline::Packets
     }
 
     /// The link of an abstract node's GPU to another.

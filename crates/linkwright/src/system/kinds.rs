@@ -266,16 +266,21 @@ impl LinkKind {
         self.reached().share
     }
 
-    /// How a channel of this kind carries messages, where nothing else is said of it.
+    /// How channels of this kind may carry messages; first how they do where nothing is said.
     ///
     /// A link between GPUs is held by the few that it joins, whose copies mostly follow one
-    /// another, so that messages as wholes lose little: a [`Discipline::Pipe`]. PCIe, what
-    /// leads through sockets and superchips and what joins servers is shared by strangers,
-    /// whose waiting for each other is what a packet model is asked for:
-    /// [`Discipline::Packets`].
+    /// another, so that messages as wholes lose little: a [`Discipline::Pipe`], or, where one
+    /// message's packets are to come between another's, [`Discipline::Packets`]. PCIe, what
+    /// leads through sockets and superchips and what joins servers carries packets only: it is
+    /// shared by strangers, and network interfaces pull packets over it. The links of an abstract
+    /// node are pipes only, as the study's are.
     #[must_use]
-    pub const fn discipline(self) -> Discipline {
-        if self.is_gpu_fabric() { Discipline::Pipe } else { Discipline::Packets }
+    pub const fn disciplines(self) -> &'static [Discipline] {
+        match self {
+            Self::Direct => &[Discipline::Pipe],
+            _ if self.is_gpu_fabric() => &[Discipline::Pipe, Discipline::Packets],
+            _ => &[Discipline::Packets],
+        }
     }
 
     /// Whether GPUs speak to each other over it without a host: NVLink or xGMI.
@@ -394,9 +399,12 @@ mod tests {
             XgmiMi350,
         ];
         for kind in LinkKind::ALL {
-            let expected =
-                if pipes.contains(&kind) { Discipline::Pipe } else { Discipline::Packets };
-            assert_eq!(kind.discipline(), expected, "{}", kind.name());
+            let expected: &[Discipline] = match kind {
+                Direct => &[Discipline::Pipe],
+                _ if pipes.contains(&kind) => &[Discipline::Pipe, Discipline::Packets],
+                _ => &[Discipline::Packets],
+            };
+            assert_eq!(kind.disciplines(), expected, "{}", kind.name());
         }
     }
 }

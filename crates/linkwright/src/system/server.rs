@@ -4,6 +4,8 @@
 //! with its kind, count, bandwidth and latency, and what is known of each device. What it leaves
 //! out: clocks, routing tables and the contents of the devices; a GPU's are those of its model.
 
+mod disciplines;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -12,7 +14,7 @@ use thiserror::Error;
 use crate::system::composition::AbstractNode;
 use crate::system::gpus;
 use crate::system::identity::Identity;
-use crate::system::kinds::{DeviceKind, LinkKind};
+use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
 use crate::system::locality::{Affinity, Locality};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -91,6 +93,10 @@ pub struct Link {
     pub bandwidth: Bandwidth,
     /// One-way latency.
     pub latency: Picoseconds,
+    /// How it carries messages, where that is not as its kind and its ends say:
+    /// [`Server::discipline`] tells it of any link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Discipline>,
 }
 
 impl Link {
@@ -141,6 +147,44 @@ pub enum ServerError {
         "with the link to `{1}`, `{0}` has links of more than {MAX_BANDWIDTH} in all; lower their counts or bandwidths"
     )]
     TooWideGpu(String, String),
+    /// A discipline that the link's kind, between such devices, does not allow.
+    #[error(
+        "the {kind} link between `{a}` and `{b}` cannot have the discipline `{given}`; its kind \
+         allows, between such devices, `{allowed}`"
+    )]
+    Discipline {
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+        /// The link's kind.
+        kind: &'static str,
+        /// What was asked for.
+        given: &'static str,
+        /// What works.
+        allowed: String,
+    },
+    /// Links of one NVSwitch with different disciplines.
+    #[error("`{switch}` has links of both disciplines; give all links of an NVSwitch the same")]
+    MixedDisciplines {
+        /// The NVSwitch.
+        switch: String,
+        /// The index of its link that carries packets.
+        link: usize,
+    },
+    /// Links of packets beside others between the same two places.
+    #[error(
+        "the link of packets between `{a}` and `{b}` is one of several parallel ways, of which \
+         packets take one alone; leave the discipline out, so that all are pipes"
+    )]
+    ParallelPackets {
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+        /// The index of the link.
+        link: usize,
+    },
     /// No GPU at all.
     #[error("the machine has no GPU; list at least one device of kind \"gpu\"")]
     NoGpu,
@@ -178,7 +222,8 @@ impl Server {
         let gpus = gpus as DeviceId;
         let links = (0..gpus).flat_map(|b| (0..b).map(move |a| (a, b)));
         let kind = LinkKind::Direct;
-        let links = links.map(|(a, b)| Link { a, b, kind, count: 1, bandwidth, latency });
+        let links =
+            links.map(|(a, b)| Link { a, b, kind, count: 1, bandwidth, latency, discipline: None });
         Self {
             name: if gpus == 1 { "node".to_owned() } else { format!("node-of-{gpus}") },
             source: "a scenario's numbers".to_owned(),
@@ -259,6 +304,12 @@ impl Server {
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// How one of its links carries messages.
+    #[must_use]
+    pub fn discipline(&self, link: &Link) -> Discipline {
+        link.discipline.unwrap_or_else(|| disciplines::of_link(&self.devices, link)[0])
     }
 
     /// The GPUs in order: the GPU with id `i` is the device `gpus()[i]`.
@@ -364,18 +415,19 @@ impl ServerBuilder {
     ) -> Result<(), ServerError> {
         let sheet = kind.data_sheet();
         let (bandwidth, latency) = (sheet.bandwidth, sheet.latency);
-        self.link(Link { a, b, kind, count, bandwidth, latency })
+        self.link(Link { a, b, kind, count, bandwidth, latency, discipline: None })
     }
 
     /// Adds a bundle of links.
     ///
     /// # Errors
     /// A link to itself, a second bundle of the same kind between the same devices, one
-    /// without links or bandwidth, or more bandwidth than [`MAX_BANDWIDTH`].
+    /// without links or bandwidth, more bandwidth than [`MAX_BANDWIDTH`], or a discipline that it
+    /// cannot have.
     ///
     /// # Panics
     /// If an end is not an id that this builder gave.
-    pub fn link(&mut self, link: Link) -> Result<(), ServerError> {
+    pub fn link(&mut self, mut link: Link) -> Result<(), ServerError> {
         let name = |id: DeviceId| self.devices[id].name.clone();
         let (a, b) = (name(link.a), name(link.b));
         if link.a == link.b {
@@ -399,12 +451,14 @@ impl ServerBuilder {
         if is_full(link.b) {
             return Err(ServerError::TooWideGpu(b, a));
         }
+        let allowed = disciplines::allowed(&self.devices, &link)?;
         if !self.joined.insert((link.a.min(link.b), link.a.max(link.b), link.kind)) {
             return Err(ServerError::DuplicateLink(a, b, link.kind.name()));
         }
         for gpu in [link.a, link.b].into_iter().filter(|id| is_gpu(*id)) {
             self.bandwidth[gpu] += all;
         }
+        link.discipline = link.discipline.filter(|given| *given != allowed[0]);
         self.links.push(link);
         Ok(())
     }
@@ -422,8 +476,9 @@ impl ServerBuilder {
     /// The machine.
     ///
     /// # Errors
-    /// [`ServerError::NoGpu`].
+    /// [`ServerError::NoGpu`]; links of packets beside parallel ones, or at an NVSwitch with pipes.
     pub fn build(self) -> Result<Server, ServerError> {
+        disciplines::check(&self.devices, &self.links)?;
         let is_gpu = |id: &DeviceId| self.devices[*id].kind == DeviceKind::Gpu;
         let gpus: Vec<DeviceId> = (0..self.devices.len()).filter(is_gpu).collect();
         if gpus.is_empty() {
@@ -470,7 +525,7 @@ mod tests {
         let (mut builder, a, b) = pair();
         let link = |b, kind, count, bandwidth| {
             let latency = Picoseconds(0);
-            Link { a, b, kind, count, bandwidth: Bandwidth(bandwidth), latency }
+            Link { a, b, kind, count, bandwidth: Bandwidth(bandwidth), latency, discipline: None }
         };
         let third = MAX_BANDWIDTH.0 / 3;
         let too_wide = [(1, MAX_BANDWIDTH.0 + 1), (4, third), (u32::MAX, u64::MAX)];

@@ -10,8 +10,11 @@ use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, Traffic};
 use linkwright::system::fabric::FabricSpecification;
+use linkwright::system::kinds::DataSheet;
 use linkwright::system::presets::preset;
-use linkwright::system::{DeviceKind, LinkKind, PortOrder, Server, ServerBuilder, System};
+use linkwright::system::{
+    Device, DeviceKind, Discipline, Link, LinkKind, PortOrder, Server, ServerBuilder, System,
+};
 use linkwright::units::{Bytes, Picoseconds};
 use proptest::prelude::*;
 
@@ -171,13 +174,62 @@ fn a_gpu_without_a_way_out_is_named() {
     assert!(error.contains("`GPU1`") && error.contains("`cut`"), "{error}");
 }
 
+/// Three GPUs on one NVSwitch, whose links have a discipline.
+fn switched(discipline: Discipline) -> System {
+    let mut builder = ServerBuilder::new("switched", "test");
+    let gpu = |at: u32| Device::new(&format!("GPU{at}"), DeviceKind::Gpu, None);
+    let gpus = [0, 1, 2].map(|at| builder.add(gpu(at)).unwrap());
+    let b = builder.device("NVSwitch0", DeviceKind::NvSwitch, None).unwrap();
+    let (kind, discipline) = (LinkKind::Nvlink4, Some(discipline));
+    let DataSheet { bandwidth, latency, .. } = kind.data_sheet();
+    for a in gpus {
+        builder.link(Link { a, b, kind, count: 18, bandwidth, latency, discipline }).unwrap();
+    }
+    System::of_server(Arc::new(builder.build().unwrap()))
+}
+
+#[test]
+fn a_link_carries_messages_as_its_own_discipline_says() {
+    let [pipes, by_packet] = Discipline::ALL.map(switched);
+    let link = pipes.channel(0);
+    assert_eq!([pipes.channel(0), by_packet.channel(1)].map(|it| it.discipline), Discipline::ALL);
+    let rate = link.bandwidth.0 as f64 * link.kind.reached_share();
+    let (whole, hops) = (MEGABYTE as f64 / rate * 1e12, 2.0 * link.latency.0 as f64);
+    let one_packet = 4_096.0 / rate * 1e12;
+    // Buffers of what an NVLink has under way, so that no packet waits for a credit.
+    let settings = PacketSettings { buffer_packets: 256, ..settings() };
+    let start = |system| {
+        let arbitration = ArbitrationPolicy::RoundRobin;
+        PacketNetwork::new(system, settings, Nowhere, NicPolicy::Fcfs, arbitration).unwrap()
+    };
+    // A packet is whole before it starts its second hop, a message on pipes is not.
+    let lone = |system| arrivals(&mut start(system), &[(0, 2, MEGABYTE)])[0] as f64;
+    assert!((lone(&pipes) - whole - hops).abs() < 2.0);
+    // Each of 256 packets takes a whole number of picoseconds.
+    assert!((lone(&by_packet) - whole - hops - one_packet).abs() < 260.0);
+    // Two meet at the third GPU: on pipes one waits for the other, packets take turns.
+    let meeting = [(0, 2, MEGABYTE), (1, 2, MEGABYTE)];
+    let mut network = start(&by_packet);
+    let (apart, together) =
+        (arrivals(&mut start(&pipes), &meeting), arrivals(&mut network, &meeting));
+    assert!((apart[1] as f64 - apart[0] as f64 - whole).abs() < 2.0, "{apart:?}");
+    assert!((together[1].abs_diff(together[0]) as f64) < 2.0 * one_packet, "{together:?}");
+    let most = network.inside_statistics().iter().map(|(_, it)| it.packets).max();
+    assert_eq!(most, Some(512), "both messages' packets enter the third GPU");
+    // Under the flow model the two share the third GPU's link, too.
+    let flowing = arrivals(&mut flows(&by_packet), &meeting);
+    assert_eq!(flowing[0], flowing[1]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Whatever is sent arrives, whole, in both models; the interfaces' bandwidth bounds it.
     #[test]
     fn everything_arrives(
-        name in prop::sample::select(vec!["dgx1-v100", "dgx-a100", "4x-l40s-pcie", "pcie-tree-4"]),
+        name in prop::sample::select(
+            vec!["dgx1-v100", "dgx-a100", "4x-l40s-pcie", "pcie-tree-4", "summit-node"],
+        ),
         servers in 2..4_u32,
         fabric in prop::sample::select(vec!["fat-tree", "dragonfly", "single-switch"]),
         rails in any::<bool>(),

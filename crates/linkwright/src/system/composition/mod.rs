@@ -29,7 +29,7 @@ pub use numbers::Place;
 
 use super::error::SystemError;
 use super::fabric::{ChannelId, End, Fabric, NodeId};
-use super::kinds::{DeviceKind, LinkKind};
+use super::kinds::{DeviceKind, Discipline, LinkKind};
 use super::server::{DeviceId, Server};
 use crate::units::{Bandwidth, Picoseconds};
 use numbers::{Counts, Numbers};
@@ -88,6 +88,8 @@ pub struct SystemChannel {
     pub bandwidth: Bandwidth,
     /// One-way latency.
     pub latency: Picoseconds,
+    /// How it carries messages.
+    pub discipline: Discipline,
 }
 
 /// Servers and what joins them; see the module for how its parts are numbered.
@@ -397,7 +399,8 @@ impl System {
         let Some(at) = self.server_channel(channel) else {
             return self.fabric_channel(channel);
         };
-        let link = &self.kind_of(at.server).server.links()[at.index as usize / 2];
+        let server = &self.kind_of(at.server).server;
+        let link = &server.links()[at.index as usize / 2];
         let ends = if at.index.is_multiple_of(2) { [link.a, link.b] } else { [link.b, link.a] };
         let [from, to] = ends.map(|end| self.device_at(at.server, end));
         SystemChannel {
@@ -407,6 +410,7 @@ impl System {
             count: link.count,
             bandwidth: link.total_bandwidth(),
             latency: link.latency,
+            discipline: server.discipline(link),
         }
     }
 
@@ -427,6 +431,7 @@ impl System {
             count: 1,
             bandwidth: data.bandwidth,
             latency: data.latency,
+            discipline: Discipline::Packets,
         }
     }
 }

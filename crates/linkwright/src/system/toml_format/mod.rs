@@ -20,6 +20,7 @@
 //! count = 2                          # one where absent
 //! bandwidth = "25 GB/s"              # of one link; the data sheet's where absent
 //! latency = "500 ns"                 # likewise
+//! discipline = "pipe"                # or "packets"; the kind's where absent
 //! between = [["GPU0", "GPU1"]]
 //! ```
 //!
@@ -40,7 +41,7 @@ use self::device::DeviceGroup;
 pub use self::writer::write;
 use crate::diagnostic::{InputError, Position, from_toml};
 use crate::system::error::SystemError;
-use crate::system::kinds::LinkKind;
+use crate::system::kinds::{Discipline, LinkKind};
 use crate::system::server::{Link, Server, ServerBuilder, ServerError};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -68,6 +69,7 @@ struct LinkGroup {
     count: u32,
     bandwidth: Option<Bandwidth>,
     latency: Option<Picoseconds>,
+    discipline: Option<Spanned<Discipline>>,
     between: Vec<Spanned<(String, String)>>,
 }
 
@@ -101,10 +103,14 @@ pub fn read(file: &str, text: &str) -> Result<Server, SystemError> {
             builder.add(device).map_err(|error| refuse(name, error))?;
         }
     }
+    let mut pairs: Vec<Range<usize>> = Vec::new();
     for group in &parsed.link {
         let sheet = group.kind.data_sheet();
         for pair in &group.between {
-            let at = |error| refuse(pair.span(), error);
+            let at = |error| match (&error, &group.discipline) {
+                (ServerError::Discipline { .. }, Some(given)) => refuse(given.span(), error),
+                _ => refuse(pair.span(), error),
+            };
             let (a, b) = pair.get_ref();
             let (a, b) = (builder.find(a).map_err(at)?, builder.find(b).map_err(at)?);
             let link = Link {
@@ -114,9 +120,16 @@ pub fn read(file: &str, text: &str) -> Result<Server, SystemError> {
                 count: group.count,
                 bandwidth: group.bandwidth.unwrap_or(sheet.bandwidth),
                 latency: group.latency.unwrap_or(sheet.latency),
+                discipline: group.discipline.as_ref().map(|given| *given.get_ref()),
             };
             builder.link(link).map_err(at)?;
+            pairs.push(pair.span());
         }
     }
-    Ok(builder.build().map_err(|error| refuse(0..0, error))?)
+    Ok(builder.build().map_err(|error| match error {
+        ServerError::MixedDisciplines { link, .. } | ServerError::ParallelPackets { link, .. } => {
+            refuse(pairs[link].clone(), error)
+        }
+        _ => refuse(0..0, error),
+    })?)
 }

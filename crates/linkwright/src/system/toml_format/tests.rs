@@ -98,6 +98,86 @@ fn wrong_facts_are_refused_where_they_stand_with_what_would_work() {
     assert!(read("known.toml", &of_nic).unwrap_err().to_string().contains("only a CPU"));
 }
 
+/// A machine of GPUs, a CPU, NVSwitches and a PCIe switch with links of some lines.
+fn joined(links: &[&str]) -> String {
+    let devices = [("gpu", "[\"A\", \"B\"]"), ("cpu", "[\"C\"]"), ("nvswitch", "[\"S\", \"T\"]")];
+    let devices =
+        devices.map(|(kind, names)| format!("[[device]]\nkind = \"{kind}\"\nnames = {names}\n"));
+    let links: Vec<String> = links.iter().map(|link| format!("[[link]]\n{link}\n")).collect();
+    format!("name = \"m\"\n{}{}", devices.concat(), links.concat())
+}
+
+fn joins(kind: &str, between: [&str; 2], discipline: &str) -> String {
+    let discipline = match discipline {
+        "" => String::new(),
+        given => format!("discipline = \"{given}\"\n"),
+    };
+    format!("kind = \"{kind}\"\n{discipline}between = [[\"{}\", \"{}\"]]", between[0], between[1])
+}
+
+#[test]
+fn a_link_s_discipline_is_its_kind_s_or_its_own() {
+    let disciplines = |links: &[&str]| -> Vec<Discipline> {
+        let machine = read("m.toml", &joined(links)).unwrap();
+        let text = write(&machine);
+        assert_eq!(read("again", &text).unwrap(), machine, "{text}");
+        let given = links.iter().filter(|link| link.contains("discipline")).count();
+        assert!(text.matches("discipline").count() <= given, "the kind's is not written: {text}");
+        machine.links().iter().map(|link| machine.discipline(link)).collect()
+    };
+    use Discipline::{Packets, Pipe};
+    let (nvlink, pcie) = (joins("nvlink4", ["A", "B"], ""), joins("pcie5", ["A", "C"], ""));
+    assert_eq!(disciplines(&[&nvlink, &pcie]), [Pipe, Packets]);
+    let (nvlink, pcie) =
+        (joins("nvlink4", ["A", "B"], "packets"), joins("pcie5", ["A", "C"], "packets"));
+    assert_eq!(disciplines(&[&nvlink, &pcie]), [Packets, Packets]);
+    let host = joins("nvlink2", ["A", "C"], "");
+    assert_eq!(disciplines(&[&host]), [Packets], "an NVLink to a processor is the host's");
+    let [one, two] = ["A", "B"].map(|gpu| joins("nvlink4", [gpu, "S"], "packets"));
+    assert_eq!(disciplines(&[&one, &two]), [Packets, Packets]);
+    let [one, two] = ["S", "T"].map(|switch| joins("nvlink4", ["A", switch], "pipe"));
+    assert_eq!(disciplines(&[&one, &two]), [Pipe, Pipe]);
+}
+
+#[test]
+fn a_discipline_that_a_link_cannot_have_is_refused_where_it_stands() {
+    let refused = |links: &[String]| {
+        let links: Vec<&str> = links.iter().map(String::as_str).collect();
+        read("m.toml", &joined(&links)).unwrap_err().to_string()
+    };
+    let one = |kind, between, discipline| refused(&[joins(kind, between, discipline)]);
+    for (kind, between) in [("pcie5", ["A", "C"]), ("nvlink2", ["A", "C"]), ("upi", ["A", "C"])] {
+        let error = one(kind, between, "pipe");
+        assert!(error.starts_with("m.toml:13:14: "), "{error}");
+        assert!(error.contains("`packets`") && error.contains(kind), "{error}");
+    }
+    let error = one("nvlink2", ["A", "B"], "pip");
+    assert!(
+        error.starts_with("m.toml:13:14: ") && error.contains("`pipe` or `packets`"),
+        "{error}"
+    );
+    let planes = ["S", "T"].map(|switch| joins("nvlink4", ["A", switch], "packets"));
+    let two_kinds = [joins("nvlink4", ["A", "B"], ""), joins("nvlink3", ["B", "A"], "packets")];
+    let trunk = [joins("nvlink4", ["S", "T"], "packets")];
+    let plane_of_each = [joins("nvlink4", ["A", "T"], ""), joins("nvlink4", ["A", "S"], "packets")];
+    for (links, place) in [
+        (&planes[..], "14:12"),
+        (&two_kinds, "17:12"),
+        (&trunk, "14:12"),
+        (&plane_of_each, "17:12"),
+    ] {
+        let error = refused(links);
+        assert!(error.starts_with(&format!("m.toml:{place}: ")), "{error}");
+        assert!(error.contains("parallel") && error.contains("pipes"), "{error}");
+    }
+    let mixed = [joins("nvlink4", ["A", "S"], "packets"), joins("nvlink4", ["B", "S"], "pipe")];
+    let error = refused(&mixed);
+    assert!(
+        error.starts_with("m.toml:14:12: ") && error.contains("all links of an NVSwitch"),
+        "{error}"
+    );
+}
+
 fn device(index: usize) -> impl Strategy<Value = Device> {
     let id = || prop::option::of(any::<u16>().prop_map(|id| format!("{id:04x}")));
     let board = prop::option::of(any::<(u16, u16)>());

@@ -50,11 +50,15 @@ pub fn write(machine: &Server) -> String {
         key("pci_addresses", Some(list(addresses)).filter(|_| locality.pci_address.is_some()));
         key("memory", host_memory.map(|size| format!("\"{size}\"")));
     }
-    let values = |link: &Link| (link.kind, link.count, link.bandwidth, link.latency);
+    let values =
+        |link: &Link| (link.kind, link.count, link.bandwidth, link.latency, link.discipline);
     for group in machine.links().chunk_by(|a, b| values(a) == values(b)) {
-        let (kind, count, bandwidth, latency) = values(&group[0]);
+        let (kind, count, bandwidth, latency, discipline) = values(&group[0]);
         let _ = writeln!(text, "\n[[link]]\nkind = \"{}\"\ncount = {count}", kind.name());
         let _ = writeln!(text, "bandwidth = \"{bandwidth}\"\nlatency = \"{latency}\"");
+        if let Some(discipline) = discipline {
+            let _ = writeln!(text, "discipline = \"{}\"", discipline.name());
+        }
         let pairs: Vec<String> =
             group.iter().map(|link| format!("[{}, {}]", name(link.a), name(link.b))).collect();
         let _ = writeln!(text, "between = [\n  {},\n]", pairs.join(",\n  "));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::system::kinds::LinkKind;
+use crate::system::kinds::{Discipline, LinkKind};
 use crate::system::server::{Device, Link, Server};
 pub use crate::system::views::dot::to_dot;
 
@@ -32,6 +32,7 @@ struct JsonLink<'a> {
     count: u32,
     bandwidth_bytes_per_second: u64,
     latency_picoseconds: u64,
+    discipline: Discipline,
 }
 
 /// The machine as JSON: its devices, and its links by the names of the devices they join.
@@ -50,6 +51,7 @@ pub fn to_json(machine: &Server) -> String {
         count: link.count,
         bandwidth_bytes_per_second: link.bandwidth.0,
         latency_picoseconds: link.latency.0,
+        discipline: machine.discipline(link),
     };
     let device = |device: &'_ Device| {
         let mut shown = device.clone();
@@ -91,6 +93,7 @@ mod tests {
             "count": 2,
             "bandwidth_bytes_per_second": 25_000_000_000_u64,
             "latency_picoseconds": 500_000,
+            "discipline": "pipe",
         });
         assert_eq!(json["links"][0], link);
     }

@@ -55,6 +55,7 @@ pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
             count: 1,
             bandwidth: port.bandwidth,
             latency: port.latency,
+            discipline: None,
         })?;
     }
     let mut assumed: BTreeSet<&str> = BTreeSet::new();

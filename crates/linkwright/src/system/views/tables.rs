@@ -61,7 +61,7 @@ pub fn devices(machine: &Server) -> Table {
 /// One row per bundle of links, in the machine's order.
 ///
 /// Columns: `a` and `b` (the names of its ends), `kind`, `count`, `bandwidth` and `latency`
-/// of one link in one direction.
+/// of one link in one direction, and `discipline` (`pipe` or `packets`).
 #[must_use]
 pub fn links(machine: &Server) -> Table {
     let links = machine.links();
@@ -69,6 +69,8 @@ pub fn links(machine: &Server) -> Table {
     let column =
         |of: fn(&crate::system::server::Link) -> u64| links.iter().map(of).collect::<Vec<u64>>();
     let kinds: Vec<String> = links.iter().map(|link| link.kind.name().to_owned()).collect();
+    let disciplines: Vec<String> =
+        links.iter().map(|link| machine.discipline(link).name().to_owned()).collect();
     Table::new()
         .with("a", "", links.iter().map(|link| name(link.a)).collect::<Vec<_>>())
         .with("b", "", links.iter().map(|link| name(link.b)).collect::<Vec<_>>())
@@ -76,6 +78,7 @@ pub fn links(machine: &Server) -> Table {
         .with("count", "", column(|link| u64::from(link.count)))
         .with("bandwidth", "B/s", column(|link| link.bandwidth.0))
         .with("latency", "ps", column(|link| link.latency.0))
+        .with("discipline", "", disciplines)
 }
 
 #[cfg(test)]

@@ -71,7 +71,9 @@ fn machines() -> impl Strategy<Value = Server> {
                     let latency = sheet.latency;
                     if count > 0 {
                         let (a, b) = (ids[a], ids[b]);
-                        builder.link(Link { a, b, kind, count, bandwidth, latency }).unwrap();
+                        builder
+                            .link(Link { a, b, kind, count, bandwidth, latency, discipline: None })
+                            .unwrap();
                     }
                 }
             }
@@ -96,7 +98,7 @@ fn with_more(machine: &Server, choice: usize, kind: LinkKind, bandwidth: u64) ->
         let latency = kind.data_sheet().latency;
         let bandwidth = Bandwidth(bandwidth);
         // A link to itself or a second bundle of the kind is refused, and nothing is added.
-        let _ = builder.link(Link { a, b, kind, count: 1, bandwidth, latency });
+        let _ = builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None });
     }
     builder.build().unwrap()
 }

@@ -107,7 +107,7 @@ impl Placement {
         }
         let link = |a, b, kind, (bandwidth, latency): Wire| {
             let bandwidth = whole_megabytes(bandwidth);
-            Link { a, b, kind, count: 1, bandwidth, latency }
+            Link { a, b, kind, count: 1, bandwidth, latency, discipline: None }
         };
         for (gpus, server) in members.iter().zip(&self.servers) {
             let inside = cluster.system.kinds()[server.kind].server().links().first();

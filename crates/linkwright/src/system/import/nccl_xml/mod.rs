@@ -166,7 +166,8 @@ fn add_pcie_links(
         let kind = kind.unwrap_or(default);
         let sheet = kind.data_sheet();
         let bandwidth = Bandwidth(sheet.bandwidth.0 / 16 * u64::from(lanes.unwrap_or(16)));
-        builder.link(Link { a, b, kind, count: 1, bandwidth, latency: sheet.latency })?;
+        let latency = sheet.latency;
+        builder.link(Link { a, b, kind, count: 1, bandwidth, latency, discipline: None })?;
     }
     if !unknown.is_empty() {
         builder.assume(format!(

@@ -86,7 +86,7 @@ pub fn read(file: &str, text: &str, options: &NvidiaSmiOptions) -> Result<Server
     let id = |device: usize| installed.endpoints[device];
     if let Some(kind) = fabric.kind {
         let (bandwidth, latency) = (fabric.bandwidth, kind.data_sheet().latency);
-        let bundle = |a, b, count| Link { a, b, kind, count, bandwidth, latency };
+        let bundle = |a, b, count| Link { a, b, kind, count, bandwidth, latency, discipline: None };
         for (a, b, count) in fabric.direct {
             builder.link(bundle(id(a), id(b), count))?;
         }
