@@ -25,6 +25,7 @@ use crate::units::Picoseconds;
 /// impl Model for Candle {
 ///     type Event = Burnt;
 ///     type Error = EngineError;
+///     const SETTLES: bool = false;
 ///
 ///     fn handle(
 ///         &mut self,
@@ -61,6 +62,9 @@ pub trait Model {
         event: Self::Event,
         scheduler: &mut impl Scheduler<Self::Event>,
     ) -> Result<(), Self::Error>;
+
+    /// Whether the model settles at all. One that does not pays nothing for the others.
+    const SETTLES: bool;
 
     /// No event is left at the current time: what follows from all of them together is worked out
     /// here, once. It may schedule more at the current time, and settles again after that.

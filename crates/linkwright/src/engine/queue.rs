@@ -85,7 +85,7 @@ impl<E: Copy> EventQueue<E> {
     ///
     /// # Panics
     /// Where 2^32 events wait, which take 64 GiB or more.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, time: Picoseconds, event: E) -> Result<(), PastEvent> {
         if time.0 < self.now {
             return Err(PastEvent { time, now: Picoseconds(self.now) });
@@ -137,6 +137,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Fills the empty front with the first of the later events.
+    #[inline(never)]
     fn refill(&mut self) {
         let front = &mut self.front;
         if let Some(horizon) = self.later.take_first(|entries| front.extend(entries)) {

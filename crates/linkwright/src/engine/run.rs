@@ -73,7 +73,8 @@ impl<'h, E: Copy> Engine<'h, E> {
     /// What ends the run: the model's own error, something in the past or beyond 213 days, the
     /// hook, or what the watchdog finds undone at the end.
     pub fn run<M: Model<Event = E>>(&mut self, model: &mut M) -> Result<(), M::Error> {
-        while self.step(model)? {}
+        self.check()?;
+        while self.go_on(model)? {}
         model.at_rest(self.now())
     }
 
@@ -82,14 +83,17 @@ impl<'h, E: Copy> Engine<'h, E> {
     ///
     /// # Errors
     /// As [`Engine::run`], but for what is undone.
-    #[inline]
     pub fn step<M: Model<Event = E>>(&mut self, model: &mut M) -> Result<bool, M::Error> {
         self.check()?;
-        let mut next = self.queue.peek_time();
-        if next != Some(self.queue.now()) {
+        self.go_on(model)
+    }
+
+    #[inline(always)]
+    fn go_on<M: Model<Event = E>>(&mut self, model: &mut M) -> Result<bool, M::Error> {
+        if M::SETTLES && self.queue.peek_time() != Some(self.queue.now()) {
             let own = model.settle(self)?;
             self.check()?;
-            next = self.queue.peek_time();
+            let next = self.queue.peek_time();
             if let Some(own) = own.filter(|own| next.is_none_or(|next| *own < next)) {
                 self.queue.move_to(own).map_err(EngineError::from)?;
                 self.tick(model.done())?;
@@ -141,7 +145,8 @@ impl<E: Copy> Scheduler<E> for Engine<'_, E> {
         self.queue.now()
     }
 
-    #[inline]
+    // One copy of it for all who schedule: the queue's part is long, and inlined into it.
+    #[inline(never)]
     fn schedule(&mut self, time: Picoseconds, event: E) {
         // Sums of times stop at the last that is counted.
         if time.0 == u64::MAX || self.queue.push(time, event).is_err() {

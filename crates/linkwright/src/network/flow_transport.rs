@@ -291,6 +291,7 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
 impl<R: Routing> Model for FlowTransport<'_, R> {
     type Event = FlowEvent;
     type Error = TransportError;
+    const SETTLES: bool = true;
 
     fn handle(
         &mut self,

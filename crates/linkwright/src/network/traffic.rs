@@ -35,6 +35,7 @@ struct Source<'n, T> {
 impl<T: Transport> Model for Source<'_, T> {
     type Event = Happening<T::Event>;
     type Error = TransportError;
+    const SETTLES: bool = T::SETTLES;
 
     fn handle(
         &mut self,

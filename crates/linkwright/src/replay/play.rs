@@ -17,34 +17,31 @@ use super::works::ReplayEvent;
 impl<T: Transport, L: Lowering, O: Observer> Model for Replay<'_, T, L, O> {
     type Event = ReplayEvent<T::Event>;
     type Error = ReplayError;
+    const SETTLES: bool = T::SETTLES;
 
+    #[inline]
     fn handle(
         &mut self,
         event: Self::Event,
         scheduler: &mut impl Scheduler<Self::Event>,
     ) -> Result<(), ReplayError> {
-        self.now = scheduler.now().0;
-        match event {
-            ReplayEvent::Network(event) => {
-                let mut within = Within::<_, Self::Event>::new(scheduler);
-                self.transport.handle(event, &mut within)?;
-                return self.hear(scheduler);
-            }
-            ReplayEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
-            ReplayEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
-            ReplayEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
-            ReplayEvent::Start(job) => self.start_job(job),
+        // Most events are the network's, and few of them concern a program.
+        let ReplayEvent::Network(event) = event else { return self.happen(event, scheduler) };
+        self.transport.handle(event, &mut Within::<_, Self::Event>::new(scheduler))?;
+        match self.transport.tell() {
+            None => Ok(()),
+            Some(occurrence) => self.hear(occurrence, scheduler),
         }
-        self.go_on(scheduler)
     }
 
     fn settle(
         &mut self,
         scheduler: &mut impl Scheduler<Self::Event>,
     ) -> Result<Option<Picoseconds>, ReplayError> {
-        self.now = scheduler.now().0;
         let own = self.transport.settle(&mut Within::<_, Self::Event>::new(scheduler))?;
-        self.hear(scheduler)?;
+        if let Some(occurrence) = self.transport.tell() {
+            self.hear(occurrence, scheduler)?;
+        }
         Ok(own)
     }
 
@@ -84,12 +81,32 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         Ok(engine.events() + self.transport.own_events())
     }
 
-    /// Takes up what has occurred in the network.
-    fn hear(
+    /// Something happens to a program.
+    fn happen(
         &mut self,
+        event: ReplayEvent<T::Event>,
         scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
     ) -> Result<(), ReplayError> {
-        while let Some(occurrence) = self.transport.tell() {
+        self.now = scheduler.now().0;
+        match event {
+            ReplayEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
+            ReplayEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
+            ReplayEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
+            ReplayEvent::Start(job) => self.start_job(job),
+            ReplayEvent::Network(_) => {}
+        }
+        self.go_on(scheduler)
+    }
+
+    /// Takes up what has occurred in the network: this first, and all that has not been told.
+    fn hear(
+        &mut self,
+        first: Occurrence,
+        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+    ) -> Result<(), ReplayError> {
+        self.now = scheduler.now().0;
+        let mut next = Some(first);
+        while let Some(occurrence) = next {
             match occurrence {
                 Occurrence::Sent { token } => {
                     let (leg, envelope) = Leg::of_token(token);
@@ -101,6 +118,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
                 }
             }
             self.go_on(scheduler)?;
+            next = self.transport.tell();
         }
         Ok(())
     }

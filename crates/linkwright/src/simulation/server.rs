@@ -106,6 +106,7 @@ struct Server<'a> {
 impl Model for Server<'_> {
     type Event = Event;
     type Error = SimulationError;
+    const SETTLES: bool = true;
 
     fn handle(
         &mut self,

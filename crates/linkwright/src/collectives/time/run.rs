@@ -217,6 +217,7 @@ struct Run<'a> {
 impl Model for Run<'_> {
     type Event = Event;
     type Error = TimeError;
+    const SETTLES: bool = true;
 
     fn handle(&mut self, event: Event, _: &mut impl Scheduler<Event>) -> Result<(), TimeError> {
         self.come.push_back(event);

@@ -116,7 +116,7 @@ impl<E: Copy> Buckets<E> {
     ///
     /// # Panics
     /// Where 2^32 events wait, which take 64 GiB or more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, entry: Entry<E>) {
         debug_assert!(entry.time >= self.origin, "the origin lies before every event");
         let level = &LEVEL_OF_BIT[63 - ((entry.time ^ self.origin) | 1).leading_zeros() as usize];
@@ -133,6 +133,7 @@ impl<E: Copy> Buckets<E> {
     }
 
     /// Gives a bucket one more chunk, a free one or a new one; where its first event goes.
+    #[cold]
     fn extend(&mut self, index: usize, filler: Entry<E>) -> usize {
         if self.free == NO_CHUNK {
             let length = self.entries.len() + CHUNK;

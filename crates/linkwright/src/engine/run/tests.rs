@@ -27,6 +27,7 @@ struct Recorder {
 impl Model for Recorder {
     type Event = Happening;
     type Error = EngineError;
+    const SETTLES: bool = true;
 
     fn handle(
         &mut self,
@@ -117,6 +118,7 @@ struct Endless;
 impl Model for Endless {
     type Event = ();
     type Error = EngineError;
+    const SETTLES: bool = false;
 
     fn handle(&mut self, (): (), scheduler: &mut impl Scheduler<()>) -> Result<(), EngineError> {
         scheduler.schedule_in(Picoseconds(2), ());
@@ -180,6 +182,7 @@ impl From<Happening> for OfSecond {
 impl Model for Pair {
     type Event = OfPair;
     type Error = EngineError;
+    const SETTLES: bool = false;
 
     fn handle(
         &mut self,

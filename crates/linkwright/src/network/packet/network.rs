@@ -200,6 +200,26 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         format!("{ends}, virtual channel {virtual_channel}")
     }
 
+    #[inline(always)]
+    fn happen(&mut self, event: PacketEvent, scheduler: &mut impl Scheduler<PacketEvent>) {
+        self.state.now = scheduler.now().0;
+        match event {
+            PacketEvent::Arrive(packet) => self.arrive(packet, scheduler),
+            PacketEvent::Wake(channel) => {
+                let line = &mut self.state.lines[channel as usize];
+                // An earlier wake may have been scheduled after this one, and done its work; and
+                // a credit of one virtual channel may come while a packet of another crosses.
+                if line.wake == self.state.now {
+                    line.wake = u64::MAX;
+                    self.send_when_free(channel, scheduler);
+                }
+            }
+            PacketEvent::Queue(message) => self.queue(message, scheduler),
+            PacketEvent::Leave(message) => self.outstanding.sent(message),
+            PacketEvent::Deliver(message) => self.outstanding.delivered(message),
+        }
+    }
+
     /// What must hold between any two events: a credit is held for each packet that is in a
     /// buffer or on its way to it, and for nothing else.
     pub(super) fn credits_match_packets(&self) -> bool {
@@ -247,28 +267,15 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
 impl<R: Routing> Model for PacketNetwork<'_, R> {
     type Event = PacketEvent;
     type Error = TransportError;
+    const SETTLES: bool = false;
 
+    #[inline]
     fn handle(
         &mut self,
         event: PacketEvent,
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) -> Result<(), TransportError> {
-        self.state.now = scheduler.now().0;
-        match event {
-            PacketEvent::Arrive(packet) => self.arrive(packet, scheduler),
-            PacketEvent::Wake(channel) => {
-                let line = &mut self.state.lines[channel as usize];
-                // An earlier wake may have been scheduled after this one, and done its work; and
-                // a credit of one virtual channel may come while a packet of another crosses.
-                if line.wake == self.state.now {
-                    line.wake = u64::MAX;
-                    self.send_when_free(channel, scheduler);
-                }
-            }
-            PacketEvent::Queue(message) => self.queue(message, scheduler),
-            PacketEvent::Leave(message) => self.outstanding.sent(message),
-            PacketEvent::Deliver(message) => self.outstanding.delivered(message),
-        }
+        self.happen(event, scheduler);
         self.fault.as_ref().map_or(Ok(()), |fault| Err(fault.clone()))
     }
 

@@ -47,6 +47,7 @@ impl TestNetwork {
 impl Model for TestNetwork {
     type Event = Occurrence;
     type Error = TransportError;
+    const SETTLES: bool = false;
 
     fn handle(
         &mut self,
