@@ -1,6 +1,6 @@
 #![no_main]
+use linkwright::collectives::mpi::ByDefault;
 use linkwright::program::goal::{Options, read, write};
-use linkwright::program::lowering::ByDefault;
 
 // What is read and can be written is read back as the same program.
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -255,13 +255,14 @@ pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
 /// The algorithms that `plan` knows by name.
 #[pyfunction]
 pub fn algorithm_names() -> Vec<&'static str> {
-    Algorithm::ALL.map(Algorithm::name).to_vec()
+    Algorithm::all().into_iter().map(Algorithm::name).collect()
 }
 
 /// Each algorithm's name and what it does.
 #[pyfunction]
 pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
-    Algorithm::ALL.map(|algorithm| (algorithm.name(), algorithm.description())).to_vec()
+    let described = |algorithm: Algorithm| (algorithm.name(), algorithm.description());
+    Algorithm::all().into_iter().map(described).collect()
 }
 
 /// The protocols, lowest latency first, that who runs an algorithm has.
@@ -276,7 +277,7 @@ pub fn algorithm_protocols(algorithm: &str) -> PyResult<Vec<&'static str>> {
 
 fn known_algorithm(name: &str) -> PyResult<Algorithm> {
     Algorithm::named(name).ok_or_else(|| {
-        let known = Algorithm::ALL.map(Algorithm::name);
+        let known = algorithm_names();
         errors::unknown_collective_choice("algorithm", name, &known)
     })
 }

@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use linkwright::collectives::mpi::ByDefault;
 use linkwright::diagnostic::InputError;
-use linkwright::program::lowering::ByDefault;
 use linkwright::program::otf2::{Archive, ArchiveFiles};
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
 use linkwright::program::trace::{TraceError, TraceOptions, archive_name, program_of};

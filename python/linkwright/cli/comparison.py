@@ -28,6 +28,7 @@ from linkwright.cli.schedules import (
     job_text,
     machine_of,
     plan_on,
+    planner_names,
     save_plot,
 )
 from linkwright.cli.sizes import parse_size, size_text
@@ -60,7 +61,8 @@ def compare(
 
     A column for each NCCL that is among them says how many times as fast a row is as that
     NCCL, each with the protocol that is its fastest at that size. An algorithm that cannot
-    do it is listed below with the reason.
+    do it is listed below with the reason. MPI's algorithms, which do not look at the links, are
+    compared where they are named.
     """
     whole = machine_of(machine, servers, network)
     data = wanted = parse_size(size)
@@ -68,7 +70,7 @@ def compare(
     words = dict(algorithm_descriptions())
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
-    names = list(dict.fromkeys(algorithm or algorithm_names()))
+    names = list(dict.fromkeys(algorithm or planner_names()))
     with output.progress_bar() as progress:
         for done, name in enumerate(names):
             if progress is not None:

@@ -9,9 +9,9 @@ from linkwright import (
     Schedule,
     System,
     Timing,
-    algorithm_names,
     plan,
 )
+from linkwright.cli.schedules import planner_names
 from linkwright.cli.sizes import size_text
 
 __all__ = ["Faster", "faster_than"]
@@ -57,7 +57,7 @@ def faster_than(timing: Timing, schedule: Schedule, machine: System, links: str)
     gpus = schedule.gpus
     if len(gpus) > MOST:
         return None
-    names = algorithm_names() if len(gpus) <= FEW else QUICK
+    names = planner_names() if len(gpus) <= FEW else QUICK
     best: Faster | None = None
     limit = timing.time * (1 - LEAST_GAIN)
     for name in names:

@@ -52,6 +52,7 @@ __all__ = [
     "machine_of",
     "plan_fields",
     "plan_on",
+    "planner_names",
     "print_timing",
     "print_trees",
     "save_plot",
@@ -347,6 +348,11 @@ def _outline(tree: Tree) -> str:
         return f"{gpu} ({inner})" if inner else str(gpu)
 
     return written(tree.root)
+
+
+def planner_names() -> list[str]:
+    """The algorithms that look at the links, and NCCL's: MPI's rules do not."""
+    return [name for name in algorithm_names() if not name.startswith("mpi-")]
 
 
 def chunk_of(chunk: str | None) -> int | None:

@@ -121,6 +121,8 @@ def execute_in_processes_timed(
     # The reference refuses whatever does not fit the collective, in the words of `execute`, and
     # tells the type and the lengths of the outputs.
     expected = schedule.reference(arrays, reduction)
+    # Signals may be heard of more than once, as in `execute`.
+    reduction = "max" if schedule.collective == "barrier" else reduction
     dtype = expected[0].dtype
     inputs = [np.asarray([] if one is None else one, dtype).reshape(-1) for one in arrays]
     output_lengths = [len(output) for output in expected]

@@ -71,9 +71,7 @@ impl ScheduleBuilder {
         count: u32,
         after: &[StepId],
     ) -> StepId {
-        let known = self.connections[rank].local.get(&channel).copied();
-        let block = known.unwrap_or_else(|| self.open(rank, channel, None, None));
-        self.connections[rank].local.insert(channel, block);
+        let block = self.local_block(rank, channel);
         let step = Step {
             operation: Operation::Copy,
             source: Some(source),
@@ -82,6 +80,22 @@ impl ScheduleBuilder {
             after: Vec::new(),
         };
         self.push(rank, block, step, after)
+    }
+
+    /// A rank's wait for several of its steps.
+    pub fn wait(&mut self, rank: usize, channel: usize, after: &[StepId]) -> StepId {
+        let block = self.local_block(rank, channel);
+        let (operation, count) = (Operation::Nop, 0);
+        let step = Step { operation, source: None, destination: None, count, after: Vec::new() };
+        self.push(rank, block, step, after)
+    }
+
+    /// The block of a rank's copies.
+    fn local_block(&mut self, rank: usize, channel: usize) -> u32 {
+        let known = self.connections[rank].local.get(&channel).copied();
+        let block = known.unwrap_or_else(|| self.open(rank, channel, None, None));
+        self.connections[rank].local.insert(channel, block);
+        block
     }
 
     /// A rank's send to a peer.

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::program::Collective as Kind;
+
 /// An operation in which all ranks of a job take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -40,6 +42,10 @@ pub enum Collective {
     ReduceScatter,
     /// Every rank gets, from every rank, the shard that is meant for it.
     AllToAll,
+    /// No rank leaves before all have entered: every rank's signal reaches every other.
+    Barrier,
+    /// Every rank gets the reduction of the buffers of all ranks up to itself.
+    Scan,
 }
 
 /// What one chunk of a buffer holds: a chunk of one rank's input, or its reduction over all.
@@ -57,11 +63,18 @@ pub enum Content {
         /// Which shard of every input.
         shard: usize,
     },
+    /// The reduction of the inputs of the first ranks.
+    ReducedTo {
+        /// The last of them.
+        rank: usize,
+        /// Which shard of their inputs.
+        shard: usize,
+    },
 }
 
 impl Collective {
     /// The names of all collectives.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 10] = [
         "broadcast",
         "reduce",
         "gather",
@@ -70,6 +83,8 @@ impl Collective {
         "all-gather",
         "reduce-scatter",
         "all-to-all",
+        "barrier",
+        "scan",
     ];
 
     /// The collective of that name, however its words are joined (`all_reduce` and `allreduce`
@@ -86,8 +101,44 @@ impl Collective {
             "allgather" => Self::AllGather,
             "reducescatter" => Self::ReduceScatter,
             "alltoall" => Self::AllToAll,
+            "barrier" => Self::Barrier,
+            "scan" => Self::Scan,
             _ => return None,
         })
+    }
+
+    /// What a program calls so; `root` is a rank, and ignored where there is none.
+    #[must_use]
+    pub const fn of_program(kind: Kind, root: usize) -> Self {
+        match kind {
+            Kind::Broadcast => Self::Broadcast { root },
+            Kind::Reduce => Self::Reduce { root },
+            Kind::Gather => Self::Gather { root },
+            Kind::Scatter => Self::Scatter { root },
+            Kind::AllReduce => Self::AllReduce,
+            Kind::AllGather => Self::AllGather,
+            Kind::ReduceScatter => Self::ReduceScatter,
+            Kind::AllToAll => Self::AllToAll,
+            Kind::Barrier => Self::Barrier,
+            Kind::Scan => Self::Scan,
+        }
+    }
+
+    /// What a program calls it.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Broadcast { .. } => Kind::Broadcast,
+            Self::Reduce { .. } => Kind::Reduce,
+            Self::Gather { .. } => Kind::Gather,
+            Self::Scatter { .. } => Kind::Scatter,
+            Self::AllReduce => Kind::AllReduce,
+            Self::AllGather => Kind::AllGather,
+            Self::ReduceScatter => Kind::ReduceScatter,
+            Self::AllToAll => Kind::AllToAll,
+            Self::Barrier => Kind::Barrier,
+            Self::Scan => Kind::Scan,
+        }
     }
 
     /// Its name.
@@ -102,6 +153,8 @@ impl Collective {
             Self::AllGather => "all-gather",
             Self::ReduceScatter => "reduce-scatter",
             Self::AllToAll => "all-to-all",
+            Self::Barrier => "barrier",
+            Self::Scan => "scan",
         }
     }
 
@@ -120,7 +173,21 @@ impl Collective {
     /// Whether values of different ranks are combined.
     #[must_use]
     pub const fn reduces(self) -> bool {
-        matches!(self, Self::Reduce { .. } | Self::AllReduce | Self::ReduceScatter)
+        matches!(
+            self,
+            Self::Reduce { .. }
+                | Self::AllReduce
+                | Self::ReduceScatter
+                | Self::Barrier
+                | Self::Scan
+        )
+    }
+
+    /// Whether a rank's contribution may be combined more than once: a signal says only that its
+    /// rank has arrived, however often it is heard.
+    #[must_use]
+    pub const fn may_repeat(self) -> bool {
+        matches!(self, Self::Barrier)
     }
 
     /// How many shards a rank's input buffer has.
@@ -136,6 +203,7 @@ impl Collective {
                 }
             }
             Self::Reduce { .. } | Self::Gather { .. } | Self::AllReduce | Self::AllGather => 1,
+            Self::Barrier | Self::Scan => 1,
             Self::ReduceScatter | Self::AllToAll => ranks,
         }
     }
@@ -145,7 +213,7 @@ impl Collective {
     pub fn output_shards(self, ranks: usize, rank: usize) -> usize {
         match self {
             Self::Broadcast { .. } | Self::Scatter { .. } | Self::AllReduce => 1,
-            Self::ReduceScatter => 1,
+            Self::ReduceScatter | Self::Barrier | Self::Scan => 1,
             Self::Reduce { root } => usize::from(rank == root),
             Self::Gather { root } => {
                 if rank == root {
@@ -166,7 +234,8 @@ impl Collective {
             Self::Scatter { root } => Content::From { rank: root, shard: rank },
             Self::Gather { .. } | Self::AllGather => Content::From { rank: shard, shard: 0 },
             Self::AllToAll => Content::From { rank: shard, shard: rank },
-            Self::Reduce { .. } | Self::AllReduce => Content::Reduced { shard: 0 },
+            Self::Reduce { .. } | Self::AllReduce | Self::Barrier => Content::Reduced { shard: 0 },
+            Self::Scan => Content::ReducedTo { rank, shard: 0 },
             Self::ReduceScatter => Content::Reduced { shard: rank },
         }
     }
@@ -193,7 +262,7 @@ impl Collective {
     pub fn bus_factor(self, ranks: usize) -> f64 {
         let ranks = ranks as f64;
         match self {
-            Self::Broadcast { .. } | Self::Reduce { .. } => 1.0,
+            Self::Broadcast { .. } | Self::Reduce { .. } | Self::Barrier | Self::Scan => 1.0,
             Self::AllReduce => 2.0 * (ranks - 1.0) / ranks,
             Self::Gather { .. }
             | Self::Scatter { .. }
@@ -218,7 +287,9 @@ mod tests {
     #[test]
     fn every_name_names_its_collective() {
         for name in Collective::NAMES {
-            assert_eq!(Collective::named(name, 2).unwrap().name(), name);
+            let collective = Collective::named(name, 2).unwrap();
+            assert_eq!((collective.name(), collective.kind().name()), (name, name));
+            assert_eq!(Collective::of_program(collective.kind(), 2), collective);
         }
         assert_eq!(Collective::named("allreduce", 0), Some(Collective::AllReduce));
         assert_eq!(Collective::named("reduce-all", 0), None);

@@ -9,8 +9,10 @@
 //! - [`baselines`]: what NCCL does, of Blink's time and today, and how long it takes
 //! - [`mod@plan`]: which trees, rings or ways the data takes
 //! - [`lowering`] and [`builder`]: how those become steps
+//! - [`mpi`]: MPI's algorithms
 //! - [`schedule`]: the steps of every rank
-//! - [`messages`]: a schedule as the messages of a program
+//! - [`source`]: schedules as rules, which yield them rank by rank
+//! - [`messages`]: a schedule, or a rule, as the messages of a program
 //! - [`placement`]: where a rank's buffers lie
 //! - [`mod@check`]: whether a schedule brings about its collective, whatever the timing
 //! - [`mod@execute`]: a schedule run on real buffers, a thread for each rank
@@ -27,9 +29,11 @@ pub mod export;
 pub mod link_graph;
 pub mod lowering;
 pub mod messages;
+pub mod mpi;
 pub mod placement;
 pub mod plan;
 pub mod schedule;
+pub mod source;
 pub mod tables;
 pub mod time;
 

@@ -6,7 +6,8 @@
 
 use std::fmt::Write;
 
-use linkwright::program::lowering::{Algorithm, lower};
+use linkwright::collectives::messages::program;
+use linkwright::collectives::mpi::{Algorithm, Source};
 use linkwright::program::{Collective, Dependency, Operation, RankProgram};
 use linkwright::units::Bytes;
 
@@ -49,10 +50,10 @@ impl Digest {
 fn digest(kind: Collective, by: Algorithm, ranks: u32) -> u64 {
     let mut digest = Digest(0xcbf2_9ce4_8422_2325);
     for root in 0..if kind.has_root() { ranks } else { 1 } {
+        let source = Source::new(kind, by, ranks, root).expect("it performs the collective");
         for me in 0..ranks {
             for size in SIZES {
-                let program = lower(kind, by, ranks, me, root, Bytes(size)).expect("it fits");
-                digest.add_program(&program);
+                digest.add_program(&program(&source, me, Bytes(size)));
             }
         }
     }

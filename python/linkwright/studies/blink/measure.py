@@ -54,9 +54,8 @@ class Timed:
 def contestants() -> list[str]:
     """The algorithms that pack trees into any links."""
     apart = (ONE_HOP, THREE_PHASE)
-    return [
-        name for name in algorithm_names() if not name.startswith("nccl-") and name not in apart
-    ]
+    others = ("nccl-", "mpi-")
+    return [name for name in algorithm_names() if not name.startswith(others) and name not in apart]
 
 
 def timed(

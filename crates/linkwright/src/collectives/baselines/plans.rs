@@ -9,7 +9,7 @@ use crate::collectives::link_graph::{LinkClass, check_gpus};
 use crate::collectives::lowering::{
     Ring, RootedTree, schedule_of_rings, schedule_of_trees, schedule_of_ways,
 };
-use crate::collectives::plan::{Links, PlanError};
+use crate::collectives::plan::{Links, PlanError, by_rule_alone};
 use crate::collectives::schedule::Schedule;
 use crate::system::{System, Wiring};
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,9 @@ pub(in crate::collectives) fn plan_on(
         Collective::AllReduce if baseline == Baseline::Tree => {
             trees = job.trees();
             schedule_of_trees(&name, collective, gpus, &trees)
+        }
+        Collective::Barrier | Collective::Scan => {
+            return Err(by_rule_alone(baseline.name(), collective));
         }
         Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter => {
             let chunks = if collective == Collective::AllReduce { gpus.len() as u32 } else { 1 };

@@ -16,7 +16,7 @@ use crate::collectives::schedule::{Buffer, Operation, Schedule, Slice};
 
 mod value;
 
-use value::{RankSets, Run, Value, combine, push};
+use value::{Combination, RankSets, Run, Value, combine, push};
 
 /// A stretch of memory whose chunks hold consecutive chunks of the same set of ranks.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +102,8 @@ pub(super) fn check(
             memory.write(map[rank].address(Slice::input(0)), &[Run { length, value }], None);
         }
     }
-    let mut play = Play { graph, maps, placement, sets, memories, runs: 0 };
+    let once = !schedule.collective.may_repeat();
+    let mut play = Play { graph, maps, placement, once, sets, memories, runs: 0 };
     let mut on_the_way = BTreeMap::new();
     for &index in order {
         let received = graph.sender(index).and_then(|sender| on_the_way.remove(&sender));
@@ -119,6 +120,8 @@ struct Play<'a> {
     graph: &'a StepGraph<'a>,
     maps: Vec<MemoryMap>,
     placement: Placement,
+    /// Whether every contribution counts once at most.
+    once: bool,
     sets: RankSets,
     memories: Vec<Memory>,
     /// Runs touched so far.
@@ -151,7 +154,8 @@ impl Play<'_> {
             return Err(ScheduleFault::TooLarge { what, found: self.runs, limit });
         }
         let value = if operation.reduces() {
-            combine(&mut self.sets, place, self.placement, &first, &second)?
+            let at = Combination { place, placement: self.placement, once: self.once };
+            combine(&mut self.sets, at, &first, &second)?
         } else {
             first
         };
@@ -193,13 +197,14 @@ impl Play<'_> {
     /// Compares every rank's output with what the collective promises.
     fn outputs(mut self, schedule: &Schedule) -> Result<(), ScheduleFault> {
         let (ranks, chunks) = (schedule.ranks(), schedule.chunks as usize);
-        let everyone = self.sets.all()?;
+        let everyone = self.sets.first(ranks)?;
         for rank in 0..ranks {
             let start = self.maps[rank].address(Slice::output(0));
             for shard in 0..schedule.collective.output_shards(ranks, rank) {
                 let (set, from) = match schedule.collective.expected(rank, shard) {
                     Content::From { rank, shard } => (self.sets.single(rank)?, shard),
                     Content::Reduced { shard } => (everyone, shard),
+                    Content::ReducedTo { rank, shard } => (self.sets.first(rank + 1)?, shard),
                 };
                 let expected = Value { ranks: set, chunk: from * chunks };
                 let first = start + shard * chunks;

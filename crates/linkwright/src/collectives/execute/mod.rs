@@ -17,6 +17,7 @@ use std::thread;
 
 use thiserror::Error;
 
+use super::Collective;
 use super::check::{DEFAULT_SLOTS, ScheduleFault, check_with_slots};
 use super::placement::{MemoryMap, Placement};
 use super::schedule::Schedule;
@@ -176,8 +177,15 @@ pub fn execute<T: Element>(
     let ends: Vec<_> = connections.keys().map(|&(from, to, _)| (from, to)).collect();
     let exchange = ThreadExchange::new(ranks, &ends, options.slots);
     let memory = |rank, input| RankMemory::new(schedule, rank, placement, &lengths, input);
+    let reduction = reduction_of(schedule.collective, reduction);
     let run = Run { schedule, connections: &connections, exchange: &exchange, reduction, pieces };
     run.threads(inputs, memory, |rank, memory| memory.into_output(rank, &lengths))
+}
+
+/// How values become one: as asked, but signals of a barrier, which may be heard more than once, by
+/// the largest.
+const fn reduction_of(collective: Collective, asked: Reduction) -> Reduction {
+    if collective.may_repeat() { Reduction::Max } else { asked }
 }
 
 /// The pieces that keep the longest run of chunks within so many bytes.

@@ -1,8 +1,8 @@
 //! What a collective must give, computed without any schedule.
 
-use super::ExecuteError;
 use super::element::{Element, Reduction};
 use super::lengths::Lengths;
+use super::{ExecuteError, reduction_of};
 use crate::collectives::collective::{Collective, Content};
 use crate::collectives::schedule::Buffer;
 
@@ -26,15 +26,18 @@ pub fn reference<T: Element>(
         let ranges = lengths.ranges(rank, Buffer::Input);
         &inputs[rank][ranges[shard].clone()]
     };
+    let reduction = reduction_of(collective, reduction);
+    let reduced = |last: usize, shard: usize| {
+        let mut value = piece(0, shard).to_vec();
+        for rank in 1..=last {
+            reduction.apply(&mut value, piece(rank, shard));
+        }
+        value
+    };
     let shard_of = |content| match content {
         Content::From { rank, shard } => piece(rank, shard).to_vec(),
-        Content::Reduced { shard } => {
-            let mut value = piece(0, shard).to_vec();
-            for rank in 1..ranks {
-                reduction.apply(&mut value, piece(rank, shard));
-            }
-            value
-        }
+        Content::Reduced { shard } => reduced(ranks - 1, shard),
+        Content::ReducedTo { rank, shard } => reduced(rank, shard),
     };
     let output = |rank| {
         let shards = 0..collective.output_shards(ranks, rank);

@@ -63,9 +63,9 @@ impl Default for MscclOptions {
     }
 }
 
-/// The word for a collective.
-pub(super) const fn collective_word(collective: Collective) -> &'static str {
-    match collective {
+/// The word for a collective, where there is one.
+pub(super) const fn collective_word(collective: Collective) -> Option<&'static str> {
+    Some(match collective {
         Collective::Broadcast { .. } => "broadcast",
         Collective::Reduce { .. } => "reduce",
         Collective::Gather { .. } => "gather",
@@ -74,7 +74,8 @@ pub(super) const fn collective_word(collective: Collective) -> &'static str {
         Collective::AllGather => "allgather",
         Collective::ReduceScatter => "reducescatter",
         Collective::AllToAll => "alltoall",
-    }
+        Collective::Barrier | Collective::Scan => return None,
+    })
 }
 
 /// The words for what a step does.
@@ -129,6 +130,12 @@ fn limit(
 /// [`ExportError::BadOption`].
 pub fn to_msccl_xml(schedule: &Schedule, options: &MscclOptions) -> Result<Export, ExportError> {
     check_options(options)?;
+    let collective = schedule.collective;
+    let word = collective_word(collective).ok_or(ExportError::NoCollective {
+        format: FORMAT,
+        collective,
+        remedy: "draw it for Graphviz",
+    })?;
     let mut schedule = normalise(schedule)?;
     connections(&schedule)?;
     check_name(&schedule.name)?;
@@ -153,7 +160,7 @@ pub fn to_msccl_xml(schedule: &Schedule, options: &MscclOptions) -> Result<Expor
         schedule.name,
         schedule.protocol.name(),
         schedule.channels.len(),
-        collective_word(schedule.collective),
+        word,
         u8::from(schedule.in_place),
         u8::from(schedule.out_of_place),
         options.min_bytes.0,

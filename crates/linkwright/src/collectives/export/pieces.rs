@@ -66,9 +66,11 @@ mod tests {
     #[test]
     fn every_plan_in_pieces_is_sound_and_takes_about_as_long_as_the_model_says() {
         let machine = alone("dgx1-v100");
-        let collectives = Collective::NAMES.iter().filter_map(|name| Collective::named(name, 1));
+        let known = Collective::NAMES.iter().filter_map(|name| Collective::named(name, 1));
+        // Signals are empty, in pieces too.
+        let collectives = known.filter(|collective| !collective.may_repeat());
         for collective in collectives {
-            for algorithm in Algorithm::ALL {
+            for algorithm in Algorithm::all() {
                 let gpus = [0, 1, 4, 5, 6];
                 let plan = match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
                     Ok(plan) => plan,

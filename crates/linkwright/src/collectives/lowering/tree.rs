@@ -125,7 +125,9 @@ pub fn schedule_of_trees(
             Collective::AllReduce => lowering.all_reduce(start),
             Collective::AllGather => lowering.all_gather(start),
             Collective::ReduceScatter => lowering.reduce_scatter(start),
-            Collective::AllToAll => panic!("an all-to-all follows no tree"),
+            Collective::AllToAll | Collective::Barrier | Collective::Scan => {
+                panic!("{collective} follows no tree")
+            }
         }
     }
     builder.finish()

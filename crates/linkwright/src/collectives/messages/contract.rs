@@ -1,6 +1,6 @@
-//! What every schedule keeps as messages, as every [lowering](crate::program::lowering) does:
-//! messages that match, no deadlock without buffering, every rank with what its collective
-//! promises, in any order of what may happen, and not a byte more or less than the data has.
+//! What every schedule keeps as messages: messages that match, no deadlock without buffering, every
+//! rank with what its collective promises, in any order of what may happen, and not a byte more or
+//! less than the data has.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -80,8 +80,8 @@ impl<'a> Player<'a> {
     fn new(of: &'a MessageSchedule, cut: Cut) -> Self {
         let lanes: Vec<Lane> = (0..of.schedule.ranks())
             .map(|rank| {
-                let mut writer = Writer::new(of, rank, cut);
-                writer.steps();
+                let mut writer = Writer::new(cut, of.lanes(rank));
+                writer.schedule(of, rank);
                 Lane { program: writer.program.finish(), steps: writer.steps }
             })
             .collect();
@@ -240,6 +240,9 @@ impl<'a> Player<'a> {
                         Content::From { rank, shard } => Value::from([(rank, of(shard))]),
                         Content::Reduced { shard } => {
                             (0..ranks).map(|it| (it, of(shard))).collect()
+                        }
+                        Content::ReducedTo { rank, shard } => {
+                            (0..=rank).map(|it| (it, of(shard))).collect()
                         }
                     };
                     let held = &output[of(shard) as usize];

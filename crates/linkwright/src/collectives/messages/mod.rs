@@ -1,14 +1,16 @@
 //! A schedule as the messages of each rank, for a replay of programs.
 //!
 //! What it represents: every step that sends is a message of its run of chunks, every step that
-//! receives waits for one; the steps of a block follow one another, and those of different blocks
-//! run side by side, as the schedule says. Data longer than one message's share is cut into
-//! pieces, and every piece runs the whole schedule, one behind the other in each block. A
-//! connection has [`DEFAULT_SLOTS`] receives posted ahead, so that a schedule which
-//! [`check`](super::check()) finds free of deadlock stays so where a send ends only with its
-//! receive. What it leaves out: the time of reductions and of copies within a rank, as the
-//! [lowerings of programs](crate::program::lowering) do; and relays and chosen ways, since a
-//! replay's network finds the way of every message itself.
+//! receives waits for one. What it leaves out: the time of reductions and of copies within a rank;
+//! and relays and chosen ways, since a replay's network finds the way of every message itself.
+//!
+//! - Of a [`Schedule`] ([`MessageSchedule`]) the steps of a block follow one another, and those of
+//!   different blocks run side by side. Data longer than one message's share is cut into pieces,
+//!   and every piece runs the whole schedule, one behind the other in each block. A connection has
+//!   [`DEFAULT_SLOTS`] receives posted ahead, so that a schedule which [`check`](super::check())
+//!   finds free of deadlock stays so where a send ends only with its receive.
+//! - Of a [`ScheduleSource`] ([`program`], [`part`]) the messages of a group post together,
+//!   receives and sends in the order of its steps, and the next group waits for all of them.
 
 #[cfg(test)]
 pub(crate) mod contract;
@@ -20,6 +22,7 @@ use self::order::{Walk, walk};
 use super::check::DEFAULT_SLOTS;
 use super::collective::Collective;
 use super::schedule::{Schedule, StepId};
+use super::source::{Group, ScheduleSource};
 use super::time::TimeError;
 use crate::program::{Dependency, Operation, RankBuilder, RankProgram, WORLD};
 use crate::units::Bytes;
@@ -68,18 +71,21 @@ impl MessageSchedule {
     /// For a rank that the schedule does not have.
     #[must_use]
     pub fn program(&self, rank: usize, size: Bytes, longest: Bytes) -> RankProgram {
-        Writer::new(self, rank, self.cut(size, longest)).write()
+        let mut writer = Writer::new(self.cut(size, longest), self.lanes(rank));
+        writer.schedule(self, rank);
+        writer.program.finish()
+    }
+
+    /// How many blocks a rank has.
+    fn lanes(&self, rank: usize) -> usize {
+        self.schedule.programs[rank].blocks.len()
     }
 
     /// How data of a size is cut, the same for every rank.
     fn cut(&self, size: Bytes, longest: Bytes) -> Cut {
-        let Schedule { collective, chunks, .. } = &self.schedule;
-        let shards = match collective {
-            Collective::ReduceScatter => self.schedule.ranks() as u64,
-            _ => 1,
-        };
-        let mut cut = Cut { size: size.0, shards, chunks: u64::from((*chunks).max(1)), pieces: 1 };
-        let run = u128::from(size.0.div_ceil(shards)) * u128::from(self.walk.longest_run);
+        let Schedule { collective, chunks, .. } = self.schedule;
+        let mut cut = Cut::whole(collective, self.schedule.ranks(), chunks, size);
+        let run = u128::from(size.0.div_ceil(cut.shards)) * u128::from(self.walk.longest_run);
         let wanted = run.div_ceil(u128::from(longest.0.max(1)) * u128::from(cut.chunks));
         let most = MOST_OPERATIONS / (self.schedule.step_count() as u64).max(1);
         cut.pieces = u64::try_from(wanted).unwrap_or(u64::MAX).min(most).max(1);
@@ -98,6 +104,15 @@ struct Cut {
 }
 
 impl Cut {
+    /// Data in one piece.
+    fn whole(collective: Collective, ranks: usize, chunks: u32, size: Bytes) -> Self {
+        let shards = match collective {
+            Collective::ReduceScatter => ranks as u64,
+            _ => 1,
+        };
+        Self { size: size.0, shards, chunks: u64::from(chunks.max(1)), pieces: 1 }
+    }
+
     /// Bytes of runs of chunks in one piece.
     fn bytes(&self, piece: u64, runs: &[Range<u32>]) -> u64 {
         runs.iter().map(|run| self.before(piece, run.end) - self.before(piece, run.start)).sum()
@@ -109,20 +124,69 @@ impl Cut {
         let length = |shard: u64| {
             // Shards of all collectives but one are as long as the size.
             let own = shard.min(self.shards - 1);
-            let length = part(own + 1, self.shards, self.size) - part(own, self.shards, self.size);
-            part(piece + 1, self.pieces, length) - part(piece, self.pieces, length)
+            let length =
+                share(own + 1, self.shards, self.size) - share(own, self.shards, self.size);
+            share(piece + 1, self.pieces, length) - share(piece, self.pieces, length)
         };
-        let whole: u64 = match self.shards {
-            1 => shard * length(0),
+        let whole: u64 = match (self.shards, self.pieces) {
+            (1, _) => shard.saturating_mul(length(0)),
+            (shards, 1) => share(shard, shards, self.size),
             _ => (0..shard).map(length).sum(),
         };
-        if chunk == 0 { whole } else { whole + part(chunk, self.chunks, length(shard)) }
+        if chunk == 0 {
+            whole
+        } else {
+            whole.saturating_add(share(chunk, self.chunks, length(shard)))
+        }
     }
 }
 
 /// Where a part of a whole starts when it is cut into equal ones, in whole bytes.
-fn part(index: u64, of: u64, whole: u64) -> u64 {
+fn share(index: u64, of: u64, whole: u64) -> u64 {
     (u128::from(whole) * u128::from(index) / u128::from(of)) as u64
+}
+
+/// What one rank of a rule sends and receives; `size` is as in [`MessageSchedule::program`].
+///
+/// Peers are ranks of the rule, tags are those of its groups, and every message names [`WORLD`].
+/// Messages of no bytes are sent, too.
+///
+/// # Panics
+/// For a rank that the rule does not have.
+#[must_use]
+pub fn program(source: &impl ScheduleSource, rank: u32, size: Bytes) -> RankProgram {
+    part(source, rank, size, 0, u32::MAX).0
+}
+
+/// The same from one of the rank's groups on, with whole groups until there are so many operations,
+/// and the next group with messages, from which to go on when all of these are complete; none behind
+/// the last.
+///
+/// # Panics
+/// For a rank that the rule does not have.
+#[must_use]
+pub fn part(
+    source: &impl ScheduleSource,
+    rank: u32,
+    size: Bytes,
+    from: u32,
+    most: u32,
+) -> (RankProgram, Option<u32>) {
+    assert!((rank as usize) < source.ranks(), "rank {rank} of {}", source.ranks());
+    let cut = Cut::whole(source.collective(), source.ranks(), source.chunks(), size);
+    let mut writer = Writer::new(cut, 1);
+    let mut group = Group::of_messages();
+    let (groups, mut next) = (source.groups(rank), from);
+    while next < groups {
+        group.steps.clear();
+        source.group(rank, next, &mut group);
+        if writer.operations >= most && !group.steps.is_empty() {
+            break;
+        }
+        writer.together(&group);
+        next += 1;
+    }
+    (writer.program.finish(), (next < groups).then_some(next))
 }
 
 /// One block as its operations are written.
@@ -138,56 +202,60 @@ struct Lane {
 }
 
 /// Writes one rank's program.
-struct Writer<'a> {
-    of: &'a MessageSchedule,
-    rank: usize,
+struct Writer {
     cut: Cut,
     program: RankBuilder,
+    /// How many operations it has.
+    operations: u32,
     lanes: Vec<Lane>,
-    /// The operation that ends each step of each block in this piece.
-    ends: Vec<Vec<u32>>,
     /// The step behind each operation, with its piece; only the tests ask.
     #[cfg(test)]
     steps: Vec<(u64, StepId)>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(of: &'a MessageSchedule, rank: usize, cut: Cut) -> Self {
-        let blocks = &of.schedule.programs[rank].blocks;
+impl Writer {
+    fn new(cut: Cut, lanes: usize) -> Self {
         Self {
-            of,
-            rank,
             cut,
             program: RankBuilder::default(),
-            lanes: vec![Lane::default(); blocks.len()],
-            ends: blocks.iter().map(|block| vec![0; block.steps.len()]).collect(),
+            operations: 0,
+            lanes: vec![Lane::default(); lanes],
             #[cfg(test)]
             steps: Vec::new(),
         }
     }
 
-    fn write(mut self) -> RankProgram {
-        self.steps();
-        self.program.finish()
-    }
-
-    fn steps(&mut self) {
-        let of = self.of;
+    /// Writes all steps of a rank of a schedule.
+    fn schedule(&mut self, of: &MessageSchedule, rank: usize) {
+        let blocks = &of.schedule.programs[rank].blocks;
+        // The operation that ends each step of each block in this piece.
+        let mut ends: Vec<Vec<u32>> =
+            blocks.iter().map(|block| vec![0; block.steps.len()]).collect();
         for piece in 0..self.cut.pieces {
-            for id in &of.walk.order[self.rank] {
-                self.step(piece, *id);
+            for id in &of.walk.order[rank] {
+                let last = self.step(of, rank, piece, *id, &ends);
+                ends[id.block as usize][id.step as usize] = last;
+                #[cfg(test)]
+                self.steps.resize(self.operations as usize, (piece, *id));
             }
         }
     }
 
-    fn step(&mut self, piece: u64, id: StepId) {
-        let of = self.of;
+    /// Writes one step, whose block goes on behind its last operation.
+    fn step(
+        &mut self,
+        of: &MessageSchedule,
+        rank: usize,
+        piece: u64,
+        id: StepId,
+        ends: &[Vec<u32>],
+    ) -> u32 {
         let (at, index) = (id.block as usize, id.step as usize);
-        let block = &of.schedule.programs[self.rank].blocks[at];
+        let block = &of.schedule.programs[rank].blocks[at];
         let step = &block.steps[index];
-        let bytes = Bytes(self.cut.bytes(piece, &of.walk.moved[self.rank][at][index]));
+        let bytes = Bytes(self.cut.bytes(piece, &of.walk.moved[rank][at][index]));
         let mut before: Vec<Dependency> = self.lanes[at].last.map(completed).into_iter().collect();
-        let ended = |earlier: &StepId| self.ends[earlier.block as usize][earlier.step as usize];
+        let ended = |earlier: &StepId| ends[earlier.block as usize][earlier.step as usize];
         before.extend(step.after.iter().map(ended).map(completed));
         let channels = of.schedule.channels.len() as u32;
         let tag = |count: u32| count.wrapping_mul(channels).wrapping_add(block.channel as u32);
@@ -198,23 +266,17 @@ impl<'a> Writer<'a> {
             let slot = lane.received.len().checked_sub(DEFAULT_SLOTS);
             let free: Vec<Dependency> =
                 slot.map(|slot| completed(lane.received[slot])).into_iter().collect();
-            let receive = Operation::Receive {
-                from: Some(from as u32),
-                tag: Some(tag(lane.taken)),
-                communicator: WORLD,
-                size: bytes,
-            };
+            let receive = receive(from as u32, tag(lane.taken), bytes);
             self.lanes[at].taken += 1;
-            before.push(completed(self.push(receive, &free, piece, id)));
+            before.push(completed(self.push(receive, &free)));
         }
         let last = match to {
             Some(to) => {
                 let tag = tag(self.lanes[at].sent);
                 self.lanes[at].sent += 1;
-                let send = Operation::Send { to: to as u32, tag, communicator: WORLD, size: bytes };
-                self.push(send, &before, piece, id)
+                self.push(send(to as u32, tag, bytes), &before)
             }
-            None => self.push(Operation::Join, &before, piece, id),
+            None => self.push(Operation::Join, &before),
         };
         let lane = &mut self.lanes[at];
         lane.last = Some(last);
@@ -224,15 +286,44 @@ impl<'a> Writer<'a> {
             }
             lane.received.push(last);
         }
-        self.ends[at][index] = last;
+        last
     }
 
-    #[cfg_attr(not(test), allow(unused_variables, reason = "only the tests ask for the step"))]
-    fn push(&mut self, operation: Operation, before: &[Dependency], piece: u64, id: StepId) -> u32 {
-        #[cfg(test)]
-        self.steps.push((piece, id));
+    /// Writes a group's messages, each behind the start of the one before, and what waits for all.
+    fn together(&mut self, group: &Group) {
+        let mut before = self.lanes[0].last.map(completed);
+        let first = self.operations;
+        for step in &group.steps {
+            let Some(peer) = step.peer else { continue };
+            let bytes = Bytes(self.cut.bytes(0, std::slice::from_ref(&step.moved)));
+            let operation = match step.operation.sends() {
+                true => send(peer, group.tag, bytes),
+                false => receive(peer, group.tag, bytes),
+            };
+            before = Some(Dependency::Started(self.push(operation, before.as_slice())));
+        }
+        let posted = first..self.operations;
+        if posted.len() > 1 {
+            let dependencies: Vec<_> = before.into_iter().chain(posted.map(completed)).collect();
+            self.push(Operation::Join, &dependencies);
+        }
+        if self.operations > first {
+            self.lanes[0].last = Some(self.operations - 1);
+        }
+    }
+
+    fn push(&mut self, operation: Operation, before: &[Dependency]) -> u32 {
+        self.operations += 1;
         self.program.push(operation, before)
     }
+}
+
+fn receive(from: u32, tag: u32, size: Bytes) -> Operation {
+    Operation::Receive { from: Some(from), tag: Some(tag), communicator: WORLD, size }
+}
+
+fn send(to: u32, tag: u32, size: Bytes) -> Operation {
+    Operation::Send { to, tag, communicator: WORLD, size }
 }
 
 fn completed(operation: u32) -> Dependency {

@@ -10,6 +10,7 @@ mod blink;
 mod estimate;
 mod ground;
 mod hybrid;
+mod mpi;
 mod optimum;
 mod packing;
 mod rails;
@@ -27,13 +28,16 @@ pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 pub use sized::plan_for_size;
 
 use self::ground::{Ground, choose_links};
+pub(super) use self::mpi::by_rule_alone;
 use self::packing::Packed;
 use self::sized::{fastest, plan_sized, time_of};
 use super::baselines::{Baseline, BaselinePlan, by_server, plan_on};
 use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraphError, check_gpus, fabric_of};
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
+use super::mpi as rules;
 use super::schedule::{ChosenRoute, Protocol, Schedule, Transport};
+use super::source::TooManyRanks;
 use super::time::TimeError;
 use crate::graph::arborescences::Preference;
 use crate::system::{System, Wiring};
@@ -60,11 +64,13 @@ pub enum Algorithm {
     ThreePhase,
     /// What NCCL does: 2.3 and 2.4, of Blink's time, or the search of 2.18.
     Nccl(Baseline),
+    /// A rule of MPI's, which knows nothing of the links.
+    Mpi(rules::Algorithm),
 }
 
 impl Algorithm {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
+    /// Those that look at the links, and NCCL's.
+    pub const PLANNERS: [Self; 7] = [
         Self::Packing,
         Self::Blink,
         Self::OneHop,
@@ -73,6 +79,13 @@ impl Algorithm {
         Self::Nccl(Baseline::Ring),
         Self::Nccl(Baseline::Tree),
     ];
+
+    /// All of them: the planners, then MPI's rules.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let rules = rules::Algorithm::ALL.into_iter().map(Self::Mpi);
+        Self::PLANNERS.into_iter().chain(rules).collect()
+    }
 
     /// Its name.
     #[must_use]
@@ -83,6 +96,7 @@ impl Algorithm {
             Self::OneHop => "one-hop",
             Self::ThreePhase => "three-phase",
             Self::Nccl(baseline) => baseline.name(),
+            Self::Mpi(rule) => mpi::name(rule),
         }
     }
 
@@ -105,6 +119,7 @@ impl Algorithm {
             Self::Nccl(Baseline::Tree) => {
                 "the search of NCCL 2.18.5: a chain in a server, double trees between them"
             }
+            Self::Mpi(rule) => mpi::description(rule),
         }
     }
 
@@ -113,7 +128,7 @@ impl Algorithm {
     #[must_use]
     pub const fn protocols(self) -> &'static [Protocol] {
         match self {
-            Self::Blink | Self::ThreePhase => &[Protocol::Simple],
+            Self::Blink | Self::ThreePhase | Self::Mpi(_) => &[Protocol::Simple],
             Self::Nccl(Baseline::Classic) => &[Protocol::LL, Protocol::Simple],
             Self::Packing | Self::OneHop | Self::Nccl(_) => &Protocol::ALL,
         }
@@ -122,7 +137,7 @@ impl Algorithm {
     /// The algorithm of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+        Self::all().into_iter().find(|algorithm| algorithm.name() == name)
     }
 }
 
@@ -238,6 +253,9 @@ pub enum PlanError {
     /// A hybrid of unknown size.
     #[error("how much of the data goes over PCIe depends on its size; give the size")]
     NoSize,
+    /// More GPUs than a rule is written down for.
+    #[error(transparent)]
+    TooManyRanks(#[from] TooManyRanks),
     /// The schedule cannot be routed.
     #[error(transparent)]
     Route(#[from] TimeError),
@@ -325,6 +343,10 @@ fn plan_along_trees(
     if let Some(root) = collective.root().filter(|root| *root >= gpus.len()) {
         return Err(PlanError::UnknownRoot { root, last: gpus.len() - 1 });
     }
+    let by_rule = matches!(collective, Collective::Barrier | Collective::Scan);
+    if by_rule && !matches!(algorithm, Algorithm::Mpi(_)) {
+        return Err(by_rule_alone(algorithm.name(), collective));
+    }
     let mut notes = Vec::new();
     let Ground { class, graph, is_whole } = choose_links(wiring, gpus, links, &mut notes)?;
     let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
@@ -363,6 +385,12 @@ fn plan_along_trees(
         Algorithm::Blink => blink::pack(wiring, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
         Algorithm::ThreePhase => return three_phase::plan(wiring, gpus, collective, links),
+        Algorithm::Mpi(rule) => {
+            let over = (class, transport);
+            let mut plan = mpi::plan(wiring, gpus, collective, rule, over, notes)?;
+            note_host(&mut plan, wiring, links)?;
+            return Ok(plan);
+        }
         Algorithm::Nccl(baseline) => {
             let planned = plan_on(wiring, gpus, collective, baseline, links)?;
             let BaselinePlan { schedule, links, trees, notes } = planned;
@@ -389,22 +417,15 @@ fn plan_along_trees(
             }
         }
     }
-    if class == LinkClass::Fabric && rate::loads_host(&schedule, wiring)? {
-        if links == Links::Fabric {
-            return Err(PlanError::NotDirect { algorithm: algorithm.name() });
-        }
-        let fabric = fabric_of(wiring).unwrap_or("NVLink");
-        notes.push(format!(
-            "no {fabric} joins some of the GPUs that exchange data; theirs goes over PCIe"
-        ));
-    }
+    let mut plan = Plan { schedule, algorithm, links: class, trees, rate, optimum: None, notes };
+    note_host(&mut plan, wiring, links)?;
     // Pairs of servers have their parts of the interfaces rounded down.
     let least = if class == LinkClass::Network && !is_whole { rate.0 } else { 0 };
     let optimum = optimum.map(|most| Bandwidth((most.round() as u64).max(least)));
     if let Some(reach) = reach.filter(|most| class == LinkClass::Network && rate < *most) {
         let trees_only =
             matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
-        notes.push(format!(
+        plan.notes.push(format!(
             "the schedule reaches {:.2} GB/s of the {:.2} GB/s that the links allow: shares are \
              whole chunks{}",
             rate.as_gigabytes_per_second(),
@@ -412,7 +433,23 @@ fn plan_along_trees(
             if trees_only { " and go along packed trees" } else { "" }
         ));
     }
-    Ok(Plan { schedule, algorithm, links: class, trees, rate, optimum, notes })
+    Ok(Plan { optimum, ..plan })
+}
+
+/// Says that some of the data of a plan over NVLink goes over PCIe, or refuses it where only NVLink
+/// is wanted.
+fn note_host(plan: &mut Plan, wiring: &Wiring, links: Links) -> Result<(), PlanError> {
+    if plan.links != LinkClass::Fabric || !rate::loads_host(&plan.schedule, wiring)? {
+        return Ok(());
+    }
+    if links == Links::Fabric {
+        return Err(PlanError::NotDirect { algorithm: plan.algorithm.name() });
+    }
+    let fabric = fabric_of(wiring).unwrap_or("NVLink");
+    plan.notes.push(format!(
+        "no {fabric} joins some of the GPUs that exchange data; theirs goes over PCIe"
+    ));
+    Ok(())
 }
 
 /// The rate of the best all-reduce on these GPUs, and the links that it takes.

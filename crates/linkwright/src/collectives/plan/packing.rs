@@ -57,6 +57,9 @@ pub(super) fn pack(
             collective: "all-to-all",
             remedy: "packing, nccl-ring",
         }),
+        Collective::Barrier | Collective::Scan => {
+            Err(super::by_rule_alone("packing of trees", collective))
+        }
         Collective::Broadcast { root } | Collective::Reduce { root } => {
             from_root(graph, (collective, root), transport, preference)
         }

@@ -96,6 +96,8 @@ impl<'a> Player<'a> {
 
     pub(super) fn time(&self, size: Bytes, chunk: Bytes) -> Result<Timing, TimeError> {
         let Self { schedule, costs, routes, program } = self;
+        // The signals of a barrier are empty.
+        let size = if schedule.collective.may_repeat() { Bytes(0) } else { size };
         let pieces = Pieces::new(schedule, program, size, chunk)?;
         let mut run = Run::new(program, &pieces, costs, FlowNetwork::new(routes.capacities()));
         let end = run.play()?;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Options, WriteError, read, write};
-use crate::program::lowering::ByDefault;
+use crate::program::lowering::pairs::pairs;
 use crate::program::skeletons::APPLICATIONS;
 use crate::program::{
     Collective, Dependency, MOST_MESSAGE, Operation, Program, RankBuilder, RankProgram, WORLD,
@@ -135,7 +135,7 @@ fn collectives_are_written_as_messages_and_regions_as_nothing() {
     let rank = rank.finish();
     let mut program = program(vec![rank.clone(), rank]);
     program.regions.push("step".to_owned());
-    let text = write(&program, &Options::default(), &ByDefault).unwrap();
+    let text = write(&program, &Options::default(), &pairs).unwrap();
     let read = read_text(&text).unwrap();
     let messages = |operation: &&Operation| {
         matches!(operation, Operation::Send { .. } | Operation::Receive { .. })
@@ -148,10 +148,10 @@ fn collectives_are_written_as_messages_and_regions_as_nothing() {
 fn every_skeleton_can_be_written_and_read() {
     for application in &APPLICATIONS {
         let program = application.program(16, &toml::Table::new()).unwrap();
-        let text = write(&program, &Options::default(), &ByDefault).unwrap();
+        let text = write(&program, &Options::default(), &pairs).unwrap();
         let again = read_text(&text).unwrap();
         assert_eq!(
-            write(&again, &Options::default(), &ByDefault).unwrap(),
+            write(&again, &Options::default(), &pairs).unwrap(),
             text,
             "{}",
             application.name
@@ -166,7 +166,7 @@ fn what_goal_cannot_say_is_refused() {
         rank.run(Operation::Receive { from: None, tag, communicator, size: Bytes(1) });
         let mut program = program(vec![rank.finish()]);
         program.communicators.push(vec![0]);
-        write(&program, &Options::default(), &ByDefault).map(drop)
+        write(&program, &Options::default(), &pairs).map(drop)
     };
     assert_eq!(receive(None, WORLD), Ok(()));
     assert_eq!(receive(Some(u32::MAX), 1), Ok(()));
@@ -174,7 +174,7 @@ fn what_goal_cannot_say_is_refused() {
     let tag = u32::MAX;
     assert_eq!(receive(Some(tag), WORLD), Err(WriteError::Tag { rank: 0, tag }));
     let zero = Options { time_unit: Picoseconds(0) };
-    assert_eq!(write(&program(vec![]), &zero, &ByDefault), Err(WriteError::TimeUnit));
+    assert_eq!(write(&program(vec![]), &zero, &pairs), Err(WriteError::TimeUnit));
 }
 
 fn operation(ranks: u32) -> impl Strategy<Value = Operation> {
@@ -214,7 +214,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read_back(ranks in prop::collection::vec(rank_program(4), 4)) {
         let program = program(ranks);
-        let text = write(&program, &Options::default(), &ByDefault).unwrap();
+        let text = write(&program, &Options::default(), &pairs).unwrap();
         prop_assert_eq!(read_text(&text), Ok(program));
     }
 

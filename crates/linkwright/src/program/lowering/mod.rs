@@ -1,139 +1,67 @@
 //! Collectives lowered to point-to-point messages.
 //!
-//! [`lower`] writes what one rank does in one collective call: sends and receives whose peers
-//! are indices within the communicator and whose tags number the phases from zero. Within a
-//! phase a rank posts its receives, then its sends, and waits for all of them, so that no
-//! algorithm depends on buffering. The caller maps indices to ranks and gives every call a
-//! tag space of its own. The time of reductions and local copies is left out.
-//!
-//! What is sent follows MPI implementations; the defaults ([`Algorithm::default_for`]) follow
-//! TraceR, the replay tool of Bhowmik et al., "A Simulation Study of Hardware Parameters for
-//! Future GPU-based HPC Platforms" (IPCCC 2021), and MPICH where TraceR is silent.
+//! A program says that its ranks broadcast, not how. What it is played or written with hands over a
+//! [`Lowering`], which says what one rank does in one [`CollectiveCall`]; those of MPI's algorithms
+//! and of planned schedules stand above this layer. Who plays a call maps places to ranks and gives
+//! every call a tag space of its own; [`lower_program`] does it for a whole program.
 
-mod algorithm;
-mod call;
 #[cfg(test)]
-mod contract;
-mod exchange;
-mod fold;
-mod plan;
-mod ring;
-mod tree;
+pub(crate) mod pairs;
 mod whole;
 
-pub use algorithm::{Algorithm, LoweringError};
-pub use call::{ByDefault, CollectiveCall, Lowering};
-pub use whole::lower_program;
+pub use whole::{LoweringError, lower_program};
 
+use super::{Collective, CommunicatorId, RankProgram};
 use crate::units::Bytes;
 
-use super::{Collective, RankProgram};
-use plan::{Content, Plan};
-
-/// What one rank does in a collective call.
-///
-/// `ranks` is the communicator's size, `me` and `root` are indices in it (`root` is ignored
-/// where the collective has none), and `size` is as in [`super::Operation::Collective`]: the
-/// whole vector for broadcast, the reductions and scan, and each rank's part for gather,
-/// scatter, all-gather and all-to-all. In reduce-scatter a rank keeps the share
-/// `size · me / ranks` to `size · (me + 1) / ranks` of the vector, rounded down.
-///
-/// Every send and receive names [`super::WORLD`], as nothing here knows the communicator.
-///
-/// # Errors
-/// An algorithm that does not perform this collective, and an index outside the communicator.
-///
-/// ```
-/// use linkwright::program::lowering::{Algorithm, lower};
-/// use linkwright::program::Collective;
-/// use linkwright::units::Bytes;
-///
-/// let leaf = lower(Collective::Broadcast, Algorithm::BinaryTree, 7, 6, 0, Bytes(100))?;
-/// assert_eq!(leaf.operations().len(), 1); // a leaf only receives
-/// # Ok::<(), linkwright::program::lowering::LoweringError>(())
-/// ```
-pub fn lower(
-    kind: Collective,
-    algorithm: Algorithm,
-    ranks: u32,
-    me: u32,
-    root: u32,
-    size: Bytes,
-) -> Result<RankProgram, LoweringError> {
-    let plan = planned(kind, algorithm, ranks, me, root)?;
-    Ok(plan.program(kind, ranks, size))
+/// One rank's part of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CollectiveCall {
+    /// Which collective.
+    pub kind: Collective,
+    /// How many ranks the communicator has.
+    pub ranks: u32,
+    /// This rank's place among them.
+    pub index: u32,
+    /// The root's place among them; zero where there is no root.
+    pub root: u32,
+    /// What each rank contributes, as in [`Operation::Collective`](super::Operation): the whole
+    /// vector for broadcast, the reductions and scan, and each rank's part for gather, scatter,
+    /// all-gather and all-to-all. In reduce-scatter a rank keeps the share `size * me / ranks` to
+    /// `size * (me + 1) / ranks` of the vector, rounded down.
+    pub size: Bytes,
+    /// What the lowering calls the way in which this communicator does it; zero for its usual one.
+    pub variant: u32,
 }
 
-/// The phases of one rank, checked for what the caller may have got wrong.
-fn planned(
-    kind: Collective,
-    algorithm: Algorithm,
-    ranks: u32,
-    me: u32,
-    root: u32,
-) -> Result<Plan, LoweringError> {
-    use Algorithm as By;
-    use Collective as Of;
-    let root = if kind.has_root() { root } else { 0 };
-    for index in [me, root] {
-        if index >= ranks {
-            return Err(LoweringError::Outside { index, ranks });
-        }
+/// Writes a collective as sends, receives and computation.
+///
+/// The ranks of its operations are places in the communicator, their tags number the phases
+/// and receives name their source; the communicator that they name is ignored. The program has
+/// no collectives and no main loop. The same call always gives the same program.
+pub trait Lowering {
+    /// What one rank does in a collective.
+    fn lower(&self, call: &CollectiveCall) -> RankProgram;
+
+    /// The same in parts, so that a long one need not stand in memory as a whole: what begins at a
+    /// place in it, zero first, and the place from which to go on when all of the part is complete;
+    /// none behind the last. A part is empty only where the whole is.
+    fn part(&self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
+        let _ = from;
+        (self.lower(call), None)
     }
-    let mut plan = Plan::default();
-    if ranks == 1 && Algorithm::of(kind).contains(&algorithm) {
-        return Ok(plan);
+
+    /// The variant that one communicator of a job, by its index, takes for a collective with that
+    /// place of the root: what depends on where its ranks run. Calls of one variant that agree in
+    /// all else have one program.
+    fn variant(&self, job: u32, communicator: CommunicatorId, kind: Collective, root: u32) -> u32 {
+        let _ = (job, communicator, kind, root);
+        0
     }
-    match (kind, algorithm) {
-        (Of::Barrier, By::Dissemination) => exchange::dissemination(&mut plan, ranks, me),
-        (Of::Barrier, By::BinaryTree) => {
-            tree::binary_up(&mut plan, ranks, me, root, Content::Signal);
-            tree::binary_down(&mut plan, ranks, me, root, Content::Signal);
-        }
-        (Of::Broadcast, By::BinaryTree) => {
-            tree::binary_down(&mut plan, ranks, me, root, Content::Vector);
-        }
-        (Of::Reduce, By::BinaryTree) => {
-            tree::binary_up(&mut plan, ranks, me, root, Content::Vector);
-        }
-        (Of::AllReduce, By::BinaryTree) => {
-            tree::binary_up(&mut plan, ranks, me, root, Content::Vector);
-            tree::binary_down(&mut plan, ranks, me, root, Content::Vector);
-        }
-        (Of::Broadcast, By::BinomialTree) => {
-            tree::binomial_down(&mut plan, ranks, me, root, tree::Load::Vector);
-        }
-        (Of::Reduce, By::BinomialTree) => {
-            tree::binomial_up(&mut plan, ranks, me, root, tree::Load::Vector);
-        }
-        (Of::AllReduce, By::BinomialTree) => {
-            tree::binomial_up(&mut plan, ranks, me, root, tree::Load::Vector);
-            tree::binomial_down(&mut plan, ranks, me, root, tree::Load::Vector);
-        }
-        (Of::Gather, By::BinomialTree) => {
-            tree::binomial_up(&mut plan, ranks, me, root, tree::Load::Subtree);
-        }
-        (Of::Scatter, By::BinomialTree) => {
-            tree::binomial_down(&mut plan, ranks, me, root, tree::Load::Subtree);
-        }
-        (Of::Gather, By::Linear) => tree::linear_gather(&mut plan, ranks, me, root),
-        (Of::Scatter, By::Linear) => tree::linear_scatter(&mut plan, ranks, me, root),
-        (Of::AllReduce, By::RecursiveDoubling) => fold::all_reduce_doubling(&mut plan, ranks, me),
-        (Of::AllReduce, By::RecursiveHalving) => fold::all_reduce_halving(&mut plan, ranks, me),
-        (Of::ReduceScatter, By::RecursiveHalving) => fold::reduce_scatter(&mut plan, ranks, me),
-        (Of::AllReduce, By::Ring) => {
-            ring::reduce_scatter(&mut plan, ranks, me);
-            ring::all_gather(&mut plan, ranks, me);
-        }
-        (Of::ReduceScatter, By::Ring) => ring::reduce_scatter(&mut plan, ranks, me),
-        (Of::AllGather, By::Ring) => ring::all_gather(&mut plan, ranks, me),
-        (Of::AllGather, By::Bruck) => exchange::all_gather_bruck(&mut plan, ranks, me),
-        (Of::AllToAll, By::Bruck) => exchange::all_to_all_bruck(&mut plan, ranks, me),
-        (Of::AllToAll, By::Pairwise) => exchange::all_to_all_pairwise(&mut plan, ranks, me),
-        (Of::AllToAll, By::Blocked) => exchange::all_to_all_blocked(&mut plan, ranks, me),
-        (Of::Scan, By::RecursiveDoubling) => exchange::scan_doubling(&mut plan, ranks, me),
-        (Of::Scan, By::Linear) => ring::scan_linear(&mut plan, ranks, me),
-        _ => return Err(LoweringError::Unfit { kind, algorithm }),
+}
+
+impl<F: Fn(&CollectiveCall) -> RankProgram> Lowering for F {
+    fn lower(&self, call: &CollectiveCall) -> RankProgram {
+        self(call)
     }
-    Ok(plan)
 }

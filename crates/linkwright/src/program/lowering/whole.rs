@@ -1,9 +1,32 @@
 //! A whole program without collectives.
 
-use super::{CollectiveCall, Lowering, LoweringError};
+use thiserror::Error;
+
+use super::{CollectiveCall, Lowering};
 use crate::program::{
     CommunicatorId, Dependency, Operation, Program, Rank, RankBuilder, RankProgram,
 };
+
+/// A call of a collective that names what is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoweringError {
+    /// A communicator that the program does not have.
+    #[error("there is no communicator {communicator}; the program has {communicators}")]
+    Communicator {
+        /// The communicator.
+        communicator: CommunicatorId,
+        /// How many there are.
+        communicators: usize,
+    },
+    /// A rank or root that the communicator does not have.
+    #[error("index {index} lies outside a communicator of {ranks} ranks")]
+    Outside {
+        /// The index.
+        index: u32,
+        /// How many ranks there are.
+        ranks: u32,
+    },
+}
 
 /// The program with every collective replaced by its messages.
 ///
@@ -116,7 +139,7 @@ fn append(
 
 #[cfg(test)]
 mod tests {
-    use super::super::ByDefault;
+    use super::super::pairs::pairs;
     use super::*;
     use crate::program::{Collective, WORLD};
     use crate::units::{Bytes, Picoseconds};
@@ -141,7 +164,7 @@ mod tests {
             regions: vec![],
             ranks: vec![rank(&[WORLD]), rank(&[WORLD, 1]), rank(&[WORLD, 1])],
         };
-        let lowered = lower_program(&program, &ByDefault).unwrap();
+        let lowered = lower_program(&program, &pairs).unwrap();
         assert_eq!(lowered.communicators.len(), 4);
         let messages = |rank: usize| -> Vec<_> {
             let operations = lowered.ranks[rank].operations().iter();
@@ -155,16 +178,19 @@ mod tests {
                 })
                 .collect()
         };
-        assert_eq!(messages(0), [("from", 2, 2)]);
-        assert_eq!(messages(1), [("from", 2, 2), ("from", 2, 3)]);
-        assert_eq!(messages(2), [("to", 0, 2), ("to", 1, 2), ("to", 1, 3)]);
-        assert_eq!(lowered.ranks[0].body(), Some((0, 4)));
+        let both = |peer, communicator| [("from", peer, communicator), ("to", peer, communicator)];
+        let world =
+            |one, other| [("from", one, 2), ("from", other, 2), ("to", one, 2), ("to", other, 2)];
+        assert_eq!(messages(0), world(1, 2));
+        assert_eq!(messages(1), [&world(0, 2)[..], &both(2, 3)].concat());
+        assert_eq!(messages(2), [&world(0, 1)[..], &both(1, 3)].concat());
+        assert_eq!(lowered.ranks[0].body(), Some((0, 8)));
         let mut wrong = program;
         wrong.ranks[0] = rank(&[1]);
         let outside = LoweringError::Outside { index: 0, ranks: 2 };
-        assert_eq!(lower_program(&wrong, &ByDefault), Err(outside));
+        assert_eq!(lower_program(&wrong, &pairs), Err(outside));
         wrong.ranks[0] = rank(&[2]);
         let missing = LoweringError::Communicator { communicator: 2, communicators: 2 };
-        assert_eq!(lower_program(&wrong, &ByDefault), Err(missing));
+        assert_eq!(lower_program(&wrong, &pairs), Err(missing));
     }
 }

@@ -84,7 +84,7 @@ pub const APPLICATIONS: [Application; 6] = [
 ];
 
 /// The most ranks that a skeleton is made for.
-pub const MOST_RANKS: u32 = 65_536;
+pub const MOST_RANKS: u32 = 1 << 20;
 
 /// A skeleton that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -187,7 +187,7 @@ fn parameters<T: DeserializeOwned>(
 fn check_ranks(application: &'static str, ranks: u32) -> Result<(), SkeletonError> {
     let reason = match ranks {
         0 => "take at least 1",
-        _ if ranks > MOST_RANKS => "take at most 65536",
+        _ if ranks > MOST_RANKS => "take at most 1048576",
         _ => return Ok(()),
     };
     Err(SkeletonError::Ranks { application, ranks, reason })

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{APPLICATIONS, Application, skeleton};
-use crate::program::lowering::{ByDefault, lower_program};
+use super::{APPLICATIONS, Application, MOST_RANKS, skeleton};
+use crate::program::lowering::lower_program;
+use crate::program::lowering::pairs::pairs;
 use crate::program::rendezvous::play;
 use crate::program::{MOST_MESSAGE, Operation, Program, WORLD};
 
@@ -47,7 +48,7 @@ fn nothing_depends_on_buffering() {
     for application in &APPLICATIONS {
         for ranks in [16, 32, 36] {
             let lowered =
-                lower_program(&program(application, ranks), &ByDefault).expect("sound collectives");
+                lower_program(&program(application, ranks), &pairs).expect("sound collectives");
             assert_eq!(play(&lowered.ranks), 0, "{} on {ranks}", application.name);
         }
     }
@@ -57,7 +58,7 @@ fn nothing_depends_on_buffering() {
 fn blocking_sends_of_stencil4d_all_have_their_receives_posted() {
     let options = toml::from_str("blocking_sends = true").expect("a table");
     let program = skeleton("stencil4d", 32, &options).expect("a count that it takes");
-    let lowered = lower_program(&program, &ByDefault).expect("sound collectives");
+    let lowered = lower_program(&program, &pairs).expect("sound collectives");
     assert_eq!(play(&lowered.ranks), 0);
 }
 
@@ -100,7 +101,7 @@ fn what_cannot_be_made_is_refused() {
     );
     assert!(refused("subcomm3d", 31, "").contains("at least 2"));
     assert!(refused("amg", 0, "").contains("at least 1"));
-    assert!(refused("amg", 65_537, "").contains("at most 65536"));
+    assert!(refused("amg", MOST_RANKS + 1, "").contains("at most 1048576"));
     assert_eq!(refused("amg", 32, "levels = 0"), "amg's `levels` is 0; take 1 to 16");
     assert!(refused("amg", 32, "level = 3").contains("unknown field `level`"));
     let memory = "the program would not fit into memory; take fewer ranks or smaller counts";

@@ -118,8 +118,15 @@ pub fn play(
                     Content::Reduced { shard } => {
                         (0..ranks).map(|rank| ((rank, shard * chunks + chunk), 1)).collect()
                     }
+                    Content::ReducedTo { rank, shard } => {
+                        (0..=rank).map(|rank| ((rank, shard * chunks + chunk), 1)).collect()
+                    }
                 };
-                if found.flatten() != Some(expected) {
+                let mut found = found.flatten();
+                if schedule.collective.may_repeat() {
+                    found.iter_mut().flat_map(BTreeMap::values_mut).for_each(|count| *count = 1);
+                }
+                if found != Some(expected) {
                     return Err(format!("rank {rank} ends with a wrong {place:?}"));
                 }
             }
@@ -156,7 +163,7 @@ fn cell(
     }
     let in_shard = offset % chunks;
     match schedule.collective {
-        Collective::AllReduce => (Buffer::Input, offset),
+        Collective::AllReduce | Collective::Barrier | Collective::Scan => (Buffer::Input, offset),
         Collective::Broadcast { root } | Collective::Reduce { root } if rank == root => {
             (Buffer::Input, offset)
         }

@@ -3,6 +3,7 @@
 mod check;
 mod execute;
 mod interpreter;
+mod mpi;
 mod mutation;
 mod plans;
 pub mod schedules;

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use thiserror::Error;
 
-use linkwright::program::lowering::{ByDefault, LoweringError, lower_program};
+use linkwright::collectives::mpi::ByDefault;
+use linkwright::program::lowering::{LoweringError, lower_program};
 use linkwright::program::{CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 

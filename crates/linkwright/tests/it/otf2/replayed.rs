@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use linkwright::collectives::mpi::ByDefault;
 use linkwright::network::packet::Switching;
 use linkwright::network::{PacketSettings, RoutingKind};
-use linkwright::program::lowering::ByDefault;
 use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
 use linkwright::program::{Collective, Operation, Program, goal};

@@ -12,7 +12,9 @@ fn all_of(machine: &System, collective: Collective) -> Vec<Expectation> {
 }
 
 fn collectives() -> Vec<Collective> {
-    Collective::NAMES.iter().map(|name| Collective::named(name, 0).unwrap()).collect()
+    let known = Collective::NAMES.iter().map(|name| Collective::named(name, 0).unwrap());
+    // NCCL has no barrier and no scan.
+    known.filter(|it| !matches!(it, Collective::Barrier | Collective::Scan)).collect()
 }
 
 #[test]

@@ -59,6 +59,11 @@ fn every_collective_is_planned_and_timed_or_refused_with_a_remedy() {
                         let (size, chunk) = (Bytes(1 << 20), Bytes(1 << 18));
                         time(&found.schedule, &machine, size, chunk, &costs).unwrap();
                     }
+                    Err(PlanError::Unsupported { remedy, .. })
+                        if matches!(collective, Collective::Barrier | Collective::Scan) =>
+                    {
+                        assert!(remedy.starts_with("mpi-"));
+                    }
                     Err(PlanError::Unsupported { remedy, .. }) => {
                         assert!(remedy.contains("nccl-ring") && baseline != Baseline::Ring);
                     }

@@ -41,11 +41,19 @@ pub(super) fn push(runs: &mut Vec<Run>, run: Run) {
     }
 }
 
+/// Where two values are combined, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Combination {
+    pub(super) place: Place,
+    pub(super) placement: Placement,
+    /// Whether no rank's contribution may be in both.
+    pub(super) once: bool,
+}
+
 /// The reduction of two values of the same length.
 pub(super) fn combine(
     sets: &mut RankSets,
-    place: Place,
-    placement: Placement,
+    Combination { place, placement, once }: Combination,
     first: &[Run],
     second: &[Run],
 ) -> Result<Vec<Run>, ScheduleFault> {
@@ -59,7 +67,7 @@ pub(super) fn combine(
             let (first, second) = (ours, theirs);
             return Err(ScheduleFault::MixedChunks { place, first, second, placement });
         }
-        if let Some(rank) = sets.shared(x.value.ranks, y.value.ranks) {
+        if let Some(rank) = sets.shared(x.value.ranks, y.value.ranks).filter(|_| once) {
             return Err(ScheduleFault::CountedTwice { place, rank, chunk: ours, placement });
         }
         let ranks = sets.union(x.value.ranks, y.value.ranks)?;
@@ -92,10 +100,10 @@ impl RankSets {
         self.intern(words)
     }
 
-    /// The set of all ranks.
-    pub(super) fn all(&mut self) -> Result<usize, ScheduleFault> {
+    /// The set of the first ranks, so many.
+    pub(super) fn first(&mut self, count: usize) -> Result<usize, ScheduleFault> {
         let mut words = vec![0; self.ranks.div_ceil(64)];
-        for rank in 0..self.ranks {
+        for rank in 0..count {
             words[rank / 64] |= 1 << (rank % 64);
         }
         self.intern(words)

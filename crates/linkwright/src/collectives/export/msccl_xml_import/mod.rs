@@ -260,10 +260,10 @@ fn find_collective(
 ) -> Result<Collective, InputError> {
     let known = Collective::NAMES.iter().filter_map(|name| Collective::named(name, 0));
     let word = if algorithm.word == "reduce_scatter" { "reducescatter" } else { &algorithm.word };
-    let found = known.clone().find(|known| collective_word(*known) == word);
+    let found = known.clone().find(|known| collective_word(*known) == Some(word));
     let Some(collective) = found else {
         let attribute = source.required(root, "coll")?;
-        let words: Vec<&str> = known.map(collective_word).collect();
+        let words: Vec<&str> = known.filter_map(collective_word).collect();
         let problem = if word == "custom" {
             "a custom collective does not say what its ranks must end with"
         } else {

@@ -179,6 +179,10 @@ fn collective_word(collective: Collective) -> Result<&'static str, ExportError> 
             let remedy = "export it as MSCCL XML";
             return Err(ExportError::NoCollective { format: FORMAT, collective, remedy });
         }
+        Collective::Barrier | Collective::Scan => {
+            let remedy = "draw it for Graphviz";
+            return Err(ExportError::NoCollective { format: FORMAT, collective, remedy });
+        }
     })
 }
 

@@ -162,6 +162,7 @@ impl Player {
                     Content::Reduced { shard } => (0..schedule.ranks())
                         .map(|rank| ((rank, shard * chunks + chunk % chunks), 1))
                         .collect(),
+                    Content::ReducedTo { .. } => panic!("the format has no scan"),
                 };
                 let found = self.memory.get(&(rank, "o".to_owned(), chunk));
                 assert_eq!(found, Some(&expected), "rank {rank}, chunk {chunk}");

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::collectives::Collective as Planning;
+use crate::collectives::mpi::Algorithm;
 use crate::diagnostic::{InputError, closest};
 use crate::program::Collective;
-use crate::program::lowering::Algorithm;
 use crate::simulation::cluster::fields::Fields;
 use crate::units::Bytes;
 
@@ -59,20 +59,11 @@ fn names(kind: Collective) -> Vec<&'static str> {
     Algorithm::of(kind).iter().map(|algorithm| algorithm.name()).chain(planned).collect()
 }
 
-/// What the planner calls a collective of a program; it knows none that moves no data, and none
-/// whose ranks get sums of different lengths.
+/// What is planned for a collective of a program; nothing for those whose planners are rules alone,
+/// which know nothing of the machine.
 pub(super) fn planning(kind: Collective, root: usize) -> Option<Planning> {
-    Some(match kind {
-        Collective::Broadcast => Planning::Broadcast { root },
-        Collective::Reduce => Planning::Reduce { root },
-        Collective::AllReduce => Planning::AllReduce,
-        Collective::Gather => Planning::Gather { root },
-        Collective::Scatter => Planning::Scatter { root },
-        Collective::AllGather => Planning::AllGather,
-        Collective::ReduceScatter => Planning::ReduceScatter,
-        Collective::AllToAll => Planning::AllToAll,
-        Collective::Barrier | Collective::Scan => return None,
-    })
+    let by_rule = matches!(kind, Collective::Barrier | Collective::Scan);
+    (!by_rule).then(|| Planning::of_program(kind, root))
 }
 
 impl Choice {

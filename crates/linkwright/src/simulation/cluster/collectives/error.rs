@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 
+use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan::PlanError;
 use crate::diagnostic::shown;
-use crate::program::lowering::Algorithm;
 use crate::program::{Collective, CommunicatorId};
 use crate::system::SystemError;
 

@@ -2,7 +2,8 @@
 
 use super::choices::{Choice, CollectiveChoices};
 use super::planner::Planned;
-use crate::program::lowering::{Algorithm, CollectiveCall, Lowering, lower};
+use crate::collectives::mpi::Algorithm;
+use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, RankProgram};
 
 /// Collectives by plans where they have one, and by algorithms where not.
@@ -13,21 +14,33 @@ pub(in crate::simulation::cluster) struct ClusterLowering<'a> {
     pub(in crate::simulation::cluster) planned: &'a Planned,
 }
 
-impl Lowering for ClusterLowering<'_> {
-    fn lower(&self, call: &CollectiveCall) -> RankProgram {
-        if let Some(index) = call.variant.checked_sub(1) {
-            let longest = self.choices.planned_message_size;
-            return self.planned.messages(index).program(call.index as usize, call.size, longest);
-        }
-        let algorithm = match self.choices.chosen.get(&call.kind) {
+impl ClusterLowering<'_> {
+    /// The algorithm of a call that has no plan.
+    fn algorithm(&self, call: &CollectiveCall) -> Algorithm {
+        match self.choices.chosen.get(&call.kind) {
             Some(Choice::Algorithm(algorithm)) => *algorithm,
             // A single rank needs no plan.
             Some(Choice::Planned) | None => {
                 Algorithm::default_for(call.kind, call.ranks, call.size)
             }
+        }
+    }
+}
+
+impl Lowering for ClusterLowering<'_> {
+    fn lower(&self, call: &CollectiveCall) -> RankProgram {
+        let Some(index) = call.variant.checked_sub(1) else {
+            return self.algorithm(call).lower(call);
         };
-        lower(call.kind, algorithm, call.ranks, call.index, call.root, call.size)
-            .expect("the replay calls with places of the communicator")
+        let longest = self.choices.planned_message_size;
+        self.planned.messages(index).program(call.index as usize, call.size, longest)
+    }
+
+    fn part(&self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
+        match call.variant {
+            0 => self.algorithm(call).part(call, from),
+            _ => (self.lower(call), None),
+        }
     }
 
     fn variant(&self, job: u32, communicator: CommunicatorId, kind: Collective, root: u32) -> u32 {

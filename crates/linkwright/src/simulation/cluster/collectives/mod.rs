@@ -1,7 +1,7 @@
 //! How the collectives of a cluster's jobs become messages.
 //!
 //! A scenario chooses for each kind of collective ([`CollectiveChoices`]): an algorithm of
-//! [`crate::program::lowering`], or the schedule that the planner of [`crate::collectives`] makes
+//! [`crate::collectives::mpi`], or the schedule that the planner of [`crate::collectives`] makes
 //! for the GPUs of the communicator. Plans are made before anything runs, one for each kind of
 //! place, collective and root that the jobs call, so that a limit is told before a long run.
 

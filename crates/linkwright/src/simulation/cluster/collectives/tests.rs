@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::collectives::check;
 use crate::collectives::messages::contract::assert_contract;
-use crate::program::lowering::Algorithm;
+use crate::collectives::mpi::Algorithm;
 use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};
 use crate::replay::Job;
 use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity, read_network};

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::diagnostic::closest;
-use crate::program::{Collective, CommunicatorId};
+use crate::program::Collective;
 use crate::units::Bytes;
 
 /// How a collective is performed with point-to-point messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Algorithm {
     /// A complete binary tree, numbered as a heap from the root: children `2i + 1`, `2i + 2`.
     BinaryTree,
@@ -34,9 +35,9 @@ pub enum Algorithm {
     Bruck,
 }
 
-/// A collective that cannot be lowered as asked.
+/// A collective that cannot be performed as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum LoweringError {
+pub enum MpiError {
     /// The algorithm performs other collectives.
     #[error(
         "{} cannot be performed by `{algorithm}`; it takes {}",
@@ -59,15 +60,7 @@ pub enum LoweringError {
         /// The name asked for.
         name: String,
     },
-    /// A communicator that the program does not have.
-    #[error("there is no communicator {communicator}; the program has {communicators}")]
-    Communicator {
-        /// The communicator.
-        communicator: CommunicatorId,
-        /// How many there are.
-        communicators: usize,
-    },
-    /// A rank or root that the communicator does not have.
+    /// A root that the communicator does not have.
     #[error("index {index} lies outside a communicator of {ranks} ranks")]
     Outside {
         /// The index.
@@ -101,6 +94,20 @@ const TREE_ALL_REDUCE: u64 = 2_048;
 const RING_REDUCE_SCATTER: u64 = 524_288;
 
 impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::BinaryTree,
+        Self::BinomialTree,
+        Self::Linear,
+        Self::Dissemination,
+        Self::Ring,
+        Self::RecursiveDoubling,
+        Self::RecursiveHalving,
+        Self::Pairwise,
+        Self::Blocked,
+        Self::Bruck,
+    ];
+
     /// The algorithms that perform a collective, for any number of ranks and any root.
     #[must_use]
     pub fn of(kind: Collective) -> &'static [Self] {
@@ -156,9 +163,9 @@ impl Algorithm {
     ///
     /// # Errors
     /// A name that none of them has.
-    pub fn named(kind: Collective, name: &str) -> Result<Self, LoweringError> {
+    pub fn named(kind: Collective, name: &str) -> Result<Self, MpiError> {
         let found = Self::of(kind).iter().find(|algorithm| algorithm.name() == name);
-        found.copied().ok_or_else(|| LoweringError::Unknown { kind, name: name.to_owned() })
+        found.copied().ok_or_else(|| MpiError::Unknown { kind, name: name.to_owned() })
     }
 
     /// What people call it.
