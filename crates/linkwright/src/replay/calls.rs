@@ -27,6 +27,9 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         at: OperationRef,
         scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
     ) -> Result<(), ReplayError> {
+        if let Some(fault) = self.plans.fault.take() {
+            return Err(fault);
+        }
         self.played += 1;
         let frame = &self.frames[at.frame as usize];
         let rank = frame.rank;
@@ -204,17 +207,17 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             size,
             variant: self.lowering.variant(group.job, group.id, entry.kind, root),
         };
-        let plan = self.plans.lower(self.lowering, &call)?;
+        let (plan, next) = self.plans.lower(self.lowering, &call)?;
         self.propagate(at, STARTED);
         let plan_of = &self.plans[plan];
         let left = plan_of.operations().len() as u64;
         if left == 0 {
-            self.plans.release(plan);
+            self.plans.release(plan, &call);
             self.complete_communication(at, 0);
             return Ok(());
         }
         let since = self.now;
-        let collective = CollectiveFrame { parent: at, call, communicator, context, since };
+        let collective = CollectiveFrame { parent: at, call, communicator, context, since, next };
         let frame = self.free_frames.pop().unwrap_or_else(|| {
             let waits = Vec::new();
             let (iteration, iterations) = (0, 1);
@@ -223,11 +226,19 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             (self.frames.len() - 1) as u32
         });
         let of_frame = &mut self.frames[frame as usize];
-        (of_frame.rank, of_frame.plan, of_frame.left) = (rank, plan, left);
+        (of_frame.rank, of_frame.plan) = (rank, plan);
         of_frame.collective = Some(collective);
-        of_frame.waits.clear();
-        of_frame.waits.extend_from_slice(plan_of.waits());
-        self.start_frame(frame);
+        self.start_part(frame);
         Ok(())
+    }
+
+    /// Starts what a collective's frame has to play.
+    pub(super) fn start_part(&mut self, frame: u32) {
+        let of_frame = &mut self.frames[frame as usize];
+        let plan = &self.plans[of_frame.plan];
+        of_frame.left = plan.operations().len() as u64;
+        of_frame.waits.clear();
+        of_frame.waits.extend_from_slice(plan.waits());
+        self.start_frame(frame);
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::program::{Collective, CommunicatorId, Operation, Rank};
+use crate::program::{Collective, CommunicatorId, Operation, Rank, RankProgram};
 
 use super::call::Call;
 use super::error::ReplayError;
@@ -11,7 +11,7 @@ use super::lowering::{CollectiveCall, Lowering};
 use super::plan::Plan;
 
 /// How many operations of lowered collectives are kept for the next call of the same kind.
-const MOST_KEPT: u64 = 1 << 22;
+const MOST_KEPT: u64 = 1 << 20;
 
 /// A collective that some rank has entered and another has not.
 #[derive(Debug, Clone, Copy)]
@@ -117,8 +117,9 @@ impl<'a> Communicator<'a> {
     }
 }
 
-/// The plans of all frames: those of the ranks, then those of lowered collectives, which are
-/// kept for the next call of the same kind as long as they are not too many.
+/// The plans of all frames: those of the ranks, then those of collectives. Of a collective that is
+/// lowered as a whole the plan is kept for the next call of the same kind, as long as they are not
+/// too many; of a longer one a frame has the part that it plays.
 #[derive(Debug, Clone)]
 pub(super) struct Plans<'a> {
     plans: Vec<Plan<'a>>,
@@ -126,8 +127,11 @@ pub(super) struct Plans<'a> {
     users: Vec<u32>,
     free: Vec<u32>,
     lowered: BTreeMap<CollectiveCall, u32>,
-    /// How many operations the lowered plans have.
+    /// How many operations the kept plans have, and beyond how many those that no frame plays go.
     kept: u64,
+    most: u64,
+    /// A part that is no program, found where an operation was completed.
+    pub(super) fault: Option<ReplayError>,
 }
 
 impl<'a> Plans<'a> {
@@ -138,6 +142,8 @@ impl<'a> Plans<'a> {
             free: Vec::new(),
             lowered: BTreeMap::new(),
             kept: 0,
+            most: MOST_KEPT,
+            fault: None,
         }
     }
 
@@ -151,47 +157,87 @@ impl<'a> Plans<'a> {
         (self.plans.len() - 1) as u32
     }
 
-    /// The plan of a rank's part in a collective, for one frame more.
+    /// The plan of a rank's part in a collective, for one frame more, and where it goes on.
     pub(super) fn lower<L: Lowering>(
         &mut self,
         lowering: &L,
         call: &CollectiveCall,
-    ) -> Result<u32, ReplayError> {
-        let index = match self.lowered.get(call) {
-            Some(index) => *index,
+    ) -> Result<(u32, Option<u32>), ReplayError> {
+        let (index, next) = match self.lowered.get(call) {
+            Some(index) => (*index, None),
             None => {
-                let program = lowering.lower(call);
-                let plan = Plan::new(Cow::Owned(program));
-                check(&plan, call)?;
-                if self.kept > MOST_KEPT {
-                    self.forget_unused();
-                }
-                self.kept += plan.operations().len() as u64;
+                let (plan, next) = part(lowering, call, 0)?;
+                let operations = plan.operations().len() as u64;
                 let index = self.push(plan);
-                self.lowered.insert(*call, index);
-                index
+                if next.is_none() {
+                    if self.kept > self.most {
+                        self.forget_unused();
+                    }
+                    self.kept += operations;
+                    self.lowered.insert(*call, index);
+                }
+                (index, next)
             }
         };
         self.users[index as usize] += 1;
-        Ok(index)
+        Ok((index, next))
     }
 
-    /// One frame less plays a plan.
-    pub(super) fn release(&mut self, plan: u32) {
+    /// Puts the next part of a collective in the place of one that has been played; tells where it
+    /// goes on. What is no program is noted as a fault.
+    pub(super) fn go_on<L: Lowering>(
+        &mut self,
+        index: u32,
+        lowering: &L,
+        call: &CollectiveCall,
+        from: u32,
+    ) -> Option<u32> {
+        match part(lowering, call, from) {
+            Ok((plan, next)) => {
+                self.plans[index as usize] = plan;
+                next
+            }
+            Err(fault) => {
+                self.fault = Some(fault);
+                None
+            }
+        }
+    }
+
+    /// One frame less plays a plan; the last part of a longer collective is forgotten.
+    pub(super) fn release(&mut self, plan: u32, call: &CollectiveCall) {
         self.users[plan as usize] -= 1;
+        if self.lowered.get(call) != Some(&plan) {
+            self.plans[plan as usize] = Plan::new(Cow::Owned(RankProgram::default()));
+            self.free.push(plan);
+        }
     }
 
+    /// Forgets the plans that no frame plays; the next time when half as many again are kept.
     fn forget_unused(&mut self) {
-        let Self { plans, users, free, lowered, kept } = self;
+        let Self { plans, users, free, lowered, kept, .. } = self;
         lowered.retain(|_, index| {
             let used = users[*index as usize] > 0;
             if !used {
                 *kept -= plans[*index as usize].operations().len() as u64;
+                plans[*index as usize] = Plan::new(Cow::Owned(RankProgram::default()));
                 free.push(*index);
             }
             used
         });
+        self.most = MOST_KEPT.max(*kept + *kept / 2);
     }
+}
+
+fn part<'a, L: Lowering>(
+    lowering: &L,
+    call: &CollectiveCall,
+    from: u32,
+) -> Result<(Plan<'a>, Option<u32>), ReplayError> {
+    let (program, next) = lowering.part(call, from);
+    let plan = Plan::new(Cow::Owned(program));
+    check(&plan, call)?;
+    Ok((plan, next))
 }
 
 impl<'a> std::ops::Index<u32> for Plans<'a> {

@@ -3,7 +3,7 @@
 use crate::network::Transport;
 use crate::units::Picoseconds;
 
-use super::frame::OperationRef;
+use super::frame::{CollectiveFrame, OperationRef};
 use super::lowering::Lowering;
 use super::observer::Observer;
 use super::plan::COMPLETED;
@@ -74,7 +74,19 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             return;
         };
         if is_last {
-            self.plans.release(frame.plan);
+            if let Some(from) = collective.next {
+                let (index, plan) = (operation.frame, frame.plan);
+                let next = self.plans.go_on(plan, self.lowering, &collective.call, from);
+                frame.collective = Some(CollectiveFrame { next, ..collective });
+                if self.plans.fault.is_some() {
+                    // Whatever starts next tells of it.
+                    self.ready.push_back(collective.parent);
+                } else {
+                    self.start_part(index);
+                }
+                return;
+            }
+            self.plans.release(frame.plan, &collective.call);
             frame.collective = None;
             self.free_frames.push(operation.frame);
             self.complete_communication(collective.parent, 0);

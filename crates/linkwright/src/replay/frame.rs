@@ -21,6 +21,8 @@ pub(super) struct CollectiveFrame {
     /// What its messages match within.
     pub(super) context: u32,
     pub(super) since: u64,
+    /// Where the collective goes on when the part that is played is complete.
+    pub(super) next: Option<u32>,
 }
 
 /// A program as it runs. The first frames are those of the ranks.

@@ -6,6 +6,7 @@ mod diagnosis;
 mod iterations;
 mod matching;
 mod network;
+mod parts;
 mod protocol;
 mod random;
 mod refusals;

@@ -37,6 +37,11 @@ impl TestNetwork {
         }
     }
 
+    /// A network of so many GPUs.
+    pub(super) fn of_gpus(gpus: u32) -> Self {
+        Self { injected: vec![0; gpus as usize], ..Self::new() }
+    }
+
     /// A network that delays each message by chance, so that some overtake others.
     pub(super) fn disordered(seed: u64) -> Self {
         let jitter = NonZeroU64::new(10 * LATENCY).expect("not zero");

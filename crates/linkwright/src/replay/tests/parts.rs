@@ -1,0 +1,156 @@
+//! Long collectives are played part by part, as if they had been there as a whole.
+
+use std::cell::Cell;
+
+use super::*;
+use crate::collectives::mpi::{Algorithm, ByDefault};
+use crate::program::Collective;
+use crate::program::lowering::Lowering;
+use crate::replay::Observer;
+
+/// One algorithm for every collective, in parts or as a whole; counts what stands in memory.
+struct Parts {
+    algorithm: Algorithm,
+    in_parts: bool,
+    asked: Cell<u32>,
+    longest: Cell<usize>,
+}
+
+impl Parts {
+    fn new(algorithm: Algorithm, in_parts: bool) -> Self {
+        Self { algorithm, in_parts, asked: Cell::new(0), longest: Cell::new(0) }
+    }
+}
+
+impl Lowering for Parts {
+    fn lower(&self, call: &CollectiveCall) -> RankProgram {
+        self.algorithm.lower(call)
+    }
+
+    fn part(&self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
+        self.asked.set(self.asked.get() + 1);
+        let (program, next) =
+            if self.in_parts { self.algorithm.part(call, from) } else { (self.lower(call), None) };
+        self.longest.set(self.longest.get().max(program.operations().len()));
+        (program, next)
+    }
+}
+
+/// Collectives between computations of different lengths, on all ranks and on some.
+fn calls(ranks: u32, kind: Collective) -> Program {
+    let some: Vec<u32> = (0..ranks).filter(|rank| rank % 3 != 1).rev().collect();
+    let part = |me: u32| {
+        rank(|rank| {
+            for (communicator, size) in [(WORLD, 1_001), (1, 70_000), (WORLD, 1_001)] {
+                if communicator == WORLD || me % 3 != 1 {
+                    rank.run(compute(u64::from(me * 7_919 % 97) * 10_000));
+                    let size = Bytes(size);
+                    let call = Operation::Collective { kind, root: 0, communicator, size };
+                    let request = rank.start(call);
+                    rank.run(compute(50_000));
+                    rank.wait(&[request]);
+                }
+            }
+        })
+    };
+    let mut program = program((0..ranks).map(part).collect());
+    program.communicators.push(some);
+    program
+}
+
+#[derive(Default)]
+struct Order(Vec<(u32, u32, u64)>);
+
+impl Observer for Order {
+    fn sent(&mut self, message: &crate::replay::MessageRecord) {
+        self.0.push((message.source.rank, message.destination.rank, message.sent.0));
+    }
+}
+
+#[test]
+fn parts_play_as_the_whole_would() {
+    for (kind, algorithm, ranks) in [
+        (Collective::AllToAll, Algorithm::Blocked, 80),
+        (Collective::AllToAll, Algorithm::Pairwise, 50),
+        (Collective::AllReduce, Algorithm::Ring, 45),
+        (Collective::AllReduce, Algorithm::RecursiveHalving, 45),
+        (Collective::AllGather, Algorithm::Ring, 64),
+        (Collective::Gather, Algorithm::Linear, 90),
+    ] {
+        let program = calls(ranks, kind);
+        let jobs = [Job::new(&program, (0..ranks).collect())];
+        let play = |in_parts| {
+            let lowering = Parts::new(algorithm, in_parts);
+            let (mut network, mut order) = (TestNetwork::new(), Order::default());
+            let protocol = Protocol::default();
+            let replay =
+                Replay::observed(&mut network, ranks, &jobs, protocol, &lowering, &mut order);
+            let outcome = replay.unwrap().run(&mut |_| ControlFlow::Continue(())).unwrap();
+            (outcome, order.0, lowering.asked.get())
+        };
+        let ((parts, sent, asked), (whole, expected, once)) = (play(true), play(false));
+        assert_eq!(parts, whole, "{kind:?} {algorithm}");
+        assert_eq!(sent, expected, "{kind:?} {algorithm}");
+        let short = matches!(algorithm, Algorithm::RecursiveHalving | Algorithm::Linear);
+        assert!(short || asked > 2 * once, "{kind:?} {algorithm}: {asked} parts of {once}");
+    }
+}
+
+#[test]
+fn a_long_collective_holds_a_block_of_messages_for_each_rank() {
+    let ranks = 300;
+    let program = calls(ranks, Collective::AllToAll);
+    let jobs = [Job::new(&program, (0..ranks).collect())];
+    let lowering = Parts::new(Algorithm::Blocked, true);
+    let mut network = TestNetwork::new();
+    let replay = Replay::new(&mut network, ranks, &jobs, FREE, &lowering).unwrap();
+    replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(lowering.longest.get(), 2 * 32 + 1);
+}
+
+#[test]
+fn a_later_part_that_is_no_program_is_an_error() {
+    struct Broken;
+    impl Lowering for Broken {
+        fn lower(&self, call: &CollectiveCall) -> RankProgram {
+            self.part(call, 0).0
+        }
+        fn part(&self, _: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
+            let peer = if from == 0 { compute(5) } else { send(2, 0, 0) };
+            (rank(|rank| _ = rank.run(peer)), (from == 0).then_some(1))
+        }
+    }
+    let kind = Collective::AllGather;
+    let call = Operation::Collective { kind, root: 0, communicator: WORLD, size: Bytes(8) };
+    let all = |_| rank(|rank| _ = rank.run(call));
+    let program = program((0..2).map(all).collect());
+    let jobs = [Job::new(&program, vec![0, 1])];
+    let mut network = TestNetwork::new();
+    let replay = Replay::new(&mut network, 2, &jobs, FREE, &Broken).unwrap();
+    let error = replay.run(&mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    assert!(error.contains("names rank 2 in operation 0"), "{error}");
+}
+
+#[test]
+fn ranks_may_be_more_than_sixteen_bits_count() {
+    let ranks = (1 << 16) + 17;
+    let call = |kind, size| Operation::Collective {
+        kind,
+        root: ranks - 1,
+        communicator: WORLD,
+        size: Bytes(size),
+    };
+    let all = |_| {
+        rank(|rank| {
+            rank.run(call(Collective::AllReduce, 8));
+            rank.run(call(Collective::Broadcast, 8));
+        })
+    };
+    let program = program((0..ranks).map(all).collect());
+    let jobs = [Job::new(&program, (0..ranks).collect())];
+    let mut network = TestNetwork::of_gpus(ranks);
+    let replay = Replay::new(&mut network, ranks, &jobs, FREE, &ByDefault).unwrap();
+    let outcome = replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let messages: u64 = outcome.jobs[0].ranks.iter().map(|rank| rank.messages).sum();
+    assert_eq!(messages, 3 * u64::from(ranks - 1));
+}
