@@ -236,7 +236,17 @@ class System:
         """One row per device: what it is, its links, its place, its ids, cores and memory."""
 
     def links(self) -> Table:
-        """One row per bundle of links: its ends, kind, count, bandwidth and latency."""
+        """One row per bundle of links: its ends, kind, count, bandwidth and latency.
+
+        The links of the first server, of the second, ..., then the network's.
+        """
+
+    def ports(self) -> Table:
+        """One row per network interface, in the order of the network's ports that they take.
+
+        Columns: port, interface (its name), server, switch (at which the port is), bandwidth and
+        latency of its link. Empty of a server that stands alone.
+        """
 
     def gpu_places(self) -> list[GpuPlace]:
         """Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it."""
@@ -321,20 +331,20 @@ class System:
         """
 
     def to_toml(self) -> str:
-        """The server as text that `from_text` reads back to an equal system.
+        """A server that stands alone as text that `from_text` reads back to an equal system.
 
-        Raises:
-            MachineError: If it is of several servers.
+        With a network, the `[network]` and `[[system.server]]` of a scenario that make the system.
+        Servers that are no presets are files there: `servers()[0][0].to_toml()` writes one.
         """
 
     def to_json(self) -> str:
-        """The server as JSON."""
+        """The system as JSON: all devices, and links by the names of the devices that they join."""
 
     def to_dot(self) -> str:
-        """The server as a Graphviz drawing."""
+        """The system as a Graphviz drawing."""
 
     def _repr_html_(self) -> str:
-        """A drawing of a small system, the devices of a large one."""
+        """A drawing of the system; of a large server that stands alone, its devices."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...

@@ -21,6 +21,8 @@ from linkwright.replay_summary import (
 __all__ = ["job_times", "link_heat_map", "link_loads", "message_latencies"]
 
 # More switches than this are folded into bands below one another, to stay wide enough to see.
+# What the channels of a network are; others are within servers, of their own kinds.
+OF_FABRIC = ("injection", "ejection", "switch")
 BAND = 128
 WIDTH = 760
 GROUP = re.compile(r"group(\d+)-switch(\d+)")
@@ -288,6 +290,8 @@ def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, s
     if all(groups):
         return cells, "group", "switch"
     folded = f", {BAND} to a band" if len(switches) > BAND else ""
+    if any(row["kind"] not in OF_FABRIC for row in rows):
+        return cells, f"device where the link starts{folded}", "link"
     tier = re.sub(r"\d+$", "", owners[0])
     return (
         cells,

@@ -44,7 +44,7 @@ Position = tuple[float, float]
 
 
 def packed_trees(
-    schedule: Schedule, machine: System, *, columns: int | None = None, title: str | None = None
+    schedule: Schedule, system: System, *, columns: int | None = None, title: str | None = None
 ) -> alt.TopLevelMixin:
     """The trees of a plan, one picture each, on the NVLinks between the job's GPUs.
 
@@ -53,7 +53,7 @@ def packed_trees(
 
     Args:
         schedule: A plan with trees.
-        machine: The machine that it was planned for.
+        system: The system that it was planned for.
         columns: How many pictures stand side by side; about as many as rows where None.
         title: Instead of the default, which says what is seen.
 
@@ -63,15 +63,15 @@ def packed_trees(
     trees = schedule.trees
     if not trees:
         raise ValueError(f"`{schedule.name}` has no trees to draw")
-    places = _places(machine, schedule.gpus)
-    links = _links(machine, schedule.gpus)
+    places = _places(system, schedule.gpus)
+    links = _links(system, schedule.gpus)
     pictures = [
         _picture(number, tree, places, links, COLOURS[(number - 1) % len(COLOURS)])
         for number, tree in enumerate(trees, 1)
     ]
     across = columns or math.ceil(math.sqrt(len(trees)))
     count = "one spanning tree" if len(trees) == 1 else f"{len(trees)} spanning trees"
-    default = f"{schedule.collective.capitalize()} on {machine.name} over {count}"
+    default = f"{schedule.collective.capitalize()} on {system.name} over {count}"
     rate = "" if schedule.rate is None else f"{schedule.rate:.1f} GB/s of the data's size"
     best = schedule.rate is not None and schedule.optimum is not None
     if best and math.isclose(schedule.rate or 0, schedule.optimum or 0, rel_tol=1e-4):
@@ -82,9 +82,9 @@ def packed_trees(
     return chart
 
 
-def _places(machine: System, gpus: Sequence[int]) -> dict[int, Position]:
+def _places(system: System, gpus: Sequence[int]) -> dict[int, Position]:
     """Where each GPU stands: the two quads of a DGX-1, else a ring."""
-    dgx1 = machine.renumbering(System("dgx1-v100")) if machine.gpu_count == 8 else None
+    dgx1 = system.renumbering(System("dgx1-v100")) if system.gpu_count == 8 else None
     if dgx1 is not None:
         # Every corner has a height of its own, so that no link passes through a third GPU.
         quad = [(1.0, 3.0), (3.0, -1.0), (-1.0, -3.0), (-3.0, 1.0)]
@@ -95,9 +95,9 @@ def _places(machine: System, gpus: Sequence[int]) -> dict[int, Position]:
     return {gpu: (5 * math.sin(turn * at), 5 * math.cos(turn * at)) for at, gpu in enumerate(gpus)}
 
 
-def _links(machine: System, gpus: Sequence[int]) -> dict[tuple[int, int], int]:
+def _links(system: System, gpus: Sequence[int]) -> dict[tuple[int, int], int]:
     """How many NVLinks join each pair of these GPUs, where any does."""
-    matrix = machine.gpu_matrix()
+    matrix = system.gpu_matrix()
     found = {}
     for at, a in enumerate(gpus):
         for b in gpus[at + 1 :]:

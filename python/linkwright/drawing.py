@@ -44,17 +44,17 @@ POINTS_PER_CHARACTER = 7.0
 POSITION = re.compile(r'^  n\d+ \[.* pos="(-?[\d.]+),(-?[\d.]+)!"', re.MULTILINE)
 
 
-def machine_drawing(machine: System, *, title: str | None = None) -> alt.TopLevelMixin:
+def machine_drawing(system: System, *, title: str | None = None) -> alt.TopLevelMixin:
     """The machine's devices and links; the wider a line, the more bandwidth, but for PCIe.
 
     NVLinks between two GPUs say how many they are, as `nvidia-smi` does: `NV2` is two.
 
     Args:
-        machine: The machine.
+        system: The system.
         title: Instead of the default.
     """
-    devices = _devices(machine)
-    links = _links(machine, {device["name"]: device for device in devices})
+    devices = _devices(system)
+    links = _links(system, {device["name"]: device for device in devices})
     left, right = _span(devices, "x", 1.0)
     bottom, top = _span(devices, "y", 0.5)
     # Points per unit of the layout: across, as many as there is room for.
@@ -109,7 +109,7 @@ def machine_drawing(machine: System, *, title: str | None = None) -> alt.TopLeve
         ),
     )
     heading = alt.TitleParams(
-        text=title or f"The devices and links of {machine.name}",
+        text=title or f"The devices and links of {system.name}",
         subtitle="The wider a line, the more bandwidth; PCIe is thin throughout.",
         anchor="start",
         subtitleColor="#555555",
@@ -125,10 +125,10 @@ def _span(devices: Sequence[Mapping[str, Any]], axis: str, margin: float) -> tup
     return min(places) - margin, max(places) + margin
 
 
-def _devices(machine: System) -> list[dict[str, Any]]:
+def _devices(system: System) -> list[dict[str, Any]]:
     # The core lays the devices out; its text for Graphviz is where it says how.
-    places = POSITION.findall(machine.to_dot())
-    rows = list(machine.devices())
+    places = POSITION.findall(system.to_dot())
+    rows = list(system.devices())
     return [
         {
             "name": row["name"],
@@ -143,8 +143,8 @@ def _devices(machine: System) -> list[dict[str, Any]]:
     ]
 
 
-def _links(machine: System, places: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [_link(row, places[row["a"]], places[row["b"]]) for row in machine.links()]
+def _links(system: System, places: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [_link(row, places[row["a"]], places[row["b"]]) for row in system.links()]
 
 
 def _link(row: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

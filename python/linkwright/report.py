@@ -55,7 +55,7 @@ def write_report(
     path: Path,
     *,
     title: str,
-    machine: System,
+    system: System,
     results: Sequence[SimulationResult],
     facts: Mapping[str, str],
     compared_with: str | None = None,
@@ -65,7 +65,7 @@ def write_report(
     Args:
         path: The HTML file; it appears whole or not at all.
         title: The page's heading.
-        machine: The machine that the jobs ran on.
+        system: The system that the jobs ran on.
         results: One run per policy.
         facts: What the reader must know to repeat the runs, by name, in this order.
         compared_with: One of the policies: then the page opens with what the others gain over
@@ -83,7 +83,7 @@ def write_report(
     sound = all(summary.effective_bandwidth == summary.sound_bandwidth for summary in summaries)
     content = render(
         "report.html.j2",
-        embed(_charts(results, machine, sound)),
+        embed(_charts(results, system, sound)),
         drawing=DRAWING,
         sound=sound,
         title=title,
@@ -96,14 +96,14 @@ def write_report(
         speedups=_speedup_rows(compared),
         quartiles=_quartile_rows(summaries),
         one_gpu=_one_gpu_rows(results),
-        machine=_machine_view(machine),
+        machine=_machine_view(system),
         left_out=LEFT_OUT,
     )
     replace_file(path, content)
 
 
 def _charts(
-    results: Sequence[SimulationResult], machine: System, sound: bool
+    results: Sequence[SimulationResult], system: System, sound: bool
 ) -> dict[str, alt.TopLevelMixin]:
     shared = any(row["gpu_count"] > 1 for row in job_rows(results[0]))
     charts: dict[str, alt.TopLevelMixin] = {}
@@ -114,10 +114,8 @@ def _charts(
         charts["Run time by workload and policy"] = run_time_by_workload(results)
         charts["Allocation quality by job size and policy"] = allocation_quality(results)
     for result in results:
-        charts[f"Occupancy of the GPUs under {result.policy}"] = occupancy(
-            result, machine.gpu_names
-        )
-    charts[DRAWING] = machine_drawing(machine)
+        charts[f"Occupancy of the GPUs under {result.policy}"] = occupancy(result, system.gpu_names)
+    charts[DRAWING] = machine_drawing(system)
     return charts
 
 
@@ -216,8 +214,8 @@ def _one_gpu_rows(results: Sequence[SimulationResult]) -> list[dict[str, object]
     return rows
 
 
-def _machine_view(machine: System) -> dict[str, object]:
-    matrix = machine.gpu_matrix()
+def _machine_view(system: System) -> dict[str, object]:
+    matrix = system.gpu_matrix()
     links = {cell: None for index, row in enumerate(matrix) for cell in row[:index]}
     ordered = sorted(links, key=lambda link: (link[1], link[0]))
     levels = sorted({bandwidth for _, bandwidth in ordered})
@@ -237,11 +235,11 @@ def _machine_view(machine: System) -> dict[str, object]:
         }
 
     return {
-        "name": machine.name,
-        "source": machine.source,
-        "assumptions": machine.assumptions,
-        "gpu_count": machine.gpu_count,
-        "gpu_names": machine.gpu_names,
+        "name": system.name,
+        "source": system.source,
+        "assumptions": system.assumptions,
+        "gpu_count": system.gpu_count,
+        "gpu_names": system.gpu_names,
         "matrix": [
             [cell(*link, row == column) for column, link in enumerate(links_of)]
             for row, links_of in enumerate(matrix)

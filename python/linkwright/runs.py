@@ -57,7 +57,7 @@ class ScenarioRun:
     Attributes:
         scenario: The scenario as written.
         path: Its file.
-        machine: The server that the jobs ran on.
+        system: The server that the jobs ran on.
         jobs: The jobs, read or generated.
         results: One result per policy, in the order in which they were played.
         manifest: What repeats the run: the version, the choices, the hash of every input.
@@ -65,7 +65,7 @@ class ScenarioRun:
 
     scenario: Scenario
     path: Path
-    machine: System
+    system: System
     jobs: Sequence[Job]
     results: Sequence[SimulationResult]
     manifest: dict[str, object]
@@ -73,8 +73,8 @@ class ScenarioRun:
     @property
     def warnings(self) -> list[str]:
         """What probably makes the machine or the times another's, and what to do about it."""
-        found = list(self.machine.warnings)
-        models = sorted({model or "" for model in self.machine.gpu_models})
+        found = list(self.system.warnings)
+        models = sorted({model or "" for model in self.system.gpu_models})
         others = [model for model in models if "V100" not in model.upper()]
         if not others:
             return found
@@ -82,7 +82,7 @@ class ScenarioRun:
         unknown = " or is not known" if "" in others and len(others) > 1 else ""
         return [
             *found,
-            f"The workloads compute at the speed of a V100, but the GPU of {self.machine.name} "
+            f"The workloads compute at the speed of a V100, but the GPU of {self.system.name} "
             f"{are}{unknown}: run times and what waits for them are not this machine's. Compare "
             "policies by bandwidth, or give measured times.",
         ]
@@ -182,7 +182,7 @@ def run_summary(run: ScenarioRun, *, compared_with: str | None = None) -> dict[s
     baseline = compared_with or ("baseline" if "baseline" in names else names[0])
     document: dict[str, object] = {
         "scenario": run.path.name,
-        "machine": run.machine.name,
+        "machine": run.system.name,
         "jobs": len(run.jobs),
         "warnings": run.warnings,
         "policies": [asdict(summary) for summary in summaries],
@@ -224,8 +224,8 @@ def write_run(
         write_report(
             aside / "report.html",
             title=f"{'Policies compared: ' if compared_with else ''}{run.path.stem} on "
-            f"{run.machine.name}",
-            machine=run.machine,
+            f"{run.system.name}",
+            system=run.system,
             results=run.results,
             facts=_report_facts(run),
             compared_with=compared_with,
@@ -293,7 +293,7 @@ def _report_facts(run: ScenarioRun) -> dict[str, str]:
     facts = {"Warning": " ".join(run.warnings)} if run.warnings else {}
     facts |= {
         "Scenario": run.path.name,
-        "Machine": run.machine.name,
+        "Machine": run.system.name,
         "Jobs": f"{jobs['count']}, {origin}",
         "Policies": ", ".join(result.policy for result in run.results),
         "Bandwidth model": run.scenario.bandwidth_model,

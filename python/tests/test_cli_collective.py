@@ -90,8 +90,8 @@ def test_servers_are_joined_by_a_network() -> None:
     data = parsed(*words, "--servers", 2, "--network", "100Gb/s")
     on = "2xdgx1-v100 on single-switch-8"
     assert (data["machine"], data["links"]) == (on, "network")
-    assert "give both" in fails(2, *words, "--servers", 2)
-    assert "give both" in fails(2, *words, "--network", "100Gb/s")
+    assert parsed(*words, "--servers", 2)["machine"] == "2xdgx1-v100 on fat-tree-16"
+    assert "no GPU 8" in fails(1, *words, "--network", "100Gb/s")
     assert "`fast`" in fails(2, *words, "--servers", 2, "--network", "fast")
     # On a fabric of many switches the servers and the speeds of its ports are the same system's.
     on_tree = parsed(*words, "--servers", 2, "--network", "fat-tree")

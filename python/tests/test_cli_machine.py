@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -313,3 +314,35 @@ def test_columns_that_say_nothing_of_a_machine_are_left_out() -> None:
 @pytest.mark.parametrize("words", ["dgx1-v100 --devices --json", "torus --devices"])
 def test_devices_are_a_table_of_a_machine(words: str) -> None:
     assert "--devices" in fails(2, "machine", "show", *words.split())
+
+
+FOUR = ("machine", "show", "dgx1-v100", "--servers", 4, "--network", "fat-tree")
+
+
+def test_servers_on_a_network_are_shown() -> None:
+    shown = linkwright(*FOUR).stdout
+    assert shown.startswith("4xdgx1-v100 on fat-tree-16\n32 GPUs in 4 servers; 20 switches")
+    for part in ("16 of 16 ports in use", "node \N{EN DASH} leaf", "node1/mlx5_0, node1/mlx5_1"):
+        assert part in shown, part
+    assert "Assumed" in shown
+    devices = linkwright(*FOUR, "--devices").stdout
+    assert "node3/GPU7" in devices
+    assert "core3" in devices
+    mixed = linkwright("machine", "show", "dgx1-v100", "--network", "100Gb/s").stdout
+    assert "1 switch, InfiniBand; 4 of 4 ports" in mixed
+
+
+def test_servers_on_a_network_have_the_forms_of_servers() -> None:
+    data = parsed(*FOUR)
+    assert data == json.loads(linkwright(*FOUR, "--as", "json").stdout)
+    assert data["servers"] == [{"name": "dgx1-v100", "count": 4, "gpus": 8}]
+    assert (data["gpus"], len(data["devices"]), len(data["ports"])) == (32, 92, 16)
+    assert data["fabric"]["switches"] == 20
+    assert data["ports"][4]["interface"] == "node1/mlx5_0"
+    assert tomllib.loads(linkwright(*FOUR, "--as", "toml").stdout) == {
+        "network": {"kind": "fat-tree", "machine": "dgx1-v100", "servers": 4}
+    }
+    assert linkwright(*FOUR, "--as", "dot").stdout.startswith('graph "4xdgx1-v100 on fat-tree-16"')
+    assert "go with a server" in fails(2, "machine", "show", "torus", "--servers", 2)
+    few = fails(1, *FOUR[:-1], "fat-tre")
+    assert "did you mean `fat-tree`" in few

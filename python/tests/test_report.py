@@ -37,7 +37,7 @@ def written(
     write_report(
         path,
         title=title,
-        machine=MACHINE,
+        system=MACHINE,
         results=results,
         facts=FACTS,
         compared_with=compared_with,
@@ -177,5 +177,5 @@ def test_code_in_assumptions_is_shown_as_code(tmp_path: Path) -> None:
     paste = Path(__file__).resolve().parents[2] / "examples" / "topologies"
     machine = load_system(paste / "dgx1-v100.nvidia-smi-topo-m.txt")
     results = [simulate(machine, generate_jobs(1, 5), "greedy")]
-    write_report(tmp_path / "a.html", title="T", machine=machine, results=results, facts={})
+    write_report(tmp_path / "a.html", title="T", system=machine, results=results, facts={})
     assert "(option <code>nvlink</code>)" in (tmp_path / "a.html").read_text(encoding="utf-8")

@@ -237,7 +237,7 @@ impl Allocator {
         let policy = self::policy(policy).map_err(errors::allocation)?;
         let profile = BandwidthProfile::named(&origin.profile)?;
         let model = BandwidthModel::named(&origin.model)?;
-        let machine = &*origin.system.listed()?;
+        let machine = &origin.system.listed()?;
         let prepared = py
             .detach(|| PreparedMachine::new(machine, profile, model))
             .map_err(errors::allocation)?
@@ -318,10 +318,11 @@ impl Allocator {
         state_file: &str,
         #[pyo3(from_py_with = optional_ints)] lost: Option<Vec<i128>>,
     ) -> PyResult<Self> {
+        let server = system.listed()?;
         let origin = Origin {
             system: system.clone(),
             model: bandwidth_model.to_owned(),
-            profile: profile_of(&*system.listed()?, bandwidth_profile)?.name().to_owned(),
+            profile: profile_of(&server, bandwidth_profile)?.name().to_owned(),
             ties: ties.to_owned(),
         };
         Self::made(py, origin, policy, state, state_file, &lost.unwrap_or_default())

@@ -82,9 +82,9 @@ impl Pattern {
         after: (String, String),
         system: &System,
     ) -> PyResult<(Self, Vec<usize>, Vec<Traffic>)> {
-        let derived =
-            pattern_from_counters((&before.0, &before.1), (&after.0, &after.1), &*system.listed()?)
-                .map_err(errors::allocation)?;
+        let server = system.listed()?;
+        let derived = pattern_from_counters((&before.0, &before.1), (&after.0, &after.1), &server)
+            .map_err(errors::allocation)?;
         let edge = |edge: &EdgeTraffic| (edge.a, edge.b, edge.bytes_a_to_b.0, edge.bytes_b_to_a.0);
         let traffic = derived.traffic.iter().map(edge).collect();
         Ok((Self(derived.pattern), derived.gpus, traffic))

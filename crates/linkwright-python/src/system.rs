@@ -10,8 +10,11 @@ use linkwright::system::{
     toml_format,
     views::{
         export,
-        listed::{ONE_SWITCH, listed},
-        svg, tables,
+        listed::listed,
+        parts::{assumed, said, sources},
+        svg,
+        system_svg::system_svg,
+        tables,
     },
 };
 use pyo3::prelude::*;
@@ -144,17 +147,6 @@ impl System {
         let count = self.gpu_count() as usize;
         gpus.iter().map(|gpu| number::gpu_of(count, *gpu)).collect()
     }
-
-    /// What its servers say, each once.
-    fn of_servers(&self, of: fn(&Server) -> &[String]) -> Vec<String> {
-        let mut said: Vec<String> = Vec::new();
-        for text in self.core().kinds().iter().flat_map(|kind| of(kind.server())) {
-            if !said.contains(text) {
-                said.push(text.clone());
-            }
-        }
-        said
-    }
 }
 
 #[pymethods]
@@ -252,14 +244,7 @@ impl System {
     /// Where the descriptions of its servers come from.
     #[getter]
     fn source(&self) -> String {
-        let mut sources: Vec<&str> = Vec::new();
-        for kind in self.core().kinds() {
-            let source = kind.server().source();
-            if !sources.contains(&source) {
-                sources.push(source);
-            }
-        }
-        sources.join("; ")
+        sources(self.core())
     }
 
     /// What probably makes the description of a server wrong, and what to do about it.
@@ -267,7 +252,7 @@ impl System {
     /// Every answer about the system hangs on it, unlike on an assumption.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.of_servers(Server::warnings)
+        said(self.core(), Server::warnings)
     }
 
     /// What had to be assumed because no source says it.
@@ -275,13 +260,7 @@ impl System {
     /// First of the servers by themselves, then of the whole.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
-        let mut all = self.of_servers(Server::assumptions);
-        all.extend(self.core().assumptions().iter().cloned());
-        let fabric = self.core().fabric();
-        if fabric.is_some_and(|fabric| fabric.switches() == 1) && !self.is_of_nodes() {
-            all.push(ONE_SWITCH.to_owned());
-        }
-        all
+        assumed(self.core())
     }
 
     /// How many GPUs it has: the most ranks that its jobs can have in all.
@@ -367,7 +346,20 @@ impl System {
         if settings.is_empty() {
             settings.insert("server".to_owned(), self.core().name().into());
         }
-        values::dictionary(py, &settings)
+        let listed = match settings.get("server") {
+            Some(toml::Value::Array(rows)) => Some(rows.clone()),
+            _ => None,
+        };
+        let made = values::dictionary(py, &settings)?;
+        if let Some(rows) = listed {
+            let row = |row: &toml::Value| {
+                let name = row.get("kind").and_then(toml::Value::as_str).unwrap_or_default();
+                let count = row.get("count").and_then(toml::Value::as_integer).unwrap_or(1);
+                (name.to_owned(), count)
+            };
+            made.set_item("server", rows.iter().map(row).collect::<Vec<_>>())?;
+        }
+        Ok(made)
     }
 
     /// The content of each file that `settings` names, by the name as written.
@@ -397,12 +389,22 @@ impl System {
 
     /// One row per device: what it is, its links, its place, its ids, cores and memory.
     fn devices(&self) -> PyResult<Table> {
-        Table::new(tables::devices(&*self.listed()?))
+        Table::new(tables::devices(self.core()))
     }
 
     /// One row per bundle of links: its ends, kind, count, bandwidth and latency.
+    ///
+    /// The links of the first server, of the second, ..., then the network's.
     fn links(&self) -> PyResult<Table> {
-        Table::new(tables::links(&*self.listed()?))
+        Table::new(tables::links(self.core()))
+    }
+
+    /// One row per network interface, in the order of the network's ports that they take.
+    ///
+    /// Columns: port, interface (its name), server, switch (at which the port is), bandwidth and
+    /// latency of its link. Empty of a server that stands alone.
+    fn ports(&self) -> PyResult<Table> {
+        Table::new(tables::ports(self.core()))
     }
 
     /// Where each GPU sits: its PCI address, the cores, NUMA nodes and NICs near it.
@@ -418,7 +420,8 @@ impl System {
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
     fn cpuset(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
-        let cores = system::cpuset(&*self.listed()?, &self.known(&gpus)?);
+        let server = self.listed()?;
+        let cores = system::cpuset(&server, &self.known(&gpus)?);
         Ok(cores.map(|cores| cores.to_string()))
     }
 
@@ -427,7 +430,8 @@ impl System {
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
     fn numa_nodes(&self, gpus: Vec<i128>) -> PyResult<Option<String>> {
-        let nodes = system::numa_nodes(&*self.listed()?, &self.known(&gpus)?);
+        let server = self.listed()?;
+        let nodes = system::numa_nodes(&server, &self.known(&gpus)?);
         Ok(nodes.map(|nodes| nodes.to_string()))
     }
 
@@ -466,7 +470,8 @@ impl System {
     ///
     /// X is a GPU with itself. A pair without a host path is SYS, as far apart as can be.
     fn proximity(&self) -> PyResult<Vec<Vec<&'static str>>> {
-        let table = proximity(&*self.listed()?);
+        let server = self.listed()?;
+        let table = proximity(&server);
         let word = |cell: &Option<system::Proximity>| cell.map_or("X", |near| near.name());
         Ok(table.iter().map(|row| row.iter().map(word).collect()).collect())
     }
@@ -535,27 +540,34 @@ impl System {
         ClusterRun::play(py, self, play, jobs, placed, most, progress.as_ref())
     }
 
-    /// The server as text that `from_text` reads back to an equal system.
+    /// A server that stands alone as text that `from_text` reads back to an equal system.
     ///
-    /// Raises:
-    ///     MachineError: If it is of several servers.
-    fn to_toml(&self) -> PyResult<String> {
-        self.lone().map(|server| toml_format::write(server))
+    /// With a network, the `[network]` and `[[system.server]]` of a scenario that make the system.
+    /// Servers that are no presets are files there: `servers()[0][0].to_toml()` writes one.
+    fn to_toml(&self) -> String {
+        match self.lone() {
+            Ok(server) => toml_format::write(server),
+            Err(_) => self.origin.scenario(),
+        }
     }
 
-    /// The server as JSON.
-    fn to_json(&self) -> PyResult<String> {
-        self.listed().map(|server| export::to_json(&server))
+    /// The system as JSON: all devices, and links by the names of the devices that they join.
+    fn to_json(&self) -> String {
+        export::to_json(self.core())
     }
 
-    /// The server as a Graphviz drawing.
-    fn to_dot(&self) -> PyResult<String> {
-        self.listed().map(|server| export::to_dot(&server))
+    /// The system as a Graphviz drawing.
+    fn to_dot(&self) -> String {
+        export::to_dot(self.core())
     }
 
-    /// A drawing of a small system, the devices of a large one.
+    /// A drawing of the system; of a large server that stands alone, its devices.
     fn _repr_html_(&self) -> PyResult<String> {
-        match svg::server_svg(&*self.listed()?) {
+        let core = self.core();
+        if let Some(fabric) = core.fabric() {
+            return Ok(system_svg(core, fabric));
+        }
+        match svg::server_svg(core.kinds()[0].server()) {
             Some(drawing) => Ok(drawing),
             None => self.devices().map(|table| table._repr_html_()),
         }

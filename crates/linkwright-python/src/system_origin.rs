@@ -67,6 +67,26 @@ impl Origin {
         }
     }
 
+    /// The tables of a scenario that say the same; empty of a lone server.
+    pub fn scenario(&self) -> String {
+        let (mut network, mut whole) = match self {
+            Self::Server(_) => return String::new(),
+            Self::Settings(text, _) => (table_of(text), Table::new()),
+            Self::Scenario(source, _) => {
+                let mut whole = table_of(&source.text);
+                match whole.remove("network") {
+                    Some(Value::Table(network)) => (network, whole),
+                    _ => (Table::new(), whole),
+                }
+            }
+        };
+        whole.retain(|key, _| key == "system");
+        whole.extend(network.remove_entry("system"));
+        network.retain(|key, _| !OF_REPLAYS.contains(&key));
+        whole.insert("network".to_owned(), Value::Table(network));
+        whole.to_string()
+    }
+
     /// The settings, by the keys of the class's arguments, and the files that they name.
     pub fn settings(&self) -> (Table, Files) {
         match self {
@@ -250,15 +270,13 @@ impl Arguments {
     /// The system that they describe.
     pub fn build(self) -> PyResult<(Cluster, Origin)> {
         let text = self.table.to_string();
-        let origin = Origin::Settings(text, self.files);
-        let Origin::Settings(text, files) = &origin else { unreachable!() };
-        let built = built(text, files).map_err(|mut error| {
+        let cluster = built(&text, &self.files).map_err(|mut error| {
             if error.file == SETTINGS {
-                name_key(&mut error, text);
+                name_key(&mut error, &text);
             }
             errors::input(error)
         })?;
-        Ok((built, origin))
+        Ok((cluster, Origin::Settings(text, self.files)))
     }
 
     fn name_network(&mut self, name: &str) -> PyResult<()> {
@@ -344,9 +362,12 @@ impl Arguments {
         Ok(())
     }
 
-    /// Hands over a server's text, by a name that no preset and no other server has.
+    /// A preset's name; else hands over the server's text, by a name that no other has.
     fn add(&mut self, system: &System) -> PyResult<String> {
         let server = system.lone()?;
+        if presets::preset(server.name()).is_ok_and(|preset| preset == **server) {
+            return Ok(server.name().to_owned());
+        }
         let text = toml_format::write(server).into_bytes();
         let names = (1..).map(|number| match number {
             1 => format!("{}.toml", server.name()),

@@ -10,14 +10,13 @@ import typer
 from linkwright import Export, Schedule, System, read_text
 from linkwright.cli import collective_runs, comparison, expectation, output, sweep
 from linkwright.cli.faster import faster_than
-from linkwright.cli.options import Json, MachineName, gpu_ids
+from linkwright.cli.options import Json, MachineName, NetworkName, gpu_ids
 from linkwright.cli.schedules import (
     AlgorithmName,
     Chunk,
     CollectiveName,
     Gpus,
     Links,
-    NetworkSpeed,
     Protocol,
     Root,
     Servers,
@@ -64,7 +63,7 @@ def plan(
     chunk: Chunk = None,
     protocol: Protocol = None,
     servers: Servers = 1,
-    network: NetworkSpeed = None,
+    network: NetworkName = None,
     export: Annotated[
         Format | None,
         typer.Option(help="Print the schedule in this format instead; dot draws its trees."),
@@ -178,7 +177,7 @@ def check(
     chunk: Chunk = None,
     protocol: Protocol = None,
     servers: Servers = 1,
-    network: NetworkSpeed = None,
+    network: NetworkName = None,
     json: Json = False,
 ) -> None:
     """Verify anyone's algorithm, and time it on a machine.

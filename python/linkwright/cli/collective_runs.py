@@ -13,13 +13,12 @@ from linkwright import (
     reduction_names,
 )
 from linkwright.cli import output
-from linkwright.cli.options import Json, MachineName, among
+from linkwright.cli.options import Json, MachineName, NetworkName, among
 from linkwright.cli.schedules import (
     AlgorithmName,
     CollectiveName,
     Gpus,
     Links,
-    NetworkSpeed,
     Root,
     Servers,
     Size,
@@ -68,7 +67,7 @@ def run(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Which data.")] = 0,
     servers: Servers = 1,
-    network: NetworkSpeed = None,
+    network: NetworkName = None,
     json: Json = False,
 ) -> None:
     """Execute a plan on real data, with a thread for each rank, and prove the result.

@@ -13,12 +13,11 @@ from linkwright import (
     algorithm_protocols,
 )
 from linkwright.cli import output
-from linkwright.cli.options import Json, MachineName, among
+from linkwright.cli.options import Json, MachineName, NetworkName, among
 from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
     Links,
-    NetworkSpeed,
     Plot,
     Root,
     Servers,
@@ -53,7 +52,7 @@ def compare(
     links: Links = "auto",
     root: Root = None,
     servers: Servers = 1,
-    network: NetworkSpeed = None,
+    network: NetworkName = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:

@@ -8,14 +8,13 @@ import typer
 
 from linkwright import System, expect
 from linkwright.cli import output
-from linkwright.cli.options import Json, MachineName
+from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     CollectiveName,
     Factor,
     Gpus,
     LeastSize,
     MostSize,
-    NetworkSpeed,
     Plot,
     Root,
     Servers,
@@ -41,7 +40,7 @@ def expected(
     most: MostSize = "8GiB",
     factor: Factor = 2,
     servers: Servers = 1,
-    network: NetworkSpeed = None,
+    network: NetworkName = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:

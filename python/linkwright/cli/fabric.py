@@ -8,7 +8,7 @@ from linkwright import Fabric
 from linkwright.cli import output
 from linkwright.documents import json_text
 
-__all__ = ["fabric_text", "print_fabric"]
+__all__ = ["fabric_facts", "fabric_text", "print_fabric", "print_levels", "print_links"]
 
 LINK_KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
 
@@ -23,13 +23,29 @@ def print_fabric(fabric: Fabric) -> None:
     passes = "not known" if bisection is None else f"{bisection:,.1f} GB/s in each direction"
     output.say(f"bisection bandwidth: {passes}")
     output.say("")
+    print_levels(fabric)
+    output.say("")
+    print_links(fabric)
+    if fabric.parameters:
+        output.say("")
+        made = output.table(["parameter", "value"], left=["parameter", "value"])
+        for key, value in fabric.parameters.items():
+            made.add_row(key.replace("_", "-"), _written(value))
+        output.print_table(made)
+
+
+def print_levels(fabric: Fabric) -> None:
+    """Prints its switches by level, from those of nodes upwards."""
     levels = output.table(["level", "switches", "ports in use"], left=["level"])
     for row in fabric.levels():
         least, most = row["least_ports"], row["most_ports"]
         used = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         levels.add_row(row["level"], f"{row['switches']:,}", used)
     output.print_table(levels)
-    output.say("")
+
+
+def print_links(fabric: Fabric) -> None:
+    """Prints its links by what they join."""
     links = output.table(["link", "links", "bandwidth", "latency"], left=["link"])
     for row in fabric.links():
         bandwidth = f"{row['bandwidth'] / 1e9:,.6g} GB/s"
@@ -40,12 +56,6 @@ def print_fabric(fabric: Fabric) -> None:
             f"{row['latency'] / 1e3:,.6g} ns",
         )
     output.print_table(links)
-    if fabric.parameters:
-        output.say("")
-        made = output.table(["parameter", "value"], left=["parameter", "value"])
-        for key, value in fabric.parameters.items():
-            made.add_row(key.replace("_", "-"), _written(value))
-        output.print_table(made)
 
 
 def fabric_text(fabric: Fabric, form: str) -> str:
@@ -55,12 +65,13 @@ def fabric_text(fabric: Fabric, form: str) -> str:
         MachineError: If it is a graph and TOML is asked for.
     """
     if form == "json":
-        return json_text(_facts(fabric))
+        return json_text(fabric_facts(fabric))
     text = fabric.to_toml() if form == "toml" else fabric.to_dot()
     return text if text.endswith("\n") else text + "\n"
 
 
-def _facts(fabric: Fabric) -> dict[str, Any]:
+def fabric_facts(fabric: Fabric) -> dict[str, Any]:
+    """The network as data."""
     bisection = fabric.bisection_bandwidth
     return {
         "name": fabric.name,

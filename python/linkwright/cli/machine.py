@@ -22,7 +22,7 @@ from linkwright import (
 )
 from linkwright.cli import matrix, output
 from linkwright.cli.fabric import fabric_text, print_fabric
-from linkwright.cli.options import BandwidthProfile, Json, among, named
+from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
 
@@ -139,6 +139,11 @@ def show(
             autocompletion=lambda: [*(name for name, _ in preset_names()), *fabric_names()],
         ),
     ],
+    servers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Show so many of the machine, on a network."),
+    ] = None,
+    network: NetworkName = None,
     form: Annotated[
         Literal["table", "toml", "json", "dot"], typer.Option("--as", help="In which form.")
     ] = "table",
@@ -150,7 +155,8 @@ def show(
 ) -> None:
     """Show a machine: the link of every pair of GPUs, the devices, and what was assumed.
 
-    Of a network: its ports, its switches by level, its links and its parameters.
+    Of a network: its ports, its switches by level, its links and its parameters. Of servers on
+    a network: both, and which network interface is at which port.
     """
     if json and form not in ("table", "json"):
         raise typer.BadParameter(f"--json and --as {form} both say what to print; give one.")
@@ -158,6 +164,23 @@ def show(
     if devices and not as_table:
         raise typer.BadParameter("--devices is a table; the other forms list all devices anyway.")
     loaded = given_machine_or_fabric(machine, warn=not as_table)
+    if servers is not None or network is not None:
+        if isinstance(loaded, Fabric):
+            raise typer.BadParameter(
+                f"`{loaded.name}` is a network; --servers and --network go with a server, such as "
+                "dgx1-v100."
+            )
+        from linkwright.cli.system import print_system, system_text
+        from linkwright.systems import load_system
+
+        if bandwidth_profile is not None:
+            raise typer.BadParameter("a profile is of a server's links; leave out --network.")
+        whole = load_system(loaded, servers, network=network)
+        if as_table:
+            matrix.print_devices(whole) if devices else print_system(whole)
+        else:
+            output.document(system_text(whole, "json" if json else form))
+        return
     if isinstance(loaded, Fabric):
         if bandwidth_profile is not None:
             raise typer.BadParameter("a network has no bandwidth profiles; leave out the option.")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from linkwright import policy_names, preset_names, tie_names
+from linkwright import fabric_names, policy_names, preset_names, tie_names
 
 __all__ = [
     "MOST_GPUS",
@@ -17,6 +17,7 @@ __all__ = [
     "BandwidthProfile",
     "Json",
     "MachineName",
+    "NetworkName",
     "PolicyName",
     "PolicyNames",
     "StateFile",
@@ -116,6 +117,16 @@ MachineName = Annotated[
         metavar="NAME|FILE|-",
         help="A preset's name or a machine's file; - is the input.",
         autocompletion=_machines,
+    ),
+]
+NetworkName = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="NAME|FILE|SPEED",
+        help=f"What joins the servers: {', '.join(fabric_names())}, a file (TOML, Graphviz), or "
+        "the speed of one switch's links, such as 100Gb/s; a fat-tree if absent.",
+        autocompletion=fabric_names,
     ),
 ]
 PolicyName = Annotated[

@@ -12,11 +12,10 @@ import typer
 from linkwright import (
     InputError,
     applications,
-    fabric_names,
     preset_names,
 )
 from linkwright.cli import replay_output
-from linkwright.cli.options import Json, among
+from linkwright.cli.options import Json, NetworkName, among
 from linkwright.cli.replay_systems import Settings
 from linkwright.errors import ApplicationError
 
@@ -55,16 +54,6 @@ ServerName = Annotated[
         help="The servers: a preset's name or a machine's file; - is the input. Nodes of "
         "--gpus-per-node if absent.",
         autocompletion=lambda: [name for name, _ in preset_names()],
-    ),
-]
-NetworkName = Annotated[
-    str | None,
-    typer.Option(
-        "--network",
-        metavar="NAME|FILE|SPEED",
-        help=f"What joins them: {', '.join(fabric_names())}, a file (TOML, Graphviz), or "
-        "the speed of one switch's links, such as 100Gb/s; a fat-tree of the job's size if absent.",
-        autocompletion=fabric_names,
     ),
 ]
 

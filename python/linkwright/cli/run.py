@@ -94,14 +94,14 @@ def compare(
     if json:
         document: dict[str, object] = {
             "scenario": played.path.name,
-            "machine": played.machine.name,
+            "machine": played.system.name,
             "warnings": played.warnings,
         }
         rows = [asdict(speedup) for speedup in found]
         output.print_json(document | {"baseline": baseline, "speedups": rows})
         return
     heads = ["policy", "minimum", "25 %", "median", "75 %", "maximum", "throughput"]
-    title = f"Speed-up over {baseline}: {played.path.name} on {played.machine.name}"
+    title = f"Speed-up over {baseline}: {played.path.name} on {played.system.name}"
     made = output.table(heads, left=["policy"])
     for speedup in found:
         numbers = list(asdict(speedup).values())[1:]
@@ -158,7 +158,7 @@ def _print_summary(played: ScenarioRun) -> None:
     model = played.scenario.bandwidth_model
     heads += ["sound\nGB/s"] if model == "sound" else [f"{model}\nGB/s", "sound\nGB/s"]
     title = (
-        f"{output.counted(len(played.jobs), 'job')} of {played.path.name} on {played.machine.name}"
+        f"{output.counted(len(played.jobs), 'job')} of {played.path.name} on {played.system.name}"
     )
     made = output.table(heads, left=["policy"])
     for summary in summaries:

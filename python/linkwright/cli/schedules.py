@@ -39,7 +39,6 @@ __all__ = [
     "LeastSize",
     "Links",
     "MostSize",
-    "NetworkSpeed",
     "Plot",
     "Protocol",
     "Root",
@@ -166,15 +165,6 @@ Protocol = Annotated[
 Servers = Annotated[
     int, typer.Option(min=1, max=1024, help="Join so many of the machine by a network.")
 ]
-NetworkSpeed = Annotated[
-    str | None,
-    typer.Option(
-        "--network",
-        metavar="NAME|FILE|SPEED",
-        help="What joins them: the speed of one switch's links, such as 100Gb/s, a kind of network "
-        "such as fat-tree, or a network's file.",
-    ),
-]
 
 
 def _checked_plot(path: Path | None) -> Path | None:
@@ -197,15 +187,9 @@ Plot = Annotated[
 
 
 def machine_of(name: str, servers: int, network: str | None) -> System:
-    """The machine, or several of it joined by a network.
-
-    Raises:
-        typer.BadParameter: If only one of the two says that there is a network.
-    """
-    if (servers > 1) != (network is not None):
-        raise typer.BadParameter("--servers and --network belong together; give both.")
+    """The machine, or so many of it on a network."""
     machine = given_machine(name)
-    if network is None:
+    if network is None and servers == 1:
         return machine
     from linkwright.systems import load_system
 

@@ -8,7 +8,7 @@ import typer
 
 from linkwright import Schedule, System, time_sweep
 from linkwright.cli import output
-from linkwright.cli.options import Json, MachineName
+from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     ELEMENT,
     AlgorithmName,
@@ -19,7 +19,6 @@ from linkwright.cli.schedules import (
     LeastSize,
     Links,
     MostSize,
-    NetworkSpeed,
     Plot,
     Protocol,
     Root,
@@ -49,7 +48,7 @@ def time(
     chunk: Chunk = None,
     protocol: Protocol = None,
     servers: Servers = 1,
-    network: NetworkSpeed = None,
+    network: NetworkName = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:

@@ -1,11 +1,13 @@
-//! A machine as a Graphviz graph.
+//! A system as a Graphviz graph.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::system::composition::System;
 use crate::system::kinds::{DeviceKind, LinkKind};
-use crate::system::server::{DeviceId, Link, Server};
-use crate::system::views::layout::{Point, layout};
+use crate::system::server::{Device, DeviceId, Link};
+use crate::system::views::layout::{Point, places};
+use crate::system::views::parts::parts;
 
 /// How a kind of device is drawn: shape, fill, outline.
 pub(super) const fn device_style(kind: DeviceKind) -> (&'static str, &'static str, &'static str) {
@@ -91,10 +93,10 @@ pub(super) fn escape(text: &str) -> String {
 
 /// For each NVSwitch to which all GPUs have equally many links, that number: such a switch
 /// says it once instead of beside every wire.
-fn uniform_switches(machine: &Server) -> BTreeMap<DeviceId, u32> {
-    let kind = |id: DeviceId| machine.devices()[id].kind;
+fn uniform_switches(devices: &[Device], links: &[Link]) -> BTreeMap<DeviceId, u32> {
+    let kind = |id: DeviceId| devices[id].kind;
     let mut counts: BTreeMap<DeviceId, Vec<u32>> = BTreeMap::new();
-    for link in machine.links() {
+    for link in links {
         for end in [link.a, link.b] {
             if kind(end) == DeviceKind::NvSwitch && kind(link.other_end(end)) == DeviceKind::Gpu {
                 counts.entry(end).or_default().push(link.count);
@@ -106,8 +108,8 @@ fn uniform_switches(machine: &Server) -> BTreeMap<DeviceId, u32> {
 }
 
 /// The title, and a line for each kind of link in use.
-fn legend(machine: &Server) -> String {
-    let mut kinds: Vec<_> = machine.links().iter().map(|l| (l.kind, l.bandwidth)).collect();
+fn legend(name: &str, links: &[Link]) -> String {
+    let mut kinds: Vec<_> = links.iter().map(|l| (l.kind, l.bandwidth)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let entry = |(kind, bandwidth): (LinkKind, _)| {
@@ -117,14 +119,13 @@ fn legend(machine: &Server) -> String {
     let entries: Vec<String> = kinds.into_iter().map(entry).collect();
     format!(
         "<<B><FONT POINT-SIZE=\"20\">{}</FONT></B><BR/>{}<BR/>>",
-        html(machine.name()),
+        html(name),
         entries.join(" &#160;&#160; ")
     )
 }
 
 /// The statement for one device.
-fn node(machine: &Server, id: DeviceId, at: Point, uniform: Option<&u32>) -> String {
-    let device = &machine.devices()[id];
+fn node(device: &Device, id: DeviceId, at: Point, uniform: Option<&u32>) -> String {
     let (shape, fill, outline) = device_style(device.kind);
     let extra = match device.kind {
         DeviceKind::Gpu => ", style=\"filled,rounded\"",
@@ -146,9 +147,9 @@ fn node(machine: &Server, id: DeviceId, at: Point, uniform: Option<&u32>) -> Str
 }
 
 /// The statement for one bundle of links.
-fn edge(machine: &Server, link: &Link, uniform: &BTreeMap<DeviceId, u32>) -> String {
+fn edge(devices: &[Device], link: &Link, uniform: &BTreeMap<DeviceId, u32>) -> String {
     let (name, colour) = link_style(link.kind);
-    let [a, b] = [link.a, link.b].map(|end| &machine.devices()[end]);
+    let [a, b] = [link.a, link.b].map(|end| &devices[end]);
     let (from, to, count, bandwidth) = (&a.name, &b.name, link.count, link.bandwidth);
     let tooltip = quote(&format!("{from} \u{2013} {to}: {count} \u{d7} {name}, {bandwidth} each"));
     let said_by_switch = match (a.kind, b.kind) {
@@ -173,27 +174,29 @@ fn edge(machine: &Server, link: &Link, uniform: &BTreeMap<DeviceId, u32>) -> Str
     )
 }
 
-/// The machine as a Graphviz graph, for `dot -Tsvg` or `dot -Tpng`.
+/// The system as a Graphviz graph, for `dot -Tsvg` or `dot -Tpng`.
 ///
 /// Shape and colour tell the kinds of device apart. NVLink bundles carry their count as
 /// `NV2`, wider lines are faster, PCIe is thin, and every line has a tooltip in SVG. An
-/// NVSwitch to which all GPUs have equally many links says so itself.
+/// NVSwitch to which all GPUs have equally many links says so itself. Servers stand side by side,
+/// each as if it were alone, below the fabric's switches.
 #[must_use]
-pub fn to_dot(machine: &Server) -> String {
-    let uniform = uniform_switches(machine);
+pub fn to_dot(system: &System) -> String {
+    let (devices, links) = parts(system);
+    let uniform = uniform_switches(&devices, &links);
     let mut text = format!(
         "graph {} {{\n  graph [layout=neato, splines=line, outputorder=edgesfirst, labelloc=t, \
          pad=0.3, fontname=\"Helvetica\", fontsize=13, label={}]\n  \
          node [fontname=\"Helvetica\", fontsize=12, style=filled, margin=\"0.08,0.04\"]\n  \
          edge [fontname=\"Helvetica\", fontsize=11]\n",
-        quote(machine.name()),
-        legend(machine),
+        quote(system.name()),
+        legend(system.name(), &links),
     );
-    for (id, at) in layout(machine).into_iter().enumerate() {
-        text.push_str(&node(machine, id, at, uniform.get(&id)));
+    for (id, at) in places(system).into_iter().enumerate() {
+        text.push_str(&node(&devices[id], id, at, uniform.get(&id)));
     }
-    for link in machine.links() {
-        text.push_str(&edge(machine, link, &uniform));
+    for link in &links {
+        text.push_str(&edge(&devices, link, &uniform));
     }
     text.push_str("}\n");
     text
@@ -201,6 +204,8 @@ pub fn to_dot(machine: &Server) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::system::ServerBuilder;
     use crate::system::presets::{NAMES, preset};
@@ -208,8 +213,8 @@ mod tests {
     #[test]
     fn every_device_and_link_is_drawn_once() {
         for name in NAMES {
-            let machine = preset(name).unwrap();
-            let text = to_dot(&machine);
+            let machine = Arc::new(preset(name).unwrap());
+            let text = to_dot(&System::of_server(Arc::clone(&machine)));
             assert_eq!(text.matches(" shape=").count(), machine.devices().len(), "{name}");
             assert_eq!(text.matches(" -- ").count(), machine.links().len(), "{name}");
         }
@@ -217,13 +222,16 @@ mod tests {
 
     #[test]
     fn faster_bundles_are_wider_and_say_their_count() {
-        let text = to_dot(&preset("dgx1-v100").unwrap());
+        let text = to_dot(&System::of_server(preset("dgx1-v100").unwrap().into()));
         let line = |ends: &str| text.lines().find(|line| line.contains(ends)).unwrap().to_owned();
         let (double, single, pcie) = (line("n0 -- n3 "), line("n0 -- n1 "), line("n0 -- n10 "));
         assert!(double.contains("penwidth=2.83") && double.contains(">NV2<"), "{double}");
         assert!(single.contains("penwidth=2.00") && single.contains(">NV1<"), "{single}");
         assert!(pcie.contains("penwidth=1.00") && !pcie.contains("label"), "{pcie}");
-        assert!(to_dot(&preset("hgx-h100").unwrap()).contains("NV5 for each GPU"));
+        assert!(
+            to_dot(&System::of_server(preset("hgx-h100").unwrap().into()))
+                .contains("NV5 for each GPU")
+        );
     }
 
     #[test]
@@ -232,7 +240,7 @@ mod tests {
         let a = builder.device("\"]; }\n", DeviceKind::Gpu, Some("<B>&")).unwrap();
         let b = builder.device("x\\", DeviceKind::Gpu, Some("")).unwrap();
         builder.data_sheet_link(a, b, LinkKind::Nvlink2, 1).unwrap();
-        let text = to_dot(&builder.build().unwrap());
+        let text = to_dot(&System::of_server(builder.build().unwrap().into()));
         assert!(text.starts_with(r#"graph "a\"b\\<&> " {"#), "{text}");
         assert!(
             text.contains("label=<<B>&quot;]; } </B><BR/><FONT POINT-SIZE=\"9\">&lt;B&gt;&amp;")

@@ -1,18 +1,20 @@
-//! A machine for other programs: JSON to compute with and Graphviz to look at.
+//! A system for other programs: JSON to compute with and Graphviz to look at.
 
 use serde::Serialize;
 
+use crate::system::composition::System;
 use crate::system::kinds::{Discipline, LinkKind};
 use crate::system::server::{Device, Link, Server};
 pub use crate::system::views::dot::to_dot;
+use crate::system::views::parts::{assumed, parts, said, sources};
 
-/// The JSON form of a machine. Its keys name their units, because JSON has no types to.
+/// The JSON form of a system. Its keys name their units, because JSON has no types to.
 #[derive(Serialize)]
 struct JsonMachine<'a> {
     name: &'a str,
-    source: &'a str,
-    warnings: &'a [String],
-    assumptions: &'a [String],
+    source: String,
+    warnings: Vec<String>,
+    assumptions: Vec<String>,
     devices: Vec<JsonDevice>,
     links: Vec<JsonLink<'a>>,
 }
@@ -32,26 +34,27 @@ struct JsonLink<'a> {
     count: u32,
     bandwidth_bytes_per_second: u64,
     latency_picoseconds: u64,
-    discipline: Discipline,
+    discipline: Option<Discipline>,
 }
 
-/// The machine as JSON: its devices, and its links by the names of the devices they join.
+/// The system as JSON: its devices, and its links by the names of the devices they join.
 ///
 /// `bandwidth_bytes_per_second` is that of one link of the `count` in a bundle, in one
 /// direction; `latency_picoseconds` is one-way. A GPU's `memory_bytes` are those of its model, and
 /// so is its `vendor_id` where the machine does not say it; what is not known is left out.
 ///
 /// # Panics
-/// Never: a machine holds nothing that JSON cannot.
+/// Never: a system holds nothing that JSON cannot.
 #[must_use]
-pub fn to_json(machine: &Server) -> String {
+pub fn to_json(system: &System) -> String {
+    let (devices, links) = parts(system);
     let link = |link: &'_ Link| JsonLink {
-        between: [link.a, link.b].map(|end| machine.devices()[end].name.as_str()),
+        between: [link.a, link.b].map(|end| devices[end].name.as_str()),
         kind: link.kind,
         count: link.count,
         bandwidth_bytes_per_second: link.bandwidth.0,
         latency_picoseconds: link.latency.0,
-        discipline: machine.discipline(link),
+        discipline: link.discipline,
     };
     let device = |device: &'_ Device| {
         let mut shown = device.clone();
@@ -59,12 +62,12 @@ pub fn to_json(machine: &Server) -> String {
         JsonDevice { device: shown, memory_bytes: device.memory().map(|size| size.0) }
     };
     let whole = JsonMachine {
-        name: machine.name(),
-        source: machine.source(),
-        warnings: machine.warnings(),
-        assumptions: machine.assumptions(),
-        devices: machine.devices().iter().map(device).collect(),
-        links: machine.links().iter().map(link).collect(),
+        name: system.name(),
+        source: sources(system),
+        warnings: said(system, Server::warnings),
+        assumptions: assumed(system),
+        devices: devices.iter().map(device).collect(),
+        links: links.iter().map(link).collect(),
     };
     serde_json::to_string_pretty(&whole).expect("strings, integers and lists are JSON")
 }
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn json_names_devices_and_counts_bytes() {
-        let machine = preset("dgx1-v100").unwrap();
+        let machine = System::of_server(preset("dgx1-v100").unwrap().into());
         let json: serde_json::Value = serde_json::from_str(&to_json(&machine)).unwrap();
         assert_eq!(json["name"], "dgx1-v100");
         let gpu = serde_json::json!({
@@ -101,8 +104,9 @@ mod tests {
     #[test]
     fn json_holds_everything_of_every_preset() {
         for name in NAMES {
-            let machine = preset(name).unwrap();
-            let json: serde_json::Value = serde_json::from_str(&to_json(&machine)).unwrap();
+            let machine = std::sync::Arc::new(preset(name).unwrap());
+            let system = System::of_server(std::sync::Arc::clone(&machine));
+            let json: serde_json::Value = serde_json::from_str(&to_json(&system)).unwrap();
             let length = |key: &str| json[key].as_array().unwrap().len();
             assert_eq!(length("devices"), machine.devices().len());
             assert_eq!(length("links"), machine.links().len());

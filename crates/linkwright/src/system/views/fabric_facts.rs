@@ -34,7 +34,8 @@ pub fn heights(fabric: &Fabric) -> Vec<u32> {
 }
 
 /// The name of each level, from the lowest: what its switches are called but for their numbers.
-fn level_names(fabric: &Fabric, heights: &[u32]) -> Vec<String> {
+#[must_use]
+pub fn level_names(fabric: &Fabric, heights: &[u32]) -> Vec<String> {
     let mut names: Vec<Option<String>> = Vec::new();
     for (switch, height) in heights.iter().enumerate() {
         let name = fabric.switch_name(switch as SwitchId);

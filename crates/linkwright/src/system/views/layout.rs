@@ -6,8 +6,12 @@
 //! two of them, or over to the same GPU of the next CPU, runs through no third. NVSwitches
 //! stand below the GPUs, network switches above the CPUs.
 
+use std::collections::BTreeMap;
+
+use crate::system::composition::System;
 use crate::system::kinds::DeviceKind;
 use crate::system::server::{DeviceId, Server};
+use crate::system::views::fabric_facts::heights;
 use crate::system::views::proximity::is_host_link;
 
 /// A place in inches, right and up.
@@ -24,6 +28,37 @@ const ROW: f64 = 1.2;
 struct Placed {
     device: DeviceId,
     parent: Option<DeviceId>,
+}
+
+/// Inches between two servers.
+const BETWEEN_SERVERS: f64 = 1.5;
+
+/// A place for each device of a system, by its number: those of a server as if it were alone,
+/// servers side by side, and above them the fabric's switches, the higher the further from nodes.
+pub(in crate::system) fn places(system: &System) -> Vec<Point> {
+    let layouts: Vec<Vec<Point>> =
+        system.kinds().iter().map(|kind| layout(kind.server())).collect();
+    let mut points: Vec<Point> = Vec::with_capacity(system.devices());
+    let mut right = 0.0;
+    for server in 0..system.servers() {
+        let own = &layouts[system.kind_index_of(server)];
+        let first = own.iter().map(|point| point.x).fold(f64::MAX, f64::min);
+        let last = own.iter().map(|point| point.x).fold(f64::MIN, f64::max);
+        points.extend(own.iter().map(|point| Point { x: point.x - first + right, y: point.y }));
+        right += last - first + BETWEEN_SERVERS;
+    }
+    let Some(fabric) = system.fabric() else { return layouts.into_iter().flatten().collect() };
+    let top = points.iter().map(|point| point.y).fold(0.0, f64::max);
+    let heights = heights(fabric);
+    let of_level = |height: u32| heights.iter().filter(|it| **it == height).count() as f64;
+    let mut placed: BTreeMap<u32, u32> = BTreeMap::new();
+    points.extend(heights.iter().map(|height| {
+        let at = placed.entry(*height).or_default();
+        *at += 1;
+        let x = (right - BETWEEN_SERVERS) * (f64::from(*at) - 0.5) / of_level(*height);
+        Point { x, y: top + ROW * (1.5 + 1.5 * f64::from(*height)) }
+    }));
+    points
 }
 
 /// A place for each device, by id.

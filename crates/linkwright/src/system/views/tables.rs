@@ -1,11 +1,14 @@
-//! A machine as tables: one row per device, one per bundle of links.
+//! A system as tables: one row per device, one per bundle of links, one per network interface.
 
-use crate::system::kinds::DeviceKind;
+use crate::system::composition::System;
+use crate::system::fabric::Fabric;
+use crate::system::kinds::{DeviceKind, Discipline};
 use crate::system::locality::{Affinity, Locality};
-use crate::system::server::{Device, DeviceId, Server};
+use crate::system::server::{Device, DeviceId, Link};
+use crate::system::views::parts::parts;
 use crate::table::Table;
 
-/// One row per device, in the machine's order.
+/// One row per device, by its number.
 ///
 /// Columns: `name`, `kind`, `model` (empty where unknown), `is_gpu`, `links` (rows of
 /// [`links`]), `gpu_fabric_bandwidth` (the sum over a GPU's NVLink or xGMI links, in one
@@ -14,11 +17,15 @@ use crate::table::Table;
 /// `subsystem_id` (likewise), `cores` (how many `cpu_affinity` of a CPU names; none of what is no
 /// CPU, and where unknown) and `memory` (of a GPU that of its model; none where unknown).
 #[must_use]
-pub fn devices(machine: &Server) -> Table {
-    let devices = machine.devices();
-    let adjacency = machine.adjacency();
+pub fn devices(system: &System) -> Table {
+    let (devices, bundles) = parts(system);
+    let mut adjacency: Vec<Vec<u32>> = vec![Vec::new(); devices.len()];
+    for (row, link) in (0..).zip(&bundles) {
+        adjacency[link.a].push(row);
+        adjacency[link.b].push(row);
+    }
     let fabric_bandwidth = |id: DeviceId| {
-        let links = adjacency[id].iter().map(|link| &machine.links()[*link]);
+        let links = adjacency[id].iter().map(|link| &bundles[*link as usize]);
         let fabric = links.filter(|link| link.kind.is_gpu_fabric());
         fabric.map(|link| link.total_bandwidth().as_gigabytes_per_second()).sum()
     };
@@ -29,8 +36,6 @@ pub fn devices(machine: &Server) -> Table {
     let names: Vec<String> = devices.iter().map(|d| d.name.clone()).collect();
     let kinds: Vec<String> = devices.iter().map(|d| d.kind.name().to_owned()).collect();
     let models: Vec<String> = devices.iter().map(|d| d.model.clone().unwrap_or_default()).collect();
-    let links: Vec<Vec<u32>> =
-        adjacency.iter().map(|links| links.iter().map(|link| *link as u32).collect()).collect();
     let place = |of: fn(&Locality) -> Option<String>| -> Vec<String> {
         devices.iter().map(|device| of(&device.locality).unwrap_or_default()).collect()
     };
@@ -46,7 +51,7 @@ pub fn devices(machine: &Server) -> Table {
         .with("kind", "", kinds)
         .with("model", "", models)
         .with("is_gpu", "", is_gpu)
-        .with("links", "", links)
+        .with("links", "", adjacency)
         .with("gpu_fabric_bandwidth", "GB/s", fabric_bandwidths)
         .with("cpu_affinity", "", place(|at| at.cpu_affinity.as_ref().map(Affinity::to_string)))
         .with("numa_affinity", "", place(|at| at.numa_affinity.as_ref().map(Affinity::to_string)))
@@ -58,19 +63,18 @@ pub fn devices(machine: &Server) -> Table {
         .with("memory", "B", memory)
 }
 
-/// One row per bundle of links, in the machine's order.
+/// One row per bundle of links: those of the first server, of the second, ..., of the fabric.
 ///
 /// Columns: `a` and `b` (the names of its ends), `kind`, `count`, `bandwidth` and `latency`
 /// of one link in one direction, and `discipline` (`pipe` or `packets`).
 #[must_use]
-pub fn links(machine: &Server) -> Table {
-    let links = machine.links();
-    let name = |id: DeviceId| machine.devices()[id].name.clone();
-    let column =
-        |of: fn(&crate::system::server::Link) -> u64| links.iter().map(of).collect::<Vec<u64>>();
+pub fn links(system: &System) -> Table {
+    let (devices, links) = parts(system);
+    let name = |id: DeviceId| devices[id].name.clone();
+    let column = |of: fn(&Link) -> u64| links.iter().map(of).collect::<Vec<u64>>();
     let kinds: Vec<String> = links.iter().map(|link| link.kind.name().to_owned()).collect();
     let disciplines: Vec<String> =
-        links.iter().map(|link| machine.discipline(link).name().to_owned()).collect();
+        links.iter().map(|link| link.discipline.map_or("", Discipline::name).to_owned()).collect();
     Table::new()
         .with("a", "", links.iter().map(|link| name(link.a)).collect::<Vec<_>>())
         .with("b", "", links.iter().map(|link| name(link.b)).collect::<Vec<_>>())
@@ -79,6 +83,36 @@ pub fn links(machine: &Server) -> Table {
         .with("bandwidth", "B/s", column(|link| link.bandwidth.0))
         .with("latency", "ps", column(|link| link.latency.0))
         .with("discipline", "", disciplines)
+}
+
+/// One row per network interface, in the order of the ports that they take; empty of a server
+/// that stands alone.
+///
+/// Columns: `port` (of the fabric), `interface` (its name), `server`, `switch` (where the port
+/// is), `bandwidth` and `latency` of its link in one direction.
+#[must_use]
+pub fn ports(system: &System) -> Table {
+    let nics = if system.fabric().is_some() { system.nics() } else { 0 };
+    let channel = |port: u32| {
+        let fabric = system.fabric().expect("without a fabric there are no ports");
+        (fabric, fabric.channels()[Fabric::injection(port) as usize])
+    };
+    let nic = |port: u32| system.nic_of_port(port).expect("interfaces take the first ports");
+    let names = (0..nics).map(|port| system.device_name(system.nic_device(nic(port))));
+    let servers = (0..nics).map(|port| u64::from(system.nic(nic(port)).server));
+    let switches = (0..nics).map(|port| {
+        let (fabric, _) = channel(port);
+        fabric.switch_name(fabric.switch_of(port))
+    });
+    let bandwidths = (0..nics).map(|port| channel(port).1.bandwidth.0);
+    let latencies = (0..nics).map(|port| channel(port).1.latency.0);
+    Table::new()
+        .with("port", "", (0..u64::from(nics)).collect::<Vec<_>>())
+        .with("interface", "", names.collect::<Vec<_>>())
+        .with("server", "", servers.collect::<Vec<_>>())
+        .with("switch", "", switches.collect::<Vec<_>>())
+        .with("bandwidth", "B/s", bandwidths.collect::<Vec<_>>())
+        .with("latency", "ps", latencies.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -100,7 +134,7 @@ mod tests {
         let cpu = builder.add(cpu).unwrap();
         builder.data_sheet_link(gpu, other, LinkKind::Nvlink2, 2).unwrap();
         builder.data_sheet_link(gpu, cpu, LinkKind::Pcie3, 1).unwrap();
-        let machine = builder.build().unwrap();
+        let machine = System::of_server(builder.build().unwrap().into());
 
         let devices = devices(&machine);
         let of = |table: &Table, name| table.column(name).unwrap().values.clone();
