@@ -319,3 +319,16 @@ def test_every_reader_of_a_timeline_gets_the_same_nanoseconds(digits: int) -> No
         nanoseconds = (10**digits + 7 * last) % 2**50
         microseconds = _microseconds(nanoseconds)
         assert int(microseconds * 1000) == round(microseconds * 1000) == nanoseconds
+
+
+def test_a_map_of_links_within_servers_calls_no_device_a_switch() -> None:
+    system = System("dgx1-v100", 4, network="fat-tree")
+    replay = replay_trace("stencil4d", system, ranks=32, fidelity="flow")
+    charts = chart_specification(link_heat_map(replay))["vconcat"]
+    columns = {
+        chart["title"]["text"]: chart["encoding"]["x"]["title"]
+        for chart in charts
+        if isinstance(chart["title"], dict)
+    }
+    assert columns["nvlink2"] == columns["pcie3"] == "device where the link starts"
+    assert columns["leaf to aggregate"] == "leaf switch"
