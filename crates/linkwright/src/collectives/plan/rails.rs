@@ -14,10 +14,17 @@ use super::super::link_graph::{LinkClass, LinkGraph};
 use super::three_phase::roots;
 use crate::network::{RouteClass, Routes};
 use crate::system::Wiring;
+use crate::system::server::MAX_BANDWIDTH;
 
-/// Parts of interfaces are rounded down to multiples of this many bytes per second, so that
-/// capacities keep a common unit that exact arithmetic can hold.
+/// Parts of interfaces, and the links beside them, are rounded down to multiples of this many bytes
+/// per second, so that capacities keep a common unit that exact arithmetic can hold: a fabric's
+/// bandwidths and those of abstract nodes are any numbers.
 const UNIT: f64 = 1e5;
+
+fn in_units(bandwidth: f64) -> u64 {
+    let within = bandwidth.min(MAX_BANDWIDTH.0 as f64);
+    ((within / UNIT + 1e-6).floor().max(1.0) * UNIT) as u64
+}
 
 /// The graph of GPUs on several servers, or None where they are on one, some server's fabric
 /// does not join its GPUs, or no network joins the servers.
@@ -30,8 +37,11 @@ pub(super) fn graph(wiring: &Wiring, gpus: &[usize]) -> Option<LinkGraph> {
     if servers.len() < 2 || !servers.iter().all(joined) {
         return None;
     }
-    servers.iter_mut().for_each(|ranks| ranks.sort_by_key(|rank| gpus[*rank]));
+    // GPUs that are alike stay in the order of their ranks, so that a plan depends on no more.
+    let place = |rank: &usize| Some(gpus[*rank]).filter(|gpu| !wiring.is_alike(*gpu));
+    servers.iter_mut().for_each(|ranks| ranks.sort_by_key(place));
     let mut graph = LinkGraph::unjoined(wiring, gpus, LinkClass::Fabric);
+    graph.links.iter_mut().for_each(|(.., capacity)| *capacity = in_units(*capacity as f64));
     graph.links.extend(between(wiring, gpus, &servers)?);
     graph.links.sort_unstable();
     Some(graph)
@@ -63,8 +73,7 @@ fn between(
     }
     let capacity = |weight: f64, uses: &[(usize, f64)]| {
         let parts = uses.iter().map(|(at, _)| routes.capacities()[*at].0 as f64 / loads[at]);
-        let bandwidth = parts.fold(f64::INFINITY, f64::min) * weight;
-        ((bandwidth / UNIT + 1e-6).floor().max(1.0) * UNIT) as u64
+        in_units(parts.fold(f64::INFINITY, f64::min) * weight)
     };
     Some(pairs.into_iter().map(|(a, b, weight, uses)| (a, b, capacity(weight, &uses))).collect())
 }

@@ -281,6 +281,15 @@ impl Wiring {
         (&server.template, index)
     }
 
+    /// Whether a GPU is as all others of its server, which is abstract.
+    ///
+    /// # Panics
+    /// As [`Self::gpu`].
+    #[must_use]
+    pub fn is_alike(&self, gpu: usize) -> bool {
+        self.place(gpu).0.template.nics_meet_gpus()
+    }
+
     fn place(&self, gpu: usize) -> (&WiredServer, usize) {
         let after = self.servers.partition_point(|server| server.first_gpu <= gpu);
         let server = &self.servers[after - 1];

@@ -6,7 +6,6 @@ use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan::PlanError;
 use crate::diagnostic::shown;
 use crate::program::{Collective, CommunicatorId};
-use crate::system::SystemError;
 
 /// Why there is no plan for a collective of a job.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -37,16 +36,7 @@ pub enum PlanningProblem {
         /// The limit.
         most: usize,
     },
-    /// Links that no machine can have.
-    #[error("{0}")]
-    System(Box<SystemError>),
     /// What the planner says.
     #[error("{0}")]
     Plan(#[from] PlanError),
-}
-
-impl From<SystemError> for PlanningProblem {
-    fn from(error: SystemError) -> Self {
-        Self::System(Box::new(error))
-    }
 }

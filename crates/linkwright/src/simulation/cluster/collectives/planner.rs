@@ -1,7 +1,6 @@
 //! The plans of all collectives that jobs call.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::choices::planning;
 use super::error::{PlanningError, PlanningProblem};
@@ -107,7 +106,7 @@ impl Planned {
                 let most = MOST_PLANNED_GPUS;
                 return Err(refuse(PlanningProblem::TooManyGpus { most }).into());
             }
-            let placement = Placement::new(cluster, &gpus);
+            let placement = Placement::new(&cluster.system, &gpus);
             let nodes = placement.nodes();
             let key = (placement, kind, place);
             let (index, algorithm, rate) = match known.get(&key) {
@@ -118,7 +117,7 @@ impl Planned {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
                         return Err(ReplayError::Interrupted { time, done, total }.into());
                     }
-                    let found = best(cluster, &key.0, &gpus, kind, place).map_err(refuse)?;
+                    let found = best(&cluster.system, nodes, &gpus, kind, place).map_err(refuse)?;
                     let index = planned.messages.len() as u32;
                     planned.messages.push(found.messages);
                     notes.push(found.notes);
@@ -201,21 +200,20 @@ fn tried(kind: Collective, ranks: usize, nodes: usize) -> Vec<Algorithm> {
     .collect()
 }
 
-/// The plan of the highest rate; of equals the first.
+/// The plan of the highest rate for GPUs on so many servers; of equals the first.
 pub(super) fn best(
-    cluster: &Cluster,
-    placement: &Placement,
+    system: &System,
+    nodes: usize,
     gpus: &[u32],
     kind: Collective,
     root: usize,
 ) -> Result<Found, PlanningProblem> {
-    let (machine, gpus) = placement.machine(cluster, gpus)?;
-    let system = System::of_server(Arc::new(machine));
+    let gpus: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
     let ranks = gpus.len();
     let collective = planning(kind, root).expect("only what can be planned is chosen so");
     let mut best: Option<Result<Plan, PlanError>> = None;
-    for algorithm in tried(kind, ranks, placement.nodes()) {
-        let found = plan(&system, &gpus, collective, algorithm, Links::Auto);
+    for algorithm in tried(kind, ranks, nodes) {
+        let found = plan(system, &gpus, collective, algorithm, Links::Auto);
         let is_better = match (&best, &found) {
             (None, _) => true,
             (Some(_), Err(_)) => false,
@@ -230,7 +228,7 @@ pub(super) fn best(
     let found = best.expect("some algorithm is tried for every collective")?;
     let Plan { schedule, algorithm, rate, .. } = found;
     let mut notes = Vec::new();
-    if kind != Collective::AllToAll && placement.nodes() > 1 && ranks > MOST_PACKED_GPUS {
+    if kind != Collective::AllToAll && nodes > 1 && ranks > MOST_PACKED_GPUS {
         notes.push(format!(
             "trees are packed exactly for {MOST_PACKED_GPUS} GPUs at most, and these are {ranks}: \
              {} was the fastest of what is known besides",

@@ -9,10 +9,12 @@ use super::*;
 use crate::collectives::check;
 use crate::collectives::messages::contract::assert_contract;
 use crate::collectives::mpi::Algorithm;
+use crate::collectives::plan::Algorithm::Packing;
+use crate::collectives::plan::{Links, plan};
 use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};
 use crate::replay::Job;
 use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity, read_network};
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 const PLANNABLE: [Collective; 8] = [
     Collective::Broadcast,
@@ -90,8 +92,8 @@ proptest! {
         let (kind, root) = (PLANNABLE[kind], root % gpus.len());
         let root = if kind.has_root() { root } else { 0 };
         let cluster = cluster(per_node, "");
-        let placement = placement::Placement::new(&cluster, &gpus);
-        let found = planner::best(&cluster, &placement, &gpus, kind, root).unwrap();
+        let nodes = placement::Placement::new(&cluster.system, &gpus).nodes();
+        let found = planner::best(&cluster.system, nodes, &gpus, kind, root).unwrap();
         check(found.messages.schedule()).unwrap();
         assert_contract(&found.messages, Bytes(size), Bytes(longest), size);
         assert_contract(&found.messages, Bytes(100_003), Bytes(longest), size);
@@ -195,15 +197,16 @@ fn the_hook_ends_planning() {
 fn more_than_are_packed_are_told_so() {
     let cluster = cluster(8, "");
     let gpus: Vec<u32> = (0..24).collect();
-    let placement = placement::Placement::new(&cluster, &gpus);
-    let found = planner::best(&cluster, &placement, &gpus, Collective::AllGather, 0).unwrap();
+    let nodes = |gpus| placement::Placement::new(&cluster.system, gpus).nodes();
+    let best =
+        |gpus| planner::best(&cluster.system, nodes(gpus), gpus, Collective::AllGather, 0).unwrap();
+    let found = best(&gpus);
     assert_eq!(
         found.notes,
         ["trees are packed exactly for 16 GPUs at most, and these are 24: nccl-ring was the \
           fastest of what is known besides"]
     );
-    let few = placement::Placement::new(&cluster, &gpus[4..20]);
-    let found = planner::best(&cluster, &few, &gpus[4..20], Collective::AllGather, 0).unwrap();
+    let found = best(&gpus[4..20]);
     assert_eq!((found.algorithm.name(), found.notes), ("packing", vec![]));
 }
 
@@ -264,4 +267,28 @@ fn the_page_on_programs_shows_what_an_all_reduce_takes() {
     assert!(rows.iter().all(|row| page.contains(row)), "the page should have\n{}", rows.join("\n"));
     let best = times.iter().map(|(_, time)| *time).min();
     assert_eq!(best, Some(times[3].1));
+}
+
+/// Bandwidths with no common measure, the widest and the narrowest: plans are as good as others.
+#[test]
+fn links_of_any_bandwidth_are_packed() {
+    for (gpu_bandwidth, bandwidth) in [
+        ("7345678901 B/s", "1234567891 B/s"),
+        ("150 GB/s", "3966666667 B/s"),
+        ("900 TB/s", "1 kB/s"),
+    ] {
+        let settings =
+            format!("gpu_bandwidth = \"{gpu_bandwidth}\"\nbandwidth = \"{bandwidth}\"\n");
+        let system = cluster(3, &settings).system;
+        for gpus in [&[0, 1, 2][..], &[2, 1, 3], &[0, 1, 2, 3, 4, 5]] {
+            for kind in PLANNABLE {
+                let collective = choices::planning(kind, 0).unwrap();
+                let found = plan(&system, gpus, collective, Packing, Links::Auto);
+                let found = found.unwrap_or_else(|error| panic!("{gpus:?} {kind:?}: {error}"));
+                check(&found.schedule).unwrap();
+                let reached = |optimum: Bandwidth| found.rate.0 as f64 / optimum.0 as f64;
+                assert!(found.optimum.is_none_or(|it| reached(it) <= 1.0), "{gpus:?} {kind:?}");
+            }
+        }
+    }
 }
