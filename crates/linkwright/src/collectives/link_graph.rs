@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::system::server::MAX_BANDWIDTH;
 use crate::system::views::wiring::WiredId;
 use crate::system::{DeviceId, DeviceKind, LinkKind, System, Wire, Wiring};
 
@@ -149,8 +148,7 @@ impl LinkGraph {
         for wire in wiring.wires().iter().filter(|wire| class.admits(wiring, wire)) {
             let (Some(a), Some(b)) = (vertex_of[wire.a], vertex_of[wire.b]) else { continue };
             let known = capacity.entry((a.min(b), a.max(b))).or_default();
-            // Sums of what is packed have to be exact, and a fabric's links know no limit.
-            *known = known.saturating_add(wire.bandwidth.0).min(MAX_BANDWIDTH.0);
+            *known = known.saturating_add(wire.bandwidth.0);
         }
         let numbers = vertices.into_iter().map(|device| devices[device].id).collect();
         Self::without_dead_ends(numbers, own.len(), &capacity)

@@ -335,6 +335,37 @@ impl Server {
         adjacency
     }
 
+    /// For each device the index of its server, by the lowest device; None for a switch of
+    /// the network, which no server owns.
+    ///
+    /// A server is what links other than the network's hold together, so that a machine that
+    /// is one server has the index 0 throughout.
+    #[must_use]
+    pub fn servers(&self) -> Vec<Option<usize>> {
+        let devices = self.devices();
+        let adjacency = self.adjacency();
+        let mut servers: Vec<Option<usize>> = vec![None; devices.len()];
+        let mut count = 0;
+        for first in 0..devices.len() {
+            let is_network = |id: DeviceId| devices[id].kind == DeviceKind::NetworkSwitch;
+            if servers[first].is_some() || is_network(first) {
+                continue;
+            }
+            let mut pending = vec![first];
+            while let Some(device) = pending.pop() {
+                if servers[device].is_some() || is_network(device) {
+                    continue;
+                }
+                servers[device] = Some(count);
+                let links = adjacency[device].iter().map(|index| &self.links()[*index]);
+                let inside = links.filter(|link| !link.kind.is_network());
+                pending.extend(inside.map(|link| link.other_end(device)));
+            }
+            count += 1;
+        }
+        servers
+    }
+
     /// The same machine under another name.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {

@@ -14,7 +14,6 @@ use super::super::link_graph::{LinkClass, LinkGraph};
 use super::three_phase::roots;
 use crate::network::{RouteClass, Routes};
 use crate::system::Wiring;
-use crate::system::server::MAX_BANDWIDTH;
 
 /// Parts of interfaces, and the links beside them, are rounded down to multiples of this many bytes
 /// per second, so that capacities keep a common unit that exact arithmetic can hold: a fabric's
@@ -22,8 +21,7 @@ use crate::system::server::MAX_BANDWIDTH;
 const UNIT: f64 = 1e5;
 
 fn in_units(bandwidth: f64) -> u64 {
-    let within = bandwidth.min(MAX_BANDWIDTH.0 as f64);
-    ((within / UNIT + 1e-6).floor().max(1.0) * UNIT) as u64
+    ((bandwidth / UNIT + 1e-6).floor().max(1.0) * UNIT) as u64
 }
 
 /// The graph of GPUs on several servers, or None where they are on one, some server's fabric

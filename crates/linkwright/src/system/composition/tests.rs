@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::system::fabric::{Fabric, FatTree, FatTreeRates, LinkRate, NodeLink, Shape, fat_tree};
 use crate::system::presets::{NAMES, preset};
-use crate::system::{ClusterNetwork, NetworkKind, cluster_of};
+use crate::system::views::listed;
 
 const RATE: LinkRate =
     LinkRate { bandwidth: Bandwidth(12_500_000_000), latency: Picoseconds(600_000) };
@@ -16,18 +16,11 @@ fn single_switch(ports: u32) -> Fabric {
     Fabric::new("network0", Shape::Graph, 1, &vec![link; ports as usize], &[]).unwrap()
 }
 
-/// The servers on one switch as one machine of the old kind, which lists every part.
+/// The servers on one switch as one machine, which lists every part.
 fn listed(servers: &[(Arc<Server>, u32)]) -> Server {
-    let all: Vec<&Server> = servers
-        .iter()
-        .flat_map(|(server, count)| std::iter::repeat_n(server.as_ref(), *count as usize))
-        .collect();
-    let network = ClusterNetwork {
-        bandwidth_per_nic: RATE.bandwidth,
-        latency: RATE.latency,
-        kind: NetworkKind::Infiniband,
-    };
-    cluster_of(&all, &network).unwrap()
+    let fabric = single_switch(System::ports_for(servers).unwrap());
+    let system = System::new(servers, fabric, PortOrder::Plain).unwrap();
+    listed::listed(&system, &(0..system.servers()).collect::<Vec<_>>()).unwrap()
 }
 
 /// Ends, kind and data of every channel that a machine's links are, in one order.

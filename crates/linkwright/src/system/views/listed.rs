@@ -1,4 +1,5 @@
-//! Servers of a system with every part listed: what a planner of collectives reads.
+//! Servers of a system with every part listed: what tables, drawings and files of several servers
+//! show. Planners and routes look at [`super::wiring`].
 //!
 //! What it represents: the devices and links of some servers, each interface with the link of its
 //! port. What it leaves out: the fabric's own switches and narrow places; one switch stands for
@@ -93,8 +94,15 @@ mod tests {
     use super::*;
     use crate::system::composition::PortOrder;
     use crate::system::fabric::FabricSpecification;
-    use crate::system::presets::preset;
+    use crate::system::presets::{NAMES, preset};
+    use crate::system::test_support::on_one_switch;
+    use crate::system::toml_format;
     use crate::units::Bandwidth;
+
+    /// All servers of a system.
+    fn all_of(system: &System) -> Server {
+        listed(system, &(0..system.servers()).collect::<Vec<_>>()).unwrap()
+    }
 
     #[test]
     fn some_servers_of_a_system_keep_their_names_and_ports() {
@@ -108,6 +116,53 @@ mod tests {
         let network = some.links().iter().filter(|link| link.kind.is_network());
         assert!(network.clone().all(|link| link.bandwidth == Bandwidth(11_900_000_000)));
         assert_eq!(network.count(), 8);
+    }
+
+    #[test]
+    fn copies_are_named_and_numbered_in_order() {
+        let server = preset("dgx-a100").unwrap();
+        for count in [2, 4] {
+            let whole = all_of(&on_one_switch("dgx-a100", count as u32, 200));
+            assert_eq!(whole.gpus().len(), 8 * count);
+            assert_eq!(whole.devices()[whole.gpus()[13]].name, "node1/GPU5");
+            assert_eq!(whole.devices().len(), count * server.devices().len() + 1);
+            assert_eq!(whole.links().len(), count * (server.links().len() + 8));
+        }
+    }
+
+    #[test]
+    fn every_preset_joins_and_survives_writing() {
+        for name in NAMES {
+            assert!(preset(name).unwrap().servers().iter().all(|index| *index == Some(0)));
+            let whole = all_of(&on_one_switch(name, 3, 100));
+            let again = toml_format::read("again", &toml_format::write(&whole)).unwrap();
+            assert_eq!(again, whole);
+            for (device, server) in again.devices().iter().zip(again.servers()) {
+                let index = device.name.strip_prefix("node").map(|rest| &rest[..1]);
+                let expected = index.map(|digit| digit.parse::<usize>().unwrap());
+                assert_eq!(server, expected, "{name} {}", device.name);
+            }
+        }
+    }
+
+    #[test]
+    fn warnings_of_servers_are_said_once() {
+        let text = toml_format::write(&preset("pcie-tree-4").unwrap());
+        let doubtful = |name: &str| {
+            let text = text.replace("pcie-tree-4", name);
+            let text = format!("warnings = [\"no links\"]\n{text}");
+            (Arc::new(toml_format::read("a", &text).unwrap()), 1)
+        };
+        let rows = [doubtful("first"), doubtful("second")];
+        let ports = System::ports_for(&rows).unwrap();
+        let fabric = FabricSpecification::preset("fat-tree").unwrap().for_ports(ports).unwrap();
+        let whole = all_of(&System::new(&rows, fabric, PortOrder::Plain).unwrap());
+        assert_eq!(
+            (whole.name(), whole.warnings()),
+            ("first+second", &["no links".to_owned()][..])
+        );
+        let is_assumed = |text: &String| text.contains("lists no network interface");
+        assert!(whole.assumptions().iter().any(is_assumed), "{:?}", whole.assumptions());
     }
 
     #[test]

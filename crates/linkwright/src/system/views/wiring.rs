@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::system::composition::System;
 use crate::system::fabric::{ChannelId, Fabric};
 use crate::system::kinds::{DeviceKind, LinkKind};
-use crate::system::server::{Device, DeviceId, Server};
+use crate::system::server::{Device, DeviceId, MAX_BANDWIDTH, Server};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// The index of a device in [`Wiring::devices`].
@@ -43,7 +43,7 @@ pub struct Wire {
     pub kind: Option<LinkKind>,
     /// How many links the bundle holds.
     pub count: u32,
-    /// Bandwidth of all of them in one direction.
+    /// Bandwidth of all of them in one direction; on a fabric [`MAX_BANDWIDTH`] at most.
     pub bandwidth: Bandwidth,
     /// One-way latency.
     pub latency: Picoseconds,
@@ -166,6 +166,10 @@ impl Wiring {
                 latency: link.latency,
                 channel: Some(channel),
             });
+        }
+        // Sums of what planners pack are exact up to here; a server's links are no wider.
+        for wire in &mut wiring.wires {
+            wire.bandwidth = wire.bandwidth.min(MAX_BANDWIDTH);
         }
         wiring.finished()
     }

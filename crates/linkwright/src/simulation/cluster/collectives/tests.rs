@@ -287,7 +287,10 @@ fn links_of_any_bandwidth_are_packed() {
                 let found = found.unwrap_or_else(|error| panic!("{gpus:?} {kind:?}: {error}"));
                 check(&found.schedule).unwrap();
                 let reached = |optimum: Bandwidth| found.rate.0 as f64 / optimum.0 as f64;
-                assert!(found.optimum.is_none_or(|it| reached(it) <= 1.0), "{gpus:?} {kind:?}");
+                assert!(
+                    found.optimum.is_none_or(|it| reached(it) < 1.0 + 1e-6),
+                    "{gpus:?} {kind:?}"
+                );
             }
         }
     }
