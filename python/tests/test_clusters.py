@@ -138,7 +138,8 @@ def test_jobs_that_do_not_fit_are_refused() -> None:
 
     on = [lw.ClusterJob(program, name=f"on {first}", mapping=range(first, first + 8))
           for first in (0, 7, 60)]  # fmt: skip
-    assert "`on 7` puts rank 0 on GPU 7, which rank 7 of job `on 0` has" in refused(*on[:2])
+    twice = lw.ClusterJob(program, name="twice", mapping=[*range(7), 0])
+    assert "`twice` puts rank 7 on GPU 0, which rank 0 has" in refused(twice)
     assert "`on 60` puts rank 4 on GPU 64; the cluster's GPUs are 0 to 63" in refused(on[2])
     many = [lw.ClusterJob(program)] * 9
     assert "have 72 ranks in all, and the cluster has 64 GPUs" in refused(*many)
@@ -148,6 +149,19 @@ def test_jobs_that_do_not_fit_are_refused() -> None:
         lw.ClusterJob(program, mapping="linaer")
     with pytest.raises(lw.SimulationError, match="no application is called `lagos`"):
         lw.Program.skeleton("lagos", 8)
+
+
+def test_jobs_on_the_same_gpus_run_one_after_the_other() -> None:
+    program = lw.Program.skeleton("laghos", 8)
+    first, second = (
+        lw.ClusterJob(program, name=name, mapping=range(at, at + 8))
+        for name, at in (("a", 0), ("b", 7))
+    )
+    rows = table(system_of(**SMALL).replay([first, second]).jobs()).to_pylist()
+    alone = table(system_of(**SMALL).replay([first]).jobs()).to_pylist()[0]
+    assert [row["arrival"] for row in rows] == [0, 0]
+    assert rows[0]["end"] == alone["end"] == rows[1]["start"]
+    assert rows[1]["time"] > 0
 
 
 def test_a_send_without_a_receive_is_named() -> None:

@@ -179,9 +179,10 @@ impl ClusterRun {
 
     /// One row per job, in the jobs' order.
     ///
-    /// Columns: job (its index), name, program, ranks, start, end, time (end less start),
-    /// computing, communicating, exposed_communication (means over the ranks; all times in
-    /// seconds), messages, data (in bytes). Exposed communication is what no computation hid.
+    /// Columns: job (its index), name, program, ranks, arrival, start (when it had its GPUs), end,
+    /// time (end less start), computing, communicating, exposed_communication (means over the
+    /// ranks; all times in seconds), messages, data (in bytes). Exposed communication is what no
+    /// computation hid.
     fn jobs(&self) -> PyResult<Table> {
         Table::new(tables::jobs(&self.played(), &self.outcome))
     }

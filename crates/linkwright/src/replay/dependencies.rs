@@ -104,8 +104,12 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
 
     pub(super) fn finish_rank(&mut self, rank: u32) {
         let state = &mut self.ranks[rank as usize];
-        let job = &self.jobs[state.id.job as usize];
-        state.finish(job.start, Picoseconds(self.now));
+        let job = state.id.job;
+        state.finish(self.started[job as usize], Picoseconds(self.now));
         self.unfinished -= 1;
+        self.running[job as usize] -= 1;
+        if self.running[job as usize] == 0 {
+            self.ended.push(job);
+        }
     }
 }

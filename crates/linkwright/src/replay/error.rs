@@ -41,16 +41,16 @@ pub enum ReplayError {
         /// How many there are.
         gpus: u32,
     },
-    /// Two ranks on one GPU.
+    /// Two ranks of a job on one GPU.
     #[error(
-        "GPU {gpu} is given to rank {} of job `{}` and to rank {} of job `{}`; give each rank a \
-         GPU of its own", .ranks[0], shown(&.jobs[0]), .ranks[1], shown(&.jobs[1])
+        "job `{}` gives GPU {gpu} to rank {} and to rank {}; give each rank a GPU of its own",
+        shown(.job), .ranks[0], .ranks[1]
     )]
     SharedGpu {
         /// The GPU.
         gpu: GpuIndex,
-        /// The two jobs.
-        jobs: [String; 2],
+        /// The job.
+        job: String,
         /// The two ranks.
         ranks: [Rank; 2],
     },

@@ -13,9 +13,11 @@ pub struct Job<'a> {
     pub name: String,
     /// What every rank does.
     pub program: &'a Program,
-    /// The GPU of each rank; no two ranks of a replay share one.
+    /// The GPU of each rank; no two of its ranks share one. A GPU belongs to one job at a time: a
+    /// job starts when it has arrived, all its GPUs are free, and no job that has waited longer wants
+    /// one of them.
     pub mapping: Vec<GpuIndex>,
-    /// When its ranks start.
+    /// When it arrives.
     pub start: Picoseconds,
     /// How often the main loop runs.
     ///

@@ -34,6 +34,7 @@ mod lane;
 mod matching;
 mod messages;
 mod observer;
+mod occupancy;
 mod outcome;
 mod pairs;
 mod plan;

@@ -20,7 +20,9 @@ pub struct Outcome {
 pub struct JobOutcome {
     /// What people call it.
     pub name: String,
-    /// When its ranks started.
+    /// When it arrived.
+    pub arrival: Picoseconds,
+    /// When it had its GPUs, and its ranks started.
     pub start: Picoseconds,
     /// When its last rank ended.
     pub end: Picoseconds,
@@ -29,7 +31,7 @@ pub struct JobOutcome {
 }
 
 impl JobOutcome {
-    /// How long it ran.
+    /// How long it ran, from its start.
     #[must_use]
     pub fn time(&self) -> Picoseconds {
         Picoseconds(self.end.0 - self.start.0)

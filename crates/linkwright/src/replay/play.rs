@@ -75,7 +75,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<u64, ReplayError> {
         let mut engine = Engine::new(hook);
         for (index, job) in (0..).zip(self.jobs) {
-            engine.schedule(job.start, ReplayEvent::Start(index));
+            engine.schedule(job.start, ReplayEvent::Arrive(index));
         }
         engine.run(self)?;
         Ok(engine.events() + self.transport.own_events())
@@ -92,6 +92,11 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             ReplayEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
             ReplayEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
             ReplayEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
+            ReplayEvent::Arrive(job) => {
+                if self.occupancy.arrive(job, self.jobs) {
+                    self.start_job(job);
+                }
+            }
             ReplayEvent::Start(job) => self.start_job(job),
             ReplayEvent::Network(_) => {}
         }
@@ -123,7 +128,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         Ok(())
     }
 
-    /// Starts every operation that waits for nothing any more.
+    /// Starts every operation that waits for nothing any more, and jobs whose GPUs are free.
     fn go_on(
         &mut self,
         scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
@@ -132,11 +137,17 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
             self.execute(operation, scheduler)?;
             scheduler.tick((self.done, self.total))?;
         }
+        while let Some(job) = self.ended.pop() {
+            for next in self.occupancy.leave(job, self.jobs) {
+                scheduler.schedule(scheduler.now(), ReplayEvent::Start(next));
+            }
+        }
         Ok(())
     }
 
-    /// Makes everything ready that waits for nothing.
+    /// Makes everything of a job ready that waits for nothing.
     fn start_job(&mut self, job: u32) {
+        self.started[job as usize] = Picoseconds(self.now);
         let first = self.first[job as usize].0;
         for frame in first..first + self.jobs[job as usize].mapping.len() as u32 {
             if self.frames[frame as usize].left == 0 {
@@ -148,10 +159,10 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
 
     pub(super) fn outcome(self, events: u64) -> Outcome {
         let mut ranks = self.ranks.into_iter().map(|rank| rank.outcome);
-        let jobs = self.jobs.iter().map(|job| {
+        let jobs = self.jobs.iter().zip(self.started).map(|(job, start)| {
             let ranks: Vec<_> = ranks.by_ref().take(job.mapping.len()).collect();
-            let end = ranks.iter().map(|rank| rank.end).max().unwrap_or(job.start);
-            JobOutcome { name: job.name.clone(), start: job.start, end, ranks }
+            let end = ranks.iter().map(|rank| rank.end).max().unwrap_or(start);
+            JobOutcome { name: job.name.clone(), arrival: job.start, start, end, ranks }
         });
         let jobs = jobs.collect();
         let comparisons = self.matcher.comparisons() + self.pairs.comparisons();

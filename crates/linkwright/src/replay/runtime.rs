@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::network::Transport;
 use crate::program::{Collective, Operation};
+use crate::units::Picoseconds;
 
 use super::call::{Call, RankId};
 use super::collectives::{Communicator, Plans};
@@ -16,6 +17,7 @@ use super::lane::Work;
 use super::lowering::Lowering;
 use super::matching::{Matcher, class_bit};
 use super::observer::Observer;
+use super::occupancy::Occupancy;
 use super::pairs::Pairs;
 use super::plan::Plan;
 use super::protocol::Protocol;
@@ -34,6 +36,13 @@ pub struct Replay<'a, T, L, O = ()> {
     pub(super) observer: O,
     pub(super) protocol: Protocol,
     pub(super) jobs: &'a [Job<'a>],
+    pub(super) occupancy: Occupancy,
+    /// When each job started.
+    pub(super) started: Vec<Picoseconds>,
+    /// How many ranks of each job have not ended.
+    pub(super) running: Vec<u32>,
+    /// Jobs whose ranks have all ended, and which still have their GPUs.
+    pub(super) ended: Vec<u32>,
     /// The first rank of each job, and its first communicator.
     pub(super) first: Vec<(u32, u32)>,
     pub(super) ranks: Vec<RankState>,
@@ -61,7 +70,7 @@ impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
     /// Jobs on a network of that many GPUs, which is at time zero.
     ///
     /// # Errors
-    /// A mapping that does not fit the program or the network, or puts two ranks on one GPU;
+    /// A mapping that does not fit the program or the network, or puts two of its ranks on one GPU;
     /// a negative or infinite scale; iterations without a loop; a program whose communicators
     /// or operations name what is not there.
     pub fn new(
@@ -95,6 +104,10 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
             observer,
             protocol,
             jobs,
+            occupancy: Occupancy::new(gpus, jobs.len()),
+            started: jobs.iter().map(|job| job.start).collect(),
+            running: jobs.iter().map(|job| job.mapping.len() as u32).collect(),
+            ended: Vec::new(),
             first: Vec::new(),
             ranks: Vec::new(),
             communicators: Vec::new(),

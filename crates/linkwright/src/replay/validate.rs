@@ -1,5 +1,7 @@
 //! Jobs that could not run are refused before anything happens.
 
+use std::collections::BTreeMap;
+
 use crate::network::GpuIndex;
 use crate::program::{Collective, Operation, Program, Rank};
 
@@ -12,8 +14,7 @@ use super::job::Job;
 /// # Errors
 /// The first fault.
 pub fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), ReplayError> {
-    let mut owner: Vec<Option<(usize, Rank)>> = vec![None; gpus as usize];
-    for (index, job) in jobs.iter().enumerate() {
+    for job in jobs {
         let name = || job.name.clone();
         let ranks = job.program.ranks.len();
         if job.mapping.len() != ranks {
@@ -22,28 +23,23 @@ pub fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), ReplayError> {
         if !(job.computation_scale.is_finite() && job.computation_scale >= 0.0) {
             return Err(ReplayError::Scale { job: name(), scale: job.computation_scale });
         }
-        for (rank, gpu) in (0..).zip(&job.mapping) {
-            place(jobs, &mut owner, (index, rank), *gpu)?;
-        }
+        check_mapping(job, gpus)?;
         check_communicators(job)?;
         check_operations(job)?;
     }
     Ok(())
 }
 
-fn place(
-    jobs: &[Job<'_>],
-    owner: &mut [Option<(usize, Rank)>],
-    (job, rank): (usize, Rank),
-    gpu: GpuIndex,
-) -> Result<(), ReplayError> {
-    let gpus = owner.len() as u32;
-    let Some(place) = owner.get_mut(gpu as usize) else {
-        return Err(ReplayError::UnknownGpu { job: jobs[job].name.clone(), rank, gpu, gpus });
-    };
-    if let Some((other, first)) = place.replace((job, rank)) {
-        let jobs = [jobs[other].name.clone(), jobs[job].name.clone()];
-        return Err(ReplayError::SharedGpu { gpu, jobs, ranks: [first, rank] });
+fn check_mapping(job: &Job<'_>, gpus: u32) -> Result<(), ReplayError> {
+    let mut owner: BTreeMap<GpuIndex, Rank> = BTreeMap::new();
+    for (rank, gpu) in (0..).zip(job.mapping.iter().copied()) {
+        let job = || job.name.clone();
+        if gpu >= gpus {
+            return Err(ReplayError::UnknownGpu { job: job(), rank, gpu, gpus });
+        }
+        if let Some(first) = owner.insert(gpu, rank) {
+            return Err(ReplayError::SharedGpu { gpu, job: job(), ranks: [first, rank] });
+        }
     }
     Ok(())
 }

@@ -22,7 +22,9 @@ pub enum ReplayEvent<N> {
     Library(u32),
     /// The data of a large message may go.
     Rendezvous(u32),
-    /// A job starts.
+    /// A job arrives.
+    Arrive(u32),
+    /// A job that has waited for its GPUs has them.
     Start(u32),
     /// Something of the network's.
     Network(N),

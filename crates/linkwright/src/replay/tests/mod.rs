@@ -12,6 +12,7 @@ mod random;
 mod refusals;
 mod results;
 mod trees;
+mod turns;
 
 use std::ops::ControlFlow;
 

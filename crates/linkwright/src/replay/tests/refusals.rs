@@ -29,9 +29,8 @@ fn mappings_have_to_fit() {
             "job `test` puts rank 1 on GPU 8, but there are 8 GPUs, from 0",
         ),
         (
-            refusal(&[job(&[0, 1]), job(&[2, 1])], 8),
-            "GPU 1 is given to rank 1 of job `test` and to rank 1 of job `test`; give each rank \
-             a GPU of its own",
+            refusal(&[job(&[0, 1]), job(&[1, 1])], 8),
+            "job `test` gives GPU 1 to rank 0 and to rank 1; give each rank a GPU of its own",
         ),
     ];
     for (text, expected) in texts {

@@ -57,8 +57,8 @@ pub enum PlacementError {
         /// How many there are.
         gpus: u32,
     },
-    /// A GPU for two ranks.
-    #[error("job `{}` puts rank {rank} on GPU {gpu}, which rank {other_rank} of job `{}` has; give each rank a GPU of its own", shown(.name), shown(.other))]
+    /// A GPU for two ranks of a job.
+    #[error("job `{}` puts rank {rank} on GPU {gpu}, which rank {other_rank} has; give each rank a GPU of its own", shown(.name))]
     SharedGpu {
         /// The job's place in the list.
         job: usize,
@@ -68,32 +68,28 @@ pub enum PlacementError {
         rank: usize,
         /// The GPU.
         gpu: Gpu,
-        /// The job that has it.
-        other: String,
-        /// That job's rank.
+        /// The rank that has it.
         other_rank: usize,
     },
 }
 
 /// The GPU of each rank of each job: first those whose mapping is a list, then the linear ones
-/// in their order, then, on what is left, the random ones by the seed.
+/// in their order, then, on what is left, the random ones by the seed. Lists of two jobs may name
+/// one GPU: it is one's after the other.
 ///
 /// Jobs that are all linear, or all random, get what [`linear_mapping`] and [`random_mapping`]
 /// give.
 ///
 /// # Errors
 /// More ranks than GPUs, and lists of another length than the job, of GPUs that are not there,
-/// or of one for two ranks.
+/// or of one for two ranks of the job.
 pub fn place(
     jobs: &[(&str, u32, &Mapping)],
     gpus: u32,
     seed: u64,
 ) -> Result<Vec<Vec<Gpu>>, PlacementError> {
-    let ranks = jobs.iter().map(|(_, ranks, _)| u64::from(*ranks)).sum();
-    if ranks > u64::from(gpus) {
-        return Err(PlacementError::TooManyRanks { ranks, gpus });
-    }
     let mut placed = vec![Vec::new(); jobs.len()];
+    // The last job that names each GPU, and its rank there.
     let mut holder: Vec<Option<(usize, usize)>> = vec![None; gpus as usize];
     for (job, (name, ranks, mapping)) in jobs.iter().enumerate() {
         let Mapping::Gpus(list) = mapping else { continue };
@@ -106,12 +102,17 @@ pub fn place(
             let Some(held) = holder.get_mut(gpu as usize) else {
                 return Err(PlacementError::UnknownGpu { job, name, rank, gpu, gpus });
             };
-            if let Some((other, other_rank)) = held.replace((job, rank)) {
-                let other = jobs[other].0.to_owned();
-                return Err(PlacementError::SharedGpu { job, name, rank, gpu, other, other_rank });
+            if let Some((_, other_rank)) = held.replace((job, rank)).filter(|(by, _)| *by == job) {
+                return Err(PlacementError::SharedGpu { job, name, rank, gpu, other_rank });
             }
         }
         placed[job].clone_from(list);
+    }
+    let named = holder.iter().flatten().count() as u64;
+    let dealt = jobs.iter().filter(|(.., mapping)| !matches!(mapping, Mapping::Gpus(_)));
+    let ranks = named + dealt.map(|(_, ranks, _)| u64::from(*ranks)).sum::<u64>();
+    if ranks > u64::from(gpus) {
+        return Err(PlacementError::TooManyRanks { ranks, gpus });
     }
     let mut free: Vec<Gpu> = (0..gpus).filter(|gpu| holder[*gpu as usize].is_none()).collect();
     for wanted in [Mapping::Linear, Mapping::Random] {
@@ -159,7 +160,7 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let refused = |jobs: &[(&str, u32, &Mapping)]| place(jobs, 4, 0).unwrap_err().to_string();
         let (one, two) = (Mapping::Gpus(vec![1]), Mapping::Gpus(vec![2, 1]));
-        let far = Mapping::Gpus(vec![4]);
+        let (far, twice) = (Mapping::Gpus(vec![4]), Mapping::Gpus(vec![1, 1]));
         assert_eq!(
             refused(&[("a", 5, &Mapping::Linear)]),
             "the jobs have 5 ranks in all, and the cluster has 4 GPUs; take fewer or smaller \
@@ -174,9 +175,9 @@ mod tests {
             "job `a` puts rank 0 on GPU 4; the cluster's GPUs are 0 to 3"
         );
         assert_eq!(
-            refused(&[("a", 1, &one), ("b", 2, &two)]),
-            "job `b` puts rank 1 on GPU 1, which rank 0 of job `a` has; give each rank a GPU of \
-             its own"
+            refused(&[("b", 2, &twice)]),
+            "job `b` puts rank 1 on GPU 1, which rank 0 has; give each rank a GPU of its own"
         );
+        assert!(place(&[("a", 1, &one), ("b", 2, &two)], 4, 0).is_ok(), "one after the other");
     }
 }

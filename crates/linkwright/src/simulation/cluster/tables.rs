@@ -38,6 +38,7 @@ pub fn jobs(jobs: &[Job<'_>], outcome: &ClusterOutcome) -> Table {
         .with("name", "", all.iter().map(|job| job.name.clone()).collect::<Vec<_>>())
         .with("program", "", jobs.iter().map(|job| job.program.name.clone()).collect::<Vec<_>>())
         .with("ranks", "", all.iter().map(|job| job.ranks.len() as u64).collect::<Vec<_>>())
+        .with("arrival", "s", seconds(|job| job.arrival))
         .with("start", "s", seconds(|job| job.start))
         .with("end", "s", seconds(|job| job.end))
         .with("time", "s", seconds(JobOutcome::time))
