@@ -65,6 +65,18 @@ pub enum SystemError {
         /// What would work.
         remedy: &'static str,
     },
+    /// A machine that lists a network which joins its servers in no way that a system can have.
+    #[error("`{}` of `{}` {problem}; {remedy}", shown(.device), shown(.machine))]
+    NoNetwork {
+        /// The machine's name.
+        machine: String,
+        /// The device that is to blame.
+        device: String,
+        /// What is wrong.
+        problem: &'static str,
+        /// What would work.
+        remedy: &'static str,
+    },
     /// Parts that make no fabric.
     #[error(transparent)]
     Fabric(#[from] FabricError),

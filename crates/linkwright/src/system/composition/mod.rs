@@ -18,6 +18,7 @@ mod attachment;
 mod interfaces;
 mod node;
 mod numbers;
+mod split;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use std::sync::Arc;
 pub use attachment::{InterfaceRule, PortOrder};
 pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
 pub use numbers::Place;
+pub use split::{Split, lists_network, split};
 
 use super::error::SystemError;
 use super::fabric::{ChannelId, End, Fabric, NodeId};
