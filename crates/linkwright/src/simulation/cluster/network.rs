@@ -15,10 +15,10 @@ use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switch
 use crate::network::routing::TableRouting;
 use crate::network::{AnyRouting, PacketSettings, RoutingKind};
 use crate::replay::Protocol;
-use crate::system::composition::{InterfaceRule, PortOrder};
+use crate::system::composition::{InterfaceRule, PortOrder, lists_network, split};
 use crate::system::fabric::RoutingTables;
 use crate::system::fabric::{FABRICS, FabricSpecification, read_fabric, read_routing};
-use crate::system::{AbstractNode, Fabric, NodeError, Server, System};
+use crate::system::{AbstractNode, Fabric, FabricError, NodeError, Server, System};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The keys of settings that stand alone: those of the table, and what a scenario has beside.
@@ -136,6 +136,8 @@ pub struct NetworkSettings {
     pub interface_rule: InterfaceRule,
     /// Whether anything is said of a fabric: without, a lone server has none.
     pub has_fabric: bool,
+    /// The first key that says what the fabric is; a machine with a network of its own allows none.
+    pub fabric_key: Option<String>,
     /// What an abstract node is, but for its bandwidth, which is that of `gpu_bandwidth`.
     pub node: AbstractNode,
     /// The links between the GPUs of a node.
@@ -411,6 +413,11 @@ impl NetworkSettings {
             fidelity: fidelity
                 .unwrap_or_else(|| named(&FIDELITIES, "", &default.fidelity).expect(VALID)),
             packets,
+            fabric_key: ["file", "preset"]
+                .into_iter()
+                .map(str::to_owned)
+                .chain(FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_")))
+                .find(|key| fields.has(key)),
             has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| fields.has(key)),
             servers: servers::read(fields, listed)?,
             port_order: servers::port_order(fields)?,
@@ -446,27 +453,47 @@ impl NetworkSettings {
             InputError::at(file, position, problem, "", remedy)
         };
         let listed = servers::build(&self.servers, file, files)?;
+        let own = match self.beside_own_network(&listed) {
+            None => None,
+            Some(Ok(machine)) => Some(
+                split(machine)
+                    .map_err(|error| at(self.places.servers, &error, "mend the machine"))?,
+            ),
+            Some(Err(key)) => {
+                let problem = "the machine lists a network of its own";
+                let remedy = format!("remove `{key}`, or give a machine without a network");
+                return Err(at(self.places.servers, &problem, &remedy));
+            }
+        };
+        let (listed, own) = match own {
+            Some((servers, fabric)) => (servers, Some(fabric)),
+            None => (listed, None),
+        };
         let refuse = |error: &dyn std::fmt::Display| {
             at(self.places.servers, error, "give fewer servers, or a larger network")
         };
         // A lone server needs no port, and so no interface; what it is not on says its routing.
         let alone = match &listed[..] {
-            [(server, 1)] if !self.has_fabric => Some(server),
+            [(server, 1)] if !self.has_fabric && own.is_none() => Some(server),
             _ => None,
         };
-        let fabric = match &self.fabric {
-            FabricSource::Specification(specification) if listed.is_empty() || alone.is_some() => {
-                specification
-                    .build()
-                    .map_err(|error| at(self.places.fabric, &error, "give other sizes"))?
+        let sized = |built: Result<Fabric, FabricError>| {
+            let place = self.places.fabric;
+            built.map_err(|error| at(place, &error, "give other sizes"))
+        };
+        let fabric = match (own, &self.fabric) {
+            (Some(own), _) => own,
+            (None, FabricSource::File(name)) => {
+                read_fabric(&name.name, text_of(file, name, files)?)?
             }
-            FabricSource::Specification(specification) => {
-                let ports = System::ports_for(&listed).map_err(|error| refuse(&error))?;
-                specification
-                    .for_ports(ports)
-                    .map_err(|error| at(self.places.fabric, &error, "give other sizes"))?
+            (None, FabricSource::Specification(specification)) => {
+                if listed.is_empty() || alone.is_some() {
+                    sized(specification.build())?
+                } else {
+                    let ports = System::ports_for(&listed).map_err(|error| refuse(&error))?;
+                    sized(specification.for_ports(ports))?
+                }
             }
-            FabricSource::File(name) => read_fabric(&name.name, text_of(file, name, files)?)?,
         };
         let tables = match &self.routing_table {
             None => None,
@@ -503,6 +530,22 @@ impl NetworkSettings {
         let system = System::of_nodes(fabric, node)
             .map_err(|error| at(self.places.gpus_per_node, &error, "give fewer GPUs"))?;
         Ok(self.cluster(system, routing, tables))
+    }
+
+    /// The machine, where it is alone and lists several servers and their network; or the key
+    /// that says of another network, or of more servers, beside it.
+    fn beside_own_network<'a>(
+        &self,
+        listed: &'a [(Arc<Server>, u32)],
+    ) -> Option<Result<&'a Server, String>> {
+        let [(machine, count)] = listed else { return None };
+        if !lists_network(machine) {
+            return None;
+        }
+        let of_ports = || (self.port_order != PortOrder::Plain).then(|| "port_order".to_owned());
+        let several = (*count > 1).then(|| "servers".to_owned());
+        let beside = several.or_else(of_ports).or_else(|| self.fabric_key.clone());
+        Some(beside.map_or(Ok(machine.as_ref()), Err))
     }
 
     fn cluster(

@@ -212,6 +212,50 @@ mod tests {
         assert!(refused.contains("neither a network interface nor a CPU"), "{refused}");
     }
 
+    /// Two servers of a GPU, a CPU and an interface each, and a switch.
+    const OWN_NETWORK: &str = "name = \"pair\"\n\
+        [[device]]\nkind = \"gpu\"\nnames = [\"a/GPU\", \"b/GPU\"]\n\
+        [[device]]\nkind = \"cpu\"\nnames = [\"a/CPU\", \"b/CPU\"]\n\
+        [[device]]\nkind = \"nic\"\nnames = [\"a/NIC\", \"b/NIC\"]\n\
+        [[device]]\nkind = \"network-switch\"\nnames = [\"switch\"]\n\
+        [[link]]\nkind = \"pcie4\"\nbetween = [[\"a/GPU\", \"a/CPU\"], [\"a/NIC\", \"a/CPU\"], \
+        [\"b/GPU\", \"b/CPU\"], [\"b/NIC\", \"b/CPU\"]]\n\
+        [[link]]\nkind = \"infiniband\"\nbandwidth = \"25 GB/s\"\n\
+        between = [[\"a/NIC\", \"switch\"], [\"b/NIC\", \"switch\"]]\n";
+
+    #[test]
+    fn a_machine_with_a_network_of_its_own_is_a_system() {
+        let files = Files::from([("pair.toml".to_owned(), OWN_NETWORK.as_bytes().to_vec())]);
+        let job = "\n[[job]]\nprogram = \"laghos\"\nranks = 2\n";
+        let built = |network: &str| {
+            let text = format!("[network]\nmachine = \"pair.toml\"\n{network}{job}");
+            let built = read_scenario("s.toml", &text).unwrap().build(&files);
+            built.map(|built| built.cluster.system).map_err(|error| error.to_string())
+        };
+        let system = built("nic = \"rr\"\n").unwrap();
+        assert_eq!((system.servers(), system.kinds().len(), system.gpus()), (2, 1, 2));
+        let link = system.fabric().unwrap().channels()[0].bandwidth;
+        assert_eq!(link.0, 25_000_000_000);
+        let scaled = built("bandwidth_scale = 2\n").unwrap();
+        assert_eq!(scaled.fabric().unwrap().channels()[0].bandwidth.0, 50_000_000_000);
+        for key in
+            ["servers = 2", "kind = \"torus\"", "port_order = \"rails\"", "latency = \"1 us\""]
+        {
+            let error = built(&format!("{key}\n")).unwrap_err();
+            let word = key.split(' ').next().unwrap();
+            assert!(
+                error.starts_with("s.toml:") && error.contains(&format!("`{word}`")),
+                "{error}"
+            );
+            assert!(error.contains("a network of its own"), "{error}");
+        }
+        let cut = OWN_NETWORK.replace(", [\"b/NIC\", \"switch\"]", "");
+        let files = Files::from([("pair.toml".to_owned(), cut.into_bytes())]);
+        let text = format!("[network]\nmachine = \"pair.toml\"\n{job}");
+        let error = read_scenario("s.toml", &text).unwrap().build(&files).unwrap_err().to_string();
+        assert!(error.starts_with("s.toml:2:11: ") && error.contains("`b/NIC`"), "{error}");
+    }
+
     #[test]
     fn what_servers_cannot_be_is_refused_with_its_place() {
         for (text, place, says) in [
