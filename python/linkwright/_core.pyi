@@ -133,6 +133,8 @@ class System:
     ) -> System:
         """A server from `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL's XML, or our TOML.
 
+        A TOML text that lists several servers and the switches between them is a system of these.
+
         Args:
             text: The text itself.
             file: Its name in errors.

@@ -60,3 +60,24 @@ def test_an_input_error_survives_pickling(error: InputError) -> None:
 def test_text_without_a_name_is_called_text() -> None:
     with pytest.raises(InputError, match=r"^<text>:1:8: "):
         System.from_text("name = 3")
+
+
+def test_a_text_that_lists_servers_and_their_network_is_a_system_of_them() -> None:
+    names = ["A", "B"]
+    listed = "".join(
+        f'[[device]]\nkind = "{kind}"\nnames = ["A/{name}", "B/{name}"]\n'
+        for kind, name in (("gpu", "GPU"), ("cpu", "CPU"), ("nic", "NIC"))
+    )
+    wired = "".join(f'["{at}/GPU", "{at}/CPU"], ["{at}/NIC", "{at}/CPU"], ' for at in names)
+    text = (
+        f'name = "pair"\n{listed}[[device]]\nkind = "network-switch"\nnames = ["switch"]\n'
+        f'[[link]]\nkind = "pcie4"\nbetween = [{wired}]\n[[link]]\nkind = "infiniband"\n'
+        'between = [["A/NIC", "switch"], ["B/NIC", "switch"]]\n'
+    )
+    system = System.from_text(text)
+    assert (system.name, system.server_count, system.gpu_count) == ("pair", 2, 2)
+    assert [count for _, count in system.servers()] == [2]
+    assert system.fabric is not None
+    assert pickle.loads(pickle.dumps(system)) == system
+    with pytest.raises(MachineError, match=r"`B/NIC` of `pair` has no link to a switch"):
+        System.from_text(text.replace(', ["B/NIC", "switch"]', ""))

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use linkwright::simulation::cluster::{self, Cluster, Files, Mapping, place};
+use linkwright::system::composition::{lists_network, split};
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::proximity::proximity;
 use linkwright::system::{
@@ -193,6 +194,8 @@ impl System {
 
     /// A server from `nvidia-smi topo -m`, `rocm-smi --showtopo`, NCCL's XML, or our TOML.
     ///
+    /// A TOML text that lists several servers and the switches between them is a system of these.
+    ///
     /// Args:
     ///     text: The text itself.
     ///     file: Its name in errors.
@@ -225,9 +228,15 @@ impl System {
             .transpose()?;
         let options =
             ImportOptions { name, nvlink: link_kind(nvlink)?, pcie: link_kind(pcie)?, xgmi_links };
-        system::import(file, text, format.map_err(errors::system)?, &options)
-            .map(Self::of_server)
-            .map_err(errors::system)
+        let machine = system::import(file, text, format.map_err(errors::system)?, &options)
+            .map_err(errors::system)?;
+        if !lists_network(&machine) {
+            return Ok(Self::of_server(machine));
+        }
+        // What is wrong with the network is said of the machine, and not of a setting.
+        split(&machine).map_err(errors::system)?;
+        let (cluster, origin) = Arguments::of_machine(&machine).build()?;
+        Ok(Self::new(cluster, origin))
     }
 
     /// Its name: that of the server where it is one, else such as `4xdgx1-v100 on fat-tree-16`.

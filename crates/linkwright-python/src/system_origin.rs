@@ -267,6 +267,14 @@ impl Arguments {
         Ok(made)
     }
 
+    /// A machine that lists a network of its own.
+    pub fn of_machine(machine: &Server) -> Self {
+        let mut made = Self::default();
+        let name = made.add_text(machine);
+        made.name_server(name, None);
+        made
+    }
+
     /// The system that they describe.
     pub fn build(self) -> PyResult<(Cluster, Origin)> {
         let text = self.table.to_string();
@@ -368,6 +376,10 @@ impl Arguments {
         if presets::preset(server.name()).is_ok_and(|preset| preset == **server) {
             return Ok(server.name().to_owned());
         }
+        Ok(self.add_text(server))
+    }
+
+    fn add_text(&mut self, server: &Server) -> String {
         let text = toml_format::write(server).into_bytes();
         let names = (1..).map(|number| match number {
             1 => format!("{}.toml", server.name()),
@@ -376,7 +388,7 @@ impl Arguments {
         let is_free = |name: &String| self.files.get(name).is_none_or(|other| *other == text);
         let name = names.into_iter().find(is_free).unwrap_or_default();
         self.files.insert(name.clone(), text);
-        Ok(name)
+        name
     }
 }
 

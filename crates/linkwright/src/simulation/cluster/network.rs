@@ -465,6 +465,7 @@ impl NetworkSettings {
                 return Err(at(self.places.servers, &problem, &remedy));
             }
         };
+        let named = own.is_some().then(|| listed[0].0.name().to_owned());
         let (listed, own) = match own {
             Some((servers, fabric)) => (servers, Some(fabric)),
             None => (listed, None),
@@ -519,7 +520,10 @@ impl NetworkSettings {
         if !listed.is_empty() {
             let system = System::new(&listed, fabric, self.port_order);
             let system = system.map_err(|error| refuse(&error))?;
-            let system = system.with_interface_rule(self.interface_rule);
+            let mut system = system.with_interface_rule(self.interface_rule);
+            if let Some(name) = named {
+                system = system.renamed(&name);
+            }
             return Ok(self.cluster(system, routing, tables));
         }
         let mut node = self.node;

@@ -187,6 +187,13 @@ impl System {
         if ports == 0 { Err(SystemError::NoServer) } else { Ok(ports) }
     }
 
+    /// The same system under another name.
+    #[must_use]
+    pub fn renamed(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
     /// What people call it.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -33,9 +33,7 @@ impl System {
             return Ok(Self::of_server(Arc::new(machine)));
         }
         let (servers, fabric) = split(&machine)?;
-        let mut system = Self::new(&servers, fabric, PortOrder::Plain)?;
-        machine.name().clone_into(&mut system.name);
-        Ok(system)
+        Ok(Self::new(&servers, fabric, PortOrder::Plain)?.renamed(machine.name()))
     }
 }
 

@@ -90,7 +90,9 @@ pub fn assumed(system: &System) -> Vec<String> {
     let mut all = said(system, Server::assumptions);
     all.extend(system.assumptions().iter().cloned());
     let described = !system.kinds()[0].server().nics_meet_gpus();
-    if described && system.fabric().is_some_and(|fabric| fabric.switches() == 1) {
+    let one_switch = described && system.fabric().is_some_and(|fabric| fabric.switches() == 1);
+    // A machine that lists its servers may say so itself.
+    if one_switch && !all.iter().any(|text| text == ONE_SWITCH) {
         all.push(ONE_SWITCH.to_owned());
     }
     all
