@@ -2,11 +2,17 @@
 use linkwright::allocation::{
     BandwidthModel, Effort, GpuSet, POLICIES, Pattern, PreparedMachine, Request, Shape,
 };
-use linkwright::system::{BandwidthProfile, toml_format};
+use linkwright::system::{BandwidthProfile, System, toml_format};
 
-// What is read can also be prepared and decided on, whatever its links carry.
+// What is read is written, and split into its servers where it lists a network; it can also be
+// prepared and decided on, whatever its links carry.
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(machine) = toml_format::read("fuzz", text) else { return };
+    let again = toml_format::read("again", &toml_format::write(&machine));
+    assert_eq!(again.as_ref(), Ok(&machine));
+    if let Ok(system) = System::of_machine(machine.clone()) {
+        assert_eq!(system.gpus() as usize, machine.gpus().len());
+    }
     for (profile, model) in [
         (BandwidthProfile::Mapa, BandwidthModel::Sound),
         (BandwidthProfile::DataSheet, BandwidthModel::Published),
