@@ -8,11 +8,11 @@ use linkwright::collectives::plan::{
 use linkwright::collectives::time::{Costs, choose_chunk, link_bytes, time};
 use linkwright::collectives::{Collective, Schedule};
 use linkwright::network::Routes;
-use linkwright::system::{DeviceKind, System};
+use linkwright::system::{DeviceKind, System, SystemDevice};
 use linkwright::units::{Bandwidth, Bytes};
 
 use super::plans::holds;
-use crate::systems::{alone, on_one_switch as servers};
+use crate::systems::{alone, on_fabric, on_one_switch as servers};
 
 fn all_reduce(machine: &System, gpus: &[usize], algorithm: Algorithm) -> Plan {
     plan(machine, gpus, Collective::AllReduce, algorithm, Links::Auto)
@@ -252,4 +252,37 @@ fn an_all_reduce_that_fills_every_server_s_interfaces_is_the_optimum() {
     let gpus = [1, 4, 5, 8, 9, 10, 11, 12];
     let near = all_reduce(&uneven, &gpus, Algorithm::Packing).optimum.unwrap();
     assert!((near.0 as f64 / 25e9 - 1.0).abs() < 1e-3, "{near}");
+}
+
+/// Two of four servers in a fat-tree: planned on as on two by themselves, and on no other's links.
+#[test]
+fn a_fat_tree_is_planned_on_as_its_hosts_see_it() {
+    let tree = on_fabric("dgx1-v100", 4, "fat-tree");
+    let pair = on_fabric("dgx1-v100", 2, "fat-tree");
+    let (gpus, alike) = ([25, 8, 9, 10, 24], [9, 0, 1, 2, 8]);
+    for collective in Collective::NAMES.iter().filter_map(|name| Collective::named(name, 1)) {
+        for algorithm in [Algorithm::Packing, Algorithm::OneHop, Algorithm::Nccl(Baseline::Ring)] {
+            let found = match plan(&tree, &gpus, collective, algorithm, Links::Auto) {
+                Err(PlanError::Unsupported { .. }) => continue,
+                found => found.unwrap(),
+            };
+            holds(&found);
+            assert_eq!(found.schedule.gpus, gpus);
+            let other = plan(&pair, &alike, collective, algorithm, Links::Auto).unwrap();
+            assert_eq!((&found.trees, found.rate), (&other.trees, other.rate), "{collective}");
+            let costs = Costs::of(found.schedule.protocol);
+            let (size, chunk) = (Bytes(5 << 20), Bytes(1 << 20));
+            let timing = time(&found.schedule, &tree, size, chunk, &costs).unwrap();
+            let fabric = tree.fabric_channels() as u32;
+            for load in &timing.links {
+                let channel = tree.channel(load.channel);
+                let of_job = |device| match tree.device(device) {
+                    SystemDevice::OfServer(at) => [1, 3].contains(&at.server),
+                    SystemDevice::Switch(_) => load.channel < fabric,
+                };
+                assert!(of_job(channel.from) && of_job(channel.to), "{channel:?}");
+            }
+            assert!(timing.links.iter().any(|load| load.channel < fabric));
+        }
+    }
 }
