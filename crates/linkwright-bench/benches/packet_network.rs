@@ -59,7 +59,7 @@ fn play(fabric: &Fabric, settings: PacketSettings, routing: RoutingKind, message
             send(&mut traffic, source);
         }
     }
-    while let Some(occurrence) = traffic.next().expect("no deadlock") {
+    while let Some(occurrence) = traffic.next_occurrence().expect("no deadlock") {
         if let Occurrence::Delivered { token } = occurrence {
             send(&mut traffic, token as u32);
         }

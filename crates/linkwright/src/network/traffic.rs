@@ -78,7 +78,7 @@ impl<'n, T: Transport> Traffic<'n, T> {
         self.source.network
     }
 
-    /// The current time: that of what [`Traffic::next`] told last.
+    /// The current time: that of what [`Traffic::next_occurrence`] told last.
     #[must_use]
     pub fn now(&self) -> Picoseconds {
         self.engine.now()
@@ -101,7 +101,7 @@ impl<'n, T: Transport> Traffic<'n, T> {
     ///
     /// # Errors
     /// A network that is stuck, or in which something would happen in the past or beyond 213 days.
-    pub fn next(&mut self) -> Result<Option<Occurrence>, TransportError> {
+    pub fn next_occurrence(&mut self) -> Result<Option<Occurrence>, TransportError> {
         loop {
             if let Some(occurrence) = self.source.network.tell() {
                 return Ok(Some(occurrence));

@@ -44,7 +44,7 @@ fn arrivals(
         traffic.send(Message::new(from, to, size, token));
     }
     let mut times = vec![0; sources.len()];
-    while let Some(occurrence) = traffic.next().unwrap() {
+    while let Some(occurrence) = traffic.next_occurrence().unwrap() {
         if let Occurrence::Delivered { token } = occurrence {
             let place = sources.iter().position(|source| u64::from(*source) == token).unwrap();
             times[place] = traffic.now().0;
@@ -134,7 +134,7 @@ fn outcome(network: &mut impl Transport, start: u64, size: u64) -> Result<u64, T
     let mut traffic = Traffic::new(network);
     let [from, to] = [0, 1].map(|gpu| traffic.network().gpu_device(gpu));
     traffic.send_at(Picoseconds(start), Message::new(from, to, Bytes(size), 1));
-    while let Some(occurrence) = traffic.next()? {
+    while let Some(occurrence) = traffic.next_occurrence()? {
         if let Occurrence::Delivered { .. } = occurrence {
             return Ok(traffic.now().0);
         }

@@ -43,7 +43,7 @@ fn arrival<T: Transport>(network: &mut T, messages: &[Message]) -> Result<u64, T
     let mut traffic = Traffic::new(network);
     messages.iter().for_each(|message| traffic.send(*message));
     let mut last = 0;
-    while let Some(occurrence) = traffic.next()? {
+    while let Some(occurrence) = traffic.next_occurrence()? {
         if let Occurrence::Delivered { .. } = occurrence {
             last = traffic.now().0;
         }
@@ -60,11 +60,14 @@ fn routing(system: &System) -> AnyRouting {
     }
 }
 
+/// The ends of a channel within a server, and the bytes that crossed it.
+type Crossed = (String, String, u64);
+
 /// When the last of some messages arrives in packets and as a fluid, and what the packets crossed.
 fn played(
     system: &System,
     messages: &[Message],
-) -> Result<([u64; 2], Vec<(String, String, u64)>), TransportError> {
+) -> Result<([u64; 2], Vec<Crossed>), TransportError> {
     let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
     let mut packets =
         PacketNetwork::new(system, settings(), routing(system), nic, arbitration).unwrap();

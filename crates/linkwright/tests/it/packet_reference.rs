@@ -403,7 +403,7 @@ fn simulated(
         traffic.send_at(Picoseconds(time), Message::new(from, to, Bytes(size), token));
     }
     let mut times = (vec![0; messages.len()], vec![0; messages.len()]);
-    while let Some(occurrence) = traffic.next().unwrap() {
+    while let Some(occurrence) = traffic.next_occurrence().unwrap() {
         let now = traffic.now().0;
         match occurrence {
             Occurrence::Sent { token } => times.0[token as usize] = now,

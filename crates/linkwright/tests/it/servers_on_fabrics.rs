@@ -68,7 +68,7 @@ fn arrivals(network: &mut impl Transport, messages: &[(u32, u32, u64)]) -> Vec<u
     }
     let mut times = vec![0; messages.len()];
     let mut sent = 0;
-    while let Some(occurrence) = traffic.next().unwrap() {
+    while let Some(occurrence) = traffic.next_occurrence().unwrap() {
         match occurrence {
             Occurrence::Delivered { token } => times[token as usize] = traffic.now().0,
             Occurrence::Sent { .. } => sent += 1,

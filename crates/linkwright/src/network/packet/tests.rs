@@ -79,7 +79,7 @@ fn play<R: Routing>(
         traffic.send(sent(traffic.network(), message));
     }
     let mut seen = Vec::new();
-    while let Some(occurrence) = traffic.next().unwrap() {
+    while let Some(occurrence) = traffic.next_occurrence().unwrap() {
         seen.push((traffic.now().0, occurrence));
     }
     seen
@@ -183,7 +183,7 @@ fn packets_wait_for_one_link_as_theory_says() {
         }
         let alone = 400_000 + 2 * PACKET + 2 * LATENCY.0 + 60_000;
         let (mut waited, mut count) = (0, 0);
-        while let Some(occurrence) = traffic.next().unwrap() {
+        while let Some(occurrence) = traffic.next_occurrence().unwrap() {
             if let Occurrence::Delivered { token } = occurrence {
                 waited += traffic.now().0 - starts[token as usize] - alone;
                 count += 1;
@@ -229,7 +229,7 @@ fn a_stuck_network_names_the_buffers_that_wait_for_one_another() {
         traffic.send(sent(traffic.network(), message));
     }
     let stuck = loop {
-        match traffic.next() {
+        match traffic.next_occurrence() {
             Ok(occurrence) => assert!(occurrence.is_some()),
             Err(TransportError::Stuck(stuck)) => break stuck,
             Err(other) => panic!("{other}"),
@@ -298,7 +298,7 @@ proptest! {
                 playing.send_at(Picoseconds(*time), message);
             }
             let mut seen = Vec::new();
-            while let Some(occurrence) = playing.next().unwrap() {
+            while let Some(occurrence) = playing.next_occurrence().unwrap() {
                 assert!(playing.network().credits_match_packets());
                 seen.push((playing.now().0, occurrence));
             }
@@ -341,13 +341,13 @@ fn what_would_happen_beyond_counted_time_ends_the_run() {
             let start = Picoseconds(u64::MAX - 1 - before);
             let message = sent(traffic.network(), message(0, 1, 3 * 4096, 1));
             traffic.send_at(start, message);
-            let error = std::iter::from_fn(|| match traffic.next() {
+            let error = std::iter::from_fn(|| match traffic.next_occurrence() {
                 Ok(Some(Occurrence::Delivered { .. }) | None) => panic!("it came from nowhere"),
                 other => Some(other),
             })
             .find_map(Result::err);
             assert!(matches!(error, Some(TransportError::TooLong { .. })), "{error:?}");
-            assert_eq!(traffic.next().err(), error, "it stays an error");
+            assert_eq!(traffic.next_occurrence().err(), error, "it stays an error");
         }
     }
 }

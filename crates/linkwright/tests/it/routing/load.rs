@@ -61,7 +61,7 @@ fn flood(
         }
     }
     let mut delivered = Vec::new();
-    while let Some(occurrence) = playing.next().unwrap() {
+    while let Some(occurrence) = playing.next_occurrence().unwrap() {
         match occurrence {
             // The next follows as soon as one has left: the source is never idle by itself.
             Occurrence::Sent { token } => send(&mut playing, (token >> 32) as u32),
