@@ -346,3 +346,23 @@ def test_servers_on_a_network_have_the_forms_of_servers() -> None:
     assert "go with a server" in fails(2, "machine", "show", "torus", "--servers", 2)
     few = fails(2, *FOUR[:-1], "fat-tre")
     assert "did you mean `fat-tree`" in few
+
+
+def test_a_file_that_lists_its_network_is_shown_as_a_system(tmp_path: Path) -> None:
+    file = tmp_path / "pair.toml"
+    device = '[[device]]\nkind = "{}"\nnames = {}\n'
+    file.write_text(
+        'name = "pair"\n'
+        + device.format("gpu", '["A/GPU", "B/GPU"]')
+        + device.format("nic", '["A/NIC", "B/NIC"]')
+        + device.format("network-switch", '["switch"]')
+        + '[[link]]\nkind = "pcie4"\nbetween = [["A/GPU", "A/NIC"], ["B/GPU", "B/NIC"]]\n'
+        + '[[link]]\nkind = "infiniband"\nbetween = [["A/NIC", "switch"], ["B/NIC", "switch"]]\n',
+        encoding="utf-8",
+    )
+    shown = linkwright("machine", "show", file).stdout
+    assert shown.startswith("pair\n2 GPUs in 2 servers; 1 switch, InfiniBand; 2 of 2 ports in use")
+    assert "node1/NIC" in linkwright("machine", "show", file, "--devices").stdout
+    assert parsed("machine", "show", file)["servers"] == [{"name": "A", "count": 2, "gpus": 1}]
+    refused = fails(1, "machine", "show", file, "--servers", 2)
+    assert "`pair` is 2 servers on a network of their own; leave out `servers`" in refused

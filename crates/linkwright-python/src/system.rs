@@ -105,7 +105,8 @@ impl System {
             return Ok(core.kinds()[0].server());
         }
         Err(errors::machine(format!(
-            "`{}` is a system of {} servers, and a server is wanted; take one of its `servers()`",
+            "`{}` is {} servers on a network of their own; leave out `servers` and `network`, or \
+             give one of its `servers()`",
             core.name(),
             core.servers()
         )))

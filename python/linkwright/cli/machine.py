@@ -164,18 +164,19 @@ def show(
     if devices and not as_table:
         raise typer.BadParameter("--devices is a table; the other forms list all devices anyway.")
     loaded = given_machine_or_fabric(machine, warn=not as_table)
-    if servers is not None or network is not None:
-        if isinstance(loaded, Fabric):
-            raise typer.BadParameter(
-                f"`{loaded.name}` is a network; --servers and --network go with a server, such as "
-                "dgx1-v100."
-            )
+    asked = servers is not None or network is not None
+    if asked and isinstance(loaded, Fabric):
+        raise typer.BadParameter(
+            f"`{loaded.name}` is a network; --servers and --network go with a server, such as "
+            "dgx1-v100."
+        )
+    if not isinstance(loaded, Fabric) and (asked or loaded.fabric is not None):
         from linkwright.cli.system import print_system, system_text
         from linkwright.systems import load_system
 
         if bandwidth_profile is not None:
-            raise typer.BadParameter("a profile is of a server's links; leave out --network.")
-        whole = load_system(loaded, servers, network=network)
+            raise typer.BadParameter("a profile is of one server's links; leave out the option.")
+        whole = load_system(loaded, servers, network=network) if asked else loaded
         if as_table:
             matrix.print_devices(whole) if devices else print_system(whole)
         else:
