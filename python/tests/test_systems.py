@@ -190,7 +190,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         },
         "36",
     ),
-    ({"server": System(DGX1, 2), "network": "torus"}, "take one of its `servers()`"),
+    ({"server": System(DGX1, 2), "network": "torus"}, "give one of its `servers()`"),
 ]
 
 

@@ -281,7 +281,7 @@ mod tests {
             ),
             (
                 "[network]\nmachine = \"dgx1-v100\"\nservers = 9\nradix = 4\npods = 1\n",
-                "",
+                "4:9",
                 "32 fewer than the 36 that are needed",
             ),
             ("[[system.server]]\ncount = 2\n", "1:1", "`kind`"),

@@ -1,0 +1,170 @@
+//! The cluster of a network's settings: servers, fabric and routing put together.
+
+use std::sync::Arc;
+
+use super::{FabricSource, GpuBandwidth, NetworkSettings};
+use crate::diagnostic::InputError;
+use crate::network::routing::TableRouting;
+use crate::network::{AnyRouting, RoutingKind};
+use crate::simulation::cluster::files::{Files, text_of};
+use crate::simulation::cluster::{Cluster, servers};
+use crate::system::composition::{PortOrder, lists_network, split};
+use crate::system::fabric::{RoutingTables, read_fabric, read_routing};
+use crate::system::{Fabric, FabricError, Server, System};
+use crate::units::Bandwidth;
+
+impl NetworkSettings {
+    /// The cluster, with the files that it names; `file` names the scenario in errors.
+    ///
+    /// # Errors
+    /// A file that is not given or that its reader refuses, a factor that no bandwidth can be
+    /// multiplied by, a routing for another network.
+    pub fn build(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
+        let at = |position, error: &dyn std::fmt::Display, remedy: &str| {
+            let message = error.to_string();
+            let (problem, remedy) = message.split_once("; ").unwrap_or((&message, remedy));
+            InputError::at(file, position, problem, "", remedy)
+        };
+        let listed = servers::build(&self.servers, file, files)?;
+        let own = match self.beside_own_network(&listed) {
+            None => None,
+            Some(Ok(machine)) => Some(
+                split(machine)
+                    .map_err(|error| at(self.places.servers, &error, "mend the machine"))?,
+            ),
+            Some(Err(key)) => {
+                let problem = "the machine lists a network of its own";
+                let remedy = format!("remove `{key}`, or give a machine without a network");
+                return Err(at(self.places.servers, &problem, &remedy));
+            }
+        };
+        let named = own.is_some().then(|| listed[0].0.name().to_owned());
+        let (listed, own) = match own {
+            Some((servers, fabric)) => (servers, Some(fabric)),
+            None => (listed, None),
+        };
+        let refuse = |error: &dyn std::fmt::Display| {
+            at(self.places.servers, error, "give fewer servers, or a larger network")
+        };
+        // A lone server needs no port, and so no interface; what it is not on says its routing.
+        let alone = match &listed[..] {
+            [(server, 1)] if !self.has_fabric && own.is_none() => Some(server),
+            _ => None,
+        };
+        let sized = |built: Result<Fabric, FabricError>| {
+            built.map_err(|error| {
+                let key = error.parameter().map(|parameter| parameter.replace('-', "_"));
+                let of_table = (self.places.fabric, String::new());
+                let given = key.and_then(|key| self.parameters.get(&key));
+                let (place, written) = given.unwrap_or(&of_table);
+                let message = error.to_string();
+                let (problem, remedy) =
+                    message.split_once("; ").unwrap_or((&message, "give other sizes"));
+                InputError::at(file, *place, problem, written, remedy)
+            })
+        };
+        let fabric = match (own, &self.fabric) {
+            (Some(own), _) => own,
+            (None, FabricSource::File(name)) => {
+                read_fabric(&name.name, text_of(file, name, files)?)?
+            }
+            (None, FabricSource::Specification(specification)) => {
+                if listed.is_empty() || alone.is_some() {
+                    sized(specification.build())?
+                } else {
+                    let ports = System::ports_for(&listed).map_err(|error| refuse(&error))?;
+                    sized(specification.for_ports(ports))?
+                }
+            }
+        };
+        let tables = match &self.routing_table {
+            None => None,
+            Some(name) => Some(read_routing(&name.name, text_of(file, name, files)?, &fabric)?),
+        };
+        let (numerator, denominator) = self.bandwidth_scale;
+        let fabric = fabric
+            .with_bandwidth_times(numerator, denominator)
+            .map_err(|error| at(self.places.bandwidth_scale, &error, "give a smaller factor"))?;
+        let routing = match self.routing {
+            Some(routing) => routing,
+            None if tables.is_some() => RoutingKind::ShortestPath,
+            None => RoutingKind::default_for(fabric.shape()),
+        };
+        let checked = match &tables {
+            None => AnyRouting::new(routing, &fabric, self.packets.seed).map(|_| ()),
+            Some(tables) => TableRouting::new(&fabric, tables).map(|_| ()),
+        };
+        checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
+        if let Some(server) = alone {
+            return Ok(self.of_server(Arc::clone(server)));
+        }
+        if !listed.is_empty() {
+            let system = System::new(&listed, fabric, self.port_order);
+            let system = system.map_err(|error| refuse(&error))?;
+            let mut system = system.with_interface_rule(self.interface_rule);
+            if let Some(name) = named {
+                system = system.renamed(&name);
+            }
+            return Ok(self.cluster(system, routing, tables));
+        }
+        let mut node = self.node;
+        node.bandwidth = self.node_bandwidth(&fabric).ok_or_else(|| {
+            let problem = "the links between a node's GPUs have no bandwidth that can be counted";
+            at(self.places.gpus_per_node, &problem, "give `gpu_bandwidth`")
+        })?;
+        let system = System::of_nodes(fabric, node)
+            .map_err(|error| at(self.places.gpus_per_node, &error, "give fewer GPUs"))?;
+        Ok(self.cluster(system, routing, tables))
+    }
+
+    /// The machine, where it is alone and lists several servers and their network; or the key
+    /// that says of another network, or of more servers, beside it.
+    fn beside_own_network<'a>(
+        &self,
+        listed: &'a [(Arc<Server>, u32)],
+    ) -> Option<Result<&'a Server, String>> {
+        let [(machine, count)] = listed else { return None };
+        if !lists_network(machine) {
+            return None;
+        }
+        let of_ports = || (self.port_order != PortOrder::Plain).then(|| "port_order".to_owned());
+        let several = (*count > 1).then(|| "servers".to_owned());
+        let beside = several.or_else(of_ports).or_else(|| self.fabric_key.clone());
+        Some(beside.map_or(Ok(machine.as_ref()), Err))
+    }
+
+    fn cluster(
+        &self,
+        system: System,
+        routing: RoutingKind,
+        tables: Option<RoutingTables>,
+    ) -> Cluster {
+        Cluster {
+            system: Arc::new(system),
+            settings: self.packets,
+            routing,
+            tables,
+            nic: self.nic,
+            arbitration: self.arbitration,
+            protocol: self.protocol,
+            collectives: self.collectives.clone(),
+            fidelity: self.fidelity,
+        }
+    }
+
+    /// A lone server with these settings, whatever they say of servers and a fabric.
+    #[must_use]
+    pub fn of_server(&self, server: Arc<Server>) -> Cluster {
+        self.cluster(System::of_server(server), RoutingKind::ShortestPath, None)
+    }
+
+    fn node_bandwidth(&self, fabric: &Fabric) -> Option<Bandwidth> {
+        match self.gpu_bandwidth {
+            GpuBandwidth::Fixed(bandwidth) => Some(bandwidth),
+            GpuBandwidth::Times(factor) => {
+                let link = fabric.channels()[Fabric::injection(0) as usize].bandwidth;
+                link.0.checked_mul(u64::from(factor)).map(Bandwidth)
+            }
+        }
+    }
+}
