@@ -123,15 +123,8 @@ def _load_server(name_or_path: str | Path, options: Mapping[str, Any]) -> System
         name = options.get("name")
         return server if name is None else System.from_text(server.to_toml(), name=name)
     if not path.exists():
-        # Imported where it is needed: it takes longer than reading a machine.
-        from difflib import get_close_matches
-
-        close = get_close_matches(str(name_or_path), presets, n=2, cutoff=0.5)
-        advice = f"did you mean {_either(close)}? " if close else ""
-        raise FileError(
-            f"there is neither a preset nor a file `{name_or_path}`; {advice}"
-            f"the presets are {', '.join(presets)}"
-        )
+        known = f"the presets are {', '.join(presets)}"
+        raise _neither("a preset", str(name_or_path), presets, known, most=2)
     return load_server(path, **options)
 
 
@@ -160,14 +153,8 @@ def network_keys(network: str | Path) -> dict[str, object]:
         return {"file": named}
     if SPEED.match(named):
         return {"kind": "single-switch", "bandwidth": named}
-    from difflib import get_close_matches
-
-    close = get_close_matches(named, fabric_names(), n=1, cutoff=0.5)
-    advice = f"did you mean {_either(close)}? " if close else ""
-    raise FileError(
-        f"there is neither a kind of network nor a file `{network}`; {advice}"
-        f"the kinds are {', '.join(fabric_names())}, or a speed such as 100Gb/s"
-    )
+    known = f"the kinds are {', '.join(fabric_names())}, or a speed such as 100Gb/s"
+    raise _neither("a kind of network", named, fabric_names(), known)
 
 
 def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[str, bytes]]:
@@ -208,14 +195,8 @@ def load_fabric(
     if str(kind_or_path) in kinds:
         return Fabric(str(kind_or_path), ports=ports, **parameters)
     if not path.exists():
-        from difflib import get_close_matches
-
-        close = get_close_matches(str(kind_or_path), kinds, n=1, cutoff=0.5)
-        advice = f"did you mean {_either(close)}? " if close else ""
-        raise FileError(
-            f"there is neither a kind of network nor a file `{kind_or_path}`; {advice}"
-            f"the kinds are {', '.join(kinds)}"
-        )
+        known = f"the kinds are {', '.join(kinds)}"
+        raise _neither("a kind of network", str(kind_or_path), kinds, known)
     if ports is not None or parameters:
         raise MachineError(
             f"`{path.name}` says what the network is; leave out ports and parameters"
@@ -235,5 +216,13 @@ def is_network(text: str) -> bool:
     return KIND.search(head) is not None
 
 
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(f"`{name}`" for name in names)
+def _neither(
+    what: str, given: str, names: Sequence[str], known: str, *, most: int = 1
+) -> FileError:
+    """What is neither one of some names nor a file, with those that come near, at most so many."""
+    # Imported where it is needed: it takes longer than reading a machine.
+    from difflib import get_close_matches
+
+    close = " or ".join(f"`{name}`" for name in get_close_matches(given, names, n=most, cutoff=0.5))
+    advice = f"did you mean {close}? " if close else ""
+    return FileError(f"there is neither {what} nor a file `{given}`; {advice}{known}")

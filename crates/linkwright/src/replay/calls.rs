@@ -2,6 +2,7 @@
 
 use crate::engine::Scheduler;
 use crate::network::Transport;
+use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
 
@@ -11,7 +12,6 @@ use super::envelope::Envelope;
 use super::error::ReplayError;
 use super::frame::{CollectiveFrame, Frame, OperationRef};
 use super::lane::{Work, WorkKind};
-use super::lowering::{CollectiveCall, Lowering};
 use super::matching::{EXACT_ONLY, Posted};
 use super::observer::Observer;
 use super::plan::STARTED;

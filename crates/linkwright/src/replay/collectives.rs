@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, Operation, Rank, RankProgram};
 
 use super::call::Call;
 use super::error::ReplayError;
-use super::lowering::{CollectiveCall, Lowering};
 use super::plan::Plan;
 
 /// How many operations of lowered collectives are kept for the next call of the same kind.

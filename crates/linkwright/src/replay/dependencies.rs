@@ -1,10 +1,10 @@
 //! When operations become ready, and when a rank or a collective is complete.
 
 use crate::network::Transport;
+use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
 use super::frame::{CollectiveFrame, OperationRef};
-use super::lowering::Lowering;
 use super::observer::Observer;
 use super::plan::COMPLETED;
 use super::runtime::Replay;

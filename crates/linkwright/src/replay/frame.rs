@@ -1,6 +1,6 @@
 //! A program as it runs: that of a rank, or that of its part in a collective.
 
-use super::lowering::CollectiveCall;
+use crate::program::lowering::CollectiveCall;
 
 /// An operation of a frame, in one iteration of its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,13 +6,13 @@
 
 use crate::engine::{Scheduler, Within};
 use crate::network::{Message, TrafficClass, Transport};
+use crate::program::lowering::Lowering;
 use crate::units::{Bytes, Picoseconds};
 
 use super::bins::NONE;
 use super::envelope::{Envelope, Leg};
 use super::error::ReplayError;
 use super::lane::{Work, WorkKind};
-use super::lowering::Lowering;
 use super::matching::Posted;
 use super::observer::{MessageRecord, Observer};
 use super::plan::STARTED;

@@ -10,8 +10,8 @@
 //! call at a time; the two work side by side, as a GPU and its host do. Messages match as MPI
 //! says: by communicator, source and tag, with wildcards, and never overtake another of the
 //! same sender and communicator, whatever the network does. Small messages are eager, large
-//! ones wait for their receive ([`Protocol`]). A collective becomes messages by a [`Lowering`]
-//! when a rank reaches it.
+//! ones wait for their receive ([`Protocol`]). A collective becomes messages by a
+//! [`Lowering`](crate::program::lowering::Lowering) when a rank reaches it.
 //!
 //! What it leaves out: the buffers of unexpected messages have no end, a library makes progress
 //! while its rank computes, and calls cost the same whatever their argument. The costs are
@@ -48,8 +48,6 @@ mod stalled;
 mod tests;
 mod validate;
 mod works;
-
-use crate::program::lowering;
 
 pub use call::{Call, Pending, PendingKind, RankId};
 pub use error::ReplayError;

@@ -2,12 +2,12 @@
 
 use crate::engine::{Engine, Hook, Model, Scheduler, Within};
 use crate::network::{Occurrence, Transport};
+use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
 use super::diagnosis::diagnose;
 use super::envelope::Leg;
 use super::error::ReplayError;
-use super::lowering::Lowering;
 use super::observer::Observer;
 use super::outcome::{JobOutcome, Outcome};
 use super::rank::{LIBRARY, PROCESSOR};
@@ -98,7 +98,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
                 }
             }
             ReplayEvent::Start(job) => self.start_job(job),
-            ReplayEvent::Network(_) => {}
+            ReplayEvent::Network(_) => unreachable!("the network handles its own events"),
         }
         self.go_on(scheduler)
     }

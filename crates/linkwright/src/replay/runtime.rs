@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::network::Transport;
+use crate::program::lowering::Lowering;
 use crate::program::{Collective, Operation};
 use crate::units::Picoseconds;
 
@@ -14,7 +15,6 @@ use super::error::ReplayError;
 use super::frame::{Frame, OperationRef};
 use super::job::Job;
 use super::lane::Work;
-use super::lowering::Lowering;
 use super::matching::{Matcher, class_bit};
 use super::observer::Observer;
 use super::occupancy::Occupancy;

@@ -3,12 +3,12 @@
 use crate::engine::Scheduler;
 use crate::network::Transport;
 use crate::network::packet::PacketEvent;
+use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
 use super::error::ReplayError;
 use super::frame::OperationRef;
 use super::lane::{Work, WorkKind};
-use super::lowering::Lowering;
 use super::observer::Observer;
 use super::rank::PROCESSOR;
 use super::runtime::Replay;

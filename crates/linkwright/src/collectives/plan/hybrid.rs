@@ -43,7 +43,7 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// ([`Costs::peer_access_switch`](super::super::time::Costs)).
 ///
 /// # Errors
-/// As [`plan`], and [`PlanError::Unsupported`] for algorithms and collectives that do not go
+/// As [`plan`](fn@super::plan), and [`PlanError::Unsupported`] for algorithms and collectives that do not go
 /// along trees.
 pub fn plan_hybrid(
     system: &System,

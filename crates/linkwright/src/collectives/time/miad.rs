@@ -31,7 +31,7 @@ pub struct ChunkTrial {
 /// The best timing over chunk sizes, and what was tried on the way, in order.
 ///
 /// # Errors
-/// As [`time`].
+/// As [`time`](fn@super::time).
 pub fn choose_chunk(
     schedule: &Schedule,
     system: &System,

@@ -12,8 +12,8 @@
 //! so that on 32 processes with one GPU a node and links of 11.9 GB/s the shares of computing
 //! and communicating are those of its Fig. 4, before and after computation is divided by
 //! [`Application::gpu_speedup`], and so that what limits an application (bytes, latency, or
-//! the other ranks' computing) is what its Table II says. The tests hold them to it under the
-//! model in [`super::estimate`]. The durations are those of the paper's CPUs: before scaling.
+//! the other ranks' computing) is what its Table II says. The tests hold them to it under
+//! the LogGP model. The durations are those of the paper's CPUs: before scaling.
 //!
 //! **What is left out.** Set-up and output, load imbalance, and the computation's dependence
 //! on anything but the parameters.

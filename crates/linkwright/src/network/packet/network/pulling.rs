@@ -10,8 +10,8 @@ use crate::system::fabric::{ChannelId, Fabric, NodeId};
 use crate::units::Picoseconds;
 
 impl<R: Routing> PacketNetwork<'_, R> {
-    /// A message reaches the interface that sends it: that of its port, or, within a server, the
-    /// copy engine of its source.
+    /// A message reaches the interface that sends it: that of its port, or, within a server, a
+    /// copy engine ([`Self::engine_of`]).
     pub(super) fn queue(
         &mut self,
         message: MessageIndex,
