@@ -14,7 +14,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use linkwright::network::packet::NicPolicy;
 use linkwright::program::Program;
 use linkwright::program::skeletons::skeleton;
-use linkwright::replay::Job;
+use linkwright::runtime::Job;
 use linkwright::simulation::cluster::{Cluster, ClusterOutcome, Files, read_network};
 
 /// The study's cluster: a scenario's defaults with this fabric and routing.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use linkwright::engine::Progress;
 use linkwright::network::PacketSettings;
-use linkwright::replay;
+use linkwright::runtime;
 use linkwright::simulation::cluster::{
     Cluster, ClusterJob, ClusterOutcome, Watch, read_network, tables,
 };
@@ -79,7 +79,7 @@ pub struct ClusterRun {
 }
 
 /// Jobs on the GPUs that they got.
-fn on<'a>(jobs: &'a [ClusterJob], placed: &[Vec<u32>]) -> Vec<replay::Job<'a>> {
+fn on<'a>(jobs: &'a [ClusterJob], placed: &[Vec<u32>]) -> Vec<runtime::Job<'a>> {
     jobs.iter().zip(placed).map(|(job, gpus)| job.on(gpus.clone())).collect()
 }
 
@@ -128,7 +128,7 @@ impl ClusterRun {
         Ok(Self { system: system.clone(), play, cluster, most, jobs, placed, outcome, watch })
     }
 
-    fn played(&self) -> Vec<replay::Job<'_>> {
+    fn played(&self) -> Vec<runtime::Job<'_>> {
         on(&self.jobs, &self.placed)
     }
 }

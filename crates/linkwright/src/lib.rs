@@ -19,7 +19,7 @@
 //! | [`program`] | what every rank of a job does, and readers of what real jobs did |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
-//! | [`replay`] | programs that run over a network |
+//! | [`runtime`] | programs that run over a network |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
@@ -31,7 +31,7 @@ pub mod engine;
 pub mod graph;
 pub mod network;
 pub mod program;
-pub mod replay;
+pub mod runtime;
 pub mod simulation;
 pub mod system;
 pub mod table;

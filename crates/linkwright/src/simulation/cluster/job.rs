@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::placement::Mapping;
 use crate::program::Program;
-use crate::replay::Job;
+use crate::runtime::Job;
 use crate::units::Picoseconds;
 
 /// A program that is to run on some GPUs from some time on.

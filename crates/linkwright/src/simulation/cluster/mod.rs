@@ -32,7 +32,7 @@ use crate::network::routing::{Nowhere, RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
-use crate::replay::{Job, Observer, Outcome, Protocol, Replay, ReplayError};
+use crate::runtime::{Job, Observer, Outcome, Protocol, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
 
@@ -119,7 +119,7 @@ pub enum ClusterError {
     Planning(#[from] PlanningError),
     /// Jobs that cannot run, or do not come to an end.
     #[error(transparent)]
-    Replay(#[from] ReplayError),
+    Runtime(#[from] RuntimeError),
 }
 
 impl Cluster {
@@ -196,8 +196,8 @@ impl Cluster {
         planned: &Planned,
         observer: &mut impl Observer,
         hook: Hook<'_>,
-    ) -> Result<Outcome, ReplayError> {
+    ) -> Result<Outcome, RuntimeError> {
         let lowering = ClusterLowering { choices: &self.collectives, planned };
-        Replay::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?.run(hook)
+        Runtime::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?.run(hook)
     }
 }

@@ -14,7 +14,7 @@ use super::servers::ServerEntry;
 use crate::diagnostic::Position;
 use crate::network::packet::{ArbitrationPolicy, NicPolicy};
 use crate::network::{PacketSettings, RoutingKind};
-use crate::replay::Protocol;
+use crate::runtime::Protocol;
 use crate::system::AbstractNode;
 use crate::system::composition::{InterfaceRule, PortOrder};
 use crate::system::fabric::FabricSpecification;

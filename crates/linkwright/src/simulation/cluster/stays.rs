@@ -1,6 +1,6 @@
 //! When ranks were in which regions of their programs.
 
-use crate::replay::{Job, RankId};
+use crate::runtime::{Job, RankId};
 use crate::units::Picoseconds;
 
 /// A stay in a region of the program.

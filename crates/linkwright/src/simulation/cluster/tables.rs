@@ -5,7 +5,7 @@
 use super::stays::RegionInterval;
 use super::watch::{MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
-use crate::replay::{Job, JobOutcome, RankOutcome};
+use crate::runtime::{Job, JobOutcome, RankOutcome};
 use crate::system::composition::SystemChannel;
 use crate::system::fabric::{End, Fabric};
 use crate::system::kinds::LinkKind;

@@ -2,7 +2,7 @@
 
 use super::latencies::Latencies;
 use super::stays::Stays;
-use crate::replay::{Job, MessageRecord, Observer, RankId};
+use crate::runtime::{Job, MessageRecord, Observer, RankId};
 use crate::system::System;
 use crate::units::Picoseconds;
 

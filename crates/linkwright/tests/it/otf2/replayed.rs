@@ -10,7 +10,7 @@ use linkwright::network::{PacketSettings, RoutingKind};
 use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
 use linkwright::program::{Collective, Operation, Program, goal};
-use linkwright::replay::{Job, Outcome, Protocol, ReplayError};
+use linkwright::runtime::{Job, Outcome, Protocol, RuntimeError};
 use linkwright::simulation::cluster::{
     Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity, Watch,
 };
@@ -204,7 +204,7 @@ fn a_missing_receive_is_found_by_the_replay() {
     });
     let program = program_of(&archive, &TraceOptions::default()).unwrap().program;
     let error = replay(Fidelity::Flow, job(&program)).unwrap_err();
-    assert!(matches!(error, ClusterError::Replay(ReplayError::Stalled(_))), "{error}");
+    assert!(matches!(error, ClusterError::Runtime(RuntimeError::Stalled(_))), "{error}");
     let expected = "rank 1 sends 128 KiB to rank 3 with tag 4";
     assert!(error.to_string().contains(expected), "{error}");
 }

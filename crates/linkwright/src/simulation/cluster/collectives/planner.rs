@@ -10,7 +10,7 @@ use crate::collectives::messages::MessageSchedule;
 use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
 use crate::engine::{Hook, Progress};
 use crate::program::{Collective, CommunicatorId, Operation, Rank};
-use crate::replay::{Job, ReplayError, validate};
+use crate::runtime::{Job, RuntimeError, validate};
 use crate::simulation::cluster::{Cluster, ClusterError};
 use crate::system::System;
 use crate::units::{Bandwidth, Picoseconds};
@@ -115,7 +115,7 @@ impl Planned {
                     let progress = Progress { done: 0, total: 0, events: 0, time: Picoseconds(0) };
                     if hook(progress).is_break() {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
-                        return Err(ReplayError::Interrupted { time, done, total }.into());
+                        return Err(RuntimeError::Interrupted { time, done, total }.into());
                     }
                     let found = best(&cluster.system, nodes, &gpus, kind, place).map_err(refuse)?;
                     let index = planned.messages.len() as u32;

@@ -12,7 +12,7 @@ use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan::Algorithm::Packing;
 use crate::collectives::plan::{Links, plan};
 use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};
-use crate::replay::Job;
+use crate::runtime::Job;
 use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity, read_network};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 

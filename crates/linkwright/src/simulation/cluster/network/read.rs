@@ -7,7 +7,7 @@ use super::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings, OF_FABRI
 use crate::diagnostic::{InputError, instead_of};
 use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switching};
 use crate::network::{PacketSettings, RoutingKind};
-use crate::replay::Protocol;
+use crate::runtime::Protocol;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::cluster::collectives::CollectiveChoices;
 use crate::simulation::cluster::fields::Fields;

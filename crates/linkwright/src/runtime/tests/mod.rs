@@ -20,7 +20,7 @@ use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
-use super::{Job, Outcome, Protocol, Replay, ReplayError};
+use super::{Job, Outcome, Protocol, Runtime, RuntimeError};
 use network::TestNetwork;
 
 /// A protocol whose calls cost nothing, so that a test sees the network alone.
@@ -64,7 +64,7 @@ fn no_collectives(_: &CollectiveCall) -> RankProgram {
 }
 
 /// Plays one job on GPUs from 0.
-fn play(program: &Program, protocol: Protocol) -> Result<Outcome, ReplayError> {
+fn play(program: &Program, protocol: Protocol) -> Result<Outcome, RuntimeError> {
     play_on(&mut TestNetwork::new(), program, protocol)
 }
 
@@ -72,11 +72,11 @@ fn play_on(
     network: &mut TestNetwork,
     program: &Program,
     protocol: Protocol,
-) -> Result<Outcome, ReplayError> {
+) -> Result<Outcome, RuntimeError> {
     let gpus = program.ranks.len() as u32;
     let jobs = [Job::new(program, (0..gpus).collect())];
-    let replay = Replay::new(network, gpus, &jobs, protocol, &no_collectives)?;
-    replay.run(&mut |_| ControlFlow::Continue(()))
+    let runtime = Runtime::new(network, gpus, &jobs, protocol, &no_collectives)?;
+    runtime.run(&mut |_| ControlFlow::Continue(()))
 }
 
 /// When each rank of the first job ended.

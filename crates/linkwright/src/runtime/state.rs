@@ -11,7 +11,7 @@ use crate::units::Picoseconds;
 use super::call::{Call, RankId};
 use super::collectives::{Communicator, Plans};
 use super::envelope::Envelope;
-use super::error::ReplayError;
+use super::error::RuntimeError;
 use super::frame::{Frame, OperationRef};
 use super::job::Job;
 use super::lane::Work;
@@ -30,7 +30,7 @@ use super::validate::validate;
 /// The transport stays the caller's, who may ask it afterwards how busy its links were.
 /// Without an observer nothing is spent on watching.
 #[derive(Debug)]
-pub struct Replay<'a, T, L, O = ()> {
+pub struct Runtime<'a, T, L, O = ()> {
     pub(super) transport: &'a mut T,
     pub(super) lowering: &'a L,
     pub(super) observer: O,
@@ -66,7 +66,7 @@ pub struct Replay<'a, T, L, O = ()> {
     pub(super) played: u64,
 }
 
-impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
+impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
     /// Jobs on a network of that many GPUs, which is at time zero.
     ///
     /// # Errors
@@ -79,16 +79,16 @@ impl<'a, T: Transport, L: Lowering> Replay<'a, T, L> {
         jobs: &'a [Job<'a>],
         protocol: Protocol,
         lowering: &'a L,
-    ) -> Result<Self, ReplayError> {
+    ) -> Result<Self, RuntimeError> {
         Self::observed(transport, gpus, jobs, protocol, lowering, ())
     }
 }
 
-impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
-    /// As [`Replay::new`], watched.
+impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
+    /// As [`Runtime::new`], watched.
     ///
     /// # Errors
-    /// As [`Replay::new`].
+    /// As [`Runtime::new`].
     pub fn observed(
         transport: &'a mut T,
         gpus: u32,
@@ -96,9 +96,9 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
         protocol: Protocol,
         lowering: &'a L,
         observer: O,
-    ) -> Result<Self, ReplayError> {
+    ) -> Result<Self, RuntimeError> {
         validate(jobs, gpus)?;
-        let mut replay = Self {
+        let mut runtime = Self {
             transport,
             lowering,
             observer,
@@ -131,13 +131,13 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
         for (index, job) in (0..).zip(jobs) {
             let program: *const _ = job.program;
             let known = planned.iter().find(|(other, _)| *other == program);
-            let first_plan = known.map_or_else(|| replay.plan(job), |(_, first)| *first);
+            let first_plan = known.map_or_else(|| runtime.plan(job), |(_, first)| *first);
             planned.push((program, first_plan));
-            replay.add(index, job, first_plan);
+            runtime.add(index, job, first_plan);
         }
-        replay.next_context = replay.communicators.len() as u32;
-        replay.unfinished = replay.ranks.len();
-        Ok(replay)
+        runtime.next_context = runtime.communicators.len() as u32;
+        runtime.unfinished = runtime.ranks.len();
+        Ok(runtime)
     }
 
     /// Plans the program of each rank; returns the first plan.
@@ -175,7 +175,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Replay<'a, T, L, O> {
     }
 }
 
-impl<T, L, O> Replay<'_, T, L, O> {
+impl<T, L, O> Runtime<'_, T, L, O> {
     /// The call of a rank's program that an operation belongs to, and the collective that it
     /// is part of.
     pub(super) fn origin(&self, operation: OperationRef) -> (Call, Option<Collective>) {

@@ -7,7 +7,7 @@ use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, Operation, Rank, RankProgram};
 
 use super::call::Call;
-use super::error::ReplayError;
+use super::error::RuntimeError;
 use super::plan::Plan;
 
 /// How many operations of lowered collectives are kept for the next call of the same kind.
@@ -75,7 +75,7 @@ impl<'a> Communicator<'a> {
         entry: Entry,
         job: &str,
         next_context: &mut u32,
-    ) -> Result<u32, ReplayError> {
+    ) -> Result<u32, RuntimeError> {
         let index = self.index_of(entry.rank) as usize;
         let sequence = self.entered[index];
         self.entered[index] += 1;
@@ -88,7 +88,7 @@ impl<'a> Communicator<'a> {
         }
         let open = &mut self.open[position];
         if open.kind != entry.kind || open.root != entry.root {
-            return Err(ReplayError::CollectiveMismatch {
+            return Err(RuntimeError::CollectiveMismatch {
                 job: job.to_owned(),
                 communicator: self.id,
                 sequence,
@@ -131,7 +131,7 @@ pub(super) struct Plans<'a> {
     kept: u64,
     most: u64,
     /// A part that is no program, found where an operation was completed.
-    pub(super) fault: Option<ReplayError>,
+    pub(super) fault: Option<RuntimeError>,
 }
 
 impl<'a> Plans<'a> {
@@ -162,7 +162,7 @@ impl<'a> Plans<'a> {
         &mut self,
         lowering: &L,
         call: &CollectiveCall,
-    ) -> Result<(u32, Option<u32>), ReplayError> {
+    ) -> Result<(u32, Option<u32>), RuntimeError> {
         let (index, next) = match self.lowered.get(call) {
             Some(index) => (*index, None),
             None => {
@@ -233,7 +233,7 @@ fn part<'a, L: Lowering>(
     lowering: &L,
     call: &CollectiveCall,
     from: u32,
-) -> Result<(Plan<'a>, Option<u32>), ReplayError> {
+) -> Result<(Plan<'a>, Option<u32>), RuntimeError> {
     let (program, next) = lowering.part(call, from);
     let plan = Plan::new(Cow::Owned(program));
     check(&plan, call)?;
@@ -248,10 +248,10 @@ impl<'a> std::ops::Index<u32> for Plans<'a> {
     }
 }
 
-fn check(plan: &Plan<'_>, call: &CollectiveCall) -> Result<(), ReplayError> {
+fn check(plan: &Plan<'_>, call: &CollectiveCall) -> Result<(), RuntimeError> {
     let fault = |problem: String| {
         let CollectiveCall { kind, index, ranks, .. } = *call;
-        Err(ReplayError::Lowering { kind, index, ranks, problem })
+        Err(RuntimeError::Lowering { kind, index, ranks, problem })
     };
     if !plan.body().is_empty() {
         return fault("has a main loop".to_owned());

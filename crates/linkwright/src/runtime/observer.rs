@@ -1,4 +1,4 @@
-//! What a caller may watch of a replay.
+//! What a caller may watch of a runtime.
 
 use crate::program::Tag;
 use crate::units::{Bytes, Picoseconds};

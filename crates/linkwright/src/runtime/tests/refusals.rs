@@ -4,8 +4,8 @@ use super::*;
 
 fn refusal(jobs: &[Job<'_>], gpus: u32) -> String {
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, gpus, jobs, FREE, &no_collectives);
-    replay.map(|_| ()).unwrap_err().to_string()
+    let runtime = Runtime::new(&mut network, gpus, jobs, FREE, &no_collectives);
+    runtime.map(|_| ()).unwrap_err().to_string()
 }
 
 fn refusal_of(operation: Operation) -> String {

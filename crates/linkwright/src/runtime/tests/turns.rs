@@ -20,8 +20,8 @@ fn ring(ranks: u32) -> Program {
 
 fn played(jobs: &[Job<'_>], gpus: u32) -> Outcome {
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, gpus, jobs, FREE, &no_collectives).unwrap();
-    replay.run(&mut |_| ControlFlow::Continue(())).unwrap()
+    let runtime = Runtime::new(&mut network, gpus, jobs, FREE, &no_collectives).unwrap();
+    runtime.run(&mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Programs that run over a network: the ranks of every job, MPI's matching and protocols.
 //!
-//! A [`Replay`] takes several [`Job`]s, each a program with a GPU for every rank, and plays
+//! A [`Runtime`] takes several [`Job`]s, each a program with a GPU for every rank, and plays
 //! them to their ends over one network. It knows the network only as a
 //! [`Transport`](crate::network::Transport), so that the packet model and the flow model run
 //! the same programs.
@@ -41,21 +41,21 @@ mod plan;
 mod play;
 mod protocol;
 mod rank;
-mod runtime;
 mod slab;
 mod stalled;
+mod state;
 #[cfg(test)]
 mod tests;
 mod validate;
 mod works;
 
 pub use call::{Call, Pending, PendingKind, RankId};
-pub use error::ReplayError;
+pub use error::RuntimeError;
 pub use job::Job;
 pub use observer::{MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocol::Protocol;
-pub use runtime::Replay;
 pub use stalled::{Absence, Stalled};
+pub use state::Runtime;
 pub use validate::validate;
-pub use works::ReplayEvent;
+pub use works::RuntimeEvent;

@@ -16,7 +16,7 @@ pub(super) struct CollectiveFrame {
     /// The collective's operation.
     pub(super) parent: OperationRef,
     pub(super) call: CollectiveCall,
-    /// The communicator, among all of the replay.
+    /// The communicator, among all of the runtime.
     pub(super) communicator: u32,
     /// What its messages match within.
     pub(super) context: u32,
@@ -28,7 +28,7 @@ pub(super) struct CollectiveFrame {
 /// A program as it runs. The first frames are those of the ranks.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    /// The rank, among all of the replay.
+    /// The rank, among all of the runtime.
     pub(super) rank: u32,
     pub(super) plan: u32,
     pub(super) collective: Option<CollectiveFrame>,

@@ -25,7 +25,7 @@ fn a_receive_without_a_send_is_named() {
 fn a_send_without_a_receive_is_named_though_all_ranks_end() {
     let sender = rank(|rank| _ = rank.run(send(1, 7, 64)));
     let error = play(&program(vec![sender, RankProgram::default()]), FREE).unwrap_err();
-    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    let RuntimeError::Stalled(stalled) = error else { panic!("{error}") };
     assert_eq!((stalled.ranks, stalled.send_count, stalled.receive_count), (0, 1, 0));
     assert_eq!(
         stalled.sends[0].to_string(),
@@ -69,7 +69,7 @@ fn sends_around_a_ring_are_a_circle_and_sends_beside_it_are_none() {
         })
     });
     let error = play(&program(ranks.collect()), FREE).unwrap_err();
-    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    let RuntimeError::Stalled(stalled) = error else { panic!("{error}") };
     assert_eq!((stalled.circle_count, stalled.circle.len()), (7, 5));
     let peers: Vec<_> = stalled.circle.iter().map(|send| (send.rank, send.peer)).collect();
     assert_eq!(peers[..2], [(0, Some(1)), (1, Some(2))]);
@@ -89,7 +89,7 @@ fn ranks_that_wait_for_receives_are_in_no_circle() {
         })
     };
     let error = play(&program(vec![both(1), both(0)]), FREE).unwrap_err();
-    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    let RuntimeError::Stalled(stalled) = error else { panic!("{error}") };
     assert_eq!(stalled.circle_count, 0);
     assert!(stalled.to_string().ends_with("of the same communicator and tag"), "{stalled}");
 }
@@ -126,9 +126,9 @@ fn a_rank_that_stays_away_from_a_collective_is_seen_by_the_others() {
     let program = program((0..3).map(all).collect());
     let jobs = [Job::new(&program, (0..3).collect())];
     let (mut network, trees) = (TestNetwork::new(), Trees::default());
-    let replay = Replay::new(&mut network, 3, &jobs, FREE, &trees).unwrap();
-    let error = replay.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
-    let ReplayError::Stalled(stalled) = error else { panic!("{error}") };
+    let runtime = Runtime::new(&mut network, 3, &jobs, FREE, &trees).unwrap();
+    let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
+    let RuntimeError::Stalled(stalled) = error else { panic!("{error}") };
     assert_eq!((stalled.ranks, stalled.collective_count, stalled.receive_count), (2, 2, 2));
     let text = stalled.to_string();
     assert!(
@@ -154,7 +154,7 @@ fn a_network_that_is_stuck_is_reported() {
     let mut network = TestNetwork::new();
     network.stuck_after = 1;
     let error = play_on(&mut network, &program(vec![sender, receiver]), FREE).unwrap_err();
-    assert!(matches!(error, ReplayError::Transport(TransportError::Stuck(_))), "{error}");
+    assert!(matches!(error, RuntimeError::Transport(TransportError::Stuck(_))), "{error}");
 }
 
 #[test]
@@ -170,15 +170,15 @@ fn a_hook_ends_an_endless_run() {
     job.iterations = u32::MAX.try_into().unwrap();
     let jobs = [job];
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, 1, &jobs, FREE, &no_collectives).unwrap();
+    let runtime = Runtime::new(&mut network, 1, &jobs, FREE, &no_collectives).unwrap();
     let mut asked = 0;
     let mut hook = |progress: crate::engine::Progress| {
         asked += 1;
         assert_eq!(progress.total, u64::from(u32::MAX));
         if asked == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let error = replay.run(&mut hook).unwrap_err();
-    let ReplayError::Interrupted { done, total, .. } = error else { panic!("{error}") };
+    let error = runtime.run(&mut hook).unwrap_err();
+    let RuntimeError::Interrupted { done, total, .. } = error else { panic!("{error}") };
     assert_eq!(total, u64::from(u32::MAX));
     assert!((3 * 65_000..3 * 66_000).contains(&done), "{done}");
 }

@@ -1,6 +1,6 @@
 //! What a replay reports, and what an observer sees.
 
-use crate::replay::{MessageRecord, Observer, RankId};
+use crate::runtime::{MessageRecord, Observer, RankId};
 
 use super::network::LATENCY;
 use super::*;
@@ -57,8 +57,9 @@ fn an_observer_sees_everything_and_changes_nothing() {
     let program = exchange();
     let jobs = [Job::new(&program, vec![0, 1])];
     let (mut network, mut log) = (TestNetwork::new(), Log::default());
-    let replay = Replay::observed(&mut network, 2, &jobs, FREE, &no_collectives, &mut log).unwrap();
-    let watched = replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime =
+        Runtime::observed(&mut network, 2, &jobs, FREE, &no_collectives, &mut log).unwrap();
+    let watched = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(Ok(watched), play(&program, FREE));
     assert_eq!(log.computed, [(0, 0, 100)]);
     assert_eq!(log.sent.iter().map(|message| message.tag).collect::<Vec<_>>(), [3, 4]);
@@ -79,8 +80,8 @@ fn jobs_start_when_they_should_at_their_own_speed() {
     late.name = "late".to_owned();
     let jobs = [Job::new(&alone, vec![1]), late];
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, 4, &jobs, FREE, &no_collectives).unwrap();
-    let outcome = replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime = Runtime::new(&mut network, 4, &jobs, FREE, &no_collectives).unwrap();
+    let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let times: Vec<_> =
         outcome.jobs.iter().map(|job| (job.name.as_str(), job.end.0, job.time().0)).collect();
     assert_eq!(times, [("test", 1000, 1000), ("late", 5250, 250)]);
@@ -93,8 +94,8 @@ fn messages_go_between_the_gpus_of_the_mapping_with_the_jobs_priority() {
     job.priority = 9;
     let jobs = [job];
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, 8, &jobs, FREE, &no_collectives).unwrap();
-    replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime = Runtime::new(&mut network, 8, &jobs, FREE, &no_collectives).unwrap();
+    runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let ways: Vec<_> = network.messages.iter().map(|(_, m)| (m.source, m.destination)).collect();
     assert_eq!(ways, [(7, 2), (7, 2), (2, 7), (7, 2)]);
     assert!(network.messages.iter().all(|(_, message)| message.class.priority == 9));

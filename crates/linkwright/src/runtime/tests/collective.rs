@@ -10,12 +10,12 @@ fn collective(kind: Collective, root: u32, communicator: u32, size: u64) -> Oper
     Operation::Collective { kind, root, communicator, size: Bytes(size) }
 }
 
-fn play_trees(program: &Program, trees: &Trees) -> Result<Outcome, ReplayError> {
+fn play_trees(program: &Program, trees: &Trees) -> Result<Outcome, RuntimeError> {
     let gpus = program.ranks.len() as u32;
     let jobs = [Job::new(program, (0..gpus).collect())];
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, gpus, &jobs, FREE, trees)?;
-    replay.run(&mut |_| ControlFlow::Continue(()))
+    let runtime = Runtime::new(&mut network, gpus, &jobs, FREE, trees)?;
+    runtime.run(&mut |_| ControlFlow::Continue(()))
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn collectives_of_one_communicator_keep_apart_though_ranks_run_ahead() {
     let jobs = [Job::new(&program, (0..6).collect())];
     let trees = Trees::default();
     let mut network = TestNetwork::disordered(5);
-    let replay = Replay::new(&mut network, 6, &jobs, FREE, &trees).unwrap();
-    let outcome = replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime = Runtime::new(&mut network, 6, &jobs, FREE, &trees).unwrap();
+    let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let bytes: u64 = outcome.jobs[0].ranks.iter().map(|rank| rank.bytes.0).sum();
     assert_eq!(bytes, 5 * sizes.iter().sum::<u64>());
 }
@@ -104,8 +104,8 @@ fn a_later_collective_takes_no_message_of_an_earlier_one() {
     let program = program((0..2).map(all).collect());
     let jobs = [Job::new(&program, vec![0, 1])];
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, 2, &jobs, FREE, &lower).unwrap();
-    replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime = Runtime::new(&mut network, 2, &jobs, FREE, &lower).unwrap();
+    runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn a_lowering_is_asked_once_for_each_kind_of_call() {
     job.iterations = 100.try_into().unwrap();
     let (trees, jobs) = (Trees::default(), [job]);
     let mut network = TestNetwork::new();
-    let mut replay = Replay::new(&mut network, 4, &jobs, FREE, &trees).unwrap();
-    replay.play(&mut |_| ControlFlow::Continue(())).unwrap();
+    let mut runtime = Runtime::new(&mut network, 4, &jobs, FREE, &trees).unwrap();
+    runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(trees.asked.get(), 4);
-    assert!(replay.frames.len() <= 4 + 8, "{} frames", replay.frames.len());
+    assert!(runtime.frames.len() <= 4 + 8, "{} frames", runtime.frames.len());
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn a_lowering_that_is_no_program_is_refused() {
     for (operation, problem) in faults {
         let lower = |_: &CollectiveCall| rank(|rank| _ = rank.run(operation));
         let mut network = TestNetwork::new();
-        let replay = Replay::new(&mut network, 2, &jobs, FREE, &lower).unwrap();
-        let error = replay.run(&mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+        let runtime = Runtime::new(&mut network, 2, &jobs, FREE, &lower).unwrap();
+        let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     }
 }

@@ -6,23 +6,23 @@ use crate::program::Collective;
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::{Call, Pending, PendingKind};
-use super::runtime::Replay;
 use super::stalled::{Absence, Stalled};
+use super::state::Runtime;
 
 /// How many of each kind an error lists.
 const MOST_LISTED: usize = 5;
 
 /// Everything that never completed; `None` where all has. `ranks` have not ended.
-pub(super) fn diagnose<T, L, O>(replay: &Replay<'_, T, L, O>, ranks: usize) -> Option<Stalled> {
-    let rank_of = |rank: u32| replay.ranks[rank as usize].id.rank;
+pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) -> Option<Stalled> {
+    let rank_of = |rank: u32| runtime.ranks[rank as usize].id.rank;
     let pending = |kind, rank: u32, (call, within): (Call, Option<Collective>)| {
-        let id = replay.ranks[rank as usize].id;
-        let job = replay.jobs[id.job as usize].name.clone();
+        let id = runtime.ranks[rank as usize].id;
+        let job = runtime.jobs[id.job as usize].name.clone();
         let (peer, tag, size, since) = (None, None, Bytes(0), Picoseconds(0));
         Pending { kind, job, rank: id.rank, call, within, peer, tag, size, since }
     };
     let send = |envelope: u32| {
-        let envelope = &replay.envelopes[envelope];
+        let envelope = &runtime.envelopes[envelope];
         Pending {
             peer: Some(rank_of(envelope.destination)),
             tag: Some(envelope.tag),
@@ -31,21 +31,21 @@ pub(super) fn diagnose<T, L, O>(replay: &Replay<'_, T, L, O>, ranks: usize) -> O
             ..pending(PendingKind::Send, envelope.source, (envelope.call, envelope.within))
         }
     };
-    let (sends, send_count) = first_few(replay.matcher.unexpected().map(send));
-    let circle: Vec<Pending> = circle(replay).into_iter().map(send).collect();
+    let (sends, send_count) = first_few(runtime.matcher.unexpected().map(send));
+    let circle: Vec<Pending> = circle(runtime).into_iter().map(send).collect();
     let largest = circle.iter().map(|send| send.size).max().unwrap_or_default();
-    let receives = replay.matcher.posted().map(|posted| Pending {
+    let receives = runtime.matcher.posted().map(|posted| Pending {
         peer: posted.source.map(rank_of),
         tag: posted.tag,
         size: Bytes(posted.size),
         since: Picoseconds(posted.since),
-        ..pending(PendingKind::Receive, posted.receiver, replay.origin(posted.operation))
+        ..pending(PendingKind::Receive, posted.receiver, runtime.origin(posted.operation))
     });
     let (receives, receive_count) = first_few(receives);
-    let collectives = replay.frames.iter().filter_map(|frame| {
+    let collectives = runtime.frames.iter().filter_map(|frame| {
         let collective = frame.collective?;
         let kind = PendingKind::Collective(collective.call.kind);
-        let (call, _) = replay.origin(collective.parent);
+        let (call, _) = runtime.origin(collective.parent);
         Some(Pending {
             size: collective.call.size,
             since: Picoseconds(collective.since),
@@ -56,13 +56,13 @@ pub(super) fn diagnose<T, L, O>(replay: &Replay<'_, T, L, O>, ranks: usize) -> O
     if ranks + send_count + receive_count + collective_count == 0 {
         return None;
     }
-    let absences: Vec<Absence> = absences(replay).collect();
+    let absences: Vec<Absence> = absences(runtime).collect();
     Some(Stalled {
-        time: Picoseconds(replay.now),
+        time: Picoseconds(runtime.now),
         ranks,
         circle_count: circle.len(),
         circle: circle.into_iter().take(MOST_LISTED).collect(),
-        eager: (replay.protocol.eager_limit, largest),
+        eager: (runtime.protocol.eager_limit, largest),
         absence_count: absences.len(),
         absences: absences.into_iter().take(MOST_LISTED).collect(),
         sends,
@@ -76,22 +76,22 @@ pub(super) fn diagnose<T, L, O>(replay: &Replay<'_, T, L, O>, ranks: usize) -> O
 
 /// Large sends that wait for one another: each from a rank that waits for nothing else, to the
 /// rank of the next, and the last to that of the first. Empty where there is no such circle.
-fn circle<T, L, O>(replay: &Replay<'_, T, L, O>) -> Vec<u32> {
+fn circle<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Vec<u32> {
     let mut waiting: BTreeMap<u32, u32> = BTreeMap::new();
-    for index in replay.matcher.unexpected() {
-        let envelope = &replay.envelopes[index];
+    for index in runtime.matcher.unexpected() {
+        let envelope = &runtime.envelopes[index];
         if envelope.eager || envelope.within.is_some() {
             continue;
         }
-        let since = |index: u32| (replay.envelopes[index].since, replay.envelopes[index].call);
+        let since = |index: u32| (runtime.envelopes[index].since, runtime.envelopes[index].call);
         let first = waiting.entry(envelope.source).or_insert(index);
         if since(index) < since(*first) {
             *first = index;
         }
     }
-    let receivers = replay.matcher.posted().map(|posted| posted.receiver);
+    let receivers = runtime.matcher.posted().map(|posted| posted.receiver);
     let members =
-        replay.frames.iter().filter(|frame| frame.collective.is_some()).map(|frame| frame.rank);
+        runtime.frames.iter().filter(|frame| frame.collective.is_some()).map(|frame| frame.rank);
     for rank in receivers.chain(members) {
         waiting.remove(&rank);
     }
@@ -103,27 +103,27 @@ fn circle<T, L, O>(replay: &Replay<'_, T, L, O>) -> Vec<u32> {
             match passed.get(&at) {
                 // Around: what comes before this rank only leads to the circle.
                 Some(walk) if walk == start => {
-                    let begins = |send: &u32| replay.envelopes[*send].source == at;
+                    let begins = |send: &u32| runtime.envelopes[*send].source == at;
                     return way.split_off(way.iter().position(begins).unwrap_or(0));
                 }
                 Some(_) => break,
                 None => _ = passed.insert(at, *start),
             }
             way.push(*send);
-            at = replay.envelopes[*send].destination;
+            at = runtime.envelopes[*send].destination;
         }
     }
     Vec::new()
 }
 
 /// The first collective of each communicator that only some of its ranks have called.
-fn absences<T, L, O>(replay: &Replay<'_, T, L, O>) -> impl Iterator<Item = Absence> {
-    replay.communicators.iter().filter_map(|communicator| {
+fn absences<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> impl Iterator<Item = Absence> {
+    runtime.communicators.iter().filter_map(|communicator| {
         let (kind, mut absent) = communicator.absent()?;
         let absent_count = absent.len();
         absent.truncate(MOST_LISTED);
         Some(Absence {
-            job: replay.jobs[communicator.job as usize].name.clone(),
+            job: runtime.jobs[communicator.job as usize].name.clone(),
             communicator: communicator.id,
             kind,
             ranks: communicator.members.len(),

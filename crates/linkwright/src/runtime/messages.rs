@@ -11,22 +11,22 @@ use crate::units::{Bytes, Picoseconds};
 
 use super::bins::NONE;
 use super::envelope::{Envelope, Leg};
-use super::error::ReplayError;
+use super::error::RuntimeError;
 use super::lane::{Work, WorkKind};
 use super::matching::Posted;
 use super::observer::{MessageRecord, Observer};
 use super::plan::STARTED;
 use super::rank::LIBRARY;
-use super::runtime::Replay;
-use super::works::ReplayEvent;
+use super::state::Runtime;
+use super::works::RuntimeEvent;
 
-impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// The call of a send returns: the message, or its request, goes to the network.
     pub(super) fn depart(
         &mut self,
         index: u32,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let envelope = &mut self.envelopes[index];
         envelope.sent = self.now;
         let envelope = *envelope;
@@ -52,7 +52,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         &mut self,
         leg: Leg,
         index: u32,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) {
         let envelope = &mut self.envelopes[index];
         envelope.owed += 2;
@@ -67,7 +67,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         let priority = self.jobs[source.id.job as usize].priority;
         let class = TrafficClass { priority, control };
         let message = Message { class, ..Message::new(from, to, size, leg.token(index)) };
-        self.transport.send(message, &mut Within::<_, ReplayEvent<T::Event>>::new(scheduler));
+        self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
     }
 
     /// The last byte of a part of a message's way has left.
@@ -84,8 +84,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         &mut self,
         leg: Leg,
         index: u32,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         self.envelopes[index].owed -= 1;
         match leg {
             Leg::Eager | Leg::Request => {
@@ -105,7 +105,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
                 if delay == 0 {
                     self.send_leg(Leg::Data, index, scheduler);
                 } else if let Some(end) = self.now.checked_add(delay) {
-                    scheduler.schedule(Picoseconds(end), ReplayEvent::Rendezvous(index));
+                    scheduler.schedule(Picoseconds(end), RuntimeEvent::Rendezvous(index));
                 } else {
                     return Err(self.too_long(self.envelopes[index].send));
                 }
@@ -123,8 +123,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     fn admit(
         &mut self,
         index: u32,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let envelope = &self.envelopes[index];
         let classes = self.classes(envelope.destination, envelope.context);
         let key = envelope.key();
@@ -139,13 +139,13 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         &mut self,
         index: u32,
         posted: &Posted,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let envelope = &mut self.envelopes[index];
         envelope.receive = posted.operation;
         if envelope.size > posted.size {
             let id = self.ranks[posted.receiver as usize].id;
-            return Err(ReplayError::Truncated {
+            return Err(RuntimeError::Truncated {
                 job: self.jobs[id.job as usize].name.clone(),
                 rank: id.rank,
                 call: self.origin(posted.operation).0,
@@ -166,8 +166,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     fn finish_envelope(
         &mut self,
         index: u32,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let envelope = &mut self.envelopes[index];
         envelope.finished = true;
         let (operation, size, eager) = (envelope.receive, Bytes(envelope.size), envelope.eager);

@@ -9,24 +9,24 @@ use crate::units::{Bytes, Picoseconds};
 use super::bins::NONE;
 use super::collectives::Entry;
 use super::envelope::Envelope;
-use super::error::ReplayError;
+use super::error::RuntimeError;
 use super::frame::{CollectiveFrame, Frame, OperationRef};
 use super::lane::{Work, WorkKind};
 use super::matching::{EXACT_ONLY, Posted};
 use super::observer::Observer;
 use super::plan::STARTED;
 use super::rank::{LIBRARY, PROCESSOR};
-use super::runtime::Replay;
+use super::state::Runtime;
 use super::validate::has_root;
-use super::works::ReplayEvent;
+use super::works::RuntimeEvent;
 
-impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Starts an operation that waits for nothing any more.
     pub(super) fn execute(
         &mut self,
         at: OperationRef,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         if let Some(fault) = self.plans.fault.take() {
             return Err(fault);
         }
@@ -117,8 +117,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         &mut self,
         at: OperationRef,
         duration: Picoseconds,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let frame = &self.frames[at.frame as usize];
         let job = self.ranks[frame.rank as usize].id.job;
         let scale = self.jobs[job as usize].computation_scale;
@@ -141,8 +141,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         (destination, context): (u32, u32),
         tag: u32,
         size: Bytes,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let source = self.frames[at.frame as usize].rank;
         // A message to oneself crosses no network, and is copied whatever its size.
         let eager = size <= self.protocol.eager_limit || source == destination;
@@ -176,8 +176,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     fn receive(
         &mut self,
         posted: Posted,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let classes = self.classes(posted.receiver, posted.context);
         match self.matcher.post(posted, classes) {
             Some(envelope) => self.matched(envelope, &posted, scheduler),
@@ -191,7 +191,7 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         entry: Entry,
         communicator: u32,
         size: Bytes,
-    ) -> Result<(), ReplayError> {
+    ) -> Result<(), RuntimeError> {
         let rank = self.frames[at.frame as usize].rank;
         let job = self.ranks[rank as usize].id.job;
         let communicator = self.first[job as usize].1 + communicator;

@@ -13,7 +13,7 @@ use super::stalled::Stalled;
 
 /// Any failure of the replay layer.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub enum ReplayError {
+pub enum RuntimeError {
     /// A mapping of another length than the program.
     #[error(
         "job `{}` has {ranks} ranks, but its mapping names {gpus} GPUs; name one for each rank",
@@ -194,7 +194,7 @@ fn collective(kind: Collective, root: Option<Rank>) -> String {
     }
 }
 
-impl From<EngineError> for ReplayError {
+impl From<EngineError> for RuntimeError {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Interrupted(Progress { time, done, total, .. }) => {

@@ -7,9 +7,9 @@ use crate::units::Picoseconds;
 use super::frame::{CollectiveFrame, OperationRef};
 use super::observer::Observer;
 use super::plan::COMPLETED;
-use super::runtime::Replay;
+use super::state::Runtime;
 
-impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Makes the operations of a new frame ready that wait for nothing.
     pub(super) fn start_frame(&mut self, frame: u32) {
         let waits = &self.frames[frame as usize].waits;

@@ -9,9 +9,9 @@ use super::frame::OperationRef;
 /// A message between its send and its receipt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Envelope {
-    /// The sender, among all ranks of the replay.
+    /// The sender, among all ranks of the runtime.
     pub(super) source: u32,
-    /// The receiver, among all ranks of the replay.
+    /// The receiver, among all ranks of the runtime.
     pub(super) destination: u32,
     /// What it may match within: a communicator, or one call of a collective.
     pub(super) context: u32,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::program::Request;
-use crate::replay::{MessageRecord, Observer};
+use crate::runtime::{MessageRecord, Observer};
 
 use super::*;
 
@@ -112,13 +112,13 @@ proptest! {
         let jobs = [Job::new(&program, (0..RANKS).collect())];
         let (mut watched, mut count) = (network(), Count::default());
         let (on, lower) = (&mut watched, &no_collectives);
-        let mut replay =
-            Replay::observed(on, RANKS, &jobs, protocol, lower, &mut count).unwrap();
-        let events = replay.play(&mut |_| ControlFlow::Continue(())).unwrap();
+        let mut runtime =
+            Runtime::observed(on, RANKS, &jobs, protocol, lower, &mut count).unwrap();
+        let events = runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
         // Every record is given back.
-        prop_assert_eq!(replay.envelopes.kept().count(), 0);
-        prop_assert_eq!(replay.works.kept().count(), 0);
-        prop_assert_eq!(&replay.outcome(events), &outcome);
+        prop_assert_eq!(runtime.envelopes.kept().count(), 0);
+        prop_assert_eq!(runtime.works.kept().count(), 0);
+        prop_assert_eq!(&runtime.outcome(events), &outcome);
 
         let bytes: u64 = exchanges.iter().map(|exchange| exchange.size).sum();
         prop_assert_eq!(count.sent, (exchanges.len() as u64, bytes));

@@ -6,16 +6,16 @@ use crate::network::packet::PacketEvent;
 use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
-use super::error::ReplayError;
+use super::error::RuntimeError;
 use super::frame::OperationRef;
 use super::lane::{Work, WorkKind};
 use super::observer::Observer;
 use super::rank::PROCESSOR;
-use super::runtime::Replay;
+use super::state::Runtime;
 
 /// What happens to programs, and to the network `N` that they run on.
 #[derive(Debug, Clone, Copy)]
-pub enum ReplayEvent<N> {
+pub enum RuntimeEvent<N> {
     /// The first work of a rank's processor is done.
     Processor(u32),
     /// The first work of a rank's library is done.
@@ -31,22 +31,22 @@ pub enum ReplayEvent<N> {
 }
 
 /// Programs add nothing to the size of the network's events, of which most of a run is.
-const _: () = assert!(size_of::<ReplayEvent<PacketEvent>>() == size_of::<PacketEvent>());
+const _: () = assert!(size_of::<RuntimeEvent<PacketEvent>>() == size_of::<PacketEvent>());
 
-impl<N> From<N> for ReplayEvent<N> {
+impl<N> From<N> for RuntimeEvent<N> {
     fn from(event: N) -> Self {
         Self::Network(event)
     }
 }
 
-impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Adds a work to one of a rank's lanes.
     pub(super) fn occupy(
         &mut self,
         lane: usize,
         work: Work,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let rank = self.frames[work.operation.frame as usize].rank;
         let starts = self.ranks[rank as usize].lanes[lane].push(&mut self.works, work);
         if !starts {
@@ -63,21 +63,21 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         rank: u32,
         lane: usize,
         work: Work,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let Some(end) = self.now.checked_add(work.duration) else {
             return Err(self.too_long(work.operation));
         };
-        let done = if lane == PROCESSOR { ReplayEvent::Processor } else { ReplayEvent::Library };
+        let done = if lane == PROCESSOR { RuntimeEvent::Processor } else { RuntimeEvent::Library };
         scheduler.schedule(Picoseconds(end), done(rank));
         Ok(())
     }
 
-    pub(super) fn too_long(&self, operation: OperationRef) -> ReplayError {
+    pub(super) fn too_long(&self, operation: OperationRef) -> RuntimeError {
         let id = self.ranks[self.frames[operation.frame as usize].rank as usize].id;
         let (call, _) = self.origin(operation);
         let job = self.jobs[id.job as usize].name.clone();
-        ReplayError::TooLong { job, rank: id.rank, call }
+        RuntimeError::TooLong { job, rank: id.rank, call }
     }
 
     /// The first work of a lane is done; the next starts.
@@ -85,8 +85,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
         &mut self,
         rank: u32,
         lane: usize,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         let lanes = &mut self.ranks[rank as usize].lanes;
         let Some((work, next)) = lanes[lane].pop(&mut self.works) else { return Ok(()) };
         if let Some(next) = next {

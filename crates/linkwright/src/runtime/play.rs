@@ -1,4 +1,4 @@
-//! What drives a replay: its own events, and what occurs in the network.
+//! What drives a runtime: its own events, and what occurs in the network.
 
 use crate::engine::{Engine, Hook, Model, Scheduler, Within};
 use crate::network::{Occurrence, Transport};
@@ -7,16 +7,16 @@ use crate::units::Picoseconds;
 
 use super::diagnosis::diagnose;
 use super::envelope::Leg;
-use super::error::ReplayError;
+use super::error::RuntimeError;
 use super::observer::Observer;
 use super::outcome::{JobOutcome, Outcome};
 use super::rank::{LIBRARY, PROCESSOR};
-use super::runtime::Replay;
-use super::works::ReplayEvent;
+use super::state::Runtime;
+use super::works::RuntimeEvent;
 
-impl<T: Transport, L: Lowering, O: Observer> Model for Replay<'_, T, L, O> {
-    type Event = ReplayEvent<T::Event>;
-    type Error = ReplayError;
+impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
+    type Event = RuntimeEvent<T::Event>;
+    type Error = RuntimeError;
     const SETTLES: bool = T::SETTLES;
 
     #[inline]
@@ -24,9 +24,9 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Replay<'_, T, L, O> {
         &mut self,
         event: Self::Event,
         scheduler: &mut impl Scheduler<Self::Event>,
-    ) -> Result<(), ReplayError> {
+    ) -> Result<(), RuntimeError> {
         // Most events are the network's, and few of them concern a program.
-        let ReplayEvent::Network(event) = event else { return self.happen(event, scheduler) };
+        let RuntimeEvent::Network(event) = event else { return self.happen(event, scheduler) };
         self.transport.handle(event, &mut Within::<_, Self::Event>::new(scheduler))?;
         match self.transport.tell() {
             None => Ok(()),
@@ -37,7 +37,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Replay<'_, T, L, O> {
     fn settle(
         &mut self,
         scheduler: &mut impl Scheduler<Self::Event>,
-    ) -> Result<Option<Picoseconds>, ReplayError> {
+    ) -> Result<Option<Picoseconds>, RuntimeError> {
         let own = self.transport.settle(&mut Within::<_, Self::Event>::new(scheduler))?;
         if let Some(occurrence) = self.transport.tell() {
             self.hear(occurrence, scheduler)?;
@@ -45,7 +45,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Replay<'_, T, L, O> {
         Ok(own)
     }
 
-    fn at_rest(&self, now: Picoseconds) -> Result<(), ReplayError> {
+    fn at_rest(&self, now: Picoseconds) -> Result<(), RuntimeError> {
         self.transport.at_rest(now)?;
         match diagnose(self, self.unfinished) {
             Some(stalled) => Err(Box::new(stalled).into()),
@@ -58,7 +58,7 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Replay<'_, T, L, O> {
     }
 }
 
-impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Plays all jobs to their ends. The hook learns how many operations of the programs are
     /// complete, of how many, and how many events and operations have been handled.
     ///
@@ -66,16 +66,16 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// A message larger than its receive, ranks that call different collectives, a lowering
     /// that is no program, a time beyond 213 days, a network that is stuck, ranks that wait for
     /// ever and messages that nobody receives, a run that the hook ended.
-    pub fn run(mut self, hook: Hook<'_>) -> Result<Outcome, ReplayError> {
+    pub fn run(mut self, hook: Hook<'_>) -> Result<Outcome, RuntimeError> {
         let events = self.play(hook)?;
         Ok(self.outcome(events))
     }
 
     /// Plays all jobs; returns how many events that took.
-    pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<u64, ReplayError> {
+    pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<u64, RuntimeError> {
         let mut engine = Engine::new(hook);
         for (index, job) in (0..).zip(self.jobs) {
-            engine.schedule(job.start, ReplayEvent::Arrive(index));
+            engine.schedule(job.start, RuntimeEvent::Arrive(index));
         }
         engine.run(self)?;
         Ok(engine.events() + self.transport.own_events())
@@ -84,21 +84,21 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// Something happens to a program.
     fn happen(
         &mut self,
-        event: ReplayEvent<T::Event>,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        event: RuntimeEvent<T::Event>,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         self.now = scheduler.now().0;
         match event {
-            ReplayEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
-            ReplayEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
-            ReplayEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
-            ReplayEvent::Arrive(job) => {
+            RuntimeEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
+            RuntimeEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
+            RuntimeEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
+            RuntimeEvent::Arrive(job) => {
                 if self.occupancy.arrive(job, self.jobs) {
                     self.start_job(job);
                 }
             }
-            ReplayEvent::Start(job) => self.start_job(job),
-            ReplayEvent::Network(_) => unreachable!("the network handles its own events"),
+            RuntimeEvent::Start(job) => self.start_job(job),
+            RuntimeEvent::Network(_) => unreachable!("the network handles its own events"),
         }
         self.go_on(scheduler)
     }
@@ -107,8 +107,8 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     fn hear(
         &mut self,
         first: Occurrence,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         self.now = scheduler.now().0;
         let mut next = Some(first);
         while let Some(occurrence) = next {
@@ -131,15 +131,15 @@ impl<T: Transport, L: Lowering, O: Observer> Replay<'_, T, L, O> {
     /// Starts every operation that waits for nothing any more, and jobs whose GPUs are free.
     fn go_on(
         &mut self,
-        scheduler: &mut impl Scheduler<ReplayEvent<T::Event>>,
-    ) -> Result<(), ReplayError> {
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
         while let Some(operation) = self.ready.pop_front() {
             self.execute(operation, scheduler)?;
             scheduler.tick((self.done, self.total))?;
         }
         while let Some(job) = self.ended.pop() {
             for next in self.occupancy.leave(job, self.jobs) {
-                scheduler.schedule(scheduler.now(), ReplayEvent::Start(next));
+                scheduler.schedule(scheduler.now(), RuntimeEvent::Start(next));
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::*;
 use crate::collectives::mpi::{Algorithm, ByDefault};
 use crate::program::Collective;
 use crate::program::lowering::Lowering;
-use crate::replay::Observer;
+use crate::runtime::Observer;
 
 /// One algorithm for every collective, in parts or as a whole; counts what stands in memory.
 struct Parts {
@@ -62,7 +62,7 @@ fn calls(ranks: u32, kind: Collective) -> Program {
 struct Order(Vec<(u32, u32, u64)>);
 
 impl Observer for Order {
-    fn sent(&mut self, message: &crate::replay::MessageRecord) {
+    fn sent(&mut self, message: &crate::runtime::MessageRecord) {
         self.0.push((message.source.rank, message.destination.rank, message.sent.0));
     }
 }
@@ -83,9 +83,9 @@ fn parts_play_as_the_whole_would() {
             let lowering = Parts::new(algorithm, in_parts);
             let (mut network, mut order) = (TestNetwork::new(), Order::default());
             let protocol = Protocol::default();
-            let replay =
-                Replay::observed(&mut network, ranks, &jobs, protocol, &lowering, &mut order);
-            let outcome = replay.unwrap().run(&mut |_| ControlFlow::Continue(())).unwrap();
+            let runtime =
+                Runtime::observed(&mut network, ranks, &jobs, protocol, &lowering, &mut order);
+            let outcome = runtime.unwrap().run(&mut |_| ControlFlow::Continue(())).unwrap();
             (outcome, order.0, lowering.asked.get())
         };
         let ((parts, sent, asked), (whole, expected, once)) = (play(true), play(false));
@@ -103,8 +103,8 @@ fn a_long_collective_holds_a_block_of_messages_for_each_rank() {
     let jobs = [Job::new(&program, (0..ranks).collect())];
     let lowering = Parts::new(Algorithm::Blocked, true);
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, ranks, &jobs, FREE, &lowering).unwrap();
-    replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime = Runtime::new(&mut network, ranks, &jobs, FREE, &lowering).unwrap();
+    runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(lowering.longest.get(), 2 * 32 + 1);
 }
 
@@ -126,8 +126,8 @@ fn a_later_part_that_is_no_program_is_an_error() {
     let program = program((0..2).map(all).collect());
     let jobs = [Job::new(&program, vec![0, 1])];
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, 2, &jobs, FREE, &Broken).unwrap();
-    let error = replay.run(&mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    let runtime = Runtime::new(&mut network, 2, &jobs, FREE, &Broken).unwrap();
+    let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
     assert!(error.contains("names rank 2 in operation 0"), "{error}");
 }
 
@@ -149,8 +149,8 @@ fn ranks_may_be_more_than_sixteen_bits_count() {
     let program = program((0..ranks).map(all).collect());
     let jobs = [Job::new(&program, (0..ranks).collect())];
     let mut network = TestNetwork::of_gpus(ranks);
-    let replay = Replay::new(&mut network, ranks, &jobs, FREE, &ByDefault).unwrap();
-    let outcome = replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime = Runtime::new(&mut network, ranks, &jobs, FREE, &ByDefault).unwrap();
+    let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let messages: u64 = outcome.jobs[0].ranks.iter().map(|rank| rank.messages).sum();
     assert_eq!(messages, 3 * u64::from(ranks - 1));
 }

@@ -9,11 +9,11 @@ fn repeated<'a>(program: &'a Program, iterations: u32) -> [Job<'a>; 1] {
     [job]
 }
 
-fn play_repeated(program: &Program, iterations: u32) -> Result<Outcome, ReplayError> {
+fn play_repeated(program: &Program, iterations: u32) -> Result<Outcome, RuntimeError> {
     let (jobs, mut network) = (repeated(program, iterations), TestNetwork::new());
     let gpus = program.ranks.len() as u32;
-    let replay = Replay::new(&mut network, gpus, &jobs, FREE, &no_collectives)?;
-    replay.run(&mut |_| ControlFlow::Continue(()))
+    let runtime = Runtime::new(&mut network, gpus, &jobs, FREE, &no_collectives)?;
+    runtime.run(&mut |_| ControlFlow::Continue(()))
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn requests_may_stay_open_over_iterations() {
     let program = program(vec![sender, receiver]);
     let jobs = repeated(&program, 6);
     let mut network = TestNetwork::new();
-    let replay = Replay::new(&mut network, 2, &jobs, FREE, &no_collectives).unwrap();
-    replay.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let runtime = Runtime::new(&mut network, 2, &jobs, FREE, &no_collectives).unwrap();
+    runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let requests = network.messages.iter().filter(|(time, _)| time.0 <= 50);
     assert_eq!(requests.count(), 6);
 }
@@ -125,9 +125,9 @@ fn memory_does_not_grow_with_iterations() {
     let program = program(vec![body(0), body(1)]);
     let records = |iterations| {
         let (jobs, mut network) = (repeated(&program, iterations), TestNetwork::new());
-        let mut replay = Replay::new(&mut network, 2, &jobs, FREE, &no_collectives).unwrap();
-        replay.play(&mut |_| ControlFlow::Continue(())).unwrap();
-        (replay.envelopes.capacity(), replay.works.capacity(), replay.ready.capacity())
+        let mut runtime = Runtime::new(&mut network, 2, &jobs, FREE, &no_collectives).unwrap();
+        runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
+        (runtime.envelopes.capacity(), runtime.works.capacity(), runtime.ready.capacity())
     };
     assert_eq!(records(10), records(2000));
 }

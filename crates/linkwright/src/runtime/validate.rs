@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use crate::network::GpuIndex;
 use crate::program::{Collective, Operation, Program, Rank};
 
-use super::error::ReplayError;
+use super::error::RuntimeError;
 use super::job::Job;
 
 /// Checks that every job can start on that many GPUs and that every operation names what there is,
-/// as [`Replay::new`](super::Replay::new) does.
+/// as [`Runtime::new`](super::Runtime::new) does.
 ///
 /// # Errors
 /// The first fault.
-pub fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), ReplayError> {
+pub fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), RuntimeError> {
     for job in jobs {
         let name = || job.name.clone();
         let ranks = job.program.ranks.len();
         if job.mapping.len() != ranks {
-            return Err(ReplayError::Mapping { job: name(), ranks, gpus: job.mapping.len() });
+            return Err(RuntimeError::Mapping { job: name(), ranks, gpus: job.mapping.len() });
         }
         if !(job.computation_scale.is_finite() && job.computation_scale >= 0.0) {
-            return Err(ReplayError::Scale { job: name(), scale: job.computation_scale });
+            return Err(RuntimeError::Scale { job: name(), scale: job.computation_scale });
         }
         check_mapping(job, gpus)?;
         check_communicators(job)?;
@@ -30,25 +30,25 @@ pub fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), ReplayError> {
     Ok(())
 }
 
-fn check_mapping(job: &Job<'_>, gpus: u32) -> Result<(), ReplayError> {
+fn check_mapping(job: &Job<'_>, gpus: u32) -> Result<(), RuntimeError> {
     let mut owner: BTreeMap<GpuIndex, Rank> = BTreeMap::new();
     for (rank, gpu) in (0..).zip(job.mapping.iter().copied()) {
         let job = || job.name.clone();
         if gpu >= gpus {
-            return Err(ReplayError::UnknownGpu { job: job(), rank, gpu, gpus });
+            return Err(RuntimeError::UnknownGpu { job: job(), rank, gpu, gpus });
         }
         if let Some(first) = owner.insert(gpu, rank) {
-            return Err(ReplayError::SharedGpu { gpu, job: job(), ranks: [first, rank] });
+            return Err(RuntimeError::SharedGpu { gpu, job: job(), ranks: [first, rank] });
         }
     }
     Ok(())
 }
 
-fn check_communicators(job: &Job<'_>) -> Result<(), ReplayError> {
+fn check_communicators(job: &Job<'_>) -> Result<(), RuntimeError> {
     let ranks = job.program.ranks.len();
     let fault = |communicator: usize, problem: String| {
         let communicator = communicator as u32;
-        Err(ReplayError::Communicator { job: job.name.clone(), communicator, problem })
+        Err(RuntimeError::Communicator { job: job.name.clone(), communicator, problem })
     };
     let mut seen = vec![usize::MAX; ranks];
     for (communicator, members) in job.program.communicators.iter().enumerate() {
@@ -75,7 +75,7 @@ fn check_communicators(job: &Job<'_>) -> Result<(), ReplayError> {
     }
 }
 
-fn check_operations(job: &Job<'_>) -> Result<(), ReplayError> {
+fn check_operations(job: &Job<'_>) -> Result<(), RuntimeError> {
     let program = job.program;
     // Which ranks each communicator holds, as sorted lists: a member is found in few steps.
     let mut sorted = program.communicators.clone();
@@ -86,12 +86,12 @@ fn check_operations(job: &Job<'_>) -> Result<(), ReplayError> {
         let loops = of_rank.body().is_some_and(|(start, end)| start < end);
         if job.iterations.get() > 1 && !loops {
             let iterations = job.iterations.get();
-            return Err(ReplayError::NoLoop { job: job.name.clone(), rank, iterations });
+            return Err(RuntimeError::NoLoop { job: job.name.clone(), rank, iterations });
         }
         for (operation, what) in (0..).zip(of_rank.operations()) {
             if let Some(problem) = problem(program, &sorted, rank, what) {
                 let job = job.name.clone();
-                return Err(ReplayError::Operation { job, rank, operation, problem });
+                return Err(RuntimeError::Operation { job, rank, operation, problem });
             }
         }
     }
