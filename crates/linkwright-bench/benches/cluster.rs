@@ -8,6 +8,7 @@
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -26,20 +27,20 @@ fn cluster(preset: &str, routing: &str, fidelity: &str) -> Cluster {
     network.build("<bench>", &Files::default()).expect("the preset is right")
 }
 
-fn program(name: &str, ranks: u32) -> Program {
-    skeleton(name, ranks, &toml::Table::new()).expect("a skeleton of that size")
+fn program(name: &str, ranks: u32) -> Arc<Program> {
+    Arc::new(skeleton(name, ranks, &toml::Table::new()).expect("a skeleton of that size"))
 }
 
 /// All-to-all along all three axes of a cube, as the loads of the open simulators have it.
-fn subcomm3d_of_a_cube() -> Program {
+fn subcomm3d_of_a_cube() -> Arc<Program> {
     let messages = r#"message_x = "128 KiB", message_y = "128 KiB", message_z = "128 KiB""#;
     let options = format!("options = {{ sides = [8, 8, 8], {messages} }}");
     let options: toml::Table = toml::from_str(&options).expect("a table");
     let options = options["options"].as_table().expect("a table");
-    skeleton("subcomm3d", 512, options).expect("a cube")
+    Arc::new(skeleton("subcomm3d", 512, options).expect("a cube"))
 }
 
-fn play(cluster: &Cluster, programs: &[&Program], iterations: u32) -> ClusterOutcome {
+fn play(cluster: &Cluster, programs: &[&Arc<Program>], iterations: u32) -> ClusterOutcome {
     let mut first = 0;
     let jobs: Vec<_> = programs
         .iter()

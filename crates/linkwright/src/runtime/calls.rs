@@ -96,21 +96,24 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
         let frame = &self.frames[at.frame as usize];
         let job = self.ranks[frame.rank as usize].id.job;
-        let (first_rank, first_communicator) = self.first[job as usize];
+        let of_job = &self.jobs[job as usize];
         match frame.collective {
-            None => (first_rank + named, first_communicator + communicator),
+            None => {
+                let communicator = of_job.first_communicator + communicator;
+                let context = self.communicators[communicator as usize].context;
+                (of_job.first_rank + named, context)
+            }
             Some(collective) => {
-                let members = self.communicators[collective.communicator as usize].members;
-                (first_rank + members[named as usize], collective.context)
+                let members = &self.communicators[collective.communicator as usize].members;
+                (of_job.first_rank + members[named as usize], collective.context)
             }
         }
     }
 
-    /// The classes of receives that a rank uses within a context; a collective names sources
-    /// and tags.
-    pub(super) fn classes(&self, rank: u32, context: u32) -> u8 {
-        let of_program = (context as usize) < self.communicators.len();
-        if of_program { self.ranks[rank as usize].classes } else { EXACT_ONLY }
+    /// The classes of receives that a rank uses in its program; a collective names sources and
+    /// tags.
+    pub(super) fn classes(&self, rank: u32, in_collective: bool) -> u8 {
+        if in_collective { EXACT_ONLY } else { self.ranks[rank as usize].classes }
     }
 
     fn compute(
@@ -168,7 +171,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             arrived: false,
             finished: false,
         });
-        self.ranks[source as usize].count_message(size.0);
+        let sender = &mut self.ranks[source as usize];
+        sender.count_message(size.0);
+        self.jobs[sender.id.job as usize].messages += 1;
         let kind = WorkKind::Send(envelope);
         self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE }, scheduler)
     }
@@ -178,7 +183,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         posted: Posted,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        let classes = self.classes(posted.receiver, posted.context);
+        let in_collective = self.frames[posted.operation.frame as usize].collective.is_some();
+        let classes = self.classes(posted.receiver, in_collective);
         match self.matcher.post(posted, classes) {
             Some(envelope) => self.matched(envelope, &posted, scheduler),
             None => Ok(()),
@@ -194,7 +200,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     ) -> Result<(), RuntimeError> {
         let rank = self.frames[at.frame as usize].rank;
         let job = self.ranks[rank as usize].id.job;
-        let communicator = self.first[job as usize].1 + communicator;
+        let communicator = self.jobs[job as usize].first_communicator + communicator;
         let group = &mut self.communicators[communicator as usize];
         let name = &self.jobs[group.job as usize].name;
         let context = group.enter(entry, name, &mut self.next_context)?;
@@ -207,7 +213,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             size,
             variant: self.lowering.variant(group.job, group.id, entry.kind, root),
         };
-        let (plan, next) = self.plans.lower(self.lowering, &call)?;
+        let (plan, next) = self.plans.lower(&self.lowering, &call)?;
         self.propagate(at, STARTED);
         let plan_of = &self.plans[plan];
         let left = plan_of.operations().len() as u64;
@@ -218,16 +224,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         }
         let since = self.now;
         let collective = CollectiveFrame { parent: at, call, communicator, context, since, next };
-        let frame = self.free_frames.pop().unwrap_or_else(|| {
-            let waits = Vec::new();
-            let (iteration, iterations) = (0, 1);
-            let frame = Frame { rank, plan, collective: None, waits, iteration, iterations, left };
-            self.frames.push(frame);
-            (self.frames.len() - 1) as u32
-        });
-        let of_frame = &mut self.frames[frame as usize];
-        (of_frame.rank, of_frame.plan) = (rank, plan);
-        of_frame.collective = Some(collective);
+        let collective = Some(collective);
+        // The room that a frame before had for its operations is used again.
+        let free = self.free_frames.last();
+        let waits = free.map(|frame| std::mem::take(&mut self.frames[*frame as usize].waits));
+        let (waits, iteration, iterations) = (waits.unwrap_or_default(), 0, 1);
+        let frame =
+            self.new_frame(Frame { rank, plan, collective, waits, iteration, iterations, left });
         self.start_part(frame);
         Ok(())
     }

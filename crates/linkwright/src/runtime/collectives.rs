@@ -1,14 +1,14 @@
 //! Who is in which collective, and what the collective is made of.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Collective, CommunicatorId, Operation, Rank, RankProgram};
+use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankProgram};
 
 use super::call::Call;
 use super::error::RuntimeError;
-use super::plan::Plan;
+use super::plan::{Plan, Source};
 
 /// How many operations of lowered collectives are kept for the next call of the same kind.
 const MOST_KEPT: u64 = 1 << 20;
@@ -37,10 +37,12 @@ pub(super) struct Entry {
 
 /// A communicator as it runs.
 #[derive(Debug, Clone)]
-pub(super) struct Communicator<'a> {
+pub(super) struct Communicator {
     pub(super) job: u32,
     pub(super) id: CommunicatorId,
-    pub(super) members: &'a [Rank],
+    pub(super) members: Vec<Rank>,
+    /// What the messages of its own match within.
+    pub(super) context: u32,
     /// The places of the members, in the order of their ranks.
     by_rank: Vec<u32>,
     /// How many collectives each member has entered.
@@ -51,12 +53,12 @@ pub(super) struct Communicator<'a> {
     closed: u64,
 }
 
-impl<'a> Communicator<'a> {
-    pub(super) fn new(job: u32, id: CommunicatorId, members: &'a [Rank]) -> Self {
+impl Communicator {
+    pub(super) fn new(job: u32, id: CommunicatorId, members: Vec<Rank>, context: u32) -> Self {
         let mut by_rank: Vec<u32> = (0..members.len() as u32).collect();
         by_rank.sort_unstable_by_key(|place| members[*place as usize]);
         let entered = vec![0; members.len()];
-        Self { job, id, members, by_rank, entered, open: VecDeque::new(), closed: 0 }
+        Self { job, id, members, context, by_rank, entered, open: VecDeque::new(), closed: 0 }
     }
 
     /// A member's place.
@@ -121,12 +123,14 @@ impl<'a> Communicator<'a> {
 /// lowered as a whole the plan is kept for the next call of the same kind, as long as they are not
 /// too many; of a longer one a frame has the part that it plays.
 #[derive(Debug, Clone)]
-pub(super) struct Plans<'a> {
-    plans: Vec<Plan<'a>>,
+pub(super) struct Plans {
+    plans: Vec<Plan>,
     /// How many frames play each plan.
     users: Vec<u32>,
     free: Vec<u32>,
     lowered: BTreeMap<CollectiveCall, u32>,
+    /// The plans of the ranks of programs, by the programs' addresses, and how many jobs run them.
+    programs: BTreeMap<usize, (Arc<[u32]>, u32)>,
     /// How many operations the kept plans have, and beyond how many those that no frame plays go.
     kept: u64,
     most: u64,
@@ -134,20 +138,21 @@ pub(super) struct Plans<'a> {
     pub(super) fault: Option<RuntimeError>,
 }
 
-impl<'a> Plans<'a> {
+impl Plans {
     pub(super) fn new() -> Self {
         Self {
             plans: Vec::new(),
             users: Vec::new(),
             free: Vec::new(),
             lowered: BTreeMap::new(),
+            programs: BTreeMap::new(),
             kept: 0,
             most: MOST_KEPT,
             fault: None,
         }
     }
 
-    pub(super) fn push(&mut self, plan: Plan<'a>) -> u32 {
+    fn push(&mut self, plan: Plan) -> u32 {
         if let Some(index) = self.free.pop() {
             self.plans[index as usize] = plan;
             return index;
@@ -155,6 +160,45 @@ impl<'a> Plans<'a> {
         self.plans.push(plan);
         self.users.push(0);
         (self.plans.len() - 1) as u32
+    }
+
+    /// The plan of each rank of a program, for one job more; jobs that run one program share them.
+    pub(super) fn of_program(&mut self, program: &Arc<Program>) -> Arc<[u32]> {
+        if let Some((plans, users)) = self.programs.get_mut(&address(program)) {
+            *users += 1;
+            return Arc::clone(plans);
+        }
+        let ranks = 0..program.ranks.len() as u32;
+        let plans: Arc<[u32]> = ranks
+            .map(|rank| self.push(Plan::new(Source::Rank(Arc::clone(program), rank))))
+            .collect();
+        self.programs.insert(address(program), (Arc::clone(&plans), 1));
+        plans
+    }
+
+    /// One job less runs a program; the plans of one that none runs are forgotten.
+    pub(super) fn release_program(&mut self, program: &Arc<Program>) {
+        let Some((plans, users)) = self.programs.get_mut(&address(program)) else { return };
+        *users -= 1;
+        if *users > 0 {
+            return;
+        }
+        let plans = Arc::clone(plans);
+        self.programs.remove(&address(program));
+        for plan in plans.iter() {
+            self.forget(*plan);
+        }
+    }
+
+    /// How many plans are in use or kept for the next call.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.plans.len() - self.free.len()
+    }
+
+    fn forget(&mut self, plan: u32) {
+        self.plans[plan as usize] = Plan::new(Source::Part(RankProgram::default()));
+        self.free.push(plan);
     }
 
     /// The plan of a rank's part in a collective, for one frame more, and where it goes on.
@@ -208,8 +252,7 @@ impl<'a> Plans<'a> {
     pub(super) fn release(&mut self, plan: u32, call: &CollectiveCall) {
         self.users[plan as usize] -= 1;
         if self.lowered.get(call) != Some(&plan) {
-            self.plans[plan as usize] = Plan::new(Cow::Owned(RankProgram::default()));
-            self.free.push(plan);
+            self.forget(plan);
         }
     }
 
@@ -220,7 +263,7 @@ impl<'a> Plans<'a> {
             let used = users[*index as usize] > 0;
             if !used {
                 *kept -= plans[*index as usize].operations().len() as u64;
-                plans[*index as usize] = Plan::new(Cow::Owned(RankProgram::default()));
+                plans[*index as usize] = Plan::new(Source::Part(RankProgram::default()));
                 free.push(*index);
             }
             used
@@ -229,26 +272,31 @@ impl<'a> Plans<'a> {
     }
 }
 
-fn part<'a, L: Lowering>(
+/// What tells a program that is kept from all others that are.
+fn address(program: &Arc<Program>) -> usize {
+    Arc::as_ptr(program) as usize
+}
+
+fn part<L: Lowering>(
     lowering: &L,
     call: &CollectiveCall,
     from: u32,
-) -> Result<(Plan<'a>, Option<u32>), RuntimeError> {
+) -> Result<(Plan, Option<u32>), RuntimeError> {
     let (program, next) = lowering.part(call, from);
-    let plan = Plan::new(Cow::Owned(program));
+    let plan = Plan::new(Source::Part(program));
     check(&plan, call)?;
     Ok((plan, next))
 }
 
-impl<'a> std::ops::Index<u32> for Plans<'a> {
-    type Output = Plan<'a>;
+impl std::ops::Index<u32> for Plans {
+    type Output = Plan;
 
-    fn index(&self, index: u32) -> &Plan<'a> {
+    fn index(&self, index: u32) -> &Plan {
         &self.plans[index as usize]
     }
 }
 
-fn check(plan: &Plan<'_>, call: &CollectiveCall) -> Result<(), RuntimeError> {
+fn check(plan: &Plan, call: &CollectiveCall) -> Result<(), RuntimeError> {
     let fault = |problem: String| {
         let CollectiveCall { kind, index, ranks, .. } = *call;
         Err(RuntimeError::Lowering { kind, index, ranks, problem })

@@ -69,14 +69,15 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let Some(collective) = frame.collective else {
             self.done += 1;
             if is_last {
-                self.finish_rank(operation.frame);
+                let rank = frame.rank;
+                self.finish_rank(rank);
             }
             return;
         };
         if is_last {
             if let Some(from) = collective.next {
                 let (index, plan) = (operation.frame, frame.plan);
-                let next = self.plans.go_on(plan, self.lowering, &collective.call, from);
+                let next = self.plans.go_on(plan, &self.lowering, &collective.call, from);
                 frame.collective = Some(CollectiveFrame { next, ..collective });
                 if self.plans.fault.is_some() {
                     // Whatever starts next tells of it.
@@ -105,10 +106,11 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     pub(super) fn finish_rank(&mut self, rank: u32) {
         let state = &mut self.ranks[rank as usize];
         let job = state.id.job;
-        state.finish(self.started[job as usize], Picoseconds(self.now));
+        let of_job = &mut self.jobs[job as usize];
+        state.finish(of_job.start, Picoseconds(self.now));
         self.unfinished -= 1;
-        self.running[job as usize] -= 1;
-        if self.running[job as usize] == 0 {
+        of_job.running -= 1;
+        if of_job.running == 0 {
             self.ended.push(job);
         }
     }

@@ -25,7 +25,7 @@ pub(super) struct CollectiveFrame {
     pub(super) next: Option<u32>,
 }
 
-/// A program as it runs. The first frames are those of the ranks.
+/// A program as it runs: a rank's, or that of its part in a collective.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     /// The rank, among all of the runtime.

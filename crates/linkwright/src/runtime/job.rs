@@ -1,6 +1,7 @@
 //! A job: a program with its place and its time.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use crate::network::GpuIndex;
 use crate::program::Program;
@@ -8,16 +9,16 @@ use crate::units::Picoseconds;
 
 /// A program that runs on some GPUs from some time on.
 #[derive(Debug, Clone)]
-pub struct Job<'a> {
+pub struct Job {
     /// What people call it, in errors and results.
     pub name: String,
-    /// What every rank does.
-    pub program: &'a Program,
+    /// What every rank does; jobs that share it share what the runtime prepares.
+    pub program: Arc<Program>,
     /// The GPU of each rank; no two of its ranks share one. A GPU belongs to one job at a time: a
     /// job starts when it has arrived, all its GPUs are free, and no job that has waited longer wants
     /// one of them.
     pub mapping: Vec<GpuIndex>,
-    /// When it arrives.
+    /// When it arrives; at once where that has passed.
     pub start: Picoseconds,
     /// How often the main loop runs.
     ///
@@ -32,13 +33,13 @@ pub struct Job<'a> {
     pub priority: u8,
 }
 
-impl<'a> Job<'a> {
+impl Job {
     /// A job that starts at once and runs its program as it is.
     #[must_use]
-    pub fn new(program: &'a Program, mapping: Vec<GpuIndex>) -> Self {
+    pub fn new(program: &Arc<Program>, mapping: Vec<GpuIndex>) -> Self {
         Self {
             name: program.name.clone(),
-            program,
+            program: Arc::clone(program),
             mapping,
             start: Picoseconds(0),
             iterations: NonZeroU32::MIN,

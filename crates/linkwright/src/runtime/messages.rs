@@ -34,7 +34,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         if envelope.source == envelope.destination {
             self.complete_communication(envelope.send, STARTED);
             self.observer.delivered(&self.record(&envelope), Picoseconds(self.now));
-            return self.admit(index, scheduler);
+            return self.accept(index, scheduler);
         }
         self.pairs.depart(&mut self.envelopes, index);
         if envelope.eager {
@@ -97,7 +97,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 while next != NONE {
                     let admitted = next;
                     next = std::mem::replace(&mut self.envelopes[next].next, NONE);
-                    self.admit(admitted, scheduler)?;
+                    self.accept(admitted, scheduler)?;
                 }
             }
             Leg::Leave => {
@@ -120,13 +120,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// A message or request may be matched.
-    fn admit(
+    fn accept(
         &mut self,
         index: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let envelope = &self.envelopes[index];
-        let classes = self.classes(envelope.destination, envelope.context);
+        let classes = self.classes(envelope.destination, envelope.within.is_some());
         let key = envelope.key();
         match self.matcher.arrive(&key, classes, index) {
             Some(posted) => self.matched(index, &posted, scheduler),
@@ -186,7 +186,10 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     fn release_finished(&mut self, index: u32) {
         let envelope = &self.envelopes[index];
         if envelope.finished && envelope.owed == 0 {
+            let job = self.ranks[envelope.source as usize].id.job;
             self.envelopes.release(index);
+            self.jobs[job as usize].messages -= 1;
+            self.give_back(job);
         }
     }
 

@@ -20,6 +20,7 @@
 //! Nothing is allocated per operation once the tables have grown to what is under way at a
 //! time, and the same inputs give the same result to the last picosecond.
 
+mod admission;
 mod bins;
 mod call;
 mod calls;
@@ -40,6 +41,7 @@ mod pairs;
 mod plan;
 mod play;
 mod protocol;
+mod ranges;
 mod rank;
 mod slab;
 mod stalled;

@@ -6,42 +6,62 @@
 
 use std::collections::VecDeque;
 
-use super::job::Job;
+use crate::network::GpuIndex;
+
+/// What a job wants, up to its end.
+#[derive(Debug, Clone)]
+struct Wants {
+    gpus: Vec<GpuIndex>,
+    /// At how many of them it is the first.
+    first_at: u32,
+}
+
+impl Wants {
+    fn has_all(&self) -> bool {
+        self.first_at as usize == self.gpus.len()
+    }
+}
 
 /// The jobs that hold GPUs, and those that wait for some.
 #[derive(Debug, Clone)]
 pub(super) struct Occupancy {
     /// For each GPU, the jobs that want it; the first has it, or will.
     queues: Vec<VecDeque<u32>>,
-    /// At how many of its GPUs each job is the first.
-    first_at: Vec<u32>,
+    /// Each job.
+    wants: Vec<Wants>,
 }
 
 impl Occupancy {
-    pub(super) fn new(gpus: u32, jobs: usize) -> Self {
-        Self { queues: vec![VecDeque::new(); gpus as usize], first_at: vec![0; jobs] }
+    pub(super) fn new(gpus: u32) -> Self {
+        Self { queues: vec![VecDeque::new(); gpus as usize], wants: Vec::new() }
+    }
+
+    /// One job more, which will want these GPUs.
+    pub(super) fn add(&mut self, gpus: &[GpuIndex]) {
+        self.wants.push(Wants { gpus: gpus.to_vec(), first_at: 0 });
     }
 
     /// A job arrives; whether it has its GPUs, so that it starts.
-    pub(super) fn arrive(&mut self, job: u32, jobs: &[Job<'_>]) -> bool {
-        let mapping = &jobs[job as usize].mapping;
-        for gpu in mapping {
+    pub(super) fn arrive(&mut self, job: u32) -> bool {
+        let wants = &mut self.wants[job as usize];
+        for gpu in &wants.gpus {
             let queue = &mut self.queues[*gpu as usize];
             queue.push_back(job);
-            self.first_at[job as usize] += u32::from(queue.len() == 1);
+            wants.first_at += u32::from(queue.len() == 1);
         }
-        self.first_at[job as usize] as usize == mapping.len()
+        wants.has_all()
     }
 
     /// A job gives its GPUs back; which others have theirs now, in the order of its ranks.
-    pub(super) fn leave(&mut self, job: u32, jobs: &[Job<'_>]) -> Vec<u32> {
+    pub(super) fn leave(&mut self, job: u32) -> Vec<u32> {
         let mut starting = Vec::new();
-        for gpu in &jobs[job as usize].mapping {
-            let queue = &mut self.queues[*gpu as usize];
+        for gpu in std::mem::take(&mut self.wants[job as usize].gpus) {
+            let queue = &mut self.queues[gpu as usize];
             queue.pop_front();
             let Some(next) = queue.front().copied() else { continue };
-            self.first_at[next as usize] += 1;
-            if self.first_at[next as usize] as usize == jobs[next as usize].mapping.len() {
+            let wants = &mut self.wants[next as usize];
+            wants.first_at += 1;
+            if wants.has_all() {
                 starting.push(next);
             }
         }
@@ -52,22 +72,16 @@ impl Occupancy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Program;
 
     #[test]
     fn jobs_take_turns_in_the_order_of_their_arrival() {
-        let program = Program {
-            name: "test".to_owned(),
-            communicators: Vec::new(),
-            regions: Vec::new(),
-            ranks: Vec::new(),
-        };
-        let mappings = [vec![0, 1], vec![1, 2], vec![2], vec![3], vec![0, 3]];
-        let jobs = mappings.map(|mapping| Job::new(&program, mapping));
-        let mut occupancy = Occupancy::new(4, jobs.len());
-        let started: Vec<u32> = (0..5).filter(|job| occupancy.arrive(*job, &jobs)).collect();
+        let mut occupancy = Occupancy::new(4);
+        for gpus in [&[0, 1][..], &[1, 2], &[2], &[3], &[0, 3]] {
+            occupancy.add(gpus);
+        }
+        let started: Vec<u32> = (0..5).filter(|job| occupancy.arrive(*job)).collect();
         assert_eq!(started, [0, 3], "job 2 would pass job 1, which wants GPU 2 too");
-        let mut leave = |job| occupancy.leave(job, &jobs);
+        let mut leave = |job| occupancy.leave(job);
         assert_eq!(leave(3), Vec::<u32>::new(), "job 4 wants GPU 0 as well");
         assert_eq!(leave(0), [4, 1]);
         assert_eq!(leave(4), Vec::<u32>::new());

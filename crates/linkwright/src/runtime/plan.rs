@@ -1,9 +1,9 @@
 //! A rank's program, prepared for running: who waits for whom.
 
-use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::program::{Dependency, Operation, RankProgram};
+use crate::program::{Dependency, Operation, Program, Rank, RankProgram};
 
 /// Marks a successor that waits only for the start of its operation.
 const ON_START: u32 = 1 << 31;
@@ -13,13 +13,31 @@ pub(super) const STARTED: u8 = 1;
 /// See [`STARTED`].
 pub(super) const COMPLETED: u8 = 2;
 
+/// Whose operations a plan has.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// A rank of a job's program.
+    Rank(Arc<Program>, Rank),
+    /// A rank's part in a collective.
+    Part(RankProgram),
+}
+
+impl Source {
+    fn program(&self) -> &RankProgram {
+        match self {
+            Self::Rank(program, rank) => &program.ranks[*rank as usize],
+            Self::Part(program) => program,
+        }
+    }
+}
+
 /// A program with the successors of each operation.
 ///
 /// One past the last operation stands the end of the loop's iteration, as if it were an
 /// operation that depends on those of the loop that nothing else in the loop depends on.
 #[derive(Debug, Clone)]
-pub(super) struct Plan<'a> {
-    program: Cow<'a, RankProgram>,
+pub(super) struct Plan {
+    source: Source,
     successor_start: Vec<u32>,
     successors: Vec<u32>,
     /// How much each operation, and the iteration's end, waits for at the start.
@@ -27,8 +45,9 @@ pub(super) struct Plan<'a> {
     body: Range<u32>,
 }
 
-impl<'a> Plan<'a> {
-    pub(super) fn new(program: Cow<'a, RankProgram>) -> Self {
+impl Plan {
+    pub(super) fn new(source: Source) -> Self {
+        let program = source.program();
         let count = program.operations().len();
         let body = program.body().map_or(0..0, |(start, end)| start..end);
         let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -40,7 +59,7 @@ impl<'a> Plan<'a> {
                 waits[target as usize] += 1;
             }
         }
-        for (operation, mark) in last_of_body(&program, &body) {
+        for (operation, mark) in last_of_body(program, &body) {
             edges.push((operation, count as u32 | mark));
             waits[count] += 1;
         }
@@ -58,20 +77,20 @@ impl<'a> Plan<'a> {
             successors[*place as usize] = target;
             *place += 1;
         }
-        Self { program, successor_start, successors, waits, body }
+        Self { source, successor_start, successors, waits, body }
     }
 
     pub(super) fn operation(&self, operation: u32) -> Operation {
-        self.program.operations()[operation as usize]
+        self.operations()[operation as usize]
     }
 
     pub(super) fn operations(&self) -> &[Operation] {
-        self.program.operations()
+        self.source.program().operations()
     }
 
     /// The index of the iteration's end.
     pub(super) fn end(&self) -> u32 {
-        self.program.operations().len() as u32
+        self.operations().len() as u32
     }
 
     pub(super) fn body(&self) -> &Range<u32> {
@@ -86,7 +105,7 @@ impl<'a> Plan<'a> {
     /// How much an operation of the loop waits for in a later iteration: what lies before the
     /// loop has long happened.
     pub(super) fn waits_within_body(&self, operation: u32) -> u32 {
-        let dependencies = self.program.dependencies(operation as usize).iter();
+        let dependencies = self.source.program().dependencies(operation as usize).iter();
         dependencies.filter(|dependency| edge(**dependency).0 >= self.body.start).count() as u32
     }
 
@@ -150,7 +169,7 @@ mod tests {
         rank.start(compute());
         rank.end_body();
         rank.wait(&[first]);
-        let plan = Plan::new(Cow::Owned(rank.finish()));
+        let plan = Plan::new(Source::Part(rank.finish()));
         assert_eq!(plan.waits(), [0, 1, 1, 1, 2, 1]);
         assert_eq!(plan.successors(1, STARTED).collect::<Vec<_>>(), [2]);
         assert_eq!(plan.successors(1, COMPLETED).collect::<Vec<_>>(), [4]);

@@ -9,7 +9,7 @@ use super::diagnosis::diagnose;
 use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::observer::Observer;
-use super::outcome::{JobOutcome, Outcome};
+use super::outcome::Outcome;
 use super::rank::{LIBRARY, PROCESSOR};
 use super::state::Runtime;
 use super::works::RuntimeEvent;
@@ -74,7 +74,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Plays all jobs; returns how many events that took.
     pub(super) fn play(&mut self, hook: Hook<'_>) -> Result<u64, RuntimeError> {
         let mut engine = Engine::new(hook);
-        for (index, job) in (0..).zip(self.jobs) {
+        for (index, job) in (0..).zip(&self.jobs) {
             engine.schedule(job.start, RuntimeEvent::Arrive(index));
         }
         engine.run(self)?;
@@ -93,7 +93,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             RuntimeEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
             RuntimeEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
             RuntimeEvent::Arrive(job) => {
-                if self.occupancy.arrive(job, self.jobs) {
+                if self.occupancy.arrive(job) {
                     self.start_job(job);
                 }
             }
@@ -138,33 +138,29 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             scheduler.tick((self.done, self.total))?;
         }
         while let Some(job) = self.ended.pop() {
-            for next in self.occupancy.leave(job, self.jobs) {
-                scheduler.schedule(scheduler.now(), RuntimeEvent::Start(next));
-            }
+            self.end_job(job, scheduler);
         }
         Ok(())
     }
 
     /// Makes everything of a job ready that waits for nothing.
     fn start_job(&mut self, job: u32) {
-        self.started[job as usize] = Picoseconds(self.now);
-        let first = self.first[job as usize].0;
-        for frame in first..first + self.jobs[job as usize].mapping.len() as u32 {
+        let state = &mut self.jobs[job as usize];
+        state.start = Picoseconds(self.now);
+        if state.running == 0 {
+            self.ended.push(job);
+        }
+        for rank in state.first_rank..state.first_rank + state.running {
+            let frame = self.ranks[rank as usize].frame;
             if self.frames[frame as usize].left == 0 {
-                self.finish_rank(frame);
+                self.finish_rank(rank);
             }
             self.start_frame(frame);
         }
     }
 
-    pub(super) fn outcome(self, events: u64) -> Outcome {
-        let mut ranks = self.ranks.into_iter().map(|rank| rank.outcome);
-        let jobs = self.jobs.iter().zip(self.started).map(|(job, start)| {
-            let ranks: Vec<_> = ranks.by_ref().take(job.mapping.len()).collect();
-            let end = ranks.iter().map(|rank| rank.end).max().unwrap_or(start);
-            JobOutcome { name: job.name.clone(), arrival: job.start, start, end, ranks }
-        });
-        let jobs = jobs.collect();
+    pub(super) fn outcome(mut self, events: u64) -> Outcome {
+        let jobs = (0..self.jobs.len() as u32).map(|job| self.take_outcome(job)).collect();
         let comparisons = self.matcher.comparisons() + self.pairs.comparisons();
         Outcome { jobs, operations: self.played, comparisons, events }
     }

@@ -5,7 +5,6 @@ use crate::units::{Bytes, Picoseconds};
 
 use super::call::RankId;
 use super::lane::Lane;
-use super::matching::EXACT_ONLY;
 use super::outcome::RankOutcome;
 
 /// The lane of computation.
@@ -21,6 +20,8 @@ pub(super) struct RankState {
     pub(super) lanes: [Lane; 2],
     /// The classes of receives that its program uses.
     pub(super) classes: u8,
+    /// Where its program runs.
+    pub(super) frame: u32,
     pub(super) outcome: RankOutcome,
     /// How many communications of its program are under way, and since when any is.
     under_way: u32,
@@ -28,12 +29,13 @@ pub(super) struct RankState {
 }
 
 impl RankState {
-    pub(super) fn new(id: RankId, device: DeviceIndex) -> Self {
+    pub(super) fn new(id: RankId, device: DeviceIndex, classes: u8, frame: u32) -> Self {
         Self {
             id,
             device,
             lanes: [Lane::EMPTY; 2],
-            classes: EXACT_ONLY,
+            classes,
+            frame,
             outcome: RankOutcome::default(),
             under_way: 0,
             since: 0,

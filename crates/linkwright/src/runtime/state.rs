@@ -1,26 +1,25 @@
 //! The state of all jobs, and how it is set up.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::network::Transport;
+use crate::program::Collective;
 use crate::program::lowering::Lowering;
-use crate::program::{Collective, Operation};
-use crate::units::Picoseconds;
 
-use super::call::{Call, RankId};
+use super::admission::JobState;
+use super::call::Call;
 use super::collectives::{Communicator, Plans};
 use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frame::{Frame, OperationRef};
 use super::job::Job;
 use super::lane::Work;
-use super::matching::{Matcher, class_bit};
+use super::matching::Matcher;
 use super::observer::Observer;
 use super::occupancy::Occupancy;
 use super::pairs::Pairs;
-use super::plan::Plan;
 use super::protocol::Protocol;
+use super::ranges::Ranges;
 use super::rank::RankState;
 use super::slab::Slab;
 use super::validate::validate;
@@ -32,22 +31,22 @@ use super::validate::validate;
 #[derive(Debug)]
 pub struct Runtime<'a, T, L, O = ()> {
     pub(super) transport: &'a mut T,
-    pub(super) lowering: &'a L,
+    pub(super) lowering: L,
     pub(super) observer: O,
     pub(super) protocol: Protocol,
-    pub(super) jobs: &'a [Job<'a>],
+    pub(super) gpus: u32,
+    /// All jobs that were ever admitted.
+    pub(super) jobs: Vec<JobState>,
     pub(super) occupancy: Occupancy,
-    /// When each job started.
-    pub(super) started: Vec<Picoseconds>,
-    /// How many ranks of each job have not ended.
-    pub(super) running: Vec<u32>,
     /// Jobs whose ranks have all ended, and which still have their GPUs.
     pub(super) ended: Vec<u32>,
-    /// The first rank of each job, and its first communicator.
-    pub(super) first: Vec<(u32, u32)>,
+    /// Jobs that have ended since somebody asked.
+    pub(super) ends: VecDeque<u32>,
     pub(super) ranks: Vec<RankState>,
-    pub(super) communicators: Vec<Communicator<'a>>,
-    pub(super) plans: Plans<'a>,
+    pub(super) rank_places: Ranges,
+    pub(super) communicators: Vec<Communicator>,
+    pub(super) communicator_places: Ranges,
+    pub(super) plans: Plans,
     pub(super) frames: Vec<Frame>,
     pub(super) free_frames: Vec<u32>,
     pub(super) envelopes: Slab<Envelope>,
@@ -67,7 +66,8 @@ pub struct Runtime<'a, T, L, O = ()> {
 }
 
 impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
-    /// Jobs on a network of that many GPUs, which is at time zero.
+    /// Jobs on a network of that many GPUs, which is at time zero. More may come while they run
+    /// ([`Runtime::admit`]).
     ///
     /// # Errors
     /// A mapping that does not fit the program or the network, or puts two of its ranks on one GPU;
@@ -76,9 +76,9 @@ impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
     pub fn new(
         transport: &'a mut T,
         gpus: u32,
-        jobs: &'a [Job<'a>],
+        jobs: &[Job],
         protocol: Protocol,
-        lowering: &'a L,
+        lowering: L,
     ) -> Result<Self, RuntimeError> {
         Self::observed(transport, gpus, jobs, protocol, lowering, ())
     }
@@ -92,25 +92,26 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
     pub fn observed(
         transport: &'a mut T,
         gpus: u32,
-        jobs: &'a [Job<'a>],
+        jobs: &[Job],
         protocol: Protocol,
-        lowering: &'a L,
+        lowering: L,
         observer: O,
     ) -> Result<Self, RuntimeError> {
-        validate(jobs, gpus)?;
+        jobs.iter().try_for_each(|job| validate(job, gpus))?;
         let mut runtime = Self {
             transport,
             lowering,
             observer,
             protocol,
-            jobs,
-            occupancy: Occupancy::new(gpus, jobs.len()),
-            started: jobs.iter().map(|job| job.start).collect(),
-            running: jobs.iter().map(|job| job.mapping.len() as u32).collect(),
+            gpus,
+            jobs: Vec::new(),
+            occupancy: Occupancy::new(gpus),
             ended: Vec::new(),
-            first: Vec::new(),
+            ends: VecDeque::new(),
             ranks: Vec::new(),
+            rank_places: Ranges::default(),
             communicators: Vec::new(),
+            communicator_places: Ranges::default(),
             plans: Plans::new(),
             frames: Vec::new(),
             free_frames: Vec::new(),
@@ -126,52 +127,15 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             total: 0,
             played: 0,
         };
-        // Jobs that run one program share its plans.
-        let mut planned: Vec<(*const _, u32)> = Vec::new();
-        for (index, job) in (0..).zip(jobs) {
-            let program: *const _ = job.program;
-            let known = planned.iter().find(|(other, _)| *other == program);
-            let first_plan = known.map_or_else(|| runtime.plan(job), |(_, first)| *first);
-            planned.push((program, first_plan));
-            runtime.add(index, job, first_plan);
+        for job in jobs {
+            runtime.add(job, job.start);
         }
-        runtime.next_context = runtime.communicators.len() as u32;
-        runtime.unfinished = runtime.ranks.len();
         Ok(runtime)
     }
 
-    /// Plans the program of each rank; returns the first plan.
-    fn plan(&mut self, job: &Job<'a>) -> u32 {
-        let plans = job.program.ranks.iter().map(|program| Plan::new(Cow::Borrowed(program)));
-        let indices: Vec<u32> = plans.map(|plan| self.plans.push(plan)).collect();
-        indices.first().copied().unwrap_or(0)
-    }
-
-    fn add(&mut self, index: u32, job: &'a Job<'a>, first_plan: u32) {
-        self.first.push((self.ranks.len() as u32, self.communicators.len() as u32));
-        for (id, members) in (0..).zip(&job.program.communicators) {
-            self.communicators.push(Communicator::new(index, id, members));
-        }
-        for (rank, gpu) in (0..).zip(&job.mapping) {
-            let device = self.transport.gpu_device(*gpu);
-            let plan = first_plan + rank;
-            let of_plan = &self.plans[plan];
-            let mut state = RankState::new(RankId { job: index, rank }, device);
-            for operation in of_plan.operations() {
-                if let Operation::Receive { from, tag, .. } = *operation {
-                    state.classes |= class_bit(from, tag);
-                }
-            }
-            let body = of_plan.body().len() as u64;
-            let iterations = if body == 0 { 1 } else { job.iterations.get() };
-            let left = of_plan.operations().len() as u64 + body * u64::from(iterations - 1);
-            let waits = of_plan.waits().to_vec();
-            let rank = self.ranks.len() as u32;
-            self.total += left;
-            self.ranks.push(state);
-            let (collective, iteration) = (None, 0);
-            self.frames.push(Frame { rank, plan, collective, waits, iteration, iterations, left });
-        }
+    /// How collectives become messages; whoever admits jobs may plan for them first.
+    pub fn lowering_mut(&mut self) -> &mut L {
+        &mut self.lowering
     }
 }
 

@@ -8,29 +8,26 @@ use crate::program::{Collective, Operation, Program, Rank};
 use super::error::RuntimeError;
 use super::job::Job;
 
-/// Checks that every job can start on that many GPUs and that every operation names what there is,
-/// as [`Runtime::new`](super::Runtime::new) does.
+/// Checks that a job can start on that many GPUs and that every operation names what there is, as
+/// [`Runtime::new`](super::Runtime::new) does.
 ///
 /// # Errors
 /// The first fault.
-pub fn validate(jobs: &[Job<'_>], gpus: u32) -> Result<(), RuntimeError> {
-    for job in jobs {
-        let name = || job.name.clone();
-        let ranks = job.program.ranks.len();
-        if job.mapping.len() != ranks {
-            return Err(RuntimeError::Mapping { job: name(), ranks, gpus: job.mapping.len() });
-        }
-        if !(job.computation_scale.is_finite() && job.computation_scale >= 0.0) {
-            return Err(RuntimeError::Scale { job: name(), scale: job.computation_scale });
-        }
-        check_mapping(job, gpus)?;
-        check_communicators(job)?;
-        check_operations(job)?;
+pub fn validate(job: &Job, gpus: u32) -> Result<(), RuntimeError> {
+    let name = || job.name.clone();
+    let ranks = job.program.ranks.len();
+    if job.mapping.len() != ranks {
+        return Err(RuntimeError::Mapping { job: name(), ranks, gpus: job.mapping.len() });
     }
-    Ok(())
+    if !(job.computation_scale.is_finite() && job.computation_scale >= 0.0) {
+        return Err(RuntimeError::Scale { job: name(), scale: job.computation_scale });
+    }
+    check_mapping(job, gpus)?;
+    check_communicators(job)?;
+    check_operations(job)
 }
 
-fn check_mapping(job: &Job<'_>, gpus: u32) -> Result<(), RuntimeError> {
+fn check_mapping(job: &Job, gpus: u32) -> Result<(), RuntimeError> {
     let mut owner: BTreeMap<GpuIndex, Rank> = BTreeMap::new();
     for (rank, gpu) in (0..).zip(job.mapping.iter().copied()) {
         let job = || job.name.clone();
@@ -44,7 +41,7 @@ fn check_mapping(job: &Job<'_>, gpus: u32) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-fn check_communicators(job: &Job<'_>) -> Result<(), RuntimeError> {
+fn check_communicators(job: &Job) -> Result<(), RuntimeError> {
     let ranks = job.program.ranks.len();
     let fault = |communicator: usize, problem: String| {
         let communicator = communicator as u32;
@@ -75,8 +72,8 @@ fn check_communicators(job: &Job<'_>) -> Result<(), RuntimeError> {
     }
 }
 
-fn check_operations(job: &Job<'_>) -> Result<(), RuntimeError> {
-    let program = job.program;
+fn check_operations(job: &Job) -> Result<(), RuntimeError> {
+    let program = &job.program;
     // Which ranks each communicator holds, as sorted lists: a member is found in few steps.
     let mut sorted = program.communicators.clone();
     for members in &mut sorted {

@@ -3,13 +3,13 @@
 use super::network::LATENCY;
 use super::*;
 
-fn repeated<'a>(program: &'a Program, iterations: u32) -> [Job<'a>; 1] {
+fn repeated(program: &Arc<Program>, iterations: u32) -> [Job; 1] {
     let mut job = Job::new(program, (0..program.ranks.len() as u32).collect());
     job.iterations = iterations.try_into().unwrap();
     [job]
 }
 
-fn play_repeated(program: &Program, iterations: u32) -> Result<Outcome, RuntimeError> {
+fn play_repeated(program: &Arc<Program>, iterations: u32) -> Result<Outcome, RuntimeError> {
     let (jobs, mut network) = (repeated(program, iterations), TestNetwork::new());
     let gpus = program.ranks.len() as u32;
     let runtime = Runtime::new(&mut network, gpus, &jobs, FREE, &no_collectives)?;

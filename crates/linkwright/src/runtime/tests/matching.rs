@@ -77,7 +77,7 @@ fn communicators_keep_apart() {
         rank.run(pair.0);
     });
     let mut program = program(vec![receiver, sender]);
-    program.communicators.push(vec![1, 0]);
+    Arc::make_mut(&mut program).communicators.push(vec![1, 0]);
     play(&program, FREE).unwrap();
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the runtime as a whole, over a small network of their own.
 
+mod admission;
 mod all_to_all;
 mod collective;
 mod diagnosis;
@@ -15,6 +16,7 @@ mod trees;
 mod turns;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
@@ -33,10 +35,10 @@ const FREE: Protocol = Protocol {
     control_size: Bytes(16),
 };
 
-fn program(ranks: Vec<RankProgram>) -> Program {
+fn program(ranks: Vec<RankProgram>) -> Arc<Program> {
     let world = (0..ranks.len() as u32).collect();
     let (name, regions) = ("test".to_owned(), vec!["outer".to_owned(), "inner".to_owned()]);
-    Program { name, communicators: vec![world], regions, ranks }
+    Arc::new(Program { name, communicators: vec![world], regions, ranks })
 }
 
 /// A rank's program, written by a function.
@@ -64,13 +66,13 @@ fn no_collectives(_: &CollectiveCall) -> RankProgram {
 }
 
 /// Plays one job on GPUs from 0.
-fn play(program: &Program, protocol: Protocol) -> Result<Outcome, RuntimeError> {
+fn play(program: &Arc<Program>, protocol: Protocol) -> Result<Outcome, RuntimeError> {
     play_on(&mut TestNetwork::new(), program, protocol)
 }
 
 fn play_on(
     network: &mut TestNetwork,
-    program: &Program,
+    program: &Arc<Program>,
     protocol: Protocol,
 ) -> Result<Outcome, RuntimeError> {
     let gpus = program.ranks.len() as u32;

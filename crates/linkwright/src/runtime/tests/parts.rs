@@ -22,7 +22,7 @@ impl Parts {
     }
 }
 
-impl Lowering for Parts {
+impl Lowering for &Parts {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
         self.algorithm.lower(call)
     }
@@ -37,7 +37,7 @@ impl Lowering for Parts {
 }
 
 /// Collectives between computations of different lengths, on all ranks and on some.
-fn calls(ranks: u32, kind: Collective) -> Program {
+fn calls(ranks: u32, kind: Collective) -> Arc<Program> {
     let some: Vec<u32> = (0..ranks).filter(|rank| rank % 3 != 1).rev().collect();
     let part = |me: u32| {
         rank(|rank| {
@@ -54,7 +54,7 @@ fn calls(ranks: u32, kind: Collective) -> Program {
         })
     };
     let mut program = program((0..ranks).map(part).collect());
-    program.communicators.push(some);
+    Arc::make_mut(&mut program).communicators.push(some);
     program
 }
 
@@ -126,7 +126,7 @@ fn a_later_part_that_is_no_program_is_an_error() {
     let program = program((0..2).map(all).collect());
     let jobs = [Job::new(&program, vec![0, 1])];
     let mut network = TestNetwork::new();
-    let runtime = Runtime::new(&mut network, 2, &jobs, FREE, &Broken).unwrap();
+    let runtime = Runtime::new(&mut network, 2, &jobs, FREE, Broken).unwrap();
     let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
     assert!(error.contains("names rank 2 in operation 0"), "{error}");
 }
@@ -149,7 +149,7 @@ fn ranks_may_be_more_than_sixteen_bits_count() {
     let program = program((0..ranks).map(all).collect());
     let jobs = [Job::new(&program, (0..ranks).collect())];
     let mut network = TestNetwork::of_gpus(ranks);
-    let runtime = Runtime::new(&mut network, ranks, &jobs, FREE, &ByDefault).unwrap();
+    let runtime = Runtime::new(&mut network, ranks, &jobs, FREE, ByDefault).unwrap();
     let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let messages: u64 = outcome.jobs[0].ranks.iter().map(|rank| rank.messages).sum();
     assert_eq!(messages, 3 * u64::from(ranks - 1));

@@ -40,7 +40,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
 
 /// What the receives of a rank take: bit 0 any tag, bit 1 any source. All receives of one rank
 /// are alike, so that none takes what another needs.
-fn written(exchanges: &[Exchange], wildcards: &[u8]) -> Program {
+fn written(exchanges: &[Exchange], wildcards: &[u8]) -> Arc<Program> {
     let mut ranks = vec![(RankBuilder::default(), Vec::<Request>::new()); RANKS as usize];
     for exchange in exchanges {
         let Exchange { source, destination, tag, size, computing, .. } = *exchange;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn refusal(jobs: &[Job<'_>], gpus: u32) -> String {
+fn refusal(jobs: &[Job], gpus: u32) -> String {
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, gpus, jobs, FREE, &no_collectives);
     runtime.map(|_| ()).unwrap_err().to_string()
@@ -11,7 +11,7 @@ fn refusal(jobs: &[Job<'_>], gpus: u32) -> String {
 fn refusal_of(operation: Operation) -> String {
     let first = rank(|rank| _ = rank.run(operation));
     let mut program = program(vec![first, RankProgram::default()]);
-    program.communicators.push(vec![1]);
+    Arc::make_mut(&mut program).communicators.push(vec![1]);
     refusal(&[Job::new(&program, vec![0, 1])], 2)
 }
 
@@ -71,7 +71,7 @@ fn operations_have_to_name_what_there_is() {
 fn communicators_have_to_be_sets_of_ranks() {
     let refused = |communicators: Vec<Vec<u32>>| {
         let ranks = vec![RankProgram::default(); 2];
-        let program = Program { communicators, ..program(ranks) };
+        let program = Arc::new(Program { communicators, ..Arc::unwrap_or_clone(program(ranks)) });
         refusal(&[Job::new(&program, vec![0, 1])], 2)
     };
     assert!(refused(vec![]).contains("is missing"));

@@ -36,7 +36,7 @@ impl Observer for Log {
     }
 }
 
-fn exchange() -> Program {
+fn exchange() -> Arc<Program> {
     let sender = rank(|rank| {
         rank.run(Operation::Enter { region: 0 });
         rank.run(compute(100));

@@ -12,7 +12,7 @@ pub(super) struct Trees {
     pub(super) asked: Cell<u32>,
 }
 
-impl Lowering for Trees {
+impl Lowering for &Trees {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
         self.asked.set(self.asked.get() + 1);
         let mut rank = RankBuilder::default();

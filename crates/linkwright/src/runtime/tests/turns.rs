@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Each rank computes and exchanges with the next.
-fn ring(ranks: u32) -> Program {
+pub(super) fn ring(ranks: u32) -> Arc<Program> {
     let of_rank = |me: u32| {
         rank(|rank| {
             rank.run(compute(1_000));
@@ -18,7 +18,7 @@ fn ring(ranks: u32) -> Program {
     program((0..ranks).map(of_rank).collect())
 }
 
-fn played(jobs: &[Job<'_>], gpus: u32) -> Outcome {
+pub(super) fn played(jobs: &[Job], gpus: u32) -> Outcome {
     let mut network = TestNetwork::new();
     let runtime = Runtime::new(&mut network, gpus, jobs, FREE, &no_collectives).unwrap();
     runtime.run(&mut |_| ControlFlow::Continue(())).unwrap()
@@ -58,8 +58,8 @@ proptest! {
     fn no_gpu_has_two_jobs(
         wanted in prop::collection::vec((0_u64..20_000, prop::sample::subsequence((0..6_u32).collect::<Vec<_>>(), 1..5)), 1..14),
     ) {
-        let programs: Vec<Program> = (1..6).map(ring).collect();
-        let jobs: Vec<Job<'_>> = wanted
+        let programs: Vec<Arc<Program>> = (1..6).map(ring).collect();
+        let jobs: Vec<Job> = wanted
             .iter()
             .map(|(start, mapping)| Job {
                 start: Picoseconds(*start),

@@ -31,10 +31,10 @@ pub struct ClusterJob {
 impl ClusterJob {
     /// The job of a replay, on the GPU of each rank.
     #[must_use]
-    pub fn on(&self, mapping: Vec<u32>) -> Job<'_> {
+    pub fn on(&self, mapping: Vec<u32>) -> Job {
         Job {
             name: self.name.clone(),
-            program: &self.program,
+            program: Arc::clone(&self.program),
             mapping,
             start: self.start,
             iterations: self.iterations,

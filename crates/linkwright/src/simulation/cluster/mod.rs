@@ -148,7 +148,7 @@ impl Cluster {
     /// that the hook ended.
     pub fn replay(
         &self,
-        jobs: &[Job<'_>],
+        jobs: &[Job],
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {
@@ -192,12 +192,12 @@ impl Cluster {
     fn play<T: Transport>(
         &self,
         network: &mut T,
-        jobs: &[Job<'_>],
+        jobs: &[Job],
         planned: &Planned,
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<Outcome, RuntimeError> {
         let lowering = ClusterLowering { choices: &self.collectives, planned };
-        Runtime::observed(network, self.gpus(), jobs, self.protocol, &lowering, observer)?.run(hook)
+        Runtime::observed(network, self.gpus(), jobs, self.protocol, lowering, observer)?.run(hook)
     }
 }

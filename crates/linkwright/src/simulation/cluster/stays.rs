@@ -40,7 +40,7 @@ pub struct Stays {
 
 impl Stays {
     /// Of the ranks of these jobs; keeps at most so many.
-    pub(super) fn new(jobs: &[Job<'_>], most: usize) -> Self {
+    pub(super) fn new(jobs: &[Job], most: usize) -> Self {
         let open = jobs.iter().map(|job| vec![Vec::new(); job.mapping.len()]).collect();
         Self { most, kept: Vec::new(), count: 0, open }
     }
@@ -86,6 +86,8 @@ impl Stays {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::program::Program;
 
@@ -94,13 +96,13 @@ mod tests {
     /// Region, depth, start and end of a stay.
     type Stay = (u32, u32, u64, Option<u64>);
 
-    fn program() -> Program {
-        Program {
+    fn program() -> Arc<Program> {
+        Arc::new(Program {
             name: "test".to_owned(),
             communicators: vec![vec![0]],
             regions: Vec::new(),
             ranks: Vec::new(),
-        }
+        })
     }
 
     /// What is kept of entries (`+`) and exits (`-`) of regions, one every ten picoseconds.

@@ -51,7 +51,7 @@ impl Watch {
     /// Watches jobs, and keeps at most so many messages, as many spans of computation, and as
     /// many stays in regions.
     #[must_use]
-    pub fn new(jobs: &[Job<'_>], system: &System, most: usize) -> Self {
+    pub fn new(jobs: &[Job], system: &System, most: usize) -> Self {
         let node = |gpu: &u32| system.gpu(*gpu).server;
         Self {
             nodes: jobs.iter().map(|job| job.mapping.iter().map(node).collect()).collect(),

@@ -58,12 +58,12 @@ fn cluster(fidelity: Fidelity) -> Cluster {
     }
 }
 
-fn replay(fidelity: Fidelity, job: Job<'_>) -> Result<ClusterOutcome, ClusterError> {
+fn replay(fidelity: Fidelity, job: Job) -> Result<ClusterOutcome, ClusterError> {
     cluster(fidelity).replay(&[job], &mut (), &mut |_| ControlFlow::Continue(()))
 }
 
-fn job(program: &Program) -> Job<'_> {
-    Job::new(program, (0..program.ranks.len() as u32).collect())
+fn job(program: &Program) -> Job {
+    Job::new(&Arc::new(program.clone()), (0..program.ranks.len() as u32).collect())
 }
 
 fn count(program: &Program, rank: usize, what: impl Fn(&Operation) -> bool) -> usize {

@@ -78,14 +78,14 @@ impl Planned {
     /// Jobs that cannot run, a collective without a plan, a run that the hook ended.
     pub(in crate::simulation::cluster) fn new(
         cluster: &Cluster,
-        jobs: &[Job<'_>],
+        jobs: &[Job],
         hook: Hook<'_>,
     ) -> Result<Self, ClusterError> {
         let mut planned = Self::default();
         if cluster.collectives.chosen.keys().all(|kind| !cluster.collectives.is_planned(*kind)) {
             return Ok(planned);
         }
-        validate(jobs, cluster.gpus())?;
+        jobs.iter().try_for_each(|job| validate(job, cluster.gpus()))?;
         let mut known: BTreeMap<(Placement, Collective, usize), (u32, Algorithm, Bandwidth)> =
             BTreeMap::new();
         let mut notes: Vec<Vec<String>> = Vec::new();
@@ -164,7 +164,7 @@ impl Planned {
 }
 
 /// The collectives to be planned that some rank of the jobs calls, each once.
-fn called(cluster: &Cluster, jobs: &[Job<'_>]) -> BTreeSet<Called> {
+fn called(cluster: &Cluster, jobs: &[Job]) -> BTreeSet<Called> {
     let mut called = BTreeSet::new();
     for (index, job) in (0..).zip(jobs) {
         for operation in job.program.ranks.iter().flat_map(|rank| rank.operations()) {

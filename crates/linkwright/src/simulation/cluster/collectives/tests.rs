@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -56,7 +57,7 @@ fn all_reduce(choice: Choice, per_node: u32, ranks: u32, size: u64) -> Picosecon
 type Calls<'a> = &'a [(Collective, Rank, CommunicatorId, u64)];
 
 /// Ranks that make calls one after another, each those of the communicators that hold it.
-fn program(ranks: u32, more: &[Vec<Rank>], calls: Calls<'_>) -> Program {
+fn program(ranks: u32, more: &[Vec<Rank>], calls: Calls<'_>) -> Arc<Program> {
     let communicators = [&[(0..ranks).collect()], more].concat();
     let rank = |me: u32| {
         let mut rank = RankBuilder::default();
@@ -69,10 +70,10 @@ fn program(ranks: u32, more: &[Vec<Rank>], calls: Calls<'_>) -> Program {
         rank.finish()
     };
     let ranks = (0..ranks).map(rank).collect();
-    Program { name: "calls".to_owned(), communicators, regions: vec![], ranks }
+    Arc::new(Program { name: "calls".to_owned(), communicators, regions: vec![], ranks })
 }
 
-fn replay(cluster: &Cluster, jobs: &[Job<'_>]) -> Result<ClusterOutcome, String> {
+fn replay(cluster: &Cluster, jobs: &[Job]) -> Result<ClusterOutcome, String> {
     let outcome = cluster.replay(jobs, &mut (), &mut |_| ControlFlow::Continue(()));
     outcome.map_err(|error| error.to_string())
 }

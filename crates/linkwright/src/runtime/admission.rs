@@ -1,0 +1,208 @@
+//! Jobs that come while the clock runs, and what they give back at their end.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::engine::Scheduler;
+use crate::network::{GpuIndex, Transport};
+use crate::program::lowering::Lowering;
+use crate::program::{Operation, Program};
+use crate::units::Picoseconds;
+
+use super::call::RankId;
+use super::collectives::Communicator;
+use super::error::RuntimeError;
+use super::frame::Frame;
+use super::job::Job;
+use super::matching::class_bit;
+use super::observer::Observer;
+use super::outcome::{JobOutcome, RankOutcome};
+use super::rank::RankState;
+use super::state::Runtime;
+use super::validate::validate;
+use super::works::RuntimeEvent;
+
+/// What a job holds from its admission to its end.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    program: Arc<Program>,
+    /// Its ranks among all, and its communicators.
+    ranks: Range<u32>,
+    communicators: Range<u32>,
+}
+
+/// A job that was admitted.
+#[derive(Debug, Clone)]
+pub(super) struct JobState {
+    pub(super) name: String,
+    pub(super) priority: u8,
+    pub(super) computation_scale: f64,
+    pub(super) first_rank: u32,
+    pub(super) first_communicator: u32,
+    /// When its ranks start; its arrival up to then.
+    pub(super) start: Picoseconds,
+    /// How many of its ranks have not ended.
+    pub(super) running: u32,
+    /// How many of its messages something will still be heard of.
+    pub(super) messages: u32,
+    arrival: Picoseconds,
+    held: Option<Held>,
+    /// Its ranks, once all have ended.
+    ranks: Vec<RankOutcome>,
+}
+
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
+    /// Takes a job in while the clock runs; returns its index. It arrives at its start, or now where
+    /// that has passed, and runs as soon as it has all its GPUs.
+    ///
+    /// # Errors
+    /// As [`Runtime::new`]; then nothing has changed.
+    pub fn admit(
+        &mut self,
+        job: &Job,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<u32, RuntimeError> {
+        validate(job, self.gpus)?;
+        let index = self.add(job, job.start.max(scheduler.now()));
+        let arrival = self.jobs[index as usize].arrival;
+        scheduler.schedule(arrival, RuntimeEvent::Arrive(index));
+        Ok(index)
+    }
+
+    /// A job whose ranks have all ended since this was asked last, in the order of their ends.
+    pub fn next_end(&mut self) -> Option<u32> {
+        self.ends.pop_front()
+    }
+
+    /// What became of a job that has ended, whose ranks it hands over.
+    ///
+    /// # Panics
+    /// Where there is no such job.
+    pub fn take_outcome(&mut self, job: u32) -> JobOutcome {
+        let state = &mut self.jobs[job as usize];
+        let ranks = std::mem::take(&mut state.ranks);
+        let end = ranks.iter().map(|rank| rank.end).max().unwrap_or(state.start);
+        let JobState { arrival, start, .. } = *state;
+        JobOutcome { name: state.name.clone(), arrival, start, end, ranks }
+    }
+
+    /// Gives a checked job its ranks, its communicators and its plans; returns its index.
+    pub(super) fn add(&mut self, job: &Job, arrival: Picoseconds) -> u32 {
+        let index = self.jobs.len() as u32;
+        let count = job.mapping.len() as u32;
+        let ranks = self.rank_places.take(count);
+        let communicators = self.communicator_places.take(job.program.communicators.len() as u32);
+        for (id, place) in (0..).zip(communicators.clone()) {
+            let members = job.program.communicators[id as usize].clone();
+            let communicator = Communicator::new(index, id, members, self.next_context);
+            self.next_context += 1;
+            put(&mut self.communicators, place, communicator);
+        }
+        let plans = self.plans.of_program(&job.program);
+        for (rank, gpu) in (0..).zip(&job.mapping) {
+            self.add_rank(
+                RankId { job: index, rank },
+                ranks.start + rank,
+                *gpu,
+                plans[rank as usize],
+                job,
+            );
+        }
+        self.unfinished += count as usize;
+        self.occupancy.add(&job.mapping);
+        self.jobs.push(JobState {
+            name: job.name.clone(),
+            priority: job.priority,
+            computation_scale: job.computation_scale,
+            first_rank: ranks.start,
+            first_communicator: communicators.start,
+            start: arrival,
+            running: count,
+            messages: 0,
+            arrival,
+            held: Some(Held { program: Arc::clone(&job.program), ranks, communicators }),
+            ranks: Vec::new(),
+        });
+        index
+    }
+
+    fn add_rank(&mut self, id: RankId, place: u32, gpu: GpuIndex, plan: u32, job: &Job) {
+        let of_plan = &self.plans[plan];
+        let body = of_plan.body().len() as u64;
+        let iterations = if body == 0 { 1 } else { job.iterations.get() };
+        let left = of_plan.operations().len() as u64 + body * u64::from(iterations - 1);
+        let waits = of_plan.waits().to_vec();
+        let mut classes = super::matching::EXACT_ONLY;
+        for operation in of_plan.operations() {
+            if let Operation::Receive { from, tag, .. } = *operation {
+                classes |= class_bit(from, tag);
+            }
+        }
+        let (collective, iteration) = (None, 0);
+        let frame = self.new_frame(Frame {
+            rank: place,
+            plan,
+            collective,
+            waits,
+            iteration,
+            iterations,
+            left,
+        });
+        let device = self.transport.gpu_device(gpu);
+        self.total += left;
+        put(&mut self.ranks, place, RankState::new(id, device, classes, frame));
+    }
+
+    /// A place for a frame.
+    pub(super) fn new_frame(&mut self, frame: Frame) -> u32 {
+        if let Some(index) = self.free_frames.pop() {
+            self.frames[index as usize] = frame;
+            return index;
+        }
+        self.frames.push(frame);
+        (self.frames.len() - 1) as u32
+    }
+
+    /// All ranks of a job have ended: its GPUs are free, and what became of it is known.
+    pub(super) fn end_job(
+        &mut self,
+        job: u32,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) {
+        let state = &mut self.jobs[job as usize];
+        let ranks = state.held.as_ref().map_or(0..0, |held| held.ranks.clone());
+        let of_job = &self.ranks[ranks.start as usize..ranks.end as usize];
+        state.ranks = of_job.iter().map(|rank| rank.outcome.clone()).collect();
+        self.ends.push_back(job);
+        for next in self.occupancy.leave(job) {
+            scheduler.schedule(scheduler.now(), RuntimeEvent::Start(next));
+        }
+        self.give_back(job);
+    }
+
+    /// Gives a job's ranks, frames, communicators and plans to the next, once it has ended and
+    /// nothing will be heard of its messages any more.
+    pub(super) fn give_back(&mut self, job: u32) {
+        let state = &mut self.jobs[job as usize];
+        if state.running > 0 || state.messages > 0 {
+            return;
+        }
+        let Some(Held { program, ranks, communicators }) = state.held.take() else { return };
+        for rank in ranks.clone() {
+            let frame = self.ranks[rank as usize].frame;
+            self.frames[frame as usize].waits = Vec::new();
+            self.free_frames.push(frame);
+        }
+        self.rank_places.give_back(ranks);
+        self.communicator_places.give_back(communicators);
+        self.plans.release_program(&program);
+    }
+}
+
+/// Sets a place of an array, which may be the one behind its end.
+fn put<V>(array: &mut Vec<V>, place: u32, value: V) {
+    match array.get_mut(place as usize) {
+        Some(slot) => *slot = value,
+        None => array.push(value),
+    }
+}
