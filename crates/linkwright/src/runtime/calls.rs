@@ -57,7 +57,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 let (_, context) = self.resolve(at, 0, communicator);
                 let source = from.map(|from| self.resolve(at, from, communicator).0);
                 self.propagate(at, STARTED);
-                self.receive(
+                self.post(
                     Posted {
                         operation: at,
                         receiver: rank,
@@ -66,6 +66,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                         tag,
                         size: size.0,
                         since: self.now,
+                        announcement: NONE,
                         order: 0,
                         next: NONE,
                     },
@@ -153,6 +154,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             return Err(self.too_long(at));
         };
         let (call, within) = self.origin(at);
+        let announced = source != destination && self.announces(destination, within.is_some());
         let envelope = self.envelopes.insert(Envelope {
             source,
             destination,
@@ -168,6 +170,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             next: NONE,
             owed: 0,
             eager,
+            announced,
+            matched: false,
             arrived: false,
             finished: false,
         });
@@ -176,19 +180,6 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         self.jobs[sender.id.job as usize].messages += 1;
         let kind = WorkKind::Send(envelope);
         self.occupy(LIBRARY, Work { kind, operation: at, duration, next: NONE }, scheduler)
-    }
-
-    fn receive(
-        &mut self,
-        posted: Posted,
-        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
-    ) -> Result<(), RuntimeError> {
-        let in_collective = self.frames[posted.operation.frame as usize].collective.is_some();
-        let classes = self.classes(posted.receiver, in_collective);
-        match self.matcher.post(posted, classes) {
-            Some(envelope) => self.matched(envelope, &posted, scheduler),
-            None => Ok(()),
-        }
     }
 
     fn enter_collective(

@@ -32,6 +32,10 @@ pub(super) struct Envelope {
     /// How many occurrences the network still owes for it.
     pub(super) owed: u8,
     pub(super) eager: bool,
+    /// Whether its receiver announces large receives, so that it is matched when it is sent.
+    pub(super) announced: bool,
+    /// Whether a receive has matched it; where receives are announced, before it arrives.
+    pub(super) matched: bool,
     /// Whether it, or the request to send it, has arrived.
     pub(super) arrived: bool,
     /// Whether the replay is done with it.
@@ -45,7 +49,7 @@ impl Envelope {
     }
 }
 
-/// The parts of a message's way through the network, in the token's last two bits.
+/// The parts of a message's way through the network, in the token's last three bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leg {
     /// An eager message with its data.
@@ -56,20 +60,25 @@ pub(super) enum Leg {
     Leave,
     /// Its data.
     Data,
+    /// The announcement of the receive that it will match.
+    Announcement,
 }
 
 impl Leg {
-    pub(super) fn token(self, envelope: u32) -> u64 {
-        u64::from(envelope) << 2 | self as u64
+    /// What the network calls a part; of an announcement the index is its own, of any other that of
+    /// the envelope.
+    pub(super) fn token(self, index: u32) -> u64 {
+        u64::from(index) << 3 | self as u64
     }
 
     pub(super) fn of_token(token: u64) -> (Self, u32) {
-        let leg = match token & 3 {
+        let leg = match token & 7 {
             0 => Self::Eager,
             1 => Self::Request,
             2 => Self::Leave,
-            _ => Self::Data,
+            3 => Self::Data,
+            _ => Self::Announcement,
         };
-        (leg, (token >> 2) as u32)
+        (leg, (token >> 3) as u32)
     }
 }

@@ -47,6 +47,8 @@ pub(super) struct Posted {
     pub(super) tag: Option<u32>,
     pub(super) size: u64,
     pub(super) since: u64,
+    /// Its announcement to the sender, if it sent one.
+    pub(super) announcement: u32,
     /// Which receive was posted before which.
     pub(super) order: u64,
     pub(super) next: u32,

@@ -2,7 +2,9 @@
 //!
 //! An eager message goes at once, and its send is complete when the library has copied it. A
 //! large one sends a request first, which matches as the message would; the receiver answers
-//! with leave, and then the data goes. The send is complete when the data has left.
+//! with leave, and then the data goes. The send is complete when the data has left. Where the
+//! receiver announces its receives, an announcement stands for request and leave
+//! ([`super::announcements`]).
 
 use crate::engine::{Scheduler, Within};
 use crate::network::{Message, TrafficClass, Transport};
@@ -36,15 +38,19 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             self.observer.delivered(&self.record(&envelope), Picoseconds(self.now));
             return self.accept(index, scheduler);
         }
-        self.pairs.depart(&mut self.envelopes, index);
+        if !envelope.announced {
+            self.pairs.depart(&mut self.envelopes, index);
+        }
         if envelope.eager {
             self.send_leg(Leg::Eager, index, scheduler);
             self.complete_communication(envelope.send, STARTED);
         } else {
-            self.send_leg(Leg::Request, index, scheduler);
+            if !envelope.announced {
+                self.send_leg(Leg::Request, index, scheduler);
+            }
             self.propagate(envelope.send, STARTED);
         }
-        Ok(())
+        if envelope.announced { self.accept(index, scheduler) } else { Ok(()) }
     }
 
     /// Hands one part of a message's way to the network.
@@ -63,6 +69,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Leg::Eager | Leg::Data => (ends, Bytes(envelope.size), false),
             Leg::Request => (ends, of_control, true),
             Leg::Leave => ([ends[1], ends[0]], of_control, true),
+            Leg::Announcement => unreachable!("an announcement is no part of a message's way"),
         };
         let priority = self.jobs[source.id.job as usize].priority;
         let class = TrafficClass { priority, control };
@@ -72,6 +79,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// The last byte of a part of a message's way has left.
     pub(super) fn sent(&mut self, leg: Leg, index: u32) {
+        if leg == Leg::Announcement {
+            return self.announcement_sent(index);
+        }
         self.envelopes[index].owed -= 1;
         if leg == Leg::Data {
             self.complete_communication(self.envelopes[index].send, 0);
@@ -86,12 +96,24 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         index: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        self.envelopes[index].owed -= 1;
+        if leg != Leg::Announcement {
+            self.envelopes[index].owed -= 1;
+        }
         match leg {
+            Leg::Announcement => self.announcement_arrived(index, scheduler)?,
             Leg::Eager | Leg::Request => {
                 if leg == Leg::Eager {
                     let record = self.record(&self.envelopes[index]);
                     self.observer.delivered(&record, Picoseconds(self.now));
+                }
+                let envelope = &mut self.envelopes[index];
+                if envelope.announced {
+                    envelope.arrived = true;
+                    return if envelope.matched {
+                        self.finish_envelope(index, scheduler)
+                    } else {
+                        Ok(())
+                    };
                 }
                 let mut next = self.pairs.arrive(&mut self.envelopes, index);
                 while next != NONE {
@@ -100,16 +122,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                     self.accept(admitted, scheduler)?;
                 }
             }
-            Leg::Leave => {
-                let delay = self.protocol.rendezvous_delay.0;
-                if delay == 0 {
-                    self.send_leg(Leg::Data, index, scheduler);
-                } else if let Some(end) = self.now.checked_add(delay) {
-                    scheduler.schedule(Picoseconds(end), RuntimeEvent::Rendezvous(index));
-                } else {
-                    return Err(self.too_long(self.envelopes[index].send));
-                }
-            }
+            Leg::Leave => self.go(index, scheduler)?,
             Leg::Data => {
                 let envelope = self.envelopes[index];
                 self.observer.delivered(&self.record(&envelope), Picoseconds(self.now));
@@ -142,7 +155,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let envelope = &mut self.envelopes[index];
-        envelope.receive = posted.operation;
+        (envelope.receive, envelope.matched) = (posted.operation, true);
         if envelope.size > posted.size {
             let id = self.ranks[posted.receiver as usize].id;
             return Err(RuntimeError::Truncated {
@@ -155,10 +168,16 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 capacity: Bytes(posted.size),
             });
         }
-        if envelope.eager {
+        let Envelope { eager, announced, arrived, .. } = *envelope;
+        if posted.announcement != NONE {
+            self.pair(posted.announcement, index, scheduler)?;
+        }
+        if eager && (arrived || !announced) {
             return self.finish_envelope(index, scheduler);
         }
-        self.send_leg(Leg::Leave, index, scheduler);
+        if !announced {
+            self.send_leg(Leg::Leave, index, scheduler);
+        }
         Ok(())
     }
 

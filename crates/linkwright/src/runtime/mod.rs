@@ -10,7 +10,8 @@
 //! call at a time; the two work side by side, as a GPU and its host do. Messages match as MPI
 //! says: by communicator, source and tag, with wildcards, and never overtake another of the
 //! same sender and communicator, whatever the network does. Small messages are eager, large
-//! ones wait for their receive ([`Protocol`]). A collective becomes messages by a
+//! ones wait for their receive, for which their sender asks or which their receiver announces
+//! ([`Protocol`]). A collective becomes messages by a
 //! [`Lowering`](crate::program::lowering::Lowering) when a rank reaches it.
 //!
 //! What it leaves out: the buffers of unexpected messages have no end, a library makes progress
@@ -21,6 +22,7 @@
 //! time, and the same inputs give the same result to the last picosecond.
 
 mod admission;
+mod announcements;
 mod bins;
 mod call;
 mod calls;
@@ -56,7 +58,7 @@ pub use error::RuntimeError;
 pub use job::Job;
 pub use observer::{MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
-pub use protocol::Protocol;
+pub use protocol::{Protocol, Rendezvous};
 pub use stalled::{Absence, Stalled};
 pub use state::Runtime;
 pub use validate::validate;

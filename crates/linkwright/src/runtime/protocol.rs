@@ -2,13 +2,29 @@
 
 use crate::units::{Bytes, Picoseconds};
 
+/// Which end of a large message speaks first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rendezvous {
+    /// The sender asks to send; the receiver gives leave once it has posted the receive.
+    #[default]
+    Sender,
+    /// The receiver announces each large receive when it posts it. The message's data goes after
+    /// send and announcement, whichever is later, so that a receive posted early costs no round trip.
+    ///
+    /// A receive that takes any source or any tag cannot be announced: to a rank whose program has
+    /// one, senders ask, as with [`Rendezvous::Sender`].
+    Receiver,
+}
+
 /// The settings of the messaging library, the same for all ranks.
 ///
 /// The defaults are those of TraceR: `examples/conf/fattree.conf` of hpcgroup/TraceR gives
 /// `soft_delay` 200 ns, `copy_per_byte` 0.01 ns, `rdma_delay` 1000 ns and `eager_limit` 64000,
 /// and its `p2p-events.C` charges the first for each send, the second at both ends of an eager
-/// message, the third before the data of a large one, and sends 16 bytes as a control message.
-/// The delay of the network interface belongs to the network.
+/// message, the third before the data of a large one, and sends 16 bytes as a control message: from
+/// the receiver when it posts a large receive, which is [`Rendezvous::Receiver`] here. The default is
+/// the sender's request, which MPI's libraries send. The delay of the network interface belongs to
+/// the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocol {
     /// How long a send occupies its rank's library, before the copy.
@@ -19,9 +35,12 @@ pub struct Protocol {
     pub copy_per_byte: Picoseconds,
     /// The largest message that is sent without waiting for its receive.
     pub eager_limit: Bytes,
+    /// Who speaks first of a large message.
+    pub rendezvous: Rendezvous,
     /// The time between leave to send a large message and its first byte.
     pub rendezvous_delay: Picoseconds,
-    /// The size of a request to send, and of the leave that answers it.
+    /// The size of a request to send, of the leave that answers it, and of the announcement of a
+    /// receive.
     pub control_size: Bytes,
 }
 
@@ -32,6 +51,7 @@ impl Default for Protocol {
             receive_overhead: Picoseconds(0),
             copy_per_byte: Picoseconds(10),
             eager_limit: Bytes(64_000),
+            rendezvous: Rendezvous::Sender,
             rendezvous_delay: Picoseconds(1_000_000),
             control_size: Bytes(16),
         }

@@ -7,6 +7,7 @@ use crate::program::Collective;
 use crate::program::lowering::Lowering;
 
 use super::admission::JobState;
+use super::announcements::Announcement;
 use super::call::Call;
 use super::collectives::{Communicator, Plans};
 use super::envelope::Envelope;
@@ -50,6 +51,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) frames: Vec<Frame>,
     pub(super) free_frames: Vec<u32>,
     pub(super) envelopes: Slab<Envelope>,
+    pub(super) announcements: Slab<Announcement>,
     pub(super) works: Slab<Work>,
     pub(super) matcher: Matcher,
     pub(super) pairs: Pairs,
@@ -116,6 +118,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             frames: Vec::new(),
             free_frames: Vec::new(),
             envelopes: Slab::new(),
+            announcements: Slab::new(),
             works: Slab::new(),
             matcher: Matcher::new(),
             pairs: Pairs::new(),

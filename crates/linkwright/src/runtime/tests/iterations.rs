@@ -123,11 +123,17 @@ fn memory_does_not_grow_with_iterations() {
         })
     };
     let program = program(vec![body(0), body(1)]);
-    let records = |iterations| {
-        let (jobs, mut network) = (repeated(&program, iterations), TestNetwork::new());
-        let mut runtime = Runtime::new(&mut network, 2, &jobs, FREE, &no_collectives).unwrap();
-        runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
-        (runtime.envelopes.capacity(), runtime.works.capacity(), runtime.ready.capacity())
-    };
-    assert_eq!(records(10), records(2000));
+    for rendezvous in [Rendezvous::Sender, Rendezvous::Receiver] {
+        let records = |iterations| {
+            let (jobs, mut network) = (repeated(&program, iterations), TestNetwork::new());
+            let protocol = Protocol { rendezvous, ..FREE };
+            let mut runtime =
+                Runtime::new(&mut network, 2, &jobs, protocol, &no_collectives).unwrap();
+            runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
+            let announcements = runtime.announcements.capacity();
+            let capacities = (runtime.envelopes.capacity(), runtime.works.capacity());
+            (announcements, capacities, runtime.ready.capacity())
+        };
+        assert_eq!(records(10), records(2000));
+    }
 }

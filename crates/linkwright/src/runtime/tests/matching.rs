@@ -84,7 +84,9 @@ fn communicators_keep_apart() {
 #[test]
 fn nothing_overtakes_on_a_network_that_disorders() {
     // Distinct sizes fit their receives only in the order of the sends.
-    for (seed, eager_limit) in [(1, 64_000), (2, 0), (3, 25)] {
+    let cases = [(1, 64_000), (2, 0), (3, 25)].into_iter();
+    let both = [Rendezvous::Sender, Rendezvous::Receiver];
+    for ((seed, eager_limit), rendezvous) in cases.flat_map(|case| both.map(|both| (case, both))) {
         let sizes: Vec<u64> = (0..50).map(|index| index * 17 % 50).collect();
         let sender = rank(|rank| sizes.iter().for_each(|size| _ = rank.start(send(1, 3, *size))));
         let receiver = rank(|rank| {
@@ -92,7 +94,7 @@ fn nothing_overtakes_on_a_network_that_disorders() {
                 rank.run(receive(0, 3, *size));
             }
         });
-        let protocol = Protocol { eager_limit: Bytes(eager_limit), ..FREE };
+        let protocol = Protocol { eager_limit: Bytes(eager_limit), rendezvous, ..FREE };
         let mut network = TestNetwork::disordered(seed);
         play_on(&mut network, &program(vec![sender, receiver]), protocol).unwrap();
     }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod all_to_all;
+mod announcements;
 mod collective;
 mod diagnosis;
 mod iterations;
@@ -22,7 +23,7 @@ use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
-use super::{Job, Outcome, Protocol, Runtime, RuntimeError};
+use super::{Job, Outcome, Protocol, Rendezvous, Runtime, RuntimeError};
 use network::TestNetwork;
 
 /// A protocol whose calls cost nothing, so that a test sees the network alone.
@@ -31,6 +32,7 @@ const FREE: Protocol = Protocol {
     receive_overhead: Picoseconds(0),
     copy_per_byte: Picoseconds(0),
     eager_limit: Bytes(64_000),
+    rendezvous: Rendezvous::Sender,
     rendezvous_delay: Picoseconds(0),
     control_size: Bytes(16),
 };

@@ -39,7 +39,8 @@ fn exchange() -> impl Strategy<Value = Exchange> {
 }
 
 /// What the receives of a rank take: bit 0 any tag, bit 1 any source. All receives of one rank
-/// are alike, so that none takes what another needs.
+/// are alike, so that none takes what another needs. Without wildcards a receive takes no more than
+/// its own message, so that a larger one in its place is an error.
 fn written(exchanges: &[Exchange], wildcards: &[u8]) -> Arc<Program> {
     let mut ranks = vec![(RankBuilder::default(), Vec::<Request>::new()); RANKS as usize];
     for exchange in exchanges {
@@ -56,7 +57,7 @@ fn written(exchanges: &[Exchange], wildcards: &[u8]) -> Arc<Program> {
             requests.push(rank.start(send(destination, tag, size)));
         }
         let (rank, requests) = &mut ranks[destination as usize];
-        let receive = receive(from, selected, LARGEST);
+        let receive = receive(from, selected, if wild == 0 { size } else { LARGEST });
         if exchange.blocking_receive {
             rank.run(receive);
         } else {
@@ -97,9 +98,12 @@ proptest! {
         eager_limit in 0..=LARGEST,
         seed: u64,
         disordered: bool,
+        announced: bool,
     ) {
         let program = written(&exchanges, &wildcards);
-        let protocol = Protocol { eager_limit: Bytes(eager_limit), ..Protocol::default() };
+        let rendezvous = if announced { Rendezvous::Receiver } else { Rendezvous::Sender };
+        let protocol =
+            Protocol { eager_limit: Bytes(eager_limit), rendezvous, ..Protocol::default() };
         let network = || if disordered {
             TestNetwork::disordered(seed)
         } else {
@@ -117,6 +121,7 @@ proptest! {
         let events = runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
         // Every record is given back.
         prop_assert_eq!(runtime.envelopes.kept().count(), 0);
+        prop_assert_eq!(runtime.announcements.kept().count(), 0);
         prop_assert_eq!(runtime.works.kept().count(), 0);
         prop_assert_eq!(&runtime.outcome(events), &outcome);
 

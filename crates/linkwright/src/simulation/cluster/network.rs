@@ -88,6 +88,7 @@ pub(super) const PROTOCOL_KEYS: &[&str] = &[
     "receive_overhead",
     "copy_per_byte",
     "eager_limit",
+    "rendezvous",
     "rendezvous_delay",
     "control_size",
 ];

@@ -7,7 +7,7 @@ use super::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings, OF_FABRI
 use crate::diagnostic::{InputError, instead_of};
 use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switching};
 use crate::network::{PacketSettings, RoutingKind};
-use crate::runtime::Protocol;
+use crate::runtime::{Protocol, Rendezvous};
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::cluster::collectives::CollectiveChoices;
 use crate::simulation::cluster::fields::Fields;
@@ -62,6 +62,8 @@ impl Defaults {
 
 const SWITCHINGS: [(&str, Switching); 2] =
     [("store-and-forward", Switching::StoreAndForward), ("cut-through", Switching::CutThrough)];
+const RENDEZVOUS: [(&str, Rendezvous); 2] =
+    [("sender", Rendezvous::Sender), ("receiver", Rendezvous::Receiver)];
 const FIDELITIES: [(&str, Fidelity); 2] = [("packet", Fidelity::Packet), ("flow", Fidelity::Flow)];
 
 /// The value of a name among a few.
@@ -162,6 +164,9 @@ fn protocol(fields: Option<&Fields<'_>>) -> Result<Protocol, InputError> {
         receive_overhead: fields.or("receive_overhead", default.receive_overhead)?,
         copy_per_byte: fields.or("copy_per_byte", default.copy_per_byte)?,
         eager_limit: fields.or("eager_limit", default.eager_limit)?,
+        rendezvous: fields
+            .named("rendezvous", |name| named(&RENDEZVOUS, "rendezvous", name))?
+            .unwrap_or(default.rendezvous),
         rendezvous_delay: fields.or("rendezvous_delay", default.rendezvous_delay)?,
         control_size: fields.or("control_size", default.control_size)?,
     })

@@ -8,6 +8,12 @@ fn errors_name_line_and_column() {
         ("pods", "pod", "s.toml:8:1: unknown key: `pod`; did you mean `pods`?"),
         ("[protocol]", "[protocoll]", "s.toml:13:2: unknown key: `protocoll`; did you mean `proto"),
         ("eager_limit", "eager", "s.toml:14:1: unknown key: `eager`; did you mean `eager_limit`?"),
+        (
+            "eager_limit = \"16 KiB\"",
+            "rendezvous = \"recever\"",
+            "s.toml:14:14: unknown rendezvous: `\"recever\"`; did you mean `receiver`? there are \
+             sender, receiver",
+        ),
         ("iterations", "iteration", "s.toml:20:1: unknown key: `iteration`; did you mean `itera"),
         ("pods = 4", "pods = 99", "s.toml:8:8: `pods` cannot be 99: `99`; a core switch of"),
         ("pods = 4", "groups = 4", "s.toml:8:10: `groups` cannot be 4: `4`; this kind has no su"),
