@@ -78,15 +78,13 @@ from linkwright.errors import (
 )
 
 if TYPE_CHECKING:
-    from linkwright.clusters import (
-        ClusterScenarioRun,
-        read_trace_files,
-        run_cluster_scenario,
-    )
     from linkwright.files import read_text
     from linkwright.programs import load_program
-    from linkwright.replays import Replay, replay_scenario, replay_trace, write_replay
-    from linkwright.runs import ScenarioRun, run_scenario, write_run
+    from linkwright.runs.cluster.play import read_trace_files, replay_scenario, replay_trace
+    from linkwright.runs.cluster.run import Replay
+    from linkwright.runs.run import Run, write_run
+    from linkwright.runs.server.play import run_scenario
+    from linkwright.runs.server.run import ScenarioRun
     from linkwright.systems import load_fabric, load_system
 
 __all__ = [
@@ -97,7 +95,6 @@ __all__ = [
     "ClusterJob",
     "ClusterRun",
     "ClusterScenario",
-    "ClusterScenarioRun",
     "CollectiveError",
     "Explanation",
     "Export",
@@ -114,6 +111,7 @@ __all__ = [
     "Pattern",
     "Program",
     "Replay",
+    "Run",
     "Scenario",
     "ScenarioRun",
     "Schedule",
@@ -161,7 +159,6 @@ __all__ = [
     "reduction_names",
     "replay_scenario",
     "replay_trace",
-    "run_cluster_scenario",
     "run_scenario",
     "simulate",
     "tie_names",
@@ -169,27 +166,24 @@ __all__ = [
     "workload_names",
     "workloads",
     "write_jobs",
-    "write_replay",
     "write_run",
 ]
 
 # A module is imported when something of it is asked for: a command that decides in microseconds
 # should not wait for what it does not use.
 _WHERE = {
-    "ClusterScenarioRun": "linkwright.clusters",
-    "read_trace_files": "linkwright.clusters",
-    "run_cluster_scenario": "linkwright.clusters",
     "read_text": "linkwright.files",
     "load_fabric": "linkwright.systems",
     "load_system": "linkwright.systems",
     "load_program": "linkwright.programs",
-    "Replay": "linkwright.replays",
-    "replay_scenario": "linkwright.replays",
-    "replay_trace": "linkwright.replays",
-    "write_replay": "linkwright.replays",
-    "ScenarioRun": "linkwright.runs",
-    "run_scenario": "linkwright.runs",
-    "write_run": "linkwright.runs",
+    "read_trace_files": "linkwright.runs.cluster.play",
+    "replay_scenario": "linkwright.runs.cluster.play",
+    "replay_trace": "linkwright.runs.cluster.play",
+    "Replay": "linkwright.runs.cluster.run",
+    "Run": "linkwright.runs.run",
+    "write_run": "linkwright.runs.run",
+    "run_scenario": "linkwright.runs.server.play",
+    "ScenarioRun": "linkwright.runs.server.run",
 }
 
 
@@ -200,6 +194,9 @@ _NOW = {
     "load_machine": "load_system",
     "load_cluster": "load_system",
     "interconnect_names": "fabric_names",
+    "run_cluster_scenario": "replay_scenario",
+    "ClusterScenarioRun": "Replay",
+    "write_replay": "write_run",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,9 +38,6 @@ WIDTH = 1000
 UNIT = 58.0
 BOX_HEIGHT = 22.0
 POINTS_PER_CHARACTER = 7.0
-
-# The statement of one device in the text for Graphviz, by its number.
-POSITION = re.compile(r'^  n\d+ \[.* pos="(-?[\d.]+),(-?[\d.]+)!"', re.MULTILINE)
 
 
 def machine_drawing(system: System, *, title: str | None = None) -> alt.TopLevelMixin:
@@ -126,20 +122,17 @@ def _span(devices: Sequence[Mapping[str, Any]], axis: str, margin: float) -> tup
 
 
 def _devices(system: System) -> list[dict[str, Any]]:
-    # The core lays the devices out; its text for Graphviz is where it says how.
-    places = POSITION.findall(system.to_dot())
-    rows = list(system.devices())
     return [
         {
             "name": row["name"],
             "kind": row["kind"],
             "model": row["model"],
-            "x": float(x),
-            "y": float(y),
+            "x": round(row["x"], 3),
+            "y": round(row["y"], 3),
             "fill": DEVICE_COLOURS[row["kind"]][0],
             "outline": DEVICE_COLOURS[row["kind"]][1],
         }
-        for row, (x, y) in zip(rows, places, strict=True)
+        for row in system.devices()
     ]
 
 

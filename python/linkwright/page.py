@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 import linkwright
 from linkwright.specification import chart_specification
+from linkwright.zoom import HINT, interactive
 
 __all__ = ["EmbeddedCharts", "chart_page", "embed", "render"]
 
@@ -50,7 +51,8 @@ def _drawing_script() -> str:
 
 
 def _as_script(chart: alt.TopLevelMixin) -> Markup:
-    text = json.dumps(chart_specification(chart), sort_keys=True, separators=(",", ":"))
+    shown = interactive(chart_specification(chart))
+    text = json.dumps(shown, sort_keys=True, separators=(",", ":"))
     # Names of jobs and machines come from files and must not end the script either.
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
@@ -85,4 +87,6 @@ def render(template: str, charts: EmbeddedCharts, **values: object) -> bytes:
     )
     environment.filters["marked"] = _marked
     page = environment.get_template(template)
-    return page.render(charts=charts, version=linkwright.__version__, **values).encode()
+    hint = HINT if charts.names else ""
+    known = {"charts": charts, "hint": hint, "version": linkwright.__version__}
+    return page.render(**known, **values).encode()

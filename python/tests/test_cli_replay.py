@@ -20,9 +20,9 @@ from commands import fails, linkwright, parsed
 from interrupts import interrupt, running
 
 from linkwright import Program, SimulationError, System
-from linkwright.cli import output, replay_output
+from linkwright.cli import output, runs
 from linkwright.cli.replay import ROUTINGS
-from linkwright.replays import replay_trace
+from linkwright.runs.cluster.play import replay_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
@@ -185,12 +185,13 @@ def test_what_a_trace_left_out_is_said_with_the_error_that_follows(
 ) -> None:
     waiting = Program.from_goal("num_ranks 2\nrank 0 {\nrecv 8b from 1 tag 3\n}\nrank 1 {\n}\n")
     note = "5 MPI events of 1 further threads are left out; only the first thread is played"
-    monkeypatch.setattr("linkwright.replays.read_program", lambda *_, **__: (waiting, [note]))
+    read = "linkwright.runs.cluster.play.read_program"
+    monkeypatch.setattr(read, lambda *_, **__: (waiting, [note]))
     small = System(network={"kind": "fat-tree", "levels": 2, "leaves": 4, "radix": 8})
     with pytest.raises(SimulationError) as caught:
         replay_trace(STENCIL, small)
     assert str(caught.value).endswith(f"and tag; of the trace was left out: {note}")
-    monkeypatch.setattr("linkwright.replays.read_program", lambda *_, **__: (waiting, []))
+    monkeypatch.setattr(read, lambda *_, **__: (waiting, []))
     with pytest.raises(SimulationError, match=r"communicator and tag$"):
         replay_trace(STENCIL, small)
 
@@ -348,7 +349,7 @@ def test_a_scenario_of_several_jobs_and_its_files(tmp_path: Path) -> None:
     assert len(summary["jobs"]) == 3
     assert summary["makespan"] == max(job["start"] + job["time"] for job in summary["jobs"])
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for words in ("three jobs", "How long messages took", "Load of the links", "The busiest links"):
+    for words in ("three jobs", "How long messages took", "Load of the links", "busiest links"):
         assert words in page
 
 
@@ -376,7 +377,7 @@ def test_the_files_of_a_replay(tmp_path: Path) -> None:
 
 
 def test_a_timeline_that_is_cut_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay_output, "SPANS", 5)
+    monkeypatch.setattr(runs, "SPANS", 5)
     result = linkwright("replay", STENCIL, *FOUR, "--timeline", tmp_path / "when.json")
     assert "the timeline holds the first 5" in result.stderr
 
@@ -389,12 +390,12 @@ def test_progress_shows_on_a_terminal(
     monkeypatch.setattr(output, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     clock = SimpleNamespace(monotonic=iter([100.0, 102.0, 102.5, 103.0]).__next__)
-    monkeypatch.setattr(replay_output, "time", clock)
-    with replay_output.watched() as watch:
-        watch.progress(10, 100, 0.002, 1_000_000)
+    monkeypatch.setattr(runs, "time", clock)
+    with runs.watched() as watch:
+        watch.progress("job", 10, 100, 0.002, 1_000_000)
         # The bar has a clock of its own, by which it guesses what is left.
         time.sleep(0.1)
-        watch.progress(40, 100, 0.004, 4_000_000)
+        watch.progress("job", 40, 100, 0.004, 4_000_000)
     shown = capsys.readouterr().err
     assert "4.000 ms simulated" in shown
     assert "4.0 million events, " in shown
@@ -426,16 +427,16 @@ def test_ctrl_c_ends_a_long_replay_at_once_and_leaves_nothing(
     code = f"""
 import pathlib
 from contextlib import contextmanager
-from linkwright.cli import replay_output
+from linkwright.cli import runs
 def telling(*at):
     pathlib.Path({str(sign)!r}).touch()
-before = replay_output.watched
+before = runs.watched
 @contextmanager
 def watched():
     with before() as watch:
         watch.progress = telling
         yield watch
-replay_output.watched = watched
+runs.watched = watched
 from linkwright.cli import main
 main()
 """
@@ -487,7 +488,7 @@ def test_what_a_trace_does_not_say_is_told(tmp_path: Path) -> None:
     assert f"measured: {alone}" == note
     result = linkwright("run", scenario, "--output", tmp_path / "out")
     assert "Notes:\n- measured: calls that record no message" in result.stdout
-    assert "What the traces did not say" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "What the inputs did not say" in (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "notes" not in linkwright("replay", "stencil4d", "--ranks", 16, *FOUR).stdout.lower()
 
 

@@ -27,7 +27,7 @@ from linkwright import (
 from linkwright.studies.tables import StudyTable
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-FILES = ["jobs.parquet", "manifest.json", "report.html", "summary.json"]
+FILES = ["jobs.parquet", "manifest.json", "report.html", "summary.json", "timeline.json"]
 
 
 def test_a_run_sums_up_each_policy(tmp_path: Path) -> None:
@@ -91,14 +91,14 @@ def test_the_manifest_hashes_every_input(tmp_path: Path) -> None:
     jobs.write_text(write_jobs(generate_jobs(3, 10, 4)), encoding="utf-8")
     text = '[machine]\nfile = "machine.toml"\n[jobs]\nfile = "jobs.csv"\n'
     scenario = write_scenario(tmp_path, text)
-    seen: list[tuple[str, int, int]] = []
+    seen: list[tuple[object, ...]] = []
     run = run_scenario(scenario, progress=lambda *at: seen.append(at))
     facts = json.loads(json.dumps(run.manifest))
     for name, file in (("scenario", scenario), ("machine", machine), ("jobs", jobs)):
         assert facts[name]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert facts["policies"] == policy_names()
-    assert seen[0] == ("baseline", 0, 10)
-    assert seen[-1] == ("preserve", 10, 10)
+    assert seen[0] == ("baseline", 0, 10, 0.0, 0)
+    assert seen[-1] == ("preserve", 10, 10, run.results[-1].makespan, 0)
     seeded = run_scenario(write_scenario(tmp_path)).manifest["jobs"]
     assert seeded == {"count": 40, "seed": 7}
 
@@ -174,7 +174,7 @@ def test_a_run_that_cannot_be_written_leaves_nothing(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("linkwright.report.write_report", full)
+    monkeypatch.setattr("linkwright.runs.report.write_report", full)
     with pytest.raises(FileError, match="no space left"):
         write_run(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -190,7 +190,7 @@ def test_ctrl_c_ends_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> No
     # The program as it is, but for a file that appears when the run itself first reports.
     code = f"""
 import pathlib, sys
-import linkwright, linkwright.runs as runs
+import linkwright, linkwright.runs.server.play as runs
 simulate = runs.simulate
 def telling(*words, progress, **options):
     def report(*at):

@@ -252,11 +252,11 @@ def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
     path = scenario(tmp_path)
     assert lw.is_cluster_scenario(path.read_text())
     assert not lw.is_cluster_scenario((EXAMPLES / "dgx1-v100-mix.toml").read_text())
-    done = lw.run_cluster_scenario(path)
+    done = lw.replay_scenario(path)
     assert [job.name for job in done.jobs] == ["pair", "four"]
     assert done.run.mapping[0] == [0, 7]
     assert done.jobs[1].ranks == 32
-    again = lw.run_cluster_scenario(path)
+    again = lw.replay_scenario(path)
     assert table(again.run.jobs()) == table(done.run.jobs())
     assert again.manifest == done.manifest
     assert str(tmp_path) not in str(done.manifest)
@@ -276,14 +276,14 @@ def test_two_files_of_one_name_keep_both_hashes(tmp_path: Path) -> None:
         written += f"[[job]]\ngoal = '{file}'\n"
     path = tmp_path / "cluster.toml"
     path.write_text(written, encoding="utf-8")
-    assert lw.run_cluster_scenario(path).manifest["files"] == expected
+    assert lw.replay_scenario(path).manifest["files"] == expected
 
 
 def test_a_file_that_is_not_there_is_the_scenarios_error(tmp_path: Path) -> None:
     path = scenario(tmp_path)
     (tmp_path / "pair.map").unlink()
     with pytest.raises(lw.InputError) as caught:
-        lw.run_cluster_scenario(path)
+        lw.replay_scenario(path)
     assert (caught.value.line, caught.value.column, caught.value.value) == (8, 11, "pair.map")
     with pytest.raises(lw.FileError, match="did you mean `fat-tree`"):
         lw.load_system(network="fattree")

@@ -13,11 +13,19 @@ import typer
 from commands import linkwright
 from typer.core import TyperGroup
 
-from linkwright import Job, SimulationResult, System, simulate, write_jobs
+from linkwright import (
+    Job,
+    SimulationResult,
+    System,
+    replay_scenario,
+    run_scenario,
+    simulate,
+    write_jobs,
+    write_run,
+)
 from linkwright.cli.commands import app
-from linkwright.plot import occupancy, save_chart
-from linkwright.replays import replay_scenario, write_replay
-from linkwright.runs import run_scenario, write_run
+from linkwright.plot import save_chart
+from linkwright.runs.server.charts import occupancy
 
 HOSTILE = "a\x1b[2J\x9b5m\x07\u202e</script><img src=x onerror=alert(1)>&\"'\\\nSPOOFED"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -209,7 +217,7 @@ def write_pages(folder: Path, name: str) -> list[Path]:
     save_chart(occupancy(results[0], machine.gpu_names, title=name), chart)
     run, replay = folder / "run", folder / "replay"
     write_run(run_scenario(folder / "server.toml"), run)
-    write_replay(replay_scenario(folder / "cluster.toml"), replay)
+    write_run(replay_scenario(folder / "cluster.toml"), replay)
     for command in ("compare", "time", "expect"):
         plot = folder / f"{command}.html"
         done = linkwright(

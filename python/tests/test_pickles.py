@@ -42,7 +42,6 @@ from linkwright import (
     read_scenario,
     replay_scenario,
     replay_trace,
-    run_cluster_scenario,
     run_scenario,
     simulate,
 )
@@ -82,7 +81,6 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     ],
     "ClusterRun": lambda: [a_run(), a_run(timeline=100)],
     "ClusterScenario": lambda: [read_cluster_scenario(MIX.read_text(), "mix.toml")],
-    "ClusterScenarioRun": lambda: [run_cluster_scenario(MIX)],
     "Fabric": lambda: [
         Fabric("fat-tree", ports=17),
         Fabric.from_text(Fabric("torus", dimensions=[3, 3]).to_dot()),
@@ -110,7 +108,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         System([("dgx-a100", 2), DGX1], network={"kind": "torus", "port_order": "rails"}),
         System({"gpus": 4}, network=Fabric("dragonfly", ports=50)),
         System("hgx-h100", network=Fabric.from_text(Fabric("torus", dimensions=[4, 4]).to_dot())),
-        run_cluster_scenario(MIX).system,
+        replay_scenario(MIX).system,
     ],
     "Table": lambda: [DGX1.devices(), DGX1.links(), a_run().ranks(), a_run().jobs()],
     "Timing": lambda: [a_schedule().time(1 << 20)],
@@ -120,7 +118,8 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
 
 def is_value(name: str) -> bool:
     found = getattr(linkwright, name)
-    return inspect.isclass(found) and not issubclass(found, BaseException)
+    is_class = inspect.isclass(found) and not inspect.isabstract(found)
+    return is_class and not issubclass(found, BaseException)
 
 
 def seen(value: Any) -> Any:

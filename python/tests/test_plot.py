@@ -6,24 +6,30 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import altair as alt
 import pytest
+import vl_convert
 
 from linkwright import SimulationResult, System, generate_jobs, policy_names, simulate
-from linkwright.plot import (
-    DecisionTime,
-    ModelPoint,
+from linkwright.plot import rounded, save_chart
+from linkwright.runs.server.charts import (
     allocation_quality,
     bandwidth_by_workload,
-    decision_times,
     occupancy,
-    predicted_against_model,
     run_time_by_workload,
-    save_chart,
 )
+from linkwright.runs.server.summary import job_rows
 from linkwright.specification import chart_specification
+from linkwright.studies.mapa.charts import (
+    DecisionTime,
+    ModelPoint,
+    decision_times,
+    predicted_against_model,
+)
+from linkwright.zoom import interactive
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +93,12 @@ def test_every_chart_is_drawn(name: str, results: list[SimulationResult], tmp_pa
 
 def test_policies_keep_their_colours(results: list[SimulationResult]) -> None:
     def colours(some: list[SimulationResult]) -> dict[str, str]:
-        scale = chart_specification(bandwidth_by_workload(some))["encoding"]["color"]["scale"]
+        [box] = [
+            layer
+            for layer in chart_specification(bandwidth_by_workload(some))["layer"]
+            if layer["mark"]["type"] == "bar"
+        ]
+        scale = box["encoding"]["color"]["scale"]
         return dict(zip(scale["domain"], scale["range"], strict=True))
 
     everything, two = colours(results), colours(results[2:])
@@ -103,13 +114,24 @@ def test_charts_without_jobs_are_empty(tmp_path: Path) -> None:
 
 def test_more_than_five_thousand_rows_are_drawn() -> None:
     result = simulate(System("dgx1-v100"), generate_jobs(0, 6000), "baseline")
-    specification = chart_specification(bandwidth_by_workload([result]))
-    [rows] = (
-        specification["datasets"].values()
-        if "datasets" in specification
-        else [specification["data"]["values"]]
-    )
-    assert len(rows) > 4500
+    [rows] = chart_specification(occupancy(result))["datasets"].values()
+    assert len(rows) > 5000
+
+
+def test_boxes_say_their_quartiles(results: list[SimulationResult]) -> None:
+    [rows] = chart_specification(run_time_by_workload(results))["datasets"].values()
+    for box in rows:
+        [felt] = [
+            sorted(
+                row["run_time"]
+                for row in job_rows(result)
+                if row["workload"] == box["group"] and row["gpu_count"] > 1
+            )
+            for result in results
+            if result.policy == box["policy"]
+        ]
+        assert (box["count"], box["minimum"]) == (len(felt), rounded(felt[0]))
+        assert box["median"] == rounded(median(felt))
 
 
 def test_charts_are_saved_by_suffix(results: list[SimulationResult], tmp_path: Path) -> None:
@@ -131,3 +153,16 @@ def test_an_unknown_suffix_is_refused(results: list[SimulationResult], tmp_path:
     with pytest.raises(FileNotFoundError):
         save_chart(occupancy(results[0]), tmp_path / "none" / "chart.svg")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_of_a_page_zooms_and_tells_its_numbers(
+    name: str, results: list[SimulationResult]
+) -> None:
+    shown = interactive(chart_specification(CHARTS[name](results)))
+    layers = shown.get("layer", [shown])
+    assert [each["bind"] for layer in layers for each in layer.get("params", [])] == ["scales"]
+    for layer in layers:
+        assert layer["encoding"].get("tooltip") or layer["mark"]["tooltip"]
+    # Vega-Lite warns of a zoom that it cannot do, and the tests let no warning pass.
+    assert vl_convert.vegalite_to_vega(shown)["signals"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
@@ -12,18 +13,17 @@ from typing import Any
 
 import pytest
 
-from linkwright import Replay, System, load_system, replay_scenario, replay_trace, write_replay
-from linkwright.cluster_plot import job_times, link_heat_map, link_loads, message_latencies
+from linkwright import Replay, System, load_system, replay_scenario, replay_trace, write_run
 from linkwright.plot import save_chart
-from linkwright.replay_summary import (
-    busiest_links,
-    job_summaries,
-    level_of,
-    level_summaries,
-    link_rows,
+from linkwright.runs.cluster.charts import (
+    job_times,
+    link_heat_map,
+    link_loads,
+    message_latencies,
 )
+from linkwright.runs.cluster.run import busiest_links, job_summaries
+from linkwright.runs.timeline import _microseconds, timeline_text
 from linkwright.specification import chart_specification
-from linkwright.timeline import _microseconds, timeline_text
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
@@ -54,8 +54,15 @@ def mix() -> Replay:
     return replay_scenario(ROOT / "examples" / "cluster-mix.toml", timeline=100_000)
 
 
+def document_of(replay: Replay) -> dict[str, Any]:
+    timeline = replay.timeline()
+    assert timeline is not None
+    document: dict[str, Any] = json.loads(timeline_text(timeline))
+    return document
+
+
 def events(replay: Replay) -> list[dict[str, Any]]:
-    document = json.loads(timeline_text(replay))
+    document = document_of(replay)
     assert document["displayTimeUnit"] == "ns"
     found: list[dict[str, Any]] = document["traceEvents"]
     return found
@@ -157,44 +164,87 @@ def test_a_timeline_that_is_cut_is_still_one(kept: int) -> None:
     found = events(replay)
     assert sum(event["ph"] == "s" for event in found) <= kept
     assert sum(event["name"] == "compute" for event in found) == kept
-    about = json.loads(timeline_text(replay))["otherData"]
+    about = document_of(replay)["otherData"]
     assert about["spans_kept"] == kept < about["spans"]
 
 
 def test_numbers_of_a_replay_add_up(stencil: Replay) -> None:
-    [job] = job_summaries(stencil)
+    [job] = job_summaries(stencil.run)
     assert job.time == stencil.run.makespan
     assert 0 < job.computing < 1
     assert 0 < job.communicating < 1
-    rows = link_rows(stencil)
-    assert sum(level.links for level in level_summaries(rows)) == len(rows)
-    assert [level.level for level in level_summaries(rows)] == [
+    levels = list(stencil.run.levels())
+    assert sum(level["links"] for level in levels) == rows_count(stencil)
+    assert [level["level"] for level in levels] == [
         "injection",
         "leaf to aggregate",
         "aggregate to leaf",
         "ejection",
     ]
-    loads = [link.utilisation for link in busiest_links(rows, 5)]
+    loads = [link["utilisation"] for link in busiest_links(stencil.run, 5)]
     assert loads == sorted(loads, reverse=True)
     histogram = list(stencil.run.latency_histogram())
     sums = list(stencil.run.latencies())
     assert sum(row["messages"] for row in histogram) == sum(row["messages"] for row in sums)
 
 
+DRAGONFLY = {"kind": "dragonfly", "groups": 5, "switches_per_group": 4, "nodes_per_switch": 2}
+THREE_LEVELS = {"kind": "fat-tree", "levels": 3, "radix": 8}
+# What nobody calls a leaf or a spine is one all the same.
+NAMELESS = """[defaults]
+bandwidth = "1 GB/s"
+latency = "10 ns"
+[[switch]]
+names = ["a", "b"]
+nodes = 4
+[[switch]]
+names = ["c"]
+[[link]]
+between = [["a", "c"], ["b", "c"]]
+"""
+
+
 @pytest.mark.parametrize(
-    ("kind", "source", "destination", "level"),
+    ("network", "levels"),
     [
-        ("injection", "node3", "leaf0", "injection"),
-        ("switch", "leaf0", "aggregate12", "leaf to aggregate"),
-        ("switch", "core1", "aggregate12", "core to aggregate"),
-        ("switch", "group0-switch1", "group0-switch2", "local"),
-        ("switch", "group0-switch1", "group10-switch1", "global"),
-        ("switch", "switch1", "switch2", "between switches"),
-        ("switch", "leaf0", "spine", "between switches"),
+        (THREE_LEVELS, {("leaf", "aggregate"), ("aggregate", "core"), ("core", "aggregate")}),
+        (DRAGONFLY, {("group", "group")}),
+        ({"kind": "torus", "dimensions": [4, 4]}, {("switch", "switch")}),
     ],
 )
-def test_levels_follow_names(kind: str, source: str, destination: str, level: str) -> None:
-    assert level_of(kind, source, destination) == level
+def test_levels_follow_the_wiring(network: dict[str, Any], levels: set[tuple[str, str]]) -> None:
+    run = replay_trace("stencil4d", System(network=network), ranks=16, fidelity="flow").run
+    shown = {row["level"] for row in run.levels()}
+    assert {row["level"] for row in run.links()} == shown
+    for row in run.links():
+        ends = [re.sub(r"[-\d].*", "", row[end]) for end in ("from", "to")]
+        groups = [re.sub(r"-.*", "", row[end]) for end in ("from", "to")]
+        match row["kind"], ends:
+            case ("switch", ["group", _]):
+                assert row["level"] == ("local" if groups[0] == groups[1] else "global")
+                assert row["at"] == f"group{row['group']}-switch{row['member']}" == row["from"]
+            case ("switch", ["switch", _]):
+                assert (row["level"], row["at"]) == ("between switches", row["from"])
+            case ("switch", [a, b]):
+                assert row["level"] == f"{a} to {b}"
+                lower = (
+                    row["from"]
+                    if (a, b) in (("leaf", "aggregate"), ("aggregate", "core"))
+                    else row["to"]
+                )
+                assert row["at"] == lower
+                assert row["at_level"] == re.sub(r"\d", "", lower)
+            case (kind, _):
+                assert row["level"] == kind
+    assert levels
+
+
+def test_levels_need_no_names(tmp_path: Path) -> None:
+    file = tmp_path / "plain.toml"
+    file.write_text(NAMELESS, encoding="utf-8")
+    system = load_system({"gpus": 2}, network=file)
+    run = replay_trace("laghos", system, ranks=16).run
+    assert [row["level"] for row in run.levels()][1:-1] == ["switch to c", "c to switch"]
 
 
 def test_charts_hold_what_they_say(mix: Replay, tmp_path: Path) -> None:
@@ -214,7 +264,7 @@ def cells_of(replay: Replay) -> list[list[dict[str, Any]]]:
 
 
 def rows_count(replay: Replay) -> int:
-    return len(link_rows(replay))
+    return len(replay.run.links())
 
 
 @pytest.mark.parametrize(
@@ -230,7 +280,7 @@ def test_every_network_has_a_map(machine: str, settings: dict[str, Any]) -> None
     replay = replay_trace("stencil4d", system, ranks=16, fidelity="flow")
     cells = cells_of(replay)
     shown = {cell["link"] for level in cells for cell in level}
-    carried = {f"{row['from']} to {row['to']}" for row in link_rows(replay) if row["data"] > 0}
+    carried = {f"{row['from']} to {row['to']}" for row in replay.run.links() if row["data"] > 0}
     assert carried <= shown
     assert sum(map(len, cells)) <= rows_count(replay)
     for level in cells:
@@ -308,7 +358,7 @@ def test_a_replay_without_messages_has_a_report(tmp_path: Path) -> None:
     file = tmp_path / "alone.goal"
     file.write_text("num_ranks 1\nrank 0 {\ncalc 100\n}\n", encoding="utf-8")
     replay = replay_trace(file, SMALL)
-    names = [path.name for path in write_replay(replay, tmp_path / "out")]
+    names = [path.name for path in write_run(replay, tmp_path / "out")]
     assert "timeline.json" not in names
     assert "How long messages took" not in (tmp_path / "out" / "report.html").read_text("utf-8")
 

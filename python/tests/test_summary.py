@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwright import SimulationError, System, generate_jobs, policy_names, simulate
-from linkwright.summary import PolicySummary, Quartiles, Speedup, job_rows, speedups, summarise
+from linkwright.quartiles import Quartiles
+from linkwright.runs.server.summary import (
+    PolicySummary,
+    Speedup,
+    job_rows,
+    speedups,
+    summarise,
+)
 
 numbers = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40)
 

@@ -250,7 +250,7 @@ def test_what_cannot_be_replaced_is_said_before_anything_is(tmp_path: Path) -> N
 
 SLOW = """
 import time, sys
-import linkwright.report as report
+import linkwright.runs.report as report
 def slow(*words, **options):
     print("writing", flush=True)
     time.sleep(60)

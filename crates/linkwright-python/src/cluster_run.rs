@@ -6,7 +6,7 @@ use linkwright::engine::Progress;
 use linkwright::network::PacketSettings;
 use linkwright::runtime;
 use linkwright::simulation::cluster::{
-    Cluster, ClusterJob, ClusterOutcome, Watch, read_network, tables,
+    Cluster, ClusterJob, ClusterOutcome, Watch, links, read_network, tables,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -199,10 +199,22 @@ impl ClusterRun {
     ///
     /// Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
     /// node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
-    /// utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue. The
-    /// flow model counts messages instead of packets, there and in the queue.
+    /// utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue, level (a row
+    /// of `levels`), at (the device that it is counted at: the lower of two switches, else where
+    /// it starts), at_level (what `at` is called in its level, `device` within a server), group
+    /// and member (of a dragonfly's switch: its group and its number there; else null). The flow
+    /// model counts messages instead of packets, there and in the queue.
     fn links(&self) -> PyResult<Table> {
-        Table::new(tables::links(&self.cluster, &self.outcome))
+        Table::new(links::links(&self.cluster, &self.outcome))
+    }
+
+    /// One row per level of links, from where messages enter the network to where they leave it.
+    ///
+    /// Columns: level (`injection`, `leaf to aggregate` and the like between levels of switches,
+    /// `local` and `global` in a dragonfly, elsewhere `between switches`, the kind of a link
+    /// within servers, `ejection`), links (its channels), mean and most (of their utilisation).
+    fn levels(&self) -> PyResult<Table> {
+        Table::new(links::levels(&self.cluster, &self.outcome))
     }
 
     /// How long messages took from their sending to the arrival of their data, by size.

@@ -39,6 +39,7 @@ from linkwright.cli.program import NotNowError
 from linkwright.cli.standard_input import given_machine
 from linkwright.cli.streams import is_quiet
 from linkwright.errors import printable
+from linkwright.texts import counted
 
 
 def allocate(
@@ -197,7 +198,7 @@ def _pattern(
     else:
         raise typer.BadParameter("Say how many GPUs: --gpus, or --edges, or --counters.")
     if size not in (None, pattern.size):
-        joined = output.counted(pattern.size, "GPU")
+        joined = counted(pattern.size, "GPU")
         raise typer.BadParameter(f"{source} {joined} and --gpus asks for {size}.")
     return pattern
 
@@ -221,7 +222,7 @@ def _decide(
         are = "is" if len(free) == 1 else "are"
         which = f"{len(free)} {are} free {listed}" if free else "none is free"
         verb = "is" if pattern.size == 1 else "are"
-        asked = f"{output.counted(pattern.size, 'GPU')} {verb} asked for"
+        asked = f"{counted(pattern.size, 'GPU')} {verb} asked for"
         raise NotNowError(f"{asked} and {which}; try later")
     return match, why
 

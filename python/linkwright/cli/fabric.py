@@ -7,6 +7,7 @@ from typing import Any
 from linkwright import Fabric
 from linkwright.cli import output
 from linkwright.documents import json_text
+from linkwright.texts import counted
 
 __all__ = ["fabric_facts", "fabric_text", "print_fabric", "print_levels", "print_links"]
 
@@ -15,8 +16,8 @@ LINK_KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
 
 def print_fabric(fabric: Fabric) -> None:
     """Prints its ports and what passes its middle, its switches, its links and its parameters."""
-    ports = output.counted(fabric.ports, "port")
-    switches = output.counted(fabric.switches, "switch", "switches")
+    ports = counted(fabric.ports, "port")
+    switches = counted(fabric.switches, "switch", "switches")
     output.say(fabric.name)
     output.say(f"{ports}, {switches}, {LINK_KINDS[fabric.link_kind]}")
     bisection = fabric.bisection_bandwidth

@@ -25,6 +25,7 @@ from linkwright.cli.fabric import fabric_text, print_fabric
 from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
+from linkwright.texts import counted
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
@@ -52,7 +53,7 @@ def list_machines(
     ]
     for name in fabric_names():
         fabric = Fabric(name)
-        switches = output.counted(fabric.switches, "switch", "switches")
+        switches = counted(fabric.switches, "switch", "switches")
         description = f"a network between servers: {switches} where nothing else is said"
         rows.append(
             {

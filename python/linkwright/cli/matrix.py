@@ -10,6 +10,7 @@ from rich.text import Text
 from linkwright import System
 from linkwright.cli import output
 from linkwright.errors import printable
+from linkwright.texts import counted
 
 __all__ = ["print_devices", "print_machine"]
 
@@ -101,9 +102,7 @@ def _print_legend(pairs: Counter[tuple[str, float]], levels: list[float], *, cou
                 f"{bandwidth:g} GB/s",
             ]
             if counts:
-                shown.append(
-                    output.counted(pairs[label, bandwidth], "pair of GPUs", "pairs of GPUs")
-                )
+                shown.append(counted(pairs[label, bandwidth], "pair of GPUs", "pairs of GPUs"))
             legend.add_row(*shown, meaning)
     output.rich_console().print(legend)
 

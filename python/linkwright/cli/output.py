@@ -25,7 +25,6 @@ __all__ = [
     "Printer",
     "check_writable",
     "console",
-    "counted",
     "document",
     "notes",
     "print_json",
@@ -131,11 +130,6 @@ def print_table(made: Table, *, stderr: bool = False) -> None:
             texts = [column.header, *column.cells]
             column.min_width = max(wide.measure(text).maximum for text in texts)
     rich_console(stderr=stderr, at_least=wide.measure(drawn).minimum).print(drawn)
-
-
-def counted(count: int, what: str, several: str | None = None) -> str:
-    """The count with its noun: `1 GPU`, `2 GPUs`; `several` is a plural of another form."""
-    return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
 def say(line: str, *, stderr: bool = False) -> None:

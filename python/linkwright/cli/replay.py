@@ -14,7 +14,7 @@ from linkwright import (
     applications,
     preset_names,
 )
-from linkwright.cli import replay_output
+from linkwright.cli import runs
 from linkwright.cli.options import Json, NetworkName, among
 from linkwright.cli.replay_systems import Settings
 from linkwright.errors import ApplicationError
@@ -236,12 +236,12 @@ def replay(
     _check_program(trace, ranks, parameters)
     if servers is not None and machine is None:
         raise typer.BadParameter("--servers says how many of a machine; give --machine, too.")
-    wanted = replay_output.Wanted(to=to, timeline=timeline, plot=plot, json=json)
+    wanted = runs.Wanted(to=to, timeline=timeline, plot=plot, json=json)
     wanted.check()
-    from linkwright.replays import MAPPINGS, replay_trace
+    from linkwright.runs.cluster.play import MAPPINGS, replay_trace
 
     where = settings.place(machine, servers, network, sized=mapping in MAPPINGS)
-    with replay_output.watched() as watch:
+    with runs.watched() as watch:
         try:
             played = replay_trace(
                 trace,
@@ -262,7 +262,12 @@ def replay(
             # What was typed asks for it.
             raise typer.BadParameter(str(error)) from error
     played = replace(played, notes=(*where.told, *played.notes))
-    replay_output.show(played, wanted, watch)
+    if plot is not None:
+        from linkwright.plot import save_chart
+        from linkwright.runs.cluster.charts import link_heat_map
+
+        save_chart(link_heat_map(played), plot)
+    runs.show(played, wanted, watch)
 
 
 def _check_program(trace: str, ranks: int | None, parameters: dict[str, object]) -> None:

@@ -88,7 +88,7 @@ class Place:
             InputError: If a setting is not what it should be.
             MachineError: If a setting is out of range.
         """
-        from linkwright.replays import SIZED
+        from linkwright.runs.cluster.play import SIZED
         from linkwright.systems import fat_tree_for, load_system, network_keys
 
         keys, node = self.settings.network, self.settings.node

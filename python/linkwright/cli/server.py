@@ -20,6 +20,7 @@ from linkwright import Allocator, FileError, System
 from linkwright.cli import output
 from linkwright.errors import printable
 from linkwright.files import LARGEST_TEXT, cause_of, decode, read_bytes
+from linkwright.texts import counted
 from linkwright.writing import resolved, turn
 
 __all__ = ["Stored", "describe", "open_state", "stored", "tell"]
@@ -186,7 +187,7 @@ def _warn_of_lost(allocator: Allocator) -> None:
     moved = [f"{old} is {new}" for new, old in enumerate(before) if new != old]
     now = f"; by the ids of now, {', '.join(moved)}" if moved else ""
     typer.echo(
-        f"warning: the machine has lost {output.counted(len(lost), 'GPU')}: {are} gone by the ids "
+        f"warning: the machine has lost {counted(len(lost), 'GPU')}: {are} gone by the ids "
         f"of the state, and marked unhealthy{now}",
         err=True,
     )

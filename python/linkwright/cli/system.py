@@ -10,6 +10,7 @@ from linkwright import System
 from linkwright.cli import output
 from linkwright.cli.fabric import LINK_KINDS, fabric_facts, print_levels, print_links
 from linkwright.documents import json_text
+from linkwright.texts import counted
 
 __all__ = ["print_system", "system_text"]
 
@@ -21,9 +22,9 @@ def print_system(system: System) -> None:
     if system.warnings:
         output.notes("Warning", system.warnings)
         output.say("")
-    gpus = output.counted(system.gpu_count, "GPU")
-    servers = output.counted(system.server_count, "server")
-    switches = output.counted(fabric.switches, "switch", "switches")
+    gpus = counted(system.gpu_count, "GPU")
+    servers = counted(system.server_count, "server")
+    switches = counted(fabric.switches, "switch", "switches")
     output.say(system.name)
     output.say(
         f"{gpus} in {servers}; {switches}, {LINK_KINDS[fabric.link_kind]}; {system.nic_count:,} of "

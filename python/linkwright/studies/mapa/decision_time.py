@@ -7,7 +7,7 @@ enters the files of a study that must be the same each time.
 from __future__ import annotations
 
 from linkwright import Allocator, Pattern, System
-from linkwright.plot import DecisionTime, decision_times
+from linkwright.studies.mapa.charts import DecisionTime, decision_times
 from linkwright.studies.mapa.mix import Progress
 from linkwright.studies.mapa.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable

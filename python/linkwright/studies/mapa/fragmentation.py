@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from statistics import median
 
 from linkwright import Allocator, Pattern, System, simulate
-from linkwright.plot import allocation_quality
+from linkwright.quartiles import Quartiles
+from linkwright.runs.server.charts import allocation_quality
+from linkwright.runs.server.summary import job_rows
 from linkwright.studies.mapa.mix import Progress, fragmentation_jobs
 from linkwright.studies.mapa.published import published
 from linkwright.studies.tables import Cell, Section, StudyTable
-from linkwright.summary import Quartiles, job_rows
 
 __all__ = ["fragmentation"]
 

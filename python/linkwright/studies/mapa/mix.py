@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from linkwright import Job, SimulationResult, System, generate_jobs, simulate, workload_names
-from linkwright.summary import job_rows
+from linkwright.runs.server.summary import job_rows
 
 __all__ = [
     "MODELS",

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwright import published_effective_bandwidth
+from linkwright.quartiles import Quartiles
 from linkwright.studies.mapa.mix import Model
 from linkwright.studies.mapa.published import published
-from linkwright.summary import Quartiles
 
 __all__ = ["STATEMENTS", "Felt", "Outcome", "Statement"]
 

@@ -10,8 +10,6 @@
 mod algorithm;
 mod exchange;
 mod fold;
-#[cfg(test)]
-mod played;
 mod ring;
 #[cfg(test)]
 mod tests;

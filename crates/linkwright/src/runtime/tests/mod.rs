@@ -7,7 +7,8 @@ mod collective;
 mod diagnosis;
 mod iterations;
 mod matching;
-pub(crate) mod network;
+mod network;
+mod parts;
 mod protocol;
 mod random;
 mod refusals;
@@ -22,11 +23,11 @@ use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
-use super::{Job, MpiProtocol, Outcome, Rendezvous, Runtime, RuntimeError};
+use super::{Job, Outcome, Protocol, Rendezvous, Runtime, RuntimeError};
 use network::TestNetwork;
 
 /// A protocol whose calls cost nothing, so that a test sees the network alone.
-pub(crate) const FREE: MpiProtocol = MpiProtocol {
+const FREE: Protocol = Protocol {
     send_overhead: Picoseconds(0),
     receive_overhead: Picoseconds(0),
     copy_per_byte: Picoseconds(0),
@@ -36,24 +37,24 @@ pub(crate) const FREE: MpiProtocol = MpiProtocol {
     control_size: Bytes(16),
 };
 
-pub(crate) fn program(ranks: Vec<RankProgram>) -> Arc<Program> {
+fn program(ranks: Vec<RankProgram>) -> Arc<Program> {
     let world = (0..ranks.len() as u32).collect();
     let (name, regions) = ("test".to_owned(), vec!["outer".to_owned(), "inner".to_owned()]);
     Arc::new(Program { name, communicators: vec![world], regions, ranks })
 }
 
 /// A rank's program, written by a function.
-pub(crate) fn rank(write: impl FnOnce(&mut RankBuilder)) -> RankProgram {
+fn rank(write: impl FnOnce(&mut RankBuilder)) -> RankProgram {
     let mut builder = RankBuilder::default();
     write(&mut builder);
     builder.finish()
 }
 
-pub(crate) fn compute(duration: u64) -> Operation {
+fn compute(duration: u64) -> Operation {
     Operation::Compute { duration: Picoseconds(duration) }
 }
 
-pub(crate) fn send(to: u32, tag: u32, size: u64) -> Operation {
+fn send(to: u32, tag: u32, size: u64) -> Operation {
     Operation::Send { to, tag, communicator: WORLD, size: Bytes(size) }
 }
 
@@ -67,14 +68,14 @@ fn no_collectives(_: &CollectiveCall) -> RankProgram {
 }
 
 /// Plays one job on GPUs from 0.
-fn play(program: &Arc<Program>, protocol: MpiProtocol) -> Result<Outcome, RuntimeError> {
+fn play(program: &Arc<Program>, protocol: Protocol) -> Result<Outcome, RuntimeError> {
     play_on(&mut TestNetwork::new(), program, protocol)
 }
 
 fn play_on(
     network: &mut TestNetwork,
     program: &Arc<Program>,
-    protocol: MpiProtocol,
+    protocol: Protocol,
 ) -> Result<Outcome, RuntimeError> {
     let gpus = program.ranks.len() as u32;
     let jobs = [Job::new(program, (0..gpus).collect())];

@@ -10,6 +10,7 @@ mod fields;
 mod files;
 mod job;
 mod latencies;
+pub mod links;
 mod network;
 mod placement;
 mod scenario;
@@ -32,7 +33,7 @@ use crate::network::routing::{Nowhere, RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
-use crate::runtime::{Job, MpiProtocol, Observer, Outcome, Runtime, RuntimeError};
+use crate::runtime::{Job, Observer, Outcome, Protocol, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
 
@@ -80,7 +81,7 @@ pub struct Cluster {
     /// Which packet a channel takes first.
     pub arbitration: ArbitrationPolicy,
     /// What messages cost in software.
-    pub protocol: MpiProtocol,
+    pub protocol: Protocol,
     /// How collectives become messages.
     pub collectives: CollectiveChoices,
     /// How closely the network is simulated.

@@ -6,9 +6,6 @@ use super::stays::RegionInterval;
 use super::watch::{MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
 use crate::runtime::{Job, JobOutcome, RankOutcome};
-use crate::system::composition::SystemChannel;
-use crate::system::fabric::{End, Fabric};
-use crate::system::kinds::LinkKind;
 use crate::table::Table;
 use crate::units::Picoseconds;
 
@@ -85,74 +82,6 @@ pub fn ranks(cluster: &Cluster, jobs: &[Job], outcome: &ClusterOutcome) -> Table
         .with("exposed_communication", "s", seconds(|rank| rank.exposed_communication))
         .with("messages", "", all().map(|rank| rank.messages).collect::<Vec<_>>())
         .with("data", "B", all().map(|rank| rank.bytes.0).collect::<Vec<_>>())
-}
-
-/// One row for each channel of the fabric, a direction of a link, and for each channel within a
-/// server that carried something; those of abstract nodes are nobody's wires and have none.
-///
-/// `utilisation` is the share of the makespan in which the channel would carry its data at its
-/// full bandwidth.
-#[must_use]
-pub fn links(cluster: &Cluster, outcome: &ClusterOutcome) -> Table {
-    let fabric = cluster.system.fabric();
-    let channels = fabric.map_or(&[][..], Fabric::channels);
-    let system = &cluster.system;
-    let listed = !system.kinds()[0].server().nics_meet_gpus();
-    let name = |end: End| match (end, fabric) {
-        (End::Switch(switch), Some(fabric)) => fabric.switch_name(switch),
-        (End::Node(port), _) if listed => match system.nic_of_port(port) {
-            Some(nic) => system.device_name(system.nic_device(nic)),
-            None => format!("port{port}"),
-        },
-        (End::Node(node) | End::Switch(node), _) => format!("node{node}"),
-    };
-    let kind = |from: End, to: End| match (from, to) {
-        (End::Node(_), _) => "injection",
-        (_, End::Node(_)) => "ejection",
-        _ => "switch",
-    };
-    let seconds = makespan(outcome).as_seconds();
-    let inside: Vec<_> = outcome
-        .inside
-        .iter()
-        .map(|(channel, carried)| (*channel, system.channel(*channel), carried))
-        .filter(|(_, data, _)| data.kind != LinkKind::Direct)
-        .collect();
-    let carried = || outcome.channels.iter().chain(inside.iter().map(|(.., carried)| *carried));
-    let bandwidths = || {
-        let fabric = channels.iter().map(|channel| channel.bandwidth);
-        fabric.chain(inside.iter().map(|(_, data, _)| data.bandwidth))
-    };
-    let utilisation = bandwidths().zip(carried()).map(|(bandwidth, carried)| {
-        let most = bandwidth.0 as f64 * seconds;
-        if most > 0.0 { carried.data.0 as f64 / most } else { 0.0 }
-    });
-    let of_inside = |end: fn(&SystemChannel) -> usize| {
-        inside.iter().map(move |(_, data, _)| system.device_name(end(data)))
-    };
-    let numbers = (0..channels.len() as u64).chain(inside.iter().map(|(at, ..)| u64::from(*at)));
-    let from = channels.iter().map(|channel| name(channel.from)).chain(of_inside(|it| it.from));
-    let to = channels.iter().map(|channel| name(channel.to)).chain(of_inside(|it| it.to));
-    let kinds = channels.iter().map(|channel| kind(channel.from, channel.to).to_owned());
-    let kinds = kinds.chain(inside.iter().map(|(_, data, _)| data.kind.name().to_owned()));
-    Table::new()
-        .with("link", "", numbers.collect::<Vec<_>>())
-        .with("from", "", from.collect::<Vec<_>>())
-        .with("to", "", to.collect::<Vec<_>>())
-        .with("kind", "", kinds.collect::<Vec<_>>())
-        .with(
-            "bandwidth",
-            "GB/s",
-            bandwidths().map(|it| it.as_gigabytes_per_second()).collect::<Vec<_>>(),
-        )
-        .with("data", "B", carried().map(|carried| carried.data.0).collect::<Vec<_>>())
-        .with("packets", "", carried().map(|carried| carried.packets).collect::<Vec<_>>())
-        .with("utilisation", "", utilisation.collect::<Vec<_>>())
-        .with(
-            "longest_queue",
-            "",
-            carried().map(|it| u64::from(it.longest_queue)).collect::<Vec<_>>(),
-        )
 }
 
 /// One row for each collective of a communicator that went by a plan, in the order of the jobs.

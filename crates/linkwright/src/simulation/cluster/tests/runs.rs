@@ -136,7 +136,7 @@ fn one_message_takes_what_the_settings_say() {
         (vec![2049], vec![4096])
     );
     assert_eq!(floats(&latencies, "p99"), vec![delivered - sent]);
-    let links = tables::links(&cluster, &outcome);
+    let links = links::links(&cluster, &outcome);
     assert_eq!(links.row_count(), 2 * (3 + 3));
     assert_eq!(counts(&links, "packets").iter().sum::<u64>(), outcome.packet_hops);
     let busy = 4096.0 / 1e9 / tables::makespan(&outcome).as_seconds();

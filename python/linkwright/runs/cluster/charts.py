@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
-from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, SPARE_COLOURS, chart_title, inline_chart
-from linkwright.replay_summary import (
-    Replay,
-    busiest_links,
-    job_summaries,
-    level_summaries,
-    link_rows,
+from linkwright.plot import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SKY_BLUE,
+    SPARE_COLOURS,
+    chart_title,
+    inline_chart,
+    rounded,
 )
+from linkwright.runs.cluster.run import Replay, busiest_links, job_summaries
 
 __all__ = ["job_times", "link_heat_map", "link_loads", "message_latencies"]
 
 # More switches than this are folded into bands below one another, to stay wide enough to see.
-# What the channels of a network are; others are within servers, of their own kinds.
-OF_FABRIC = ("injection", "ejection", "switch")
 BAND = 128
 WIDTH = 760
-GROUP = re.compile(r"group(\d+)-switch(\d+)")
 # From nearly white to dark, through several hues, so that neighbours part in print, too.
 SCHEME = alt.SchemeParams("yellowgreenblue", extent=[0.05, 1])
 
@@ -33,7 +32,7 @@ SCHEME = alt.SchemeParams("yellowgreenblue", extent=[0.05, 1])
 def job_times(replay: Replay, *, title: str | None = None) -> alt.Chart:
     """What each job's time went into, in the mean over its ranks, in milliseconds."""
     rows: list[dict[str, Any]] = []
-    jobs = job_summaries(replay)
+    jobs = job_summaries(replay.run)
     for job in jobs:
         parts = {
             "computing": job.computing,
@@ -45,7 +44,7 @@ def job_times(replay: Replay, *, title: str | None = None) -> alt.Chart:
                 "job": job.name,
                 "part": part,
                 "order": order,
-                "milliseconds": _rounded(share * job.time * 1e3),
+                "milliseconds": rounded(share * job.time * 1e3),
             }
             for order, (part, share) in enumerate(parts.items())
         ]
@@ -90,8 +89,8 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
         rows.append(
             {
                 "size": name,
-                "from": _rounded(10 ** (at / 8) * 1e6),
-                "to": _rounded(10 ** ((at + 1) / 8) * 1e6),
+                "from": rounded(10 ** (at / 8) * 1e6),
+                "to": rounded(10 ** ((at + 1) / 8) * 1e6),
                 "below": below,
                 "above": tops[at],
                 "messages": counts[name, at],
@@ -135,18 +134,20 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
 def link_loads(replay: Replay, *, title: str | None = None) -> alt.Chart:
     """How many links of each level were how busy: the share at or above each utilisation."""
     rows: list[dict[str, Any]] = []
-    links = link_rows(replay)
-    levels = [level.level for level in level_summaries(links)]
-    for level in levels:
-        loads = sorted((row["utilisation"] for row in links if row["level"] == level), reverse=True)
+    by_level: dict[str, list[float]] = {row["level"]: [] for row in replay.run.levels()}
+    levels = list(by_level)
+    for row in replay.run.links():
+        by_level[row["level"]].append(row["utilisation"])
+    for level, loads in by_level.items():
+        loads.sort(reverse=True)
         # A hundred steps draw the same line as ten thousand links.
         step = max(1, len(loads) // 100)
         for at in [*range(0, len(loads), step), len(loads) - 1]:
             rows.append(
                 {
                     "level": level,
-                    "links": _rounded((at + 1) / len(loads)),
-                    "utilisation": _rounded(loads[at]),
+                    "links": rounded((at + 1) / len(loads)),
+                    "utilisation": rounded(loads[at]),
                 }
             )
     colours = [BLUE, ORANGE, SKY_BLUE, GREY, *SPARE_COLOURS]
@@ -179,14 +180,13 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
     between two tiers stand at the lower switch, so that the way up and the way down compare.
     In a dragonfly a column is a link of a group, and a row is a switch in its group.
     """
-    rows = link_rows(replay)
-    summaries = level_summaries(rows)
+    rows = list(replay.run.links())
     most = max((row["utilisation"] for row in rows), default=0.0)
     # Where nothing was carried, all is as empty as it looks.
     scale = alt.Scale(scheme=SCHEME, domain=[0, most or 1.0])
     maps = []
-    for summary in summaries:
-        level = [row for row in rows if row["level"] == summary.level]
+    for summary in replay.run.levels():
+        level = [row for row in rows if row["level"] == summary["level"]]
         shown = _carrying(level)
         if not shown:
             continue
@@ -195,11 +195,11 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
         lines = max(cell["bottom"] for cell in cells)
         width = min(WIDTH, max(160, 20 * columns))
         height = min(260, max(48, 10 * lines))
-        load = f"{summary.mean:.1%} busy in the mean, {summary.most:.1%} at most"
+        load = f"{summary['mean']:.1%} busy in the mean, {summary['most']:.1%} at most"
         if len(shown) < len(level):
             load += f"; {len(level) - len(shown):,} at places that carried nothing are left out"
         maps.append(
-            inline_chart(cells, summary.level, f"{summary.links:,} links, {load}")
+            inline_chart(cells, summary["level"], f"{summary['links']:,} links, {load}")
             .mark_rect()
             .encode(
                 x=alt.X(
@@ -229,9 +229,9 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
     if not maps:
         empty = inline_chart([{"text": "No link carried data."}], "Links", "")
         maps.append(empty.mark_text(align="left").encode(text="text:N").properties(width=WIDTH))
-    found = busiest_links(rows, 1)
+    found = busiest_links(replay.run, 1)
     busiest = (
-        f"Busiest: {found[0].source} to {found[0].destination}, {found[0].utilisation:.1%} of "
+        f"Busiest: {found[0]['from']} to {found[0]['to']}, {found[0]['utilisation']:.1%} of "
         f"the {replay.run.makespan * 1e3:.4g} ms."
         if found
         else "No message left its node."
@@ -246,9 +246,8 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
 def _carrying(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The links at switches, or in groups, of which a link carried data."""
 
-    def place(row: dict[str, Any]) -> str:
-        group = GROUP.fullmatch(_owner(row))
-        return group[1] if group else _owner(row)
+    def place(row: dict[str, Any]) -> object:
+        return row["at"] if row["group"] is None else row["group"]
 
     busy = {place(row) for row in rows if row["data"] > 0}
     return [row for row in rows if place(row) in busy]
@@ -256,67 +255,45 @@ def _carrying(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _cells(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, str]:
     """A rectangle for each link of a level, and what its columns and its rows are."""
-    owners = [_owner(row) for row in rows]
-    groups = [GROUP.fullmatch(owner) for owner in owners]
-    switches = {owner: at for at, owner in enumerate(sorted(set(owners), key=_natural))}
+    in_groups = all(row["group"] is not None for row in rows)
     # Where not all are shown, the others leave no gap.
-    numbers = {at: index for index, at in enumerate(sorted({int(g[1]) for g in groups if g}))}
-    ports: list[int] = []
+    columns = {place: at for at, place in enumerate(sorted({row["group"] or 0 for row in rows}))}
+    switches = {place: at for at, place in enumerate(dict.fromkeys(row["at"] for row in rows))}
     count: dict[str, int] = {}
-    for owner in owners:
-        ports.append(count.get(owner, 0))
-        count[owner] = ports[-1] + 1
+    ports: list[int] = []
+    for row in rows:
+        ports.append(count.get(row["at"], 0))
+        count[row["at"]] = ports[-1] + 1
     most = max(count.values())
     cells = []
-    for row, owner, group, port in zip(rows, owners, groups, ports, strict=True):
-        if group:
-            column, top = numbers[int(group[1])], int(group[2])
+    for row, port in zip(rows, ports, strict=True):
+        if in_groups:
+            column, top = columns[row["group"]], row["member"]
             left, right, bottom = column + port / most, column + (port + 1) / most, top + 1
         else:
-            band, left = divmod(switches[owner], BAND)
+            band, left = divmod(switches[row["at"]], BAND)
             right, top = left + 1, band * most + port
             bottom = top + 1
         cells.append(
             {
                 "link": f"{row['from']} to {row['to']}",
-                "left": _rounded(left),
-                "right": _rounded(right),
+                "left": rounded(left),
+                "right": rounded(right),
                 "top": top,
                 "bottom": bottom,
-                "utilisation": _rounded(row["utilisation"]),
+                "utilisation": rounded(row["utilisation"]),
                 "queue": row["longest_queue"],
             }
         )
-    if all(groups):
+    if in_groups:
         return cells, "group", "switch"
     folded = f", {BAND} to a band" if len(switches) > BAND else ""
-    if any(row["kind"] not in OF_FABRIC for row in rows):
+    levels = {row["at_level"] for row in rows}
+    if "device" in levels:
         return cells, f"device where the link starts{folded}", "link"
-    tier = re.sub(r"\d+$", "", owners[0])
-    return (
-        cells,
-        f"{tier} switch{folded}" if tier in ("leaf", "aggregate", "core") else f"switch{folded}",
-        "link",
-    )
-
-
-def _owner(row: dict[str, Any]) -> str:
-    """The switch at which a link stands: the lower one, or where it starts."""
-    order = ["leaf", "aggregate", "core"]
-    ends = [row["from"], row["to"]]
-    if row["kind"] != "switch":
-        return str(ends[1] if row["kind"] == "injection" else ends[0])
-    tiers = [re.sub(r"\d+$", "", end) for end in ends]
-    if all(tier in order for tier in tiers):
-        return str(min(zip(tiers, ends, strict=True), key=lambda end: order.index(end[0]))[1])
-    return str(ends[0])
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """A key by which `leaf10` comes after `leaf9`."""
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
-    ]
+    [level] = levels if len(levels) == 1 else [""]
+    which = f"{level} switch" if level not in ("", "switch") else "switch"
+    return cells, f"{which}{folded}", "link"
 
 
 def _size_class(largest: int, within_node: bool) -> str:
@@ -326,8 +303,3 @@ def _size_class(largest: int, within_node: bool) -> str:
         number /= 1024
         units.pop(0)
     return f"{number:g} {units[0]}{' in the node' if within_node else ''}"
-
-
-def _rounded(value: float) -> float:
-    """Five digits: more than a screen shows, and a file of half the size."""
-    return float(f"{value:.5g}")

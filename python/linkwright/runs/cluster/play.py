@@ -1,34 +1,27 @@
 """Jobs played on a system: from their inputs to a run that can be repeated.
 
-The manifest names the version, the settings and the hash of every input, and holds no clock and
-no folder, so that the same inputs give the same bytes anywhere.
+The core reads texts only; here are the files. The manifest names the version, the settings and
+the hash of every input, and holds no clock and no folder, so that the same inputs give the same
+bytes anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linkwright import ClusterJob, System, __version__, read_mapping
-from linkwright.clusters import read_trace_files, run_cluster_scenario
-from linkwright.documents import write_json
-from linkwright.errors import FileError, SimulationError, printable
-from linkwright.files import portable_name, read_bytes, read_text, sha256
-from linkwright.programs import read_program, trace_of, with_notes
-from linkwright.replay_summary import Replay, replay_summary
+from linkwright import ClusterJob, System, __version__, read_cluster_scenario, read_mapping
+from linkwright.errors import FileError, InputError, SimulationError, printable
+from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, read_text, sha256
+from linkwright.programs import read_program, refuse_other_formats, trace_of, with_notes
+from linkwright.runs.cluster.run import Replay
+from linkwright.runs.run import Progress
 from linkwright.systems import fat_tree_for, load_system
-from linkwright.writing import staged
 
-__all__ = [
-    "MAPPINGS",
-    "SIZED",
-    "Replay",
-    "replay_scenario",
-    "replay_trace",
-    "write_replay",
-]
+__all__ = ["MAPPINGS", "SIZED", "read_trace_files", "replay_scenario", "replay_trace"]
 
 MAPPINGS = ("linear", "random")
 
@@ -39,8 +32,6 @@ SIZED = (
     "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
     "the one that is named `fat-tree` has 2,048"
 )
-
-Progress = Callable[[int, int, float, int], object]
 
 
 def replay_trace(
@@ -79,8 +70,8 @@ def replay_trace(
         seed: Of routing by chance and of random mappings.
         timeline: How many intervals of computation, as many messages and as many stays in
             regions the run keeps.
-        progress: Called about every 100 ms with operations done, operations in all, simulated
-            seconds, and events of the network.
+        progress: Called about every 100 ms with the program's name, operations done, operations
+            in all, simulated seconds, and events of the network.
 
     Raises:
         FileError: If a file is not there or cannot be read.
@@ -127,7 +118,7 @@ def replay_trace(
         "seed": seed,
     }
     try:
-        run = system.replay([job], **play, timeline=timeline, progress=progress)
+        run = system.replay([job], **play, timeline=timeline, progress=_telling(job.name, progress))
     except SimulationError as error:
         raise with_notes(error, notes) from error
     manifest: dict[str, object] = {
@@ -156,25 +147,53 @@ def replay_scenario(
         path: The scenario's TOML file; the files that it names are relative to it.
         timeline: How many intervals of computation, as many messages and as many stays in
             regions the run keeps.
-        progress: Called about every 100 ms with operations done, operations in all, simulated
-            seconds, and events of the network.
+        progress: Called about every 100 ms with the scenario's name, operations done, operations
+            in all, simulated seconds, and events of the network.
 
     Raises:
         FileError: If the scenario cannot be read.
-        InputError: If it or a file that it names is not what it should be, with its place.
+        InputError: If it or a file that it names is not what it should be or cannot be read,
+            with line and column.
         SimulationError: If the jobs do not come to an end.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    played = run_cluster_scenario(path, timeline=timeline, progress=progress)
-    name = played.scenario.name or played.path.stem
-    return Replay(
-        name,
-        played.system,
-        played.jobs,
-        played.run,
-        played.manifest,
-        (*played.notes, *of_system(played.system)),
-    )
+    path = Path(path)
+    text = read_bytes(path, LARGEST_TEXT)
+    scenario = read_cluster_scenario(decode(str(path), text), printable(str(path)))
+    files: dict[str, bytes] = {}
+    lines: dict[str, int] = {}
+    for name, line, column in scenario.files:
+        if name not in files:
+            found = _read_named(path, (line, column), name)
+            files |= found
+            lines |= dict.fromkeys(found, line)
+    system, jobs, notes = scenario.build(files)
+    name = scenario.name or path.stem
+    try:
+        run = system.replay(
+            jobs, **scenario.play, timeline=timeline, progress=_telling(name, progress)
+        )
+    except SimulationError as error:
+        raise with_notes(error, notes) from error
+    manifest: dict[str, object] = {
+        "linkwright": __version__,
+        "scenario": {"file": path.name, "sha256": sha256(text)},
+        # Two files may have one name in two folders: the scenario's line tells which is which.
+        "files": [
+            {"file": portable_name(name), "line": lines[name], "sha256": sha256(content)}
+            for name, content in files.items()
+        ],
+        "seed": scenario.seed,
+        "system": system.name,
+        "fidelity": run.fidelity,
+    }
+    return Replay(name, system, jobs, run, manifest, (*notes, *of_system(system)))
+
+
+def _telling(
+    name: str, progress: Progress | None
+) -> Callable[[int, int, float, int], object] | None:
+    return None if progress is None else partial(progress, name)
 
 
 def of_system(system: System) -> list[str]:
@@ -211,36 +230,32 @@ def _trace_files(trace: str | Path) -> dict[str, bytes]:
     return read_trace_files(first) if first.suffix == ".otf2" else {first.name: read_bytes(first)}
 
 
-def write_replay(replay: Replay, directory: str | Path) -> list[Path]:
-    """Writes a replay's tables (Parquet), `summary.json`, `manifest.json` and `report.html`.
-
-    A replay that kept a timeline has a `timeline.json`, too. All are written aside and renamed
-    when they are whole.
+def read_trace_files(anchor: str | Path) -> dict[str, bytes]:
+    """The files of an OTF2 archive, by their names in the anchor's folder.
 
     Args:
-        replay: The replay.
-        directory: Where to; made if it is not there.
-
-    Returns:
-        The files.
+        anchor: The path of the anchor file, which ends in `.otf2`.
 
     Raises:
-        FileError: If the directory cannot be written to.
+        FileError: If a file cannot be read.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    anchor = Path(anchor)
+    parts = [anchor, anchor.with_suffix(".def"), *sorted(anchor.with_suffix("").glob("*.*"))]
+    wanted = [part for part in parts if part == anchor or part.suffix in {".def", ".evt"}]
+    found = [part for part in wanted if part == anchor or part.exists()]
+    return {part.relative_to(anchor.parent).as_posix(): read_bytes(part) for part in found}
 
-    from linkwright.replay_report import write_replay_report
-    from linkwright.timeline import write_timeline
 
-    run = replay.run
-    tables = {"jobs": run.jobs, "ranks": run.ranks, "links": run.links, "latencies": run.latencies}
-    with staged(Path(directory)) as (aside, written):
-        for name, table in tables.items():
-            pq.write_table(pa.table(table()), aside / f"{name}.parquet")
-        write_json(aside / "summary.json", replay_summary(replay))
-        write_json(aside / "manifest.json", replay.manifest)
-        if run.computation().num_rows or run.messages().num_rows:
-            write_timeline(replay, aside / "timeline.json")
-        write_replay_report(aside / "report.html", replay)
-    return written
+def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, bytes]:
+    """A file that a scenario names; where it cannot be read, the error is the scenario's."""
+    try:
+        if not name.endswith(".otf2"):
+            refuse_other_formats(scenario.parent / name)
+            return {name: read_bytes(scenario.parent / name)}
+        folder = name[: name.rfind("/") + 1]
+        files = read_trace_files(scenario.parent / name)
+        return {f"{folder}{part}": content for part, content in files.items()}
+    except FileError as error:
+        problem, _, remedy = str(error).partition("; ")
+        remedy = remedy or "let it be read"
+        raise InputError(printable(str(scenario)), *place, problem, name, remedy) from error

@@ -1,0 +1,1 @@
+"""Programs on servers and the network between them: scenarios, recorded traces, applications."""

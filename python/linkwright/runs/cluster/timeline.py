@@ -1,0 +1,86 @@
+"""The timeline of jobs on a system: a process for each job, a thread for each rank.
+
+A rank communicates here whenever it does not compute between its job's start and its own end,
+so that a time lost to a partner that is late is seen where it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwright import ClusterRun, Table
+from linkwright.runs.timeline import Arrow, Slice, Timeline, Track, whole_nanoseconds
+
+__all__ = ["cluster_timeline"]
+
+
+def cluster_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
+    """What a run that was given a `timeline` kept; None where it kept nothing."""
+    kept = [table().num_rows for table in (run.computation, run.messages, run.regions)]
+    if not any(kept[:2]):
+        return None
+    counts = zip(kept, run.timeline_counts, strict=True)
+    limits = dict(zip(("spans", "messages", "regions"), counts, strict=True))
+    jobs = list(run.jobs())
+    tracks = _tracks(
+        run, [row["start"] for row in jobs], is_whole=kept[0] == run.timeline_counts[0]
+    )
+    arrows = [
+        Arrow(
+            process=row["job"],
+            source=row["source"],
+            destination=row["destination"],
+            name=f"{row['size']} B to rank {row['destination']}",
+            category="collective" if row["collective"] else "message",
+            sent=whole_nanoseconds(row["sent"]),
+            delivered=whole_nanoseconds(row["delivered"]),
+        )
+        for row in run.messages()
+    ]
+    about = {"replay": name, "machine": machine}
+    return Timeline(about, [row["name"] for row in jobs], tracks, arrows, limits)
+
+
+def _tracks(run: ClusterRun, starts: Sequence[float], *, is_whole: bool) -> list[Track]:
+    regions = _by_rank(run.regions(), "region", None)
+    computation = _by_rank(run.computation(), "compute", "compute")
+    tracks = []
+    for row in run.ranks():
+        job, rank = row["job"], row["rank"]
+        stays = regions.get((job, rank), [])
+        spans = computation.get((job, rank), [])
+        end = (
+            whole_nanoseconds(row["end"]) if is_whole else max((it.end for it in spans), default=0)
+        )
+        waits = _between(spans, stays, whole_nanoseconds(starts[job]), end)
+        name = f"rank {rank} (GPU {row['gpu']}, node {row['node']})"
+        tracks.append(Track(job, rank, name, f"rank {rank}, beside", [*stays, *spans, *waits]))
+    return tracks
+
+
+def _by_rank(table: Table, category: str, name: str | None) -> dict[tuple[int, int], list[Slice]]:
+    found: dict[tuple[int, int], list[Slice]] = {}
+    for row in table:
+        start, end = whole_nanoseconds(row["start"]), whole_nanoseconds(row["end"])
+        piece = Slice(start, end, name or _region(row), category)
+        found.setdefault((row["job"], row["rank"]), []).append(piece)
+    return found
+
+
+def _region(row: dict[str, Any]) -> str:
+    return str(row["region"])
+
+
+def _between(spans: Sequence[Slice], stays: Sequence[Slice], start: int, end: int) -> list[Slice]:
+    """The times without computation, cut where a region begins or ends."""
+    cuts = sorted({cut for stay in stays for cut in (stay.start, stay.end)})
+    found = []
+    at = start
+    for span in [*sorted(spans, key=lambda span: span.start), Slice(end, end, "", "")]:
+        if span.start > at:
+            inside = [cut for cut in cuts if at < cut < span.start]
+            for one, other in zip([at, *inside], [*inside, span.start], strict=True):
+                found.append(Slice(one, other, "communicate", "communicate"))
+        at = max(at, span.end)
+    return found

@@ -1,0 +1,183 @@
+"""What every kind of run has: tables, a summary, an answer, a report, a timeline.
+
+A kind of run plays a scenario or options and gives a `Run`. How that is written to a folder,
+shown as a page, printed and turned into JSON is the same for all, and stands beside this file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linkwright import System, Table
+from linkwright.documents import write_json
+from linkwright.writing import staged
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+    from linkwright.runs.timeline import Timeline
+
+__all__ = ["Best", "Progress", "Run", "Section", "Sheet", "write_run"]
+
+# pyarrow and the charts take longer to import than most commands take to run, so they are
+# imported where a run is written.
+
+# Called about every 100 ms: what is played, how much of it is done and how much there is, the
+# simulated seconds, and the events that the model of the network has handled.
+Progress = Callable[[str, int, int, float, int], object]
+
+
+class Best(str):
+    """A cell that is the best of its column."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table for people: printed by the commands, and part of the report.
+
+    Attributes:
+        heads: The head of each column; what stands behind a line's end is small, as a unit is.
+        rows: The cells, as they are read.
+        words: The heads of the columns that hold words; the others hold numbers.
+        title: What it is of, where the section does not say it.
+        note: What its reader must know, in a sentence or two.
+        remarks: A title and what is to be said in a list below.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: Sequence[str] = ()
+    title: str = ""
+    note: str = ""
+    remarks: tuple[str, Sequence[str]] = ("", ())
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report; one without tables, charts, facts and points is left out.
+
+    Attributes:
+        title: Its heading.
+        text: Paragraphs above its tables; what stands between backquotes is code.
+        facts: Names and what they are.
+        sheets: Its tables.
+        note: What is to be known of its tables.
+        charts: Its charts by what they show, for those who cannot see them.
+        points: A list below.
+        points_are: What the list is, where the heading does not say it.
+        matrix: A table of its own, drawn by the page's template.
+    """
+
+    title: str
+    text: Sequence[str] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    sheets: Sequence[Sheet] = ()
+    note: str = ""
+    charts: Mapping[str, alt.TopLevelMixin] = field(default_factory=dict)
+    points: Sequence[str] = ()
+    points_are: str = ""
+    matrix: Mapping[str, object] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.facts or self.sheets or self.charts or self.points or self.matrix)
+
+
+class Run(ABC):
+    """What came of playing jobs; each kind of run has its own tables and charts."""
+
+    system: System
+    manifest: Mapping[str, object]
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What was played and where, for headings."""
+
+    @property
+    @abstractmethod
+    def headline(self) -> str:
+        """The answer, in a sentence or two."""
+
+    @property
+    def context(self) -> Sequence[str]:
+        """What a reader must know before the tables, in a few lines."""
+        return ()
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What probably makes the answer another's, and what to do about it."""
+        return ()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was left out of the inputs or could not be told."""
+        return ()
+
+    @property
+    def work(self) -> Mapping[str, int]:
+        """What the simulation did, by the things' names, for its pace; the first comes first."""
+        return {}
+
+    @abstractmethod
+    def tables(self) -> Mapping[str, Table | pa.Table]:
+        """The columns, by the names of the files that hold them."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, object]:
+        """What `summary.json` holds and `--json` prints."""
+
+    @abstractmethod
+    def sheets(self) -> Sequence[Sheet]:
+        """The tables that are printed."""
+
+    @abstractmethod
+    def sections(self) -> Sequence[Section]:
+        """The parts of the report, behind its answer."""
+
+    def timeline(self) -> Timeline | None:
+        """What happened when; None where the run kept nothing of it."""
+        return None
+
+
+def write_run(run: Run, directory: str | Path) -> list[Path]:
+    """Writes a run's tables (Parquet), `summary.json`, `manifest.json` and `report.html`.
+
+    A run that kept a timeline has a `timeline.json`, too. All are written aside and renamed when
+    they are whole, so that a run that is interrupted leaves the directory as it was.
+
+    Args:
+        run: The run, of any kind.
+        directory: Where to; made if it is not there.
+
+    Returns:
+        The files.
+
+    Raises:
+        FileError: If the directory cannot be written to.
+        SimulationError: If the run had no jobs.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from linkwright.runs.report import write_report
+    from linkwright.runs.timeline import write_timeline
+
+    with staged(Path(directory)) as (aside, written):
+        for name, table in run.tables().items():
+            pq.write_table(pa.table(table), aside / f"{name}.parquet")
+        write_json(aside / "summary.json", run.summary())
+        write_json(aside / "manifest.json", run.manifest)
+        timeline = run.timeline()
+        if timeline is not None:
+            write_timeline(timeline, aside / "timeline.json")
+        write_report(aside / "report.html", run)
+    return written

@@ -1,0 +1,1 @@
+"""Jobs on one shared server, under one or several policies."""

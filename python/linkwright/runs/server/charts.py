@@ -1,0 +1,180 @@
+"""Charts of a server's jobs, after the figures of MAPA (SC'21), with a unit on every axis.
+
+Policies keep their colour from chart to chart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import altair as alt
+
+from linkwright import SimulationResult, workload_names
+from linkwright.plot import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SKY_BLUE,
+    SPARE_COLOURS,
+    boxes,
+    inline_chart,
+    rounded,
+)
+from linkwright.runs.server.summary import job_rows
+
+__all__ = ["allocation_quality", "bandwidth_by_workload", "occupancy", "run_time_by_workload"]
+
+POLICY_COLOURS = {
+    "baseline": GREY,
+    "topology-aware": SKY_BLUE,
+    "greedy": ORANGE,
+    "preserve": BLUE,
+}
+
+Model = Literal["effective", "sound"]
+WHISKERS = "Box: quartiles; whiskers: minimum and maximum"
+
+
+def bandwidth_by_workload(
+    results: Sequence[SimulationResult], *, model: Model = "effective", title: str | None = None
+) -> alt.LayerChart:
+    """Box plots of effective bandwidth by workload and policy (Figs. 13 and 18), in GB/s.
+
+    Args:
+        results: Runs of the same jobs, one per policy.
+        model: The model that the policies ranked by, or the sound model.
+        title: Instead of the default, which says what is seen.
+    """
+    axis = {
+        "effective": "effective bandwidth, by the policies' model (GB/s)",
+        "sound": "effective bandwidth, by the sound model (GB/s)",
+    }[model]
+    default = "Effective bandwidth of jobs of two or more GPUs, by workload and policy"
+    return _boxes_by_workload(results, f"{model}_bandwidth", axis, title or default, from_zero=True)
+
+
+def run_time_by_workload(
+    results: Sequence[SimulationResult], *, title: str | None = None
+) -> alt.LayerChart:
+    """Box plots of run time by workload and policy (Fig. 13), in seconds."""
+    default = "Run time of jobs of two or more GPUs, by workload and policy"
+    return _boxes_by_workload(
+        results, "run_time", "run time (s)", title or default, from_zero=False
+    )
+
+
+def _boxes_by_workload(
+    results: Sequence[SimulationResult], column: str, axis: str, title: str, *, from_zero: bool
+) -> alt.LayerChart:
+    groups: dict[tuple[str, str], list[float]] = {}
+    for result in results:
+        for row in job_rows(result):
+            if row["gpu_count"] > 1 and row[column] is not None:
+                groups.setdefault((row["workload"], result.policy), []).append(row[column])
+    policies = [result.policy for result in results]
+    workloads = [name for name in workload_names() if any(name == group for group, _ in groups)]
+    count = sum(map(len, groups.values()))
+    return boxes(
+        groups,
+        across=alt.X("group:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=0)),
+        offset=alt.XOffset("policy:N", sort=policies, scale=alt.Scale(paddingOuter=0.6)),
+        colour=_policy_colour(policies),
+        axis=axis,
+        scale=alt.Scale(zero=from_zero),
+        title=title,
+        subtitle=f"{WHISKERS}; {count} job runs.",
+    ).properties(width=alt.Step(17, **{"for": "offset"}), height=260)
+
+
+def allocation_quality(
+    results: Sequence[SimulationResult], *, title: str | None = None
+) -> alt.LayerChart:
+    """Box plots of allocation quality by job size and policy (Fig. 4).
+
+    The quality is the bandwidth of the pairs that the job's pattern uses, as a share of the
+    most that it could have had on the idle machine.
+    """
+    groups: dict[tuple[str, str], list[float]] = {}
+    for result in results:
+        for row in job_rows(result):
+            if row["gpu_count"] > 1 and row["ideal_aggregated_bandwidth"] > 0:
+                quality = row["aggregated_bandwidth"] / row["ideal_aggregated_bandwidth"]
+                groups.setdefault((str(row["gpu_count"]), result.policy), []).append(quality)
+    policies = [result.policy for result in results]
+    sizes = sorted({size for size, _ in groups}, key=int, reverse=True)
+    return boxes(
+        groups,
+        across=alt.Y("group:N", title="GPUs of the job", sort=sizes),
+        offset=alt.YOffset("policy:N", sort=policies, scale=alt.Scale(paddingOuter=0.6)),
+        colour=_policy_colour(policies),
+        axis="aggregated bandwidth, share of the ideal",
+        scale=alt.Scale(domain=[0, 1]),
+        format=".0%",
+        size=12,
+        title=title or "How much of the best possible bandwidth the jobs got, by size and policy",
+        subtitle=f"{WHISKERS}.",
+    ).properties(width=520, height=alt.Step(16, **{"for": "offset"}))
+
+
+def occupancy(
+    result: SimulationResult, gpu_names: Sequence[str] = (), *, title: str | None = None
+) -> alt.Chart:
+    """Which job held which GPU when: a bar per job and GPU over simulated time, in hours.
+
+    Args:
+        result: The run.
+        gpu_names: The machine's GPU names by id; idle GPUs are only shown where named here.
+        title: Instead of the default.
+    """
+    rows = [
+        {
+            "gpu": _gpu_name(gpu, gpu_names),
+            "job": row["job"],
+            "workload": row["workload"],
+            "gpus": row["gpu_count"],
+            "start": rounded(row["start"] / 3600),
+            "finish": rounded(row["finish"] / 3600),
+        }
+        for row in job_rows(result)
+        for gpu in row["gpus"]
+    ]
+    used = max((gpu for row in job_rows(result) for gpu in row["gpus"]), default=-1) + 1
+    names = [_gpu_name(gpu, gpu_names) for gpu in range(max(used, len(gpu_names)))]
+    default = f"Who held which GPU when, under {result.policy}"
+    busy = sum(row["finish"] - row["start"] for row in rows)
+    whole = result.makespan / 3600 * len(names)
+    share = f"{busy / whole:.0%} of the GPUs' time was given out." if whole else ""
+    chart: alt.Chart = (
+        inline_chart(rows, title or default, share)
+        .mark_bar(stroke="white", strokeWidth=0.5)
+        .encode(
+            y=alt.Y("gpu:N", title="GPU", sort=names, scale=alt.Scale(domain=names)),
+            x=alt.X("start:Q", title="simulated time (h)"),
+            x2="finish:Q",
+            color=alt.Color(
+                "gpus:O",
+                title="GPUs of the job",
+                legend=alt.Legend(orient="top"),
+                # From light to dark, so that the order is there in print without colour, and
+                # through several hues, so that neighbours part.
+                scale=alt.Scale(scheme=alt.SchemeParams("yellowgreenblue", extent=[0.15, 1])),
+            ),
+            tooltip=["job:N", "workload:N", "gpus:Q", "start:Q", "finish:Q"],
+        )
+        .properties(width=620, height=alt.Step(16))
+    )
+    return chart
+
+
+def _gpu_name(gpu: int, names: Sequence[str]) -> str:
+    return names[gpu] if gpu < len(names) else f"gpu{gpu}"
+
+
+def _policy_colour(policies: Sequence[str]) -> alt.Color:
+    spare = iter(SPARE_COLOURS * len(policies))
+    colours = [POLICY_COLOURS.get(policy) or next(spare) for policy in policies]
+    scale = alt.Scale(domain=list(policies), range=colours)
+    return alt.Color(
+        "policy:N", title=None, scale=scale, sort=list(policies), legend=alt.Legend(orient="top")
+    )

@@ -1,0 +1,347 @@
+"""Jobs that were played on a shared server: their tables, what they come to, and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linkwright import Job, Scenario, SimulationResult, System, __version__
+from linkwright.quartiles import Quartiles
+from linkwright.runs.run import Best, Run, Section, Sheet
+from linkwright.runs.server.summary import (
+    PolicySummary,
+    Speedup,
+    job_rows,
+    speedups,
+    summarise,
+)
+from linkwright.runs.timeline import Slice, Timeline, Track, whole_nanoseconds
+from linkwright.texts import counted
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+__all__ = ["ScenarioRun"]
+
+LEFT_OUT = (
+    "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
+    "another job's GPUs, run as if alone.",
+    "Communication does not overlap with computation, and a collective call costs no start-up.",
+    "Run times follow the sound model of effective bandwidth, whichever model the policies rank "
+    "by; it holds for large messages.",
+    "No job is preempted, moved or stopped early, and a decision takes no simulated time.",
+    "Workloads are iterations of equal length; batch sizes are calibrated to published run "
+    "times, so that ratios between policies mean more than seconds.",
+)
+NOTHING_DIFFERS = "No job is sensitive and has two or more GPUs: no policy gains anything."
+# Its head, its values, which is the best of them, and how they are written.
+_Column = tuple[str, Sequence[float | None], Callable[..., float], str]
+
+ALONE = (
+    "They have no bandwidth between GPUs: every policy runs them equally long, and only their "
+    "wait differs. No chart or quartile above counts them in, but for wait and throughput."
+)
+
+
+@dataclass(frozen=True)
+class ScenarioRun(Run):
+    """A scenario played under each of its policies.
+
+    Attributes:
+        scenario: The scenario as written.
+        path: Its file.
+        system: The server that the jobs ran on.
+        jobs: The jobs, read or generated.
+        results: One result per policy, in the order in which they were played.
+        manifest: What repeats the run: the version, the choices, the hash of every input.
+        timeline_limit: How many jobs of each policy its timeline holds at most.
+        compared_with: One of its policies: then the run is a comparison with that one, which its
+            answer and its tables say; else it says what each policy came to.
+    """
+
+    scenario: Scenario
+    path: Path
+    system: System
+    jobs: Sequence[Job]
+    results: Sequence[SimulationResult]
+    manifest: dict[str, object] = field(repr=False)
+    timeline_limit: int = 0
+    compared_with: str | None = None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What probably makes the machine or the times another's, and what to do about it."""
+        found = list(self.system.warnings)
+        models = sorted({model or "" for model in self.system.gpu_models})
+        others = [model for model in models if "V100" not in model.upper()]
+        if not others:
+            return found
+        are = "is not known" if others == [""] else f"is {', '.join(filter(None, others))}"
+        unknown = " or is not known" if "" in others and len(others) > 1 else ""
+        return [
+            *found,
+            f"The workloads compute at the speed of a V100, but the GPU of {self.system.name} "
+            f"{are}{unknown}: run times and what waits for them are not this machine's. Compare "
+            "policies by bandwidth, or give measured times.",
+        ]
+
+    @cached_property
+    def summaries(self) -> list[PolicySummary]:
+        """What each policy came to.
+
+        Raises:
+            SimulationError: If the run had no jobs.
+        """
+        return [summarise(result) for result in self.results]
+
+    @property
+    def reference(self) -> str:
+        """The policy that speed-ups are over; `baseline` where it was played, else the first."""
+        names = [result.policy for result in self.results]
+        return self.compared_with or ("baseline" if "baseline" in names else names[0])
+
+    @property
+    def speedups(self) -> list[Speedup]:
+        """Each policy's speed-up over the reference.
+
+        Raises:
+            SimulationError: If that policy was not played.
+        """
+        return speedups(self.summaries, self.reference)
+
+    @property
+    def title(self) -> str:
+        """What was played and where, for headings."""
+        where = f"{self.path.name} on {self.system.name}"
+        if self.compared_with:
+            return f"Speed-up over {self.reference}: {where}"
+        return f"{counted(len(self.jobs), 'job')} of {where}"
+
+    @property
+    def headline(self) -> str:
+        """What a comparison found, or which policy was done first."""
+        if self.compared_with:
+            return _gained(self.speedups, self.reference)
+        ordered = sorted(self.summaries, key=lambda summary: summary.makespan)
+        first, last = ordered[0], ordered[-1]
+        found = (
+            f"Under {first.policy} the {counted(first.jobs, 'job')} end after "
+            f"{first.makespan / 3600:.2f} h, {first.throughput:.1f} an hour, with a median wait of "
+            f"{first.wait.median / 3600:.2f} h"
+        )
+        if first.makespan < last.makespan:
+            found += (
+                f": the first of {len(ordered)} policies; under {last.policy}, the last, they take "
+                f"{last.makespan / first.makespan:.3f} times as long"
+            )
+        elif len(ordered) > 1:
+            found += f", and so under each of the {len(ordered)} policies"
+        return f"{found}."
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """The jobs, under each policy."""
+        import pyarrow as pa
+
+        tables = []
+        for result in self.results:
+            table = pa.table(result.jobs())
+            policy = pa.array([result.policy] * table.num_rows, pa.string())
+            named = pa.field("policy", pa.string(), nullable=False, metadata={"unit": ""})
+            tables.append(table.add_column(0, named, policy))
+        return {"jobs": pa.concat_tables(tables)}
+
+    def summary(self) -> dict[str, object]:
+        """Each policy's quartiles and its speed-up over the reference."""
+        return {
+            "scenario": self.path.name,
+            "headline": self.headline,
+            "machine": self.system.name,
+            "jobs": len(self.jobs),
+            "warnings": self.warnings,
+            "policies": [asdict(summary) for summary in self.summaries],
+            "baseline": self.reference,
+            "speedups": [asdict(speedup) for speedup in self.speedups],
+        }
+
+    def sheets(self) -> Sequence[Sheet]:
+        """The speed-ups of a comparison, or what each policy came to."""
+        return [self._speedups() if self.compared_with else self._summary()]
+
+    def _speedups(self) -> Sheet:
+        heads = ["minimum", "25 %", "median", "75 %", "maximum", "throughput"]
+        found = self.speedups
+        columns = [[astuple(speedup)[at] for speedup in found] for at in range(1, 7)]
+        rows = _best(columns, [max] * len(heads), [".3f"] * len(heads))
+        return Sheet(
+            ["policy", *heads],
+            [[speedup.policy, *row] for speedup, row in zip(found, rows, strict=True)],
+            ["policy"],
+            note="Ratios of run times, of the sensitive jobs of two or more GPUs: above 1 is "
+            "faster. Throughput is over all jobs."
+            if found
+            else NOTHING_DIFFERS,
+        )
+
+    def _summary(self) -> Sheet:
+        summaries = self.summaries
+        median: dict[str, list[float | None]] = {
+            name: [None if (five := getattr(it, name)) is None else five.median for it in summaries]
+            for name in ("run_time", "effective_bandwidth", "sound_bandwidth")
+        }
+        upper = [None if it.run_time is None else it.run_time.upper for it in summaries]
+        columns: list[_Column] = [
+            ("makespan\nh", [it.makespan / 3600 for it in summaries], min, ".2f"),
+            ("jobs\nper h", [it.throughput for it in summaries], max, ".1f"),
+            ("median\nwait h", [it.wait.median / 3600 for it in summaries], min, ".2f"),
+            ("median\nrun s", median["run_time"], min, ".0f"),
+            ("75 %\nrun s", upper, min, ".0f"),
+            ("sound\nGB/s", median["sound_bandwidth"], max, ".1f"),
+        ]
+        # Where the policies ranked by the sound model, both columns would be one and the same.
+        model = self.scenario.bandwidth_model
+        if model != "sound":
+            columns.insert(5, (f"{model}\nGB/s", median["effective_bandwidth"], max, ".1f"))
+        heads, values, best, formats = zip(*columns, strict=True)
+        cells = _best(values, best, formats)
+        alone = summaries[0].one_gpu_jobs
+        return Sheet(
+            ["policy", *heads],
+            [[it.policy, *row] for it, row in zip(summaries, cells, strict=True)],
+            ["policy"],
+            note="Run times and bandwidths are of the sensitive jobs of two or more GPUs; "
+            f"{counted(alone, 'job')} {'has' if alone == 1 else 'have'} one GPU.",
+        )
+
+    def sections(self) -> Sequence[Section]:
+        """What the jobs got, what was run and where, and what the model leaves out."""
+        from linkwright.runs.machine import machine_section
+        from linkwright.runs.server import charts
+
+        several = self.compared_with is not None and len(self.speedups) > 1
+        sound = self.scenario.bandwidth_model == "sound"
+        drawn: dict[str, alt.TopLevelMixin] = {}
+        if any(row["gpu_count"] > 1 for row in job_rows(self.results[0])):
+            drawn = {
+                "Effective bandwidth by workload and policy": charts.bandwidth_by_workload(
+                    self.results, model="sound" if sound else "effective"
+                ),
+                "Run time by workload and policy": charts.run_time_by_workload(self.results),
+                "Allocation quality by job size and policy": charts.allocation_quality(
+                    self.results
+                ),
+            }
+        for result in self.results:
+            shown = charts.occupancy(result, self.system.gpu_names)
+            drawn[f"Occupancy of the GPUs under {result.policy}"] = shown
+        what = "What each policy came to" if len(self.results) > 1 else "What it came to"
+        alone = self._alone()
+        return [
+            Section(f"Speed-up over {self.reference}", sheets=[self._speedups()] * several),
+            Section(what, sheets=[self._summary(), *self._bandwidths(sound)]),
+            Section("What the jobs got", charts=drawn),
+            Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
+            Section("What was run", facts=self._facts()),
+            machine_section(self.system),
+            Section("What the model leaves out", points=LEFT_OUT),
+        ]
+
+    def _bandwidths(self, sound: bool) -> list[Sheet]:
+        heads = ["minimum", "25 %", "median", "75 %", "maximum"]
+        rows = [
+            [summary.policy, *(f"{value:.2f}" for value in astuple(five))]
+            for summary in self.summaries
+            if (five := summary.effective_bandwidth) is not None
+        ]
+        whose = "sound" if sound else "policies'"
+        title = f"Effective bandwidth of the sensitive jobs, by the {whose} model"
+        with_unit = [f"{head}\nGB/s" for head in heads]
+        return [Sheet(["policy", *with_unit], rows, ["policy"], title)] if rows else []
+
+    def _alone(self) -> list[Sheet]:
+        rows = []
+        for result in self.results:
+            alone = [row for row in job_rows(result) if row["gpu_count"] == 1]
+            if not alone:
+                return []
+            run_time = Quartiles.of(row["run_time"] for row in alone).median
+            wait = Quartiles.of(row["wait"] / 3600 for row in alone)
+            cells = [f"{run_time:.0f}", f"{wait.median:.2f}", f"{wait.maximum:.2f}"]
+            rows.append([result.policy, f"{len(alone):,}", *cells])
+        heads = ["jobs", "median\nrun s", "median\nwait h", "longest\nwait h"]
+        return [Sheet(["policy", *heads], rows, ["policy"])]
+
+    def _facts(self) -> list[tuple[str, str]]:
+        jobs = self.manifest["jobs"]
+        assert isinstance(jobs, dict)
+        origin = f"from {jobs['file']}" if "file" in jobs else f"generated with seed {jobs['seed']}"
+        facts = {
+            "Scenario": self.path.name,
+            "Machine": self.system.name,
+            "Jobs": f"{jobs['count']}, {origin}",
+            "Policies": ", ".join(result.policy for result in self.results),
+            "Bandwidth model": self.scenario.bandwidth_model,
+            "Bandwidth profile": str(self.manifest["bandwidth_profile"]),
+            "Ties": self.scenario.ties,
+            "Queue": self.scenario.discipline,
+            "Version": __version__,
+        }
+        if self.scenario.unhealthy:
+            facts["Unhealthy GPUs"] = ", ".join(str(gpu) for gpu in self.scenario.unhealthy)
+        return list(facts.items())
+
+    def timeline(self) -> Timeline | None:
+        """Which job held which GPU when: a process for each policy, a thread for each GPU."""
+        if not self.timeline_limit:
+            return None
+        tracks = []
+        for process, result in enumerate(self.results):
+            held: dict[int, list[Slice]] = {}
+            for row in job_rows(result)[: self.timeline_limit]:
+                start, end = (whole_nanoseconds(row[at]) for at in ("start", "finish"))
+                piece = Slice(start, end, row["job"], row["workload"])
+                for gpu in row["gpus"]:
+                    held.setdefault(gpu, []).append(piece)
+            names = self.system.gpu_names
+            tracks += [
+                Track(process, gpu, names[gpu], f"{names[gpu]}, beside", held[gpu])
+                for gpu in sorted(held)
+            ]
+        about = {"scenario": self.path.name, "machine": self.system.name}
+        kept = {"jobs": (min(len(self.jobs), self.timeline_limit), len(self.jobs))}
+        policies = [result.policy for result in self.results]
+        return Timeline(about, policies, tracks, kept=kept)
+
+
+def _gained(compared: Sequence[Speedup], reference: str) -> str:
+    """What a comparison found, in a sentence or two."""
+    if not compared:
+        return NOTHING_DIFFERS
+    others = [speedup for speedup in compared if speedup.policy != reference]
+    if not others:
+        return f"Only {reference} was played: there is nothing to compare it with."
+    best = max(others, key=lambda speedup: (speedup.throughput, speedup.median, speedup.maximum))
+    found = (
+        f"{best.policy} has {best.throughput:.3f} times the throughput of {reference}; the median "
+        f"sensitive job runs {best.median:.3f} times as fast, the slowest {best.maximum:.3f} times."
+    )
+    return found if len(others) == 1 else f"The best by throughput: {found}"
+
+
+def _best(
+    columns: Sequence[Sequence[float | None]],
+    best: Sequence[Callable[..., float]],
+    formats: Sequence[str],
+) -> list[list[str]]:
+    """Cells row by row, the best of each column marked where the rows differ."""
+    marked: list[list[str]] = []
+    for values, choose, form in zip(columns, best, formats, strict=True):
+        texts = ["none" if value is None else format(value, form) for value in values]
+        known = [value for value in values if value is not None]
+        winner = format(choose(known), form) if known else None
+        differ = len(set(texts)) > 1
+        marked.append([Best(text) if differ and text == winner else text for text in texts])
+    return [list(row) for row in zip(*marked, strict=True)]

@@ -1,0 +1,205 @@
+"""What happened when in a run, as Perfetto's viewer (ui.perfetto.dev) reads it.
+
+The format is Chrome's trace event format, in JSON: processes and threads, with slices on these,
+and an arrow (a flow) for each message, from the slice in which it was sent to the slice in which
+its data had arrived. Times are simulated microseconds with three decimals: the viewer counts
+whole nanoseconds, and drops a slice whose end it finds behind that of the slice around it. So
+both ends of everything are rounded down, to the same nanosecond wherever they are the same or
+lie within one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from linkwright.writing import replace_file
+
+__all__ = [
+    "Arrow",
+    "Slice",
+    "Timeline",
+    "Track",
+    "timeline_text",
+    "whole_nanoseconds",
+    "write_timeline",
+]
+
+Event = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Something that lasted on a track, in whole nanoseconds."""
+
+    start: int
+    end: int
+    name: str
+    category: str
+
+
+@dataclass(frozen=True)
+class Track:
+    """What lasted at one place: a rank, or a GPU.
+
+    Attributes:
+        process: Which of the timeline's processes it is of.
+        key: Its number there, by which arrows name it.
+        name: What it is called.
+        beside: What a second thread is called, where slices lie across one another.
+        slices: What lasted there; of two that begin and end together the one that comes first in
+            the list is around the other.
+    """
+
+    process: int
+    key: int
+    name: str
+    beside: str
+    slices: Sequence[Slice]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """What went from one track of a process to another, in whole nanoseconds."""
+
+    process: int
+    source: int
+    destination: int
+    name: str
+    category: str
+    sent: int
+    delivered: int
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What happened when.
+
+    Attributes:
+        about: What it is of.
+        processes: The name of each process.
+        tracks: Its tracks, in the order in which they are shown.
+        arrows: Its arrows.
+        kept: How many of what it holds, and how many there were.
+    """
+
+    about: Mapping[str, object]
+    processes: Sequence[str]
+    tracks: Sequence[Track]
+    arrows: Sequence[Arrow] = ()
+    kept: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def cut(self) -> Mapping[str, tuple[int, int]]:
+        """Of what not all was kept: how many were, and how many there were."""
+        return {what: counts for what, counts in self.kept.items() if counts[0] < counts[1]}
+
+
+def timeline_text(timeline: Timeline) -> str:
+    """The timeline as JSON, one event to a line."""
+    events = ",\n".join(
+        json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in _events(timeline)
+    )
+    kept = {f"{what}_kept": counts[0] for what, counts in timeline.kept.items()}
+    all_there_were = {what: counts[1] for what, counts in timeline.kept.items()}
+    head = json.dumps({**timeline.about, **kept, **all_there_were}, ensure_ascii=False)
+    return f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n{events}\n]}}\n'
+
+
+def write_timeline(timeline: Timeline, path: Path) -> None:
+    """Writes the timeline, whole or not at all.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    replace_file(path, timeline_text(timeline).encode())
+
+
+def whole_nanoseconds(seconds: float) -> int:
+    """The whole nanoseconds of a time, which is a number of picoseconds but for its last bits."""
+    return round(seconds * 1e12) // 1000
+
+
+def _events(timeline: Timeline) -> Iterator[Event]:
+    for process, name in enumerate(timeline.processes):
+        yield _metadata("process_name", process, 0, name)
+        order = {"args": {"sort_index": process}}
+        yield {**_metadata("process_sort_index", process, 0, ""), **order}
+    threads: dict[tuple[int, int], int] = {}
+    used = [0] * len(timeline.processes)
+    for track in timeline.tracks:
+        process = track.process
+        for lane, slices in enumerate(_lanes(track.slices)):
+            # A track has a second thread only where its slices lie across one another.
+            thread, used[process] = used[process], used[process] + 1
+            threads.setdefault((process, track.key), thread)
+            name = track.name if lane == 0 else track.beside
+            yield _metadata("thread_name", process, thread, name)
+            order = {"args": {"sort_index": thread}}
+            yield {**_metadata("thread_sort_index", process, thread, ""), **order}
+            for piece in slices:
+                yield {
+                    "ph": "X",
+                    "pid": process,
+                    "tid": thread,
+                    "ts": _microseconds(piece.start),
+                    "dur": _microseconds(piece.end - piece.start),
+                    "name": piece.name,
+                    "cat": piece.category,
+                }
+    for number, arrow in enumerate(timeline.arrows):
+        yield from _arrow(number, arrow, threads)
+
+
+def _arrow(number: int, arrow: Arrow, threads: Mapping[tuple[int, int], int]) -> Iterable[Event]:
+    common = {"pid": arrow.process, "name": arrow.name, "cat": arrow.category, "id": number}
+    ends = (arrow.source, arrow.destination)
+    source, destination = (threads.get((arrow.process, end)) for end in ends)
+    # A track without any slice has no thread to point at.
+    if source is None or destination is None:
+        return ()
+    return (
+        {"ph": "s", **common, "tid": source, "ts": _microseconds(arrow.sent)},
+        # It ends in the slice around its end, not in the next one.
+        {
+            "ph": "f",
+            "bp": "e",
+            **common,
+            "tid": destination,
+            "ts": _microseconds(arrow.delivered),
+        },
+    )
+
+
+def _metadata(what: str, process: int, thread: int, name: str) -> dict[str, object]:
+    return {"ph": "M", "pid": process, "tid": thread, "name": what, "args": {"name": name}}
+
+
+def _microseconds(nanoseconds: int) -> float:
+    """The microseconds from which every reader gets the same nanoseconds again.
+
+    Viewers multiply by 1000; newer ones round the product, older ones cut it off.
+    """
+    found = nanoseconds / 1000
+    return found if int(found * 1000) == nanoseconds else math.nextafter(found, math.inf)
+
+
+def _lanes(slices: Sequence[Slice]) -> list[list[Slice]]:
+    """The slices by threads, on each of which one is within another or beside it."""
+    lanes: list[list[Slice]] = []
+    open_ends: list[list[int]] = []
+    for piece in sorted(slices, key=lambda it: (it.start, -it.end)):
+        for ends in open_ends:
+            while ends and ends[-1] <= piece.start:
+                ends.pop()
+        fits = (at for at, ends in enumerate(open_ends) if not ends or piece.end <= ends[-1])
+        lane = next(fits, len(lanes))
+        if lane == len(lanes):
+            lanes.append([])
+            open_ends.append([])
+        lanes[lane].append(piece)
+        open_ends[lane].append(piece.end)
+    return lanes
