@@ -17,9 +17,9 @@
 //! | [`system`] | servers, fabrics, and systems of both: presets, importers, writers, views |
 //! | [`network`] | messages over a system, as packets or as flows: paths, routing, arbitration |
 //! | [`program`] | what every rank of a job does, and readers of what real jobs did |
+//! | [`runtime`] | programs that run over a network |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
-//! | [`runtime`] | programs that run over a network |
 //! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.

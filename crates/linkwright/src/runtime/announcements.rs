@@ -16,7 +16,7 @@ use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::matching::{EXACT_ONLY, Posted};
 use super::observer::Observer;
-use super::protocol::Rendezvous;
+use super::protocols::Rendezvous;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
 

@@ -11,12 +11,12 @@
 //! says: by communicator, source and tag, with wildcards, and never overtake another of the
 //! same sender and communicator, whatever the network does. Small messages are eager, large
 //! ones wait for their receive, for which their sender asks or which their receiver announces
-//! ([`Protocol`]). A collective becomes messages by a
+//! ([`MpiProtocol`]). A collective becomes messages by a
 //! [`Lowering`](crate::program::lowering::Lowering) when a rank reaches it.
 //!
 //! What it leaves out: the buffers of unexpected messages have no end, a library makes progress
 //! while its rank computes, and calls cost the same whatever their argument. The costs are
-//! those of TraceR, which [`Protocol`] names.
+//! those of TraceR, which [`MpiProtocol`] names.
 //!
 //! Nothing is allocated per operation once the tables have grown to what is under way at a
 //! time, and the same inputs give the same result to the last picosecond.
@@ -42,14 +42,14 @@ mod outcome;
 mod pairs;
 mod plan;
 mod play;
-mod protocol;
+mod protocols;
 mod ranges;
 mod rank;
 mod slab;
 mod stalled;
 mod state;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod validate;
 mod works;
 
@@ -58,7 +58,7 @@ pub use error::RuntimeError;
 pub use job::Job;
 pub use observer::{MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
-pub use protocol::{Protocol, Rendezvous};
+pub use protocols::{MpiProtocol, Rendezvous};
 pub use stalled::{Absence, Stalled};
 pub use state::Runtime;
 pub use validate::validate;

@@ -19,7 +19,7 @@ use super::matching::Matcher;
 use super::observer::Observer;
 use super::occupancy::Occupancy;
 use super::pairs::Pairs;
-use super::protocol::Protocol;
+use super::protocols::MpiProtocol;
 use super::ranges::Ranges;
 use super::rank::RankState;
 use super::slab::Slab;
@@ -34,7 +34,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) transport: &'a mut T,
     pub(super) lowering: L,
     pub(super) observer: O,
-    pub(super) protocol: Protocol,
+    pub(super) protocol: MpiProtocol,
     pub(super) gpus: u32,
     /// All jobs that were ever admitted.
     pub(super) jobs: Vec<JobState>,
@@ -79,7 +79,7 @@ impl<'a, T: Transport, L: Lowering> Runtime<'a, T, L> {
         transport: &'a mut T,
         gpus: u32,
         jobs: &[Job],
-        protocol: Protocol,
+        protocol: MpiProtocol,
         lowering: L,
     ) -> Result<Self, RuntimeError> {
         Self::observed(transport, gpus, jobs, protocol, lowering, ())
@@ -95,7 +95,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
         transport: &'a mut T,
         gpus: u32,
         jobs: &[Job],
-        protocol: Protocol,
+        protocol: MpiProtocol,
         lowering: L,
         observer: O,
     ) -> Result<Self, RuntimeError> {

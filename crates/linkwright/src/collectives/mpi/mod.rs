@@ -10,6 +10,8 @@
 mod algorithm;
 mod exchange;
 mod fold;
+#[cfg(test)]
+mod played;
 mod ring;
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ fn comparisons_per_message(ranks: u32, wildcards: bool) -> f64 {
         })
     };
     let program = program((0..ranks).map(all_to_all).collect());
-    let outcome = play(&program, Protocol::default()).unwrap();
+    let outcome = play(&program, MpiProtocol::default()).unwrap();
     let messages: u64 = outcome.jobs[0].ranks.iter().map(|rank| rank.messages).sum();
     assert_eq!(messages, u64::from(ranks) * u64::from(ranks - 1));
     outcome.comparisons as f64 / messages as f64

@@ -8,7 +8,7 @@ const DELAY: u64 = 1_000_000;
 const CONTROL: u64 = 16;
 const SIZE: u64 = 131_072;
 
-const ANNOUNCED: Protocol = Protocol {
+const ANNOUNCED: MpiProtocol = MpiProtocol {
     send_overhead: Picoseconds(CALL),
     rendezvous: Rendezvous::Receiver,
     rendezvous_delay: Picoseconds(DELAY),
@@ -36,7 +36,7 @@ fn a_receive_posted_early_costs_no_round_trip() {
     assert_eq!(crossed(&network), [(0, 1, CONTROL), (goes, 0, SIZE)]);
     assert_eq!(ends(&outcome), [goes + SIZE, goes + SIZE + LATENCY]);
     // Where the sender asks, request and leave are on their way in between.
-    let asking = Protocol { rendezvous: Rendezvous::Sender, ..ANNOUNCED };
+    let asking = MpiProtocol { rendezvous: Rendezvous::Sender, ..ANNOUNCED };
     let asked = play(&program, asking).unwrap();
     assert_eq!(ends(&asked)[1] - ends(&outcome)[1], 2 * (CONTROL + LATENCY));
 }
@@ -66,7 +66,7 @@ fn eleven_blocking_sends_take_a_control_message_and_a_delay_each() {
     });
     let time = |receiver: &RankProgram, rendezvous| {
         let program = program(vec![sender.clone(), receiver.clone()]);
-        let outcome = play(&program, Protocol { rendezvous, ..ANNOUNCED }).unwrap();
+        let outcome = play(&program, MpiProtocol { rendezvous, ..ANNOUNCED }).unwrap();
         ends(&outcome)[1]
     };
     // Each receive is posted when the message before it is there, long after its send was called.

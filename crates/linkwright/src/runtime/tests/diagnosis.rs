@@ -52,7 +52,7 @@ fn large_messages_both_ways_deadlock_as_in_mpi() {
          receive before one of these sends, make one of them non-blocking, or raise \
          `protocol.eager_limit` to 100 kB"
     );
-    let eager = Protocol { eager_limit: Bytes(100_000), ..FREE };
+    let eager = MpiProtocol { eager_limit: Bytes(100_000), ..FREE };
     play(&program, eager).unwrap();
 }
 

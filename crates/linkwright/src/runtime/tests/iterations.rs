@@ -126,7 +126,7 @@ fn memory_does_not_grow_with_iterations() {
     for rendezvous in [Rendezvous::Sender, Rendezvous::Receiver] {
         let records = |iterations| {
             let (jobs, mut network) = (repeated(&program, iterations), TestNetwork::new());
-            let protocol = Protocol { rendezvous, ..FREE };
+            let protocol = MpiProtocol { rendezvous, ..FREE };
             let mut runtime =
                 Runtime::new(&mut network, 2, &jobs, protocol, &no_collectives).unwrap();
             runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();

@@ -94,7 +94,7 @@ fn nothing_overtakes_on_a_network_that_disorders() {
                 rank.run(receive(0, 3, *size));
             }
         });
-        let protocol = Protocol { eager_limit: Bytes(eager_limit), rendezvous, ..FREE };
+        let protocol = MpiProtocol { eager_limit: Bytes(eager_limit), rendezvous, ..FREE };
         let mut network = TestNetwork::disordered(seed);
         play_on(&mut network, &program(vec![sender, receiver]), protocol).unwrap();
     }
@@ -109,7 +109,7 @@ fn a_message_larger_than_its_receive_is_an_error() {
     });
     let program = program(vec![sender, receiver]);
     for eager_limit in [0, 1000] {
-        let protocol = Protocol { eager_limit: Bytes(eager_limit), ..FREE };
+        let protocol = MpiProtocol { eager_limit: Bytes(eager_limit), ..FREE };
         let error = play(&program, protocol).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -7,8 +7,7 @@ mod collective;
 mod diagnosis;
 mod iterations;
 mod matching;
-mod network;
-mod parts;
+pub(crate) mod network;
 mod protocol;
 mod random;
 mod refusals;
@@ -23,11 +22,11 @@ use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
-use super::{Job, Outcome, Protocol, Rendezvous, Runtime, RuntimeError};
+use super::{Job, MpiProtocol, Outcome, Rendezvous, Runtime, RuntimeError};
 use network::TestNetwork;
 
 /// A protocol whose calls cost nothing, so that a test sees the network alone.
-const FREE: Protocol = Protocol {
+pub(crate) const FREE: MpiProtocol = MpiProtocol {
     send_overhead: Picoseconds(0),
     receive_overhead: Picoseconds(0),
     copy_per_byte: Picoseconds(0),
@@ -37,24 +36,24 @@ const FREE: Protocol = Protocol {
     control_size: Bytes(16),
 };
 
-fn program(ranks: Vec<RankProgram>) -> Arc<Program> {
+pub(crate) fn program(ranks: Vec<RankProgram>) -> Arc<Program> {
     let world = (0..ranks.len() as u32).collect();
     let (name, regions) = ("test".to_owned(), vec!["outer".to_owned(), "inner".to_owned()]);
     Arc::new(Program { name, communicators: vec![world], regions, ranks })
 }
 
 /// A rank's program, written by a function.
-fn rank(write: impl FnOnce(&mut RankBuilder)) -> RankProgram {
+pub(crate) fn rank(write: impl FnOnce(&mut RankBuilder)) -> RankProgram {
     let mut builder = RankBuilder::default();
     write(&mut builder);
     builder.finish()
 }
 
-fn compute(duration: u64) -> Operation {
+pub(crate) fn compute(duration: u64) -> Operation {
     Operation::Compute { duration: Picoseconds(duration) }
 }
 
-fn send(to: u32, tag: u32, size: u64) -> Operation {
+pub(crate) fn send(to: u32, tag: u32, size: u64) -> Operation {
     Operation::Send { to, tag, communicator: WORLD, size: Bytes(size) }
 }
 
@@ -68,14 +67,14 @@ fn no_collectives(_: &CollectiveCall) -> RankProgram {
 }
 
 /// Plays one job on GPUs from 0.
-fn play(program: &Arc<Program>, protocol: Protocol) -> Result<Outcome, RuntimeError> {
+fn play(program: &Arc<Program>, protocol: MpiProtocol) -> Result<Outcome, RuntimeError> {
     play_on(&mut TestNetwork::new(), program, protocol)
 }
 
 fn play_on(
     network: &mut TestNetwork,
     program: &Arc<Program>,
-    protocol: Protocol,
+    protocol: MpiProtocol,
 ) -> Result<Outcome, RuntimeError> {
     let gpus = program.ranks.len() as u32;
     let jobs = [Job::new(program, (0..gpus).collect())];

@@ -10,7 +10,7 @@ use crate::units::Picoseconds;
 
 /// A latency of 1 us, a byte per picosecond; messages of a pair stay in order unless a jitter
 /// is set.
-pub(super) struct TestNetwork {
+pub(crate) struct TestNetwork {
     told: Option<Occurrence>,
     /// When each GPU has injected all it was given.
     injected: Vec<u64>,
@@ -25,7 +25,7 @@ pub(super) struct TestNetwork {
 pub(super) const LATENCY: u64 = 1_000_000;
 
 impl TestNetwork {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             told: None,
             injected: vec![0; 4096],
@@ -38,7 +38,7 @@ impl TestNetwork {
     }
 
     /// A network of so many GPUs.
-    pub(super) fn of_gpus(gpus: u32) -> Self {
+    pub(crate) fn of_gpus(gpus: u32) -> Self {
         Self { injected: vec![0; gpus as usize], ..Self::new() }
     }
 

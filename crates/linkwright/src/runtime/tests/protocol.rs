@@ -11,7 +11,7 @@ fn an_eager_message_costs_call_copy_wire_and_copy() {
     let size = 4096;
     let sender = rank(|rank| _ = rank.run(send(1, 7, size)));
     let receiver = rank(|rank| _ = rank.run(receive(0, 7, size)));
-    let outcome = play(&program(vec![sender, receiver]), Protocol::default()).unwrap();
+    let outcome = play(&program(vec![sender, receiver]), MpiProtocol::default()).unwrap();
     let sent = CALL + COPY * size;
     assert_eq!(ends(&outcome), [sent, sent + size + LATENCY + COPY * size]);
     assert_eq!(outcome.jobs[0].ranks[0].messages, 1);
@@ -29,7 +29,7 @@ fn a_large_message_waits_for_its_receive() {
     });
     let mut network = TestNetwork::new();
     let outcome =
-        play_on(&mut network, &program(vec![sender, receiver]), Protocol::default()).unwrap();
+        play_on(&mut network, &program(vec![sender, receiver]), MpiProtocol::default()).unwrap();
     // The request has long arrived when the receive is posted and answers it.
     let leave = late + 16 + LATENCY;
     let sent = leave + 1_000_000 + size;
@@ -46,7 +46,7 @@ fn the_limit_itself_is_eager() {
     let sender = rank(|rank| _ = rank.run(send(1, 7, 64_000)));
     let receiver = rank(|rank| _ = rank.run(receive(0, 7, 64_000)));
     let mut network = TestNetwork::new();
-    play_on(&mut network, &program(vec![sender, receiver]), Protocol::default()).unwrap();
+    play_on(&mut network, &program(vec![sender, receiver]), MpiProtocol::default()).unwrap();
     assert_eq!(network.messages.len(), 1);
 }
 
@@ -58,7 +58,7 @@ fn an_unexpected_message_is_copied_when_its_receive_comes() {
         rank.run(compute(late));
         rank.run(receive(0, 7, size));
     });
-    let outcome = play(&program(vec![sender, receiver]), Protocol::default()).unwrap();
+    let outcome = play(&program(vec![sender, receiver]), MpiProtocol::default()).unwrap();
     assert_eq!(ends(&outcome), [CALL + COPY * size, late + COPY * size]);
 }
 
@@ -75,7 +75,7 @@ fn the_library_handles_one_call_at_a_time() {
         let requests: Vec<_> = (0..3).map(|tag| rank.start(receive(0, tag, size))).collect();
         rank.wait(&requests);
     });
-    let protocol = Protocol { copy_per_byte: Picoseconds(1000), ..Protocol::default() };
+    let protocol = MpiProtocol { copy_per_byte: Picoseconds(1000), ..MpiProtocol::default() };
     let mut network = TestNetwork::new();
     let outcome = play_on(&mut network, &program(vec![sender, receiver]), protocol).unwrap();
     let call = CALL + 1000 * size;
@@ -93,7 +93,7 @@ fn a_call_returns_after_its_overhead_and_computing_goes_on() {
         rank.wait(&[request]);
     });
     let receiver = rank(|rank| _ = rank.run(receive(0, 0, size)));
-    let outcome = play(&program(vec![sender, receiver]), Protocol::default()).unwrap();
+    let outcome = play(&program(vec![sender, receiver]), MpiProtocol::default()).unwrap();
     assert_eq!(ends(&outcome)[0], CALL + 5_000_000);
     let of_sender = &outcome.jobs[0].ranks[0];
     let sent = CALL + 2 * (16 + LATENCY) + 1_000_000 + size;
@@ -109,13 +109,13 @@ fn messages_to_oneself_and_messages_of_nothing_work() {
         rank.run(receive(0, 1, 100_000));
     });
     let mut network = TestNetwork::new();
-    let outcome = play_on(&mut network, &program(vec![alone]), Protocol::default()).unwrap();
+    let outcome = play_on(&mut network, &program(vec![alone]), MpiProtocol::default()).unwrap();
     assert_eq!(ends(&outcome), [CALL + 2 * COPY * 100_000]);
     assert!(network.messages.is_empty());
 
     let sender = rank(|rank| _ = rank.run(send(1, 1, 0)));
     let receiver = rank(|rank| _ = rank.run(receive(0, 1, 0)));
-    let outcome = play(&program(vec![sender, receiver]), Protocol::default()).unwrap();
+    let outcome = play(&program(vec![sender, receiver]), MpiProtocol::default()).unwrap();
     assert_eq!(ends(&outcome), [CALL, CALL + LATENCY]);
 }
 
@@ -130,6 +130,6 @@ fn zero_costs_keep_the_order_of_calls() {
         rank.run(receive(0, 0, 10));
         rank.run(receive(0, 0, 0));
     });
-    let protocol = Protocol { copy_per_byte: Picoseconds(5), ..FREE };
+    let protocol = MpiProtocol { copy_per_byte: Picoseconds(5), ..FREE };
     play(&program(vec![sender, receiver]), protocol).unwrap();
 }

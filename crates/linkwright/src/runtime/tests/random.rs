@@ -103,7 +103,7 @@ proptest! {
         let program = written(&exchanges, &wildcards);
         let rendezvous = if announced { Rendezvous::Receiver } else { Rendezvous::Sender };
         let protocol =
-            Protocol { eager_limit: Bytes(eager_limit), rendezvous, ..Protocol::default() };
+            MpiProtocol { eager_limit: Bytes(eager_limit), rendezvous, ..MpiProtocol::default() };
         let network = || if disordered {
             TestNetwork::disordered(seed)
         } else {

@@ -95,6 +95,6 @@ fn times_beyond_what_is_counted_are_an_error() {
         "{error}"
     );
     let huge = rank(|rank| _ = rank.run(send(0, 0, u64::MAX)));
-    let error = play(&program(vec![huge]), Protocol::default()).unwrap_err().to_string();
+    let error = play(&program(vec![huge]), MpiProtocol::default()).unwrap_err().to_string();
     assert!(error.contains("more than 213 days"), "{error}");
 }

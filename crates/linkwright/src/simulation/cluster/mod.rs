@@ -33,7 +33,7 @@ use crate::network::routing::{Nowhere, RoutingError, TableRouting};
 use crate::network::{
     AnyRouting, FlowTransport, PacketNetwork, PacketSettings, RoutingKind, Transport,
 };
-use crate::runtime::{Job, Observer, Outcome, Protocol, Runtime, RuntimeError};
+use crate::runtime::{Job, MpiProtocol, Observer, Outcome, Runtime, RuntimeError};
 use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
 
@@ -81,7 +81,7 @@ pub struct Cluster {
     /// Which packet a channel takes first.
     pub arbitration: ArbitrationPolicy,
     /// What messages cost in software.
-    pub protocol: Protocol,
+    pub protocol: MpiProtocol,
     /// How collectives become messages.
     pub collectives: CollectiveChoices,
     /// How closely the network is simulated.

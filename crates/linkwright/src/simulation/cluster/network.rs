@@ -14,7 +14,7 @@ use super::servers::ServerEntry;
 use crate::diagnostic::Position;
 use crate::network::packet::{ArbitrationPolicy, NicPolicy};
 use crate::network::{PacketSettings, RoutingKind};
-use crate::runtime::Protocol;
+use crate::runtime::MpiProtocol;
 use crate::system::AbstractNode;
 use crate::system::composition::{InterfaceRule, PortOrder};
 use crate::system::fabric::FabricSpecification;
@@ -145,7 +145,7 @@ pub struct NetworkSettings {
     /// The links between the GPUs of a node.
     pub gpu_bandwidth: GpuBandwidth,
     /// What messages cost in software.
-    pub protocol: Protocol,
+    pub protocol: MpiProtocol,
     /// How collectives become messages.
     pub collectives: CollectiveChoices,
     /// Where the table stands, and its routing if it names one.

@@ -10,7 +10,7 @@ use linkwright::network::{PacketSettings, RoutingKind};
 use linkwright::program::otf2::{Archive, EventKind};
 use linkwright::program::trace::{TraceError, TraceNote, TraceOptions, TraceProgram, program_of};
 use linkwright::program::{Collective, Operation, Program, goal};
-use linkwright::runtime::{Job, Outcome, Protocol, RuntimeError};
+use linkwright::runtime::{Job, MpiProtocol, Outcome, RuntimeError};
 use linkwright::simulation::cluster::{
     Cluster, ClusterError, ClusterOutcome, CollectiveChoices, Fidelity, Watch,
 };
@@ -52,7 +52,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
         tables: None,
         nic: linkwright::network::packet::NicPolicy::Fcfs,
         arbitration: linkwright::network::packet::ArbitrationPolicy::RoundRobin,
-        protocol: Protocol::default(),
+        protocol: MpiProtocol::default(),
         collectives: CollectiveChoices::default(),
         fidelity,
     }

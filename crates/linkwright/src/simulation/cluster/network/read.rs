@@ -7,7 +7,7 @@ use super::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings, OF_FABRI
 use crate::diagnostic::{InputError, instead_of};
 use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switching};
 use crate::network::{PacketSettings, RoutingKind};
-use crate::runtime::{Protocol, Rendezvous};
+use crate::runtime::{MpiProtocol, Rendezvous};
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::cluster::collectives::CollectiveChoices;
 use crate::simulation::cluster::fields::Fields;
@@ -156,10 +156,10 @@ fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {
     Ok(FabricSource::File(file))
 }
 
-fn protocol(fields: Option<&Fields<'_>>) -> Result<Protocol, InputError> {
-    let default = Protocol::default();
+fn protocol(fields: Option<&Fields<'_>>) -> Result<MpiProtocol, InputError> {
+    let default = MpiProtocol::default();
     let Some(fields) = fields else { return Ok(default) };
-    Ok(Protocol {
+    Ok(MpiProtocol {
         send_overhead: fields.or("send_overhead", default.send_overhead)?,
         receive_overhead: fields.or("receive_overhead", default.receive_overhead)?,
         copy_per_byte: fields.or("copy_per_byte", default.copy_per_byte)?,

@@ -26,7 +26,7 @@ pub enum Rendezvous {
 /// the sender's request, which MPI's libraries send. The delay of the network interface belongs to
 /// the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Protocol {
+pub struct MpiProtocol {
     /// How long a send occupies its rank's library, before the copy.
     pub send_overhead: Picoseconds,
     /// How long a message that has arrived occupies its receiver's library, before the copy.
@@ -44,7 +44,7 @@ pub struct Protocol {
     pub control_size: Bytes,
 }
 
-impl Default for Protocol {
+impl Default for MpiProtocol {
     fn default() -> Self {
         Self {
             send_overhead: Picoseconds(200_000),
@@ -58,14 +58,14 @@ impl Default for Protocol {
     }
 }
 
-impl Protocol {
+impl MpiProtocol {
     /// How long the send of a message occupies its rank's library.
-    pub(super) fn send_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
+    pub(in crate::runtime) fn send_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
         self.cost(self.send_overhead, size, eager)
     }
 
     /// How long the receipt of a message occupies its rank's library.
-    pub(super) fn receive_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
+    pub(in crate::runtime) fn receive_cost(&self, size: Bytes, eager: bool) -> Option<u64> {
         self.cost(self.receive_overhead, size, eager)
     }
 

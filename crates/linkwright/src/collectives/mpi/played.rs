@@ -1,12 +1,16 @@
 //! Long collectives are played part by part, as if they had been there as a whole.
 
 use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use super::*;
-use crate::collectives::mpi::{Algorithm, ByDefault};
-use crate::program::Collective;
-use crate::program::lowering::Lowering;
-use crate::runtime::Observer;
+use super::{Algorithm, ByDefault};
+use crate::program::lowering::{CollectiveCall, Lowering};
+use crate::program::{Collective, Operation, Program, RankProgram, WORLD};
+use crate::runtime::tests::network::TestNetwork;
+use crate::runtime::tests::{FREE, compute, program, rank, send};
+use crate::runtime::{Job, MessageRecord, MpiProtocol, Observer, Runtime};
+use crate::units::Bytes;
 
 /// One algorithm for every collective, in parts or as a whole; counts what stands in memory.
 struct Parts {
@@ -62,7 +66,7 @@ fn calls(ranks: u32, kind: Collective) -> Arc<Program> {
 struct Order(Vec<(u32, u32, u64)>);
 
 impl Observer for Order {
-    fn sent(&mut self, message: &crate::runtime::MessageRecord) {
+    fn sent(&mut self, message: &MessageRecord) {
         self.0.push((message.source.rank, message.destination.rank, message.sent.0));
     }
 }
@@ -82,7 +86,7 @@ fn parts_play_as_the_whole_would() {
         let play = |in_parts| {
             let lowering = Parts::new(algorithm, in_parts);
             let (mut network, mut order) = (TestNetwork::new(), Order::default());
-            let protocol = Protocol::default();
+            let protocol = MpiProtocol::default();
             let runtime =
                 Runtime::observed(&mut network, ranks, &jobs, protocol, &lowering, &mut order);
             let outcome = runtime.unwrap().run(&mut |_| ControlFlow::Continue(())).unwrap();
