@@ -7,10 +7,12 @@ use crate::diagnostic::{InputError, shown};
 use crate::engine::{EngineError, Progress};
 use crate::units::Bandwidth;
 
+use super::cluster::ClusterError;
 use super::generate::MOST_JOBS;
+use super::played::PlanningFault;
 
 /// Any failure of the simulation layer.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum SimulationError {
     /// A text that no reader accepts, with its place.
     #[error(transparent)]
@@ -60,6 +62,28 @@ pub enum SimulationError {
     /// Something would happen in the past or too late.
     #[error(transparent)]
     Engine(EngineError),
+    /// A job whose iterations are too many to be played.
+    #[error(
+        "job `{}` has {iterations} iterations, and 1 to {} are played one by one; lower them, or let \
+         `run_time` follow the formula", shown(.job), u32::MAX
+    )]
+    TooManyIterations {
+        /// The job.
+        job: String,
+        /// Its iterations.
+        iterations: u64,
+    },
+    /// Collectives of a job that cannot be planned.
+    #[error("job `{}`: {fault}", shown(.job))]
+    Planning {
+        /// The job.
+        job: String,
+        /// Why not.
+        fault: Box<PlanningFault>,
+    },
+    /// Programs that cannot be played.
+    #[error(transparent)]
+    Played(#[from] Box<ClusterError>),
     /// A workload that the table does not hold.
     #[error("there is no workload `{}`; the workloads are {known}", shown(.name))]
     UnknownWorkload {
@@ -91,6 +115,12 @@ pub enum SimulationError {
         /// What the user can do.
         remedy: &'static str,
     },
+}
+
+impl From<ClusterError> for SimulationError {
+    fn from(error: ClusterError) -> Self {
+        Self::Played(Box::new(error))
+    }
 }
 
 impl From<EngineError> for SimulationError {

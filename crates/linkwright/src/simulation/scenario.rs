@@ -26,7 +26,7 @@ use toml::Spanned;
 
 use super::error::SimulationError;
 use super::generate::{MOST_JOBS, MixOptions};
-use super::server::QueueDiscipline;
+use super::queue::QueueDiscipline;
 use super::source::{Source, Tables};
 use super::workload::Workload;
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};

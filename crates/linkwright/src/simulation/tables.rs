@@ -1,7 +1,7 @@
 //! Results as columns.
 
 use super::job::Job;
-use super::server::JobRecord;
+use super::queue::JobRecord;
 use crate::allocation::GpuSet;
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Picoseconds};

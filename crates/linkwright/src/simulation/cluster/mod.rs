@@ -131,7 +131,7 @@ impl Cluster {
     }
 
     /// The routing in the fabric; a lone server has nowhere to route to.
-    fn routing(&self) -> Result<AnyRouting, RoutingError> {
+    pub(super) fn routing(&self) -> Result<AnyRouting, RoutingError> {
         match (self.system.fabric(), &self.tables) {
             (None, _) => Ok(AnyRouting::Nowhere(Nowhere)),
             (Some(fabric), None) => AnyRouting::new(self.routing, fabric, self.settings.seed),

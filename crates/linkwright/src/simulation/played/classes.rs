@@ -1,0 +1,138 @@
+//! Allocations that differ only in what their GPUs are called share a plan.
+//!
+//! Two allocations are of one class where the server, without the GPUs of others, can be renumbered
+//! so that each GPU of the one becomes one of the other, and all that is known of devices and wires
+//! agrees ([`renumbering`]).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::system::views::isomorphism::{LabelledGraph, renumbering};
+use crate::system::{DeviceKind, Server, Wiring};
+use crate::units::{Bandwidth, Picoseconds};
+
+/// What a wire is to a plan.
+type WireKind = (Option<&'static str>, u32, Bandwidth, Picoseconds);
+
+/// What joins two devices, as a sorted list.
+type Joined = Vec<WireKind>;
+
+/// The allocations of one class.
+#[derive(Debug)]
+struct Class {
+    kind: usize,
+    gpus: usize,
+    graph: LabelledGraph,
+}
+
+/// An allocation's class, and which of its GPUs stands for which of the class.
+pub(super) type Known = (usize, Arc<[usize]>);
+
+/// The classes of allocations that have been met.
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    classes: Vec<Class>,
+    /// By the kind of server and the GPUs there, ascending.
+    known: BTreeMap<(usize, Vec<usize>), Known>,
+    /// A number for whatever joins two devices.
+    labels: BTreeMap<Joined, u64>,
+}
+
+impl Classes {
+    /// The class of some GPUs of a server of that kind, and these GPUs in the order of the class: the
+    /// i-th plays the part of the i-th of the first allocation of its class.
+    pub(super) fn of(&mut self, kind: usize, server: &Arc<Server>, gpus: &[usize]) -> Known {
+        let mut gpus = gpus.to_vec();
+        gpus.sort_unstable();
+        let key = (kind, gpus);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let gpus = &key.1;
+        let graph = self.graph(server, gpus);
+        let alike = self
+            .classes
+            .iter()
+            .enumerate()
+            .filter(|(_, class)| (class.kind, class.gpus) == (kind, gpus.len()));
+        let found = alike
+            .filter_map(|(index, class)| Some((index, renumbering(&class.graph, &graph)?)))
+            .next();
+        let known: Known = match found {
+            Some((index, order)) => {
+                (index, order[..gpus.len()].iter().map(|at| gpus[*at]).collect())
+            }
+            None => {
+                self.classes.push(Class { kind, gpus: gpus.len(), graph });
+                (self.classes.len() - 1, gpus.as_slice().into())
+            }
+        };
+        self.known.insert(key, known.clone());
+        known
+    }
+
+    /// The GPUs, then every other device of the server that is no GPU.
+    fn graph(&mut self, server: &Arc<Server>, gpus: &[usize]) -> LabelledGraph {
+        let wiring = Wiring::of_server(server);
+        let own = gpus.iter().map(|gpu| wiring.gpu(*gpu));
+        let others = (0..wiring.devices().len())
+            .filter(|device| wiring.devices()[*device].kind != DeviceKind::Gpu);
+        let vertices: Vec<usize> = own.chain(others).collect();
+        let kinds = vertices.iter().map(|device| wiring.devices()[*device].kind as u64).collect();
+        let mut joined: BTreeMap<(usize, usize), Joined> = BTreeMap::new();
+        for wire in wiring.wires() {
+            let name = wire.kind.map(|kind| kind.name());
+            let ends = (wire.a.min(wire.b), wire.a.max(wire.b));
+            let kind = (name, wire.count, wire.bandwidth, wire.latency);
+            joined.entry(ends).or_default().push(kind);
+        }
+        let labels = &mut self.labels;
+        let number = |mut of: Joined| {
+            of.sort_unstable();
+            let next = labels.len() as u64 + 1;
+            *labels.entry(of).or_insert(next)
+        };
+        let numbers: Vec<((usize, usize), u64)> = {
+            let mut number = number;
+            joined.into_iter().map(|(ends, of)| (ends, number(of))).collect()
+        };
+        let numbers: BTreeMap<(usize, usize), u64> = numbers.into_iter().collect();
+        LabelledGraph::new(kinds, |i, j| {
+            let (a, b) = (vertices[i], vertices[j]);
+            numbers.get(&(a.min(b), a.max(b))).copied().unwrap_or(0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::presets::preset;
+
+    fn classes_of(name: &str, size: usize) -> usize {
+        let server = Arc::new(preset(name).unwrap());
+        let mut classes = Classes::default();
+        let count = server.gpus().len();
+        for set in 0_u32..1 << count {
+            if set.count_ones() as usize == size {
+                let gpus: Vec<usize> = (0..count).filter(|gpu| set >> gpu & 1 == 1).collect();
+                let (_, order) = classes.of(0, &server, &gpus);
+                let mut sorted = order.to_vec();
+                sorted.sort_unstable();
+                assert_eq!(sorted, gpus);
+            }
+        }
+        classes.classes.len()
+    }
+
+    /// GPUs behind one NVSwitch plane are all alike, but for the socket and the PCIe switch.
+    #[test]
+    fn a_server_has_few_classes() {
+        assert_eq!(classes_of("dgx1-v100", 1), 1);
+        assert_eq!(classes_of("dgx1-v100", 8), 1);
+        // Behind one PCIe switch, in one socket, across sockets: each by its links.
+        assert!(classes_of("dgx1-v100", 2) < 8, "{}", classes_of("dgx1-v100", 2));
+        let all: usize = (1..=8).map(|size| classes_of("dgx1-v100", size)).sum();
+        assert!(all < 60, "{all}");
+    }
+}

@@ -1,0 +1,277 @@
+//! Jobs whose run time is that of their programs, played on the real wiring.
+//!
+//! What it represents: an allocated job's workload becomes a program of one iteration
+//! ([`iteration::program_of`]), its collectives are planned for the GPUs that it got, and the
+//! [runtime](crate::runtime) plays every message of every iteration beside those of all other jobs,
+//! over the flows or the packets of the one system. Its end gives its GPUs back.
+//!
+//! What it leaves out: host copies, the overlap of computing with the gradients' reduction, and any
+//! GPU's speed but that which the workloads are timed on; jobs of several servers.
+
+mod classes;
+pub mod iteration;
+mod plans;
+
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+
+pub use plans::{Planner, PlanningFault, UnknownPlanner};
+
+use self::iteration::Programs;
+use self::plans::Plans;
+use super::cluster::{Cluster, ClusterError, Fidelity};
+use super::error::SimulationError;
+use super::job::Job;
+use super::queue::{JobRecord, Queue, QueueDiscipline};
+use crate::allocation::{Policy, PreparedMachine};
+use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
+use crate::network::packet::ChannelStatistics;
+use crate::network::{FlowTransport, PacketNetwork, Transport};
+use crate::runtime::{self, Runtime, RuntimeError, RuntimeEvent};
+use crate::system::System;
+use crate::system::fabric::ChannelId;
+use crate::units::Picoseconds;
+
+/// What becomes of jobs under one policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayedOutcome {
+    /// Each job, in the order of the list.
+    pub records: Vec<JobRecord>,
+    /// How many collectives were planned; allocations of one class share a plan.
+    pub plans: usize,
+    /// What each channel of the fabric carried, by its index.
+    pub channels: Vec<ChannelStatistics>,
+    /// What each channel within a server carried that carried anything, by its number in the
+    /// system.
+    pub inside: Vec<(ChannelId, ChannelStatistics)>,
+    /// How many events were handled.
+    pub events: u64,
+}
+
+/// How jobs get their GPUs.
+#[derive(Clone, Copy)]
+pub struct Sharing<'a> {
+    /// A machine for each kind of server of the system.
+    pub machines: &'a [PreparedMachine],
+    /// Who gets which GPUs.
+    pub policy: &'a dyn Policy,
+    /// In which order waiting jobs start. Backfilling expects what the formula says.
+    pub discipline: QueueDiscipline,
+    /// Servers and their GPUs that are out of order.
+    pub unhealthy: &'a [(usize, usize)],
+}
+
+/// Plays the jobs on an idle system, iteration by iteration.
+///
+/// # Errors
+/// Two jobs of one name; a job that asks for more GPUs than any server has; one of more than
+/// 4,294,967,295 iterations; a plan that cannot be had; a run that the hook ended; a time beyond 213
+/// days.
+pub fn play(
+    cluster: &Cluster,
+    planner: Planner,
+    sharing: Sharing<'_>,
+    jobs: &[Job],
+    hook: Hook<'_>,
+) -> Result<PlayedOutcome, SimulationError> {
+    let routing = cluster.routing().map_err(ClusterError::from)?;
+    let Cluster { system, settings, nic, arbitration, .. } = cluster;
+    match cluster.fidelity {
+        Fidelity::Flow => {
+            let network = FlowTransport::new(system, *settings, routing, *nic);
+            let mut network = network.map_err(ClusterError::from)?;
+            let outcome = play_on(&mut network, cluster, planner, sharing, jobs, hook)?;
+            let (channels, inside) = (network.statistics(), network.inside_statistics());
+            Ok(PlayedOutcome { channels, inside, ..outcome })
+        }
+        Fidelity::Packet => {
+            let network = PacketNetwork::new(system, *settings, routing, *nic, *arbitration);
+            let mut network = network.map_err(ClusterError::from)?;
+            let outcome = play_on(&mut network, cluster, planner, sharing, jobs, hook)?;
+            let (channels, inside) = (network.statistics(), network.inside_statistics());
+            Ok(PlayedOutcome { channels, inside, ..outcome })
+        }
+    }
+}
+
+fn play_on<T: Transport>(
+    network: &mut T,
+    cluster: &Cluster,
+    planner: Planner,
+    sharing: Sharing<'_>,
+    jobs: &[Job],
+    hook: Hook<'_>,
+) -> Result<PlayedOutcome, SimulationError> {
+    let system = &*cluster.system;
+    let Sharing { machines, policy, discipline, unhealthy } = sharing;
+    let machine = |server| &machines[system.kind_index_of(server)];
+    let machines = (0..system.servers()).map(machine).collect();
+    let queue = Queue::new(machines, jobs, policy, discipline, unhealthy)?.with_estimates();
+    let plans = Plans::new(planner, cluster.collectives.planned_message_size);
+    let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
+    let runtime = runtime.map_err(ClusterError::from)?;
+    let (programs, running) = (Programs::default(), Vec::new());
+    let mut shared = Shared { system, jobs, queue, runtime, programs, running, changed: false };
+    let mut engine = Engine::new(hook);
+    for (index, job) in jobs.iter().enumerate() {
+        engine.schedule(job.arrival, Event::Arrival(index));
+    }
+    engine.run(&mut shared)?;
+    let events = engine.events();
+    let plans = shared.runtime.lowering_mut().made();
+    let records = shared.queue.into_records();
+    Ok(PlayedOutcome { records, plans, channels: Vec::new(), inside: Vec::new(), events })
+}
+
+/// What happens to shared servers, and to the programs `R` of their jobs.
+#[derive(Debug, Clone, Copy)]
+enum Event<R> {
+    Arrival(usize),
+    Runtime(R),
+}
+
+/// Shared servers: the queue, and the programs of the jobs that run.
+struct Shared<'a, 'n, T> {
+    system: &'a System,
+    jobs: &'a [Job],
+    queue: Queue<'a>,
+    runtime: Runtime<'n, T, Plans>,
+    programs: Programs,
+    /// The job of each that was admitted.
+    running: Vec<usize>,
+    /// Whether a job has arrived or ended since the queue was looked at.
+    changed: bool,
+}
+
+impl<T: Transport> Model for Shared<'_, '_, T> {
+    type Event = Event<RuntimeEvent<T::Event>>;
+    type Error = SimulationError;
+    const SETTLES: bool = true;
+
+    #[inline]
+    fn handle(
+        &mut self,
+        event: Self::Event,
+        scheduler: &mut impl Scheduler<Self::Event>,
+    ) -> Result<(), SimulationError> {
+        match event {
+            Event::Arrival(job) => {
+                self.queue.arrive(job);
+                self.changed = true;
+                Ok(())
+            }
+            Event::Runtime(event) => {
+                let mut part = Part { whole: scheduler, done: self.queue.done() };
+                self.runtime.handle(event, &mut part).map_err(|error| self.fault(error))?;
+                self.hear(scheduler.now())
+            }
+        }
+    }
+
+    /// All that ends or arrives now is known before anything starts.
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<Self::Event>,
+    ) -> Result<Option<Picoseconds>, SimulationError> {
+        let mut part = Part { whole: scheduler, done: self.queue.done() };
+        let own = self.runtime.settle(&mut part).map_err(|error| self.fault(error))?;
+        self.hear(scheduler.now())?;
+        if !std::mem::take(&mut self.changed) {
+            return Ok(own);
+        }
+        for job in self.queue.start_jobs(scheduler)? {
+            self.admit(job, scheduler)?;
+        }
+        match scheduler.ask(self.done()) {
+            ControlFlow::Continue(()) => Ok(own),
+            ControlFlow::Break(()) => Err(self.queue.interrupted()),
+        }
+    }
+
+    fn at_rest(&self, now: Picoseconds) -> Result<(), SimulationError> {
+        self.runtime.at_rest(now).map_err(|error| self.fault(error))
+    }
+
+    fn done(&self) -> (u64, u64) {
+        self.queue.done()
+    }
+}
+
+impl<T: Transport> Shared<'_, '_, T> {
+    /// Takes up which programs have ended.
+    fn hear(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
+        while let Some(index) = self.runtime.next_end() {
+            self.runtime.take_outcome(index);
+            self.queue.finish(self.running[index as usize], now)?;
+            self.changed = true;
+        }
+        Ok(())
+    }
+
+    /// Lets the program of a job run on the GPUs that it was given.
+    fn admit(
+        &mut self,
+        job: usize,
+        scheduler: &mut impl Scheduler<Event<RuntimeEvent<T::Event>>>,
+    ) -> Result<(), SimulationError> {
+        let of = &self.jobs[job];
+        let record = self.queue.record(job).expect("it has just got its GPUs");
+        let server = record.server;
+        let plans = self.runtime.lowering_mut();
+        let planned = plans.of_allocation(self.system, server, &record.chosen.placement);
+        let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
+            job: of.name.clone(),
+            fault: Box::new(fault),
+        })?;
+        plans.admit(variant);
+        let too_many = || SimulationError::TooManyIterations {
+            job: of.name.clone(),
+            iterations: of.iterations,
+        };
+        let iterations = u32::try_from(of.iterations).map_err(|_| too_many())?;
+        let on = gpus.iter().map(|gpu| self.system.gpu_at(server, *gpu as u32));
+        let program = self.programs.of(&of.workload, of.gpus)?;
+        let job_of_runtime = runtime::Job {
+            name: of.name.clone(),
+            iterations: NonZeroU32::new(iterations).ok_or_else(too_many)?,
+            start: scheduler.now(),
+            ..runtime::Job::new(&program, on.collect())
+        };
+        let mut part = Part { whole: scheduler, done: self.queue.done() };
+        let admitted = self.runtime.admit(&job_of_runtime, &mut part);
+        admitted.map_err(|error| self.fault(error))?;
+        self.running.push(job);
+        Ok(())
+    }
+
+    fn fault(&self, error: RuntimeError) -> SimulationError {
+        match error {
+            RuntimeError::Interrupted { .. } => self.queue.interrupted(),
+            other => ClusterError::from(other).into(),
+        }
+    }
+}
+
+/// The scheduler as programs see it: their events become the whole's, and progress is told in jobs.
+struct Part<'s, S> {
+    whole: &'s mut S,
+    done: (u64, u64),
+}
+
+impl<R, S: Scheduler<Event<R>>> Scheduler<R> for Part<'_, S> {
+    fn now(&self) -> Picoseconds {
+        self.whole.now()
+    }
+
+    fn schedule(&mut self, time: Picoseconds, event: R) {
+        self.whole.schedule(time, Event::Runtime(event));
+    }
+
+    fn tick(&mut self, _: (u64, u64)) -> Result<(), EngineError> {
+        self.whole.tick(self.done)
+    }
+
+    fn ask(&mut self, _: (u64, u64)) -> ControlFlow<()> {
+        self.whole.ask(self.done)
+    }
+}

@@ -1,0 +1,107 @@
+//! Run times by MAPA's formula.
+//!
+//! What it represents: a job's run time follows from the links that it was given, by
+//! [`Workload::run_time`](crate::simulation::Workload::run_time), so that a bad allocation holds its
+//! GPUs for longer and the queue behind it waits.
+//!
+//! The run time always follows the sound bandwidth model, whichever model the policy ranks
+//! by: the published regression can turn negative, and policies are compared in one world.
+//!
+//! What it leaves out: interference of jobs on shared wires.
+
+use std::ops::ControlFlow;
+
+use super::{JobRecord, Queue, QueueDiscipline};
+use crate::allocation::{GpuSet, Policy, PreparedMachine};
+use crate::engine::{Engine, Hook, Model, Scheduler};
+use crate::simulation::error::SimulationError;
+use crate::simulation::job::Job;
+use crate::units::Picoseconds;
+
+/// Plays the jobs on an idle server and returns what happened to each, in the jobs' order.
+///
+/// # Errors
+/// Two jobs of one name; a job that asks for more GPUs than are healthy, so that it could never
+/// start; a run that the hook ended; a time beyond 213 days.
+pub fn simulate(
+    machine: &PreparedMachine,
+    jobs: &[Job],
+    policy: &dyn Policy,
+    discipline: QueueDiscipline,
+    unhealthy: GpuSet,
+    hook: Hook<'_>,
+) -> Result<Vec<JobRecord>, SimulationError> {
+    let unhealthy: Vec<_> = unhealthy.iter().map(|gpu| (0, gpu)).collect();
+    simulate_on(vec![machine], jobs, policy, discipline, &unhealthy, hook)
+}
+
+/// As [`simulate`], on several servers; `unhealthy` names servers and their GPUs.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_on(
+    machines: Vec<&PreparedMachine>,
+    jobs: &[Job],
+    policy: &dyn Policy,
+    discipline: QueueDiscipline,
+    unhealthy: &[(usize, usize)],
+    hook: Hook<'_>,
+) -> Result<Vec<JobRecord>, SimulationError> {
+    let queue = Queue::new(machines, jobs, policy, discipline, unhealthy)?;
+    let mut formula = Formula { queue };
+    let mut engine = Engine::new(hook);
+    for (index, job) in jobs.iter().enumerate() {
+        engine.schedule(job.arrival, Event::Arrival(index));
+    }
+    engine.run(&mut formula)?;
+    Ok(formula.queue.into_records())
+}
+
+/// What happens to a queue.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Arrival(usize),
+    Finish(usize),
+}
+
+/// Jobs that end when the formula says.
+struct Formula<'a> {
+    queue: Queue<'a>,
+}
+
+impl Model for Formula<'_> {
+    type Event = Event;
+    type Error = SimulationError;
+    const SETTLES: bool = true;
+
+    fn handle(
+        &mut self,
+        event: Event,
+        scheduler: &mut impl Scheduler<Event>,
+    ) -> Result<(), SimulationError> {
+        match event {
+            Event::Arrival(job) => self.queue.arrive(job),
+            Event::Finish(job) => self.queue.finish(job, scheduler.now())?,
+        }
+        Ok(())
+    }
+
+    /// All that ends or arrives now is known before anything starts.
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<Event>,
+    ) -> Result<Option<Picoseconds>, SimulationError> {
+        for job in self.queue.start_jobs(scheduler)? {
+            let finish = self.queue.record(job).map_or(scheduler.now(), |record| record.finish);
+            scheduler.schedule(finish, Event::Finish(job));
+        }
+        match scheduler.ask(self.done()) {
+            ControlFlow::Continue(()) => Ok(None),
+            ControlFlow::Break(()) => Err(self.queue.interrupted()),
+        }
+    }
+
+    fn done(&self) -> (u64, u64) {
+        self.queue.done()
+    }
+}
