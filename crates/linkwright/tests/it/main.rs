@@ -15,6 +15,7 @@ mod mpi_programs;
 mod nearness;
 mod otf2;
 mod packet_reference;
+mod played;
 mod policy_contract;
 mod programs_page;
 mod real_machine;

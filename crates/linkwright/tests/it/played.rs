@@ -1,0 +1,200 @@
+//! Jobs of shared servers that are played message by message.
+
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
+use linkwright::collectives::messages::MessageSchedule;
+use linkwright::collectives::plan::{Algorithm, Links, plan};
+use linkwright::network::routing::Nowhere;
+use linkwright::network::{AnyRouting, FlowTransport};
+use linkwright::program::RankProgram;
+use linkwright::program::lowering::{CollectiveCall, Lowering};
+use linkwright::runtime::{self, Runtime};
+use linkwright::simulation::cluster::{Cluster, Fidelity, Files, read_network};
+use linkwright::simulation::played::iteration::program_of;
+use linkwright::simulation::played::{Planner, PlayedOutcome, Sharing, play};
+use linkwright::simulation::{
+    Job, MixOptions, QueueDiscipline, SimulationError, Workload, generate,
+};
+use linkwright::system::BandwidthProfile;
+use linkwright::units::{Bytes, Picoseconds};
+use proptest::prelude::*;
+
+const POLICIES: [&str; 4] = ["baseline", "topology-aware", "greedy", "preserve"];
+
+fn cluster(text: &str, fidelity: Fidelity) -> Cluster {
+    let network = read_network("<test>", text).unwrap();
+    Cluster { fidelity, ..network.build("<test>", &Files::default()).unwrap() }
+}
+
+fn dgx1(fidelity: Fidelity) -> Cluster {
+    cluster("machine = \"dgx1-v100\"", fidelity)
+}
+
+fn packing() -> Planner {
+    Planner::named("packing").unwrap()
+}
+
+fn played(
+    cluster: &Cluster,
+    planner: Planner,
+    policy_name: &str,
+    jobs: &[Job],
+) -> Result<PlayedOutcome, SimulationError> {
+    let prepare = |server| {
+        PreparedMachine::new(server, BandwidthProfile::Mapa, BandwidthModel::Sound).unwrap()
+    };
+    let kinds = cluster.system.kinds().iter();
+    let machines: Vec<_> = kinds.map(|kind| prepare(kind.server())).collect();
+    let policy = policy(policy_name).unwrap();
+    let discipline = QueueDiscipline::Fifo;
+    let sharing = Sharing { machines: &machines, policy, discipline, unhealthy: &[] };
+    play(cluster, planner, sharing, jobs, &mut |_| ControlFlow::Continue(()))
+}
+
+fn job(name: &str, workload: &str, gpus: u32, iterations: u64) -> Job {
+    let mut job = Job::new(name, Workload::find(workload).unwrap(), gpus);
+    job.iterations = iterations;
+    job
+}
+
+/// A planned all-reduce for every collective.
+struct OnePlan(MessageSchedule, Bytes);
+
+impl Lowering for OnePlan {
+    fn lower(&self, call: &CollectiveCall) -> RankProgram {
+        self.0.program(call.index as usize, call.size, self.1)
+    }
+}
+
+#[test]
+fn a_lone_job_takes_as_long_as_its_program_in_a_replay() {
+    let cluster = dgx1(Fidelity::Flow);
+    let outcome = played(&cluster, packing(), "preserve", &[job("a", "vgg-16", 4, 3)]).unwrap();
+    let record = &outcome.records[0];
+    let gpus = record.chosen.gpus();
+    let gpus: Vec<usize> = gpus.iter().collect();
+    let found = plan(
+        &cluster.system,
+        &gpus,
+        linkwright::collectives::Collective::AllReduce,
+        Algorithm::Packing,
+        Links::Auto,
+    );
+    let schedule = MessageSchedule::new(found.unwrap().schedule).unwrap();
+    let lowering = OnePlan(schedule, cluster.collectives.planned_message_size);
+    let routing = AnyRouting::Nowhere(Nowhere);
+    let mut network =
+        FlowTransport::new(&cluster.system, cluster.settings, routing, cluster.nic).unwrap();
+    let program = Arc::new(program_of(Workload::find("vgg-16").unwrap(), 4));
+    let mut alone = runtime::Job::new(&program, gpus.iter().map(|gpu| *gpu as u32).collect());
+    alone.iterations = NonZeroU32::new(3).unwrap();
+    let runtime = Runtime::new(&mut network, 8, &[alone], cluster.protocol, lowering).unwrap();
+    let alone = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(record.finish, alone.jobs[0].end);
+    assert_eq!(outcome.plans, 1);
+}
+
+#[test]
+fn jobs_that_share_wires_slow_one_another_and_others_do_not() {
+    let cluster = dgx1(Fidelity::Flow);
+    let time = |jobs: &[Job]| {
+        let outcome = played(&cluster, Planner::named("mpi").unwrap(), "baseline", jobs).unwrap();
+        outcome.records.iter().map(|record| record.finish.0 - record.start.0).collect::<Vec<_>>()
+    };
+    let three = |name| job(name, "vgg-16", 3, 4);
+    let alone = time(&[three("a")])[0];
+    let both = time(&[three("a"), three("b")]);
+    assert!(both[0] >= alone);
+    let pair = time(&[job("c", "gmm", 1, 4)]);
+    assert_eq!(time(&[job("c", "gmm", 1, 4), three("a")])[0], pair[0], "one GPU sends nothing");
+}
+
+#[test]
+fn three_hundred_jobs_take_at_most_sixty_plans() {
+    let options = MixOptions { count: 300, max_gpus: 5, seed: 7, ..MixOptions::default() };
+    let mut jobs = generate(&options).unwrap();
+    for job in &mut jobs {
+        job.iterations = 1;
+    }
+    let mut made = Vec::new();
+    for name in POLICIES {
+        let outcome = played(&dgx1(Fidelity::Flow), packing(), name, &jobs).unwrap();
+        assert_eq!(outcome.records.len(), 300);
+        made.push(outcome.plans);
+    }
+    assert!(made.iter().all(|plans| *plans <= 60), "{made:?}");
+}
+
+#[test]
+fn jobs_fill_one_server_after_another_of_a_fabric() {
+    let text = "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 8\nmachine = \"dgx1-v100\"\nservers = 4";
+    let cluster = cluster(text, Fidelity::Flow);
+    let jobs: Vec<Job> =
+        (0..5).map(|index| job(&format!("job-{index}"), "alexnet", 8, 2)).collect();
+    let outcome = played(&cluster, packing(), "preserve", &jobs).unwrap();
+    let servers: Vec<u32> = outcome.records.iter().map(|record| record.server).collect();
+    assert_eq!(servers, [0, 1, 2, 3, 0]);
+    assert_eq!(outcome.records[4].start, outcome.records[0].finish);
+    let times: Vec<u64> =
+        outcome.records.iter().map(|record| record.finish.0 - record.start.0).collect();
+    assert!(times.iter().all(|time| *time == times[0]), "each server is its own: {times:?}");
+    assert_eq!(outcome.plans, 1);
+}
+
+#[test]
+fn packets_play_the_same_jobs() {
+    let jobs = [job("a", "googlenet", 3, 1), job("b", "gmm", 5, 1), job("c", "jacobi", 4, 2)];
+    let end = |fidelity| {
+        let outcome = played(&dgx1(fidelity), packing(), "greedy", &jobs).unwrap();
+        outcome.records.iter().map(|record| record.finish).max().unwrap().as_seconds()
+    };
+    let (flow, packet) = (end(Fidelity::Flow), end(Fidelity::Packet));
+    assert!((flow / packet - 1.0).abs() < 0.05, "{flow} s by flows, {packet} s by packets");
+}
+
+#[test]
+fn what_cannot_be_played_is_refused() {
+    let cluster = dgx1(Fidelity::Flow);
+    let error = |jobs: &[Job]| played(&cluster, packing(), "greedy", jobs).unwrap_err().to_string();
+    let endless = error(&[job("a", "gmm", 2, u64::from(u32::MAX) + 1)]);
+    assert!(endless.contains("`a` has 4294967296 iterations"), "{endless}");
+    assert!(error(&[job("a", "gmm", 9, 1)]).contains("asks for 9 GPUs"));
+    assert!(error(&[job("a", "gmm", 1, 1), job("a", "gmm", 1, 1)]).contains("two jobs"));
+    let unknown = Planner::named("packng").unwrap_err().to_string();
+    assert!(unknown.contains("`packing`"), "{unknown}");
+    for name in Planner::names() {
+        assert_eq!(Planner::named(name).unwrap().name(), name);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    /// No GPU has two jobs at once, every job runs from its start to its end without a pause, and the
+    /// same jobs give the same records.
+    #[test]
+    fn any_mix_ends_and_ends_alike(seed: u64, policy in prop::sample::select(POLICIES.to_vec()), planner in prop::sample::select(vec!["packing", "nccl-ring", "mpi"])) {
+        let options = MixOptions { count: 25, max_gpus: 5, seed, ..MixOptions::default() };
+        let mut jobs = generate(&options).unwrap();
+        for (index, job) in jobs.iter_mut().enumerate() {
+            job.iterations = 1 + index as u64 % 3;
+            job.arrival = Picoseconds(job.arrival.0 / 1_000);
+        }
+        let cluster = dgx1(Fidelity::Flow);
+        let planner = Planner::named(planner).unwrap();
+        let outcome = played(&cluster, planner, policy, &jobs).unwrap();
+        prop_assert_eq!(&outcome, &played(&cluster, planner, policy, &jobs).unwrap());
+        for (index, one) in outcome.records.iter().enumerate() {
+            let workload = Workload::find(&jobs[one.job].workload).unwrap();
+            let least = workload.compute_per_iteration().0 * jobs[one.job].iterations;
+            prop_assert!(one.start >= jobs[one.job].arrival);
+            prop_assert!(one.finish.0 - one.start.0 >= least);
+            for other in &outcome.records[index + 1..] {
+                let together = one.start < other.finish && other.start < one.finish;
+                prop_assert!(!together || one.chosen.gpus().intersection(other.chosen.gpus()).is_empty());
+            }
+        }
+    }
+}
