@@ -51,6 +51,7 @@ __all__ = [
     "pattern_names",
     "plan",
     "planning_seconds",
+    "planner_names",
     "policy_names",
     "preset_names",
     "published_effective_bandwidth",
@@ -1583,6 +1584,16 @@ class SimulationResult:
         """The policy's name."""
 
     @property
+    def run_time(self) -> str:
+        """What said how long each job ran: `formula` or `played`."""
+
+    @property
+    def plans(self) -> int | None:
+        """How many collectives were planned for jobs that were played; those on GPUs that are joined
+        alike share a plan. None where the formula said how long jobs ran.
+        """
+
+    @property
     def makespan(self) -> float:
         """Seconds from time zero until the last job ended."""
 
@@ -1593,7 +1604,8 @@ class SimulationResult:
         run_time (all in seconds), gpus, double_links, single_links, pcie_links,
         aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
         sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
-        bandwidths that one GPU does not have are null there.
+        bandwidths that one GPU does not have are null there. Of a system of several servers a last
+        column, server, says in which the job ran; gpus are ids there.
         """
 
 @final
@@ -1658,6 +1670,9 @@ def preset_names() -> list[tuple[str, str]]:
 
 def pattern_names() -> list[str]:
     """The shapes that `Pattern` knows by name."""
+
+def planner_names() -> list[str]:
+    """The names of what plans the collectives of jobs that are played."""
 
 def policy_names() -> list[str]:
     """The allocation policies, in the order of the paper's tables."""
@@ -1732,12 +1747,17 @@ def simulate(
     ties: str = "nearest",
     discipline: str = "fifo",
     unhealthy: Sequence[int] | None = None,
+    run_time: str = "formula",
+    planner: str = "packing",
+    fidelity: str = "flow",
     progress: Callable[[int, int, float], object] | None = None,
 ) -> SimulationResult:
-    """Plays the jobs on an idle server.
+    """Plays the jobs on an idle system.
+
+    A job runs within one server, the first in which the policy finds GPUs.
 
     Args:
-        system: The server.
+        system: A server, or several on a fabric.
         jobs: The jobs; those of one arrival time queue in this order.
         policy: One of `policy_names`.
         bandwidth_model: `sound` or `published`: what the policy ranks by.
@@ -1746,12 +1766,16 @@ def simulate(
         ties: `nearest` or `published`: what decides between matches that tie.
         discipline: `fifo` or `backfill`.
         unhealthy: GPUs that are out of order from the start.
+        run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
+            message, beside those of all other jobs.
+        planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
+        fidelity: Of played jobs, `flow` or `packet`.
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 
     Raises:
         AllocationError: If a policy, a choice or a GPU is unknown.
-        SimulationError: If a job can never start or has another's name, or a time is beyond
-            213 days.
+        SimulationError: If a job can never start or has another's name, a plan cannot be had, or a
+            time is beyond 213 days.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 

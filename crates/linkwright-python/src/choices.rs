@@ -5,6 +5,7 @@ use linkwright::collectives::Protocol;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
 use linkwright::simulation::QueueDiscipline;
+use linkwright::simulation::cluster::Fidelity;
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
 
 use pyo3::prelude::*;
@@ -65,6 +66,12 @@ impl Choice for QueueDiscipline {
     const WHAT: &'static str = "queue discipline";
     const NAMED: &'static [(&'static str, Self)] =
         &[("fifo", Self::Fifo), ("backfill", Self::Backfill)];
+}
+
+impl Choice for Fidelity {
+    const WHAT: &'static str = "fidelity";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("packet", Self::Packet), ("flow", Self::Flow)];
 }
 
 impl Choice for Links {

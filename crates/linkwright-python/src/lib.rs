@@ -78,7 +78,7 @@ mod _core {
     #[pymodule_export]
     use crate::schedule::{CheckReport, Export, Schedule};
     #[pymodule_export]
-    use crate::simulation::{SimulationResult, simulate};
+    use crate::simulation::{SimulationResult, planner_names, simulate};
     #[pymodule_export]
     use crate::system::{System, import_format_names, preset_names};
     #[pymodule_export]

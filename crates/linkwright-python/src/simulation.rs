@@ -1,8 +1,12 @@
 //! `linkwright.simulate` and its result.
 
-use linkwright::allocation::{BandwidthModel, GpuSet, PreparedMachine, Ties, policy};
+use linkwright::allocation::{AllocationError, BandwidthModel, PreparedMachine, Ties, policy};
 use linkwright::engine::Progress;
-use linkwright::simulation::{self, JobRecord, QueueDiscipline, simulate as play, tables};
+use linkwright::simulation::cluster::{Cluster, Fidelity};
+use linkwright::simulation::played::{Planner, Sharing, play};
+use linkwright::simulation::{
+    self, JobRecord, QueueDiscipline, SimulationError, simulate_on, tables,
+};
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
 
@@ -22,6 +26,22 @@ pub struct SimulationResult {
     policy: String,
     jobs: Vec<simulation::Job>,
     records: Vec<JobRecord>,
+    servers: u32,
+    run_time: RunTime,
+    plans: Option<usize>,
+}
+
+/// What says how long a job runs.
+#[derive(Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+enum RunTime {
+    Formula,
+    Played,
+}
+
+impl Choice for RunTime {
+    const WHAT: &'static str = "run-time model";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("formula", Self::Formula), ("played", Self::Played)];
 }
 
 #[pymethods]
@@ -30,6 +50,19 @@ impl SimulationResult {
     #[getter]
     fn policy(&self) -> &str {
         &self.policy
+    }
+
+    /// What said how long each job ran: `formula` or `played`.
+    #[getter]
+    fn run_time(&self) -> &'static str {
+        self.run_time.name()
+    }
+
+    /// How many collectives were planned for jobs that were played; those on GPUs that are joined
+    /// alike share a plan. None where the formula said how long jobs ran.
+    #[getter]
+    fn plans(&self) -> Option<usize> {
+        self.plans
     }
 
     /// Seconds from time zero until the last job ended.
@@ -44,9 +77,10 @@ impl SimulationResult {
     /// run_time (all in seconds), gpus, double_links, single_links, pcie_links,
     /// aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
     /// sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
-    /// bandwidths that one GPU does not have are null there.
+    /// bandwidths that one GPU does not have are null there. Of a system of several servers a last
+    /// column, server, says in which the job ran; gpus are ids there.
     fn jobs(&self) -> PyResult<Table> {
-        Table::new(tables::jobs(&self.jobs, &self.records))
+        Table::new(tables::jobs(&self.jobs, &self.records, self.servers))
     }
 
     fn __repr__(&self) -> String {
@@ -55,10 +89,12 @@ impl SimulationResult {
     }
 }
 
-/// Plays the jobs on an idle server.
+/// Plays the jobs on an idle system.
+///
+/// A job runs within one server, the first in which the policy finds GPUs.
 ///
 /// Args:
-///     system: The server.
+///     system: A server, or several on a fabric.
 ///     jobs: The jobs; those of one arrival time queue in this order.
 ///     policy: One of `policy_names`.
 ///     bandwidth_model: `sound` or `published`: what the policy ranks by.
@@ -67,17 +103,22 @@ impl SimulationResult {
 ///     ties: `nearest` or `published`: what decides between matches that tie.
 ///     discipline: `fifo` or `backfill`.
 ///     unhealthy: GPUs that are out of order from the start.
+///     run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
+///         message, beside those of all other jobs.
+///     planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
+///     fidelity: Of played jobs, `flow` or `packet`.
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 ///
 /// Raises:
 ///     AllocationError: If a policy, a choice or a GPU is unknown.
-///     SimulationError: If a job can never start or has another's name, or a time is beyond
-///         213 days.
+///     SimulationError: If a job can never start or has another's name, a plan cannot be had, or a
+///         time is beyond 213 days.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
     system, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
-    ties = "nearest", discipline = "fifo", unhealthy = None, progress = None
+    ties = "nearest", discipline = "fifo", unhealthy = None, run_time = "formula",
+    planner = "packing", fidelity = "flow", progress = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(
@@ -90,34 +131,70 @@ pub fn simulate(
     ties: &str,
     discipline: &str,
     #[pyo3(from_py_with = optional_ints)] unhealthy: Option<Vec<i128>>,
+    run_time: &str,
+    planner: &str,
+    fidelity: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;
-    let machine = system.listed()?;
-    let profile = profile_of(&machine, bandwidth_profile)?;
+    let core = system.core();
+    let profiles = core.kinds().iter().map(|kind| profile_of(kind.server(), bandwidth_profile));
+    let profiles: Vec<_> = profiles.collect::<PyResult<_>>()?;
     let ties = Ties::named(ties)?;
     let model = BandwidthModel::named(bandwidth_model)?;
     let discipline = QueueDiscipline::named(discipline)?;
+    let run_time = RunTime::named(run_time)?;
+    let fidelity = Fidelity::named(fidelity)?;
+    let planner = Planner::named(planner).map_err(|error| errors::range(error.to_string()))?;
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
-    let unhealthy: Vec<usize> = unhealthy
-        .unwrap_or_default()
-        .into_iter()
-        .map(|gpu| number::whole("an id of `unhealthy`", gpu, usize::MAX))
-        .collect::<PyResult<_>>()?;
-    let known = machine.gpus().len();
-    if let Some(gpu) = unhealthy.iter().copied().find(|gpu| *gpu >= known) {
-        let error = linkwright::allocation::AllocationError::UnknownGpu { gpu, gpus: known };
-        return Err(errors::allocation(error));
-    }
-    let unhealthy: GpuSet = unhealthy.into_iter().collect();
+    let unhealthy = places_of(system, unhealthy.unwrap_or_default())?;
     let report = |py: Python<'_>, at: Progress| match &progress {
         Some(call) => call.call1(py, (at.done, at.total, at.time.as_seconds())).map(|_| ()),
         None => Ok(()),
     };
-    let records = worker::watched(py, report, |hook| {
-        let prepared = PreparedMachine::new(&machine, profile, model)?.with_ties(ties);
-        play(&prepared, &jobs, policy, discipline, unhealthy, hook)
+    let cluster = Cluster { fidelity, ..system.cluster().as_ref().clone() };
+    let played = worker::watched(py, report, |hook| -> Result<_, SimulationError> {
+        let kinds = core.kinds().iter().zip(profiles);
+        let machines: Vec<PreparedMachine> = kinds
+            .map(|(kind, profile)| {
+                Ok(PreparedMachine::new(kind.server(), profile, model)?.with_ties(ties))
+            })
+            .collect::<Result<_, AllocationError>>()?;
+        match run_time {
+            RunTime::Formula => {
+                let machine = |server| &machines[core.kind_index_of(server)];
+                let each = (0..core.servers()).map(machine).collect();
+                Ok((simulate_on(each, &jobs, policy, discipline, &unhealthy, hook)?, None))
+            }
+            RunTime::Played => {
+                let (machines, unhealthy) = (&machines[..], &unhealthy[..]);
+                let sharing = Sharing { machines, policy, discipline, unhealthy };
+                let outcome = play(&cluster, planner, sharing, &jobs, hook)?;
+                Ok((outcome.records, Some(outcome.plans)))
+            }
+        }
     })?;
-    let records = records.map_err(errors::simulation)?;
-    Ok(SimulationResult { policy: policy.name().to_owned(), jobs, records })
+    let (records, plans) = played.map_err(errors::simulation)?;
+    let (policy, servers) = (policy.name().to_owned(), core.servers());
+    Ok(SimulationResult { policy, jobs, records, servers, run_time, plans })
+}
+
+/// The servers of GPUs, and their ids there.
+fn places_of(system: &System, gpus: Vec<i128>) -> PyResult<Vec<(usize, usize)>> {
+    let known = system.core().gpus() as usize;
+    let place = |gpu| {
+        let gpu = number::whole("an id of `unhealthy`", gpu, usize::MAX)?;
+        if gpu >= known {
+            return Err(errors::allocation(AllocationError::UnknownGpu { gpu, gpus: known }));
+        }
+        let place = system.core().gpu(gpu as u32);
+        Ok((place.server as usize, place.index as usize))
+    };
+    gpus.into_iter().map(place).collect()
+}
+
+/// The names of what plans the collectives of jobs that are played.
+#[pyfunction]
+pub fn planner_names() -> Vec<&'static str> {
+    Planner::names()
 }

@@ -8,12 +8,13 @@ use crate::units::{Bandwidth, Picoseconds};
 
 /// One row per record: the job, when it waited and ran, its GPUs and their scores.
 ///
-/// Times are in seconds and bandwidths in GB/s, as people plot them.
+/// Times are in seconds and bandwidths in GB/s, as people plot them. Of several servers a last column
+/// says in which a job ran; its GPUs have their ids there.
 ///
 /// # Panics
 /// If a record's job is not in the list.
 #[must_use]
-pub fn jobs(jobs: &[Job], records: &[JobRecord]) -> Table {
+pub fn jobs(jobs: &[Job], records: &[JobRecord], servers: u32) -> Table {
     let of_job = |column: &dyn Fn(&Job) -> String| -> Vec<String> {
         records.iter().map(|record| column(&jobs[record.job])).collect()
     };
@@ -33,7 +34,7 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord]) -> Table {
     let gpus = |set: GpuSet| set.iter().map(|gpu| gpu as u32).collect::<Vec<u32>>();
     let sensitive: Vec<bool> = records.iter().map(|record| jobs[record.job].sensitive).collect();
     let between = |from: Picoseconds, to: Picoseconds| Picoseconds(to.0 - from.0);
-    Table::new()
+    let table = Table::new()
         .with("job", "", of_job(&|job| job.name.clone()))
         .with("workload", "", of_job(&|job| job.workload.clone()))
         .with("gpu_count", "", counts(&|record| record.chosen.placement.len()))
@@ -54,5 +55,10 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord]) -> Table {
         .with("sound_bandwidth", "GB/s", optional(&|r| r.sound_bandwidth))
         .with("preserved_bandwidth", "GB/s", gigabytes(&|r| r.chosen.preserved_bandwidth))
         .with("candidates", "", records.iter().map(|r| r.candidates).collect::<Vec<u64>>())
-        .with("optimal", "", records.iter().map(|r| r.optimal).collect::<Vec<bool>>())
+        .with("optimal", "", records.iter().map(|r| r.optimal).collect::<Vec<bool>>());
+    if servers < 2 {
+        return table;
+    }
+    let server = records.iter().map(|record| u64::from(record.server));
+    table.with("server", "", server.collect::<Vec<u64>>())
 }
