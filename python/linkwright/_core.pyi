@@ -1589,8 +1589,10 @@ class SimulationResult:
 
     @property
     def plans(self) -> int | None:
-        """How many collectives were planned for jobs that were played; those on GPUs that are joined
-        alike share a plan. None where the formula said how long jobs ran.
+        """How many collectives were planned for jobs that were played.
+
+        Those on GPUs that are joined alike share a plan. None where the formula said how long jobs
+        ran.
         """
 
     @property

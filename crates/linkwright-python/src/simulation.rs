@@ -58,8 +58,10 @@ impl SimulationResult {
         self.run_time.name()
     }
 
-    /// How many collectives were planned for jobs that were played; those on GPUs that are joined
-    /// alike share a plan. None where the formula said how long jobs ran.
+    /// How many collectives were planned for jobs that were played.
+    ///
+    /// Those on GPUs that are joined alike share a plan. None where the formula said how long jobs
+    /// ran.
     #[getter]
     fn plans(&self) -> Option<usize> {
         self.plans
