@@ -20,7 +20,8 @@
 //! | [`runtime`] | programs that run over a network |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
-//! | [`simulation`] | jobs, scenarios, the multi-tenant server, results |
+//! | [`simulation`] | jobs, the multi-tenant server, clusters, results |
+//! | [`scenario`] | one file format: read, put together, compared |
 //!
 //! The crate is pure: no Python, no printing, no wall clock, no global state.
 
@@ -32,6 +33,7 @@ pub mod graph;
 pub mod network;
 pub mod program;
 pub mod runtime;
+pub mod scenario;
 pub mod simulation;
 pub mod system;
 pub mod table;

@@ -11,8 +11,6 @@ pub mod job;
 pub mod job_file;
 pub mod played;
 pub mod queue;
-pub mod scenario;
-mod source;
 pub mod tables;
 pub mod workload;
 
@@ -21,5 +19,4 @@ pub use generate::{MOST_JOBS, MixOptions, generate};
 pub use job::Job;
 pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, QueueDiscipline};
-pub use scenario::{JobSource, MachineSource, Scenario};
 pub use workload::{Work, Workload};

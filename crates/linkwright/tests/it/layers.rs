@@ -40,6 +40,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "thermal",
         ],
     ),
+    (
+        "scenario",
+        &[
+            "engine",
+            "system",
+            "network",
+            "program",
+            "allocation",
+            "collectives",
+            "runtime",
+            "simulation",
+        ],
+    ),
 ];
 
 /// The modules that hold no model, lowest first; any other module may use them.

@@ -1,24 +1,16 @@
 //! Jobs on a cluster: programs of many ranks over servers on a fabric.
 //!
 //! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
-//! model or the flow model, and returns what became of the jobs and of each channel. A
-//! scenario ([`read_scenario`]) describes both in TOML; [`tables`] makes columns of results.
+//! model or the flow model, and returns what became of the jobs and of each channel; [`tables`]
+//! makes columns of it.
 
 mod collectives;
-mod entry;
-mod fields;
-mod files;
 mod job;
 mod latencies;
 pub mod links;
-mod network;
 mod placement;
-mod scenario;
-mod servers;
 mod stays;
 pub mod tables;
-#[cfg(test)]
-mod tests;
 mod watch;
 
 use std::sync::Arc;
@@ -41,17 +33,9 @@ pub use collectives::{
     Choice, ChoiceError, CollectiveChoices, MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective,
     PlanningError, PlanningProblem,
 };
-pub use entry::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
-pub use fields::FileName;
-pub use files::Files;
 pub use job::ClusterJob;
 pub use latencies::Latencies;
-pub use network::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings};
 pub use placement::{Mapping, PlacementError, place};
-pub use scenario::{
-    BuiltScenario, ClusterScenario, is_cluster_scenario, read_network, read_scenario,
-};
-pub use servers::ServerEntry;
 pub use stays::{RegionInterval, Stays};
 pub use watch::{ComputationInterval, MessageInterval, Watch};
 
@@ -63,6 +47,17 @@ pub enum Fidelity {
     Packet,
     /// Messages as fluids: [`FlowTransport`].
     Flow,
+}
+
+impl Fidelity {
+    /// Its name: `packet` or `flow`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packet => "packet",
+            Self::Flow => "flow",
+        }
+    }
 }
 
 /// A system that jobs run on.

@@ -1,4 +1,4 @@
-//! Which collective takes which algorithm, and the keys of a scenario that say so.
+//! Which collective takes which algorithm.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,9 @@ use thiserror::Error;
 
 use crate::collectives::Collective as Planning;
 use crate::collectives::mpi::Algorithm;
-use crate::diagnostic::{InputError, closest};
+use crate::diagnostic::closest;
 use crate::program::Collective;
-use crate::simulation::cluster::fields::Fields;
 use crate::units::Bytes;
-
-/// The keys of a scenario's table: one for each of [`Collective::ALL`], then the message of
-/// planned ones.
-pub(in crate::simulation::cluster) const KEYS: &[&str] = &[
-    "barrier",
-    "broadcast",
-    "reduce",
-    "all_reduce",
-    "gather",
-    "scatter",
-    "all_gather",
-    "reduce_scatter",
-    "all_to_all",
-    "scan",
-    "planned_message_size",
-];
 
 /// What a scenario calls [`Choice::Planned`].
 const PLANNED: &str = "planned";
@@ -43,20 +26,14 @@ pub enum Choice {
 /// A name that no algorithm of a collective has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "no algorithm of {} is called `{name}`; it takes {}{}", .kind.name(), names(*.kind).join(", "),
-    closest(.name, &names(*.kind)).map_or(String::new(), |it| format!("; did you mean `{it}`?"))
+    "no algorithm of {} is called `{name}`; it takes {}{}", .kind.name(), Choice::names(*.kind).join(", "),
+    closest(.name, &Choice::names(*.kind)).map_or(String::new(), |it| format!("; did you mean `{it}`?"))
 )]
 pub struct ChoiceError {
     /// The collective.
     pub kind: Collective,
     /// The name asked for.
     pub name: String,
-}
-
-/// The names of what a collective takes.
-fn names(kind: Collective) -> Vec<&'static str> {
-    let planned = planning(kind, 0).map(|_| PLANNED);
-    Algorithm::of(kind).iter().map(|algorithm| algorithm.name()).chain(planned).collect()
 }
 
 /// What is planned for a collective of a program; nothing for those whose planners are rules alone,
@@ -67,6 +44,13 @@ pub(super) fn planning(kind: Collective, root: usize) -> Option<Planning> {
 }
 
 impl Choice {
+    /// The names of what a collective takes.
+    #[must_use]
+    pub fn names(kind: Collective) -> Vec<&'static str> {
+        let planned = planning(kind, 0).map(|_| PLANNED);
+        Algorithm::of(kind).iter().map(|algorithm| algorithm.name()).chain(planned).collect()
+    }
+
     /// The choice of that name: `planned`, or an algorithm of the collective.
     ///
     /// # Errors
@@ -115,25 +99,6 @@ impl Default for CollectiveChoices {
 }
 
 impl CollectiveChoices {
-    /// The choices in a scenario's table.
-    pub(in crate::simulation::cluster) fn read(
-        fields: Option<&Fields<'_>>,
-    ) -> Result<Self, InputError> {
-        let mut read = Self::default();
-        let Some(fields) = fields else { return Ok(read) };
-        for (kind, key) in Collective::ALL.into_iter().zip(KEYS) {
-            let choice = fields.named(key, |name| Choice::named(kind, name))?;
-            read.chosen.extend(choice.map(|choice| (kind, choice)));
-        }
-        let size = "planned_message_size";
-        read.planned_message_size = fields.or(size, read.planned_message_size)?;
-        if read.planned_message_size.0 == 0 {
-            let remedy = "write at least 1 B, such as \"1 MiB\"";
-            return Err(fields.refuse(size, "messages of no bytes", remedy));
-        }
-        Ok(read)
-    }
-
     /// Whether a collective goes by plans.
     #[must_use]
     pub fn is_planned(&self, kind: Collective) -> bool {
@@ -146,10 +111,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_collective_has_a_key_of_its_name() {
-        for (kind, key) in Collective::ALL.into_iter().zip(KEYS) {
-            assert_eq!(kind.name().replace('-', "_"), *key);
-            for name in names(kind) {
+    fn every_name_is_that_of_its_choice() {
+        for kind in Collective::ALL {
+            for name in Choice::names(kind) {
                 assert_eq!(Choice::named(kind, name).unwrap().name(), name);
             }
         }

@@ -13,7 +13,6 @@ mod planner;
 #[cfg(test)]
 mod tests;
 
-pub(super) use choices::KEYS;
 pub use choices::{Choice, ChoiceError, CollectiveChoices};
 pub use error::{PlanningError, PlanningProblem};
 pub(super) use lowering::ClusterLowering;

@@ -1,6 +1,5 @@
 //! Plans for communicators anywhere on a cluster, and what replays make of them.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -12,9 +11,13 @@ use crate::collectives::messages::contract::assert_contract;
 use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan::Algorithm::Packing;
 use crate::collectives::plan::{Links, plan};
+use crate::network::packet::{ArbitrationPolicy, NicPolicy, Switching};
+use crate::network::{PacketSettings, RoutingKind};
 use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};
-use crate::runtime::Job;
-use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity, read_network};
+use crate::runtime::{Job, Protocol};
+use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity};
+use crate::system::fabric::FabricSpecification;
+use crate::system::{AbstractNode, System};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 const PLANNABLE: [Collective; 8] = [
@@ -28,18 +31,45 @@ const PLANNABLE: [Collective; 8] = [
     Collective::AllToAll,
 ];
 
-/// A fat-tree of 32 nodes of so many GPUs, with settings beside.
-fn cluster(gpus: u32, settings: &str) -> Cluster {
+/// A fat-tree of 32 nodes of so many GPUs.
+fn cluster(gpus: u32) -> Cluster {
+    cluster_of(gpus, "11.9 GB/s", "23.8 GB/s")
+}
+
+/// The same with these bandwidths of its links and of those between the GPUs of a node.
+fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
     let text = format!(
-        "kind = \"fat-tree\"\nlevels = 2\nleaves = 8\nradix = 8\ngpus_per_node = {gpus}\n{settings}"
+        "kind = \"fat-tree\"\nlevels = 2\nleaves = 8\nradix = 8\nbandwidth = \"{bandwidth}\"\n"
     );
-    let network = read_network("settings", &text).and_then(|it| it.build("s", &BTreeMap::new()));
-    network.unwrap_or_else(|error| panic!("{error}"))
+    let specification: FabricSpecification = toml::from_str(&text).unwrap();
+    let fabric = specification.build().unwrap();
+    let (bandwidth, latency) = (gpu_bandwidth.parse().unwrap(), Picoseconds(500_000));
+    let settings = PacketSettings {
+        packet_size: Bytes(4096),
+        buffer_packets: 8,
+        router_delay: Picoseconds(60_000),
+        nic_delay: Picoseconds(400_000),
+        switching: Switching::StoreAndForward,
+        seed: 0,
+    };
+    Cluster {
+        routing: RoutingKind::default_for(fabric.shape()),
+        system: Arc::new(
+            System::of_nodes(fabric, AbstractNode { gpus, bandwidth, latency }).unwrap(),
+        ),
+        settings,
+        tables: None,
+        nic: NicPolicy::Fcfs,
+        arbitration: ArbitrationPolicy::from_name("round-robin").unwrap(),
+        protocol: Protocol::default(),
+        collectives: CollectiveChoices::default(),
+        fidelity: Fidelity::Packet,
+    }
 }
 
 /// A cluster whose collectives all go by plans.
 fn planned_on(gpus: u32, fidelity: Fidelity) -> Cluster {
-    let mut cluster = cluster(gpus, "");
+    let mut cluster = cluster(gpus);
     cluster.collectives.chosen = PLANNABLE.map(|kind| (kind, Choice::Planned)).into();
     cluster.fidelity = fidelity;
     cluster
@@ -47,7 +77,7 @@ fn planned_on(gpus: u32, fidelity: Fidelity) -> Cluster {
 
 /// How long an all-reduce by that choice takes on the first GPUs of the nodes.
 fn all_reduce(choice: Choice, per_node: u32, ranks: u32, size: u64) -> Picoseconds {
-    let mut cluster = cluster(per_node, "");
+    let mut cluster = cluster(per_node);
     cluster.collectives.chosen = [(Collective::AllReduce, choice)].into();
     let program = program(ranks, &[], &[(Collective::AllReduce, 0, WORLD, size)]);
     let outcome = replay(&cluster, &[Job::new(&program, (0..ranks).collect())]).unwrap();
@@ -92,7 +122,7 @@ proptest! {
     ) {
         let (kind, root) = (PLANNABLE[kind], root % gpus.len());
         let root = if kind.has_root() { root } else { 0 };
-        let cluster = cluster(per_node, "");
+        let cluster = cluster(per_node);
         let nodes = placement::Placement::new(&cluster.system, &gpus).nodes();
         let found = planner::best(&cluster.system, nodes, &gpus, kind, root).unwrap();
         check(found.messages.schedule()).unwrap();
@@ -196,7 +226,7 @@ fn the_hook_ends_planning() {
 
 #[test]
 fn more_than_are_packed_are_told_so() {
-    let cluster = cluster(8, "");
+    let cluster = cluster(8);
     let gpus: Vec<u32> = (0..24).collect();
     let nodes = |gpus| placement::Placement::new(&cluster.system, gpus).nodes();
     let best =
@@ -222,40 +252,6 @@ fn a_planned_all_reduce_beats_trees_and_rings_across_nodes() {
 }
 
 #[test]
-fn scenarios_choose_by_collective() {
-    let cluster = cluster(
-        4,
-        "[collectives]\nall_reduce = \"planned\"\nbroadcast = \"binomial-tree\"\n\
-        planned-message-size = \"64 KiB\"\n",
-    );
-    let expected = [
-        (Collective::Broadcast, Choice::Algorithm(Algorithm::BinomialTree)),
-        (Collective::AllReduce, Choice::Planned),
-    ];
-    assert_eq!(cluster.collectives.chosen, expected.into());
-    assert_eq!(cluster.collectives.planned_message_size, Bytes(64 << 10));
-    let refused = |text: &str| read_network("s", text).unwrap_err().to_string();
-    assert_eq!(
-        refused("[collectives]\nscan = \"planned\"\n"),
-        "s:2:8: no algorithm of scan is called `planned`: `\"planned\"`; it takes \
-         recursive-doubling, linear"
-    );
-    assert_eq!(
-        refused("[collectives]\nall_reduce = \"planed\"\n"),
-        "s:2:14: no algorithm of all-reduce is called `planed`: `\"planed\"`; it takes \
-         binary-tree, binomial-tree, recursive-doubling, recursive-halving, ring, planned; did \
-         you mean `planned`?"
-    );
-    assert_eq!(
-        refused("[collectives]\nplanned_message_size = \"0 B\"\n"),
-        "s:2:24: messages of no bytes: `\"0 B\"`; write at least 1 B, such as \"1 MiB\""
-    );
-    assert!(
-        refused("[collectives]\nallreduce = \"ring\"\n").contains("did you mean `all_reduce`?")
-    );
-}
-
-#[test]
 fn the_page_on_programs_shows_what_an_all_reduce_takes() {
     let page =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/programs.md"));
@@ -278,9 +274,7 @@ fn links_of_any_bandwidth_are_packed() {
         ("150 GB/s", "3966666667 B/s"),
         ("900 TB/s", "1 kB/s"),
     ] {
-        let settings =
-            format!("gpu_bandwidth = \"{gpu_bandwidth}\"\nbandwidth = \"{bandwidth}\"\n");
-        let system = cluster(3, &settings).system;
+        let system = cluster_of(3, bandwidth, gpu_bandwidth).system;
         for gpus in [&[0, 1, 2][..], &[2, 1, 3], &[0, 1, 2, 3, 4, 5]] {
             for kind in PLANNABLE {
                 let collective = choices::planning(kind, 0).unwrap();

@@ -1,10 +1,12 @@
 //! Scenarios, what they refuse, and what their runs give.
 
+mod mixes;
 mod refusals;
 mod runs;
 
 use super::*;
 use crate::diagnostic::InputError;
+use crate::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Mapping, Watch};
 
 /// A small scenario with every table.
 const SMALL: &str = "name = \"small\"\nseed = 3\nmapping = \"linear\"\n\n\
@@ -14,8 +16,18 @@ const SMALL: &str = "name = \"small\"\nseed = 3\nmapping = \"linear\"\n\n\
     parameters = { message = \"16 KiB\", compute = \"5 us\" }\n\n\
     [[job]]\nprogram = \"kripke\"\nranks = 8\nstart = \"1 ms\"\nmapping = \"random\"\n";
 
-fn read(text: &str) -> Result<ClusterScenario, InputError> {
-    read_scenario("s.toml", text)
+pub(super) fn read(text: &str) -> Result<Scenario, InputError> {
+    let given = Given { file: "s.toml".to_owned(), text: text.to_owned(), ..Given::default() };
+    Scenario::read(&given)
+}
+
+/// The system of a scenario and its jobs, which run programs.
+fn build(text: &str, files: &Files) -> (Cluster, Vec<ClusterJob>) {
+    let Built { cluster, work, .. } = read(text).and_then(|it| it.build(files)).unwrap();
+    match work {
+        Work::Programs(jobs) => (cluster, jobs),
+        Work::Mix(_) => panic!("jobs of GPUs"),
+    }
 }
 
 /// What is wrong with a scenario, wherever it is noticed.
@@ -28,8 +40,7 @@ fn refused(text: &str, files: &Files) -> String {
 
 /// What a scenario's run gives, and what was watched.
 fn run(text: &str, files: &Files, most: usize) -> (Cluster, ClusterOutcome, Watch) {
-    let built = read(text).and_then(|scenario| scenario.build(files)).unwrap();
-    let BuiltScenario { cluster, jobs, .. } = built;
+    let (cluster, jobs) = build(text, files);
     let jobs: Vec<_> = jobs
         .iter()
         .map(|job| match &job.mapping {

@@ -18,7 +18,7 @@ pub(super) fn bytes_of<'a>(
 ) -> Result<&'a [u8], InputError> {
     files.get(&file.name).map(Vec::as_slice).ok_or_else(|| {
         let remedy = "hand it over with the others that the scenario names";
-        InputError::at(scenario, file.position, "a file that was not given", &file.name, remedy)
+        file.place.refuse(scenario, "a file that was not given", &file.name, remedy)
     })
 }
 

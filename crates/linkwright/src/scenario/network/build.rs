@@ -6,8 +6,10 @@ use super::{FabricSource, GpuBandwidth, NetworkSettings};
 use crate::diagnostic::InputError;
 use crate::network::routing::TableRouting;
 use crate::network::{AnyRouting, RoutingKind};
-use crate::simulation::cluster::files::{Files, text_of};
-use crate::simulation::cluster::{Cluster, servers};
+use crate::scenario::files::{Files, text_of};
+use crate::scenario::servers;
+use crate::scenario::source::Place;
+use crate::simulation::cluster::Cluster;
 use crate::system::composition::{PortOrder, lists_network, split};
 use crate::system::fabric::{RoutingTables, read_fabric, read_routing};
 use crate::system::{Fabric, FabricError, Server, System};
@@ -20,10 +22,8 @@ impl NetworkSettings {
     /// A file that is not given or that its reader refuses, a factor that no bandwidth can be
     /// multiplied by, a routing for another network.
     pub fn build(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
-        let at = |position, error: &dyn std::fmt::Display, remedy: &str| {
-            let message = error.to_string();
-            let (problem, remedy) = message.split_once("; ").unwrap_or((&message, remedy));
-            InputError::at(file, position, problem, "", remedy)
+        let at = |place: Place, error: &dyn std::fmt::Display, remedy: &str| {
+            place.refuse_as(file, error, "", remedy)
         };
         let listed = servers::build(&self.servers, file, files)?;
         let own = match self.beside_own_network(&listed) {
@@ -57,10 +57,7 @@ impl NetworkSettings {
                 let of_table = (self.places.fabric, String::new());
                 let given = key.and_then(|key| self.parameters.get(&key));
                 let (place, written) = given.unwrap_or(&of_table);
-                let message = error.to_string();
-                let (problem, remedy) =
-                    message.split_once("; ").unwrap_or((&message, "give other sizes"));
-                InputError::at(file, *place, problem, written, remedy)
+                place.refuse_as(file, &error, written, "give other sizes")
             })
         };
         let fabric = match (own, &self.fabric) {
@@ -110,10 +107,10 @@ impl NetworkSettings {
         let mut node = self.node;
         node.bandwidth = self.node_bandwidth(&fabric).ok_or_else(|| {
             let problem = "the links between a node's GPUs have no bandwidth that can be counted";
-            at(self.places.gpus_per_node, &problem, "give `gpu_bandwidth`")
+            at(self.places.node, &problem, "give the `bandwidth` of `system.server`")
         })?;
         let system = System::of_nodes(fabric, node)
-            .map_err(|error| at(self.places.gpus_per_node, &error, "give fewer GPUs"))?;
+            .map_err(|error| at(self.places.node, &error, "give fewer GPUs"))?;
         Ok(self.cluster(system, routing, tables))
     }
 
@@ -161,9 +158,11 @@ impl NetworkSettings {
     fn node_bandwidth(&self, fabric: &Fabric) -> Option<Bandwidth> {
         match self.gpu_bandwidth {
             GpuBandwidth::Fixed(bandwidth) => Some(bandwidth),
-            GpuBandwidth::Times(factor) => {
+            GpuBandwidth::Times(numerator, denominator) => {
                 let link = fabric.channels()[Fabric::injection(0) as usize].bandwidth;
-                link.0.checked_mul(u64::from(factor)).map(Bandwidth)
+                let product = u128::from(link.0) * u128::from(numerator);
+                let quotient = (product / u128::from(denominator)).max(1);
+                u64::try_from(quotient).ok().map(Bandwidth)
             }
         }
     }

@@ -1,38 +1,23 @@
 //! One `[[job]]` of a scenario.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use toml::{Spanned, Table, Value};
+use toml::{Table, Value};
 
-use super::fields::{Fields, FileName, SpannedTable};
+use super::fields::{Fields, FileName};
 use super::files::{Beside, Files, bytes_of, text_of};
-use super::placement::Mapping;
-use crate::diagnostic::{InputError, Position};
+use super::source::Place;
+use super::tree::Node;
+use crate::diagnostic::InputError;
 use crate::program::otf2::Archive;
 use crate::program::skeletons::{APPLICATIONS, Application, SkeletonError, application};
 use crate::program::trace::{TraceNote, TraceOptions, archive_name, program_of};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
-use crate::simulation::source::Source;
+use crate::simulation::cluster::Mapping;
 use crate::units::Picoseconds;
-
-/// The keys of a job.
-pub(super) const KEYS: &[&str] = &[
-    "name",
-    "program",
-    "goal",
-    "trace",
-    "main_loop",
-    "ranks",
-    "parameters",
-    "iterations",
-    "start",
-    "computation_scale",
-    "gpu",
-    "priority",
-    "mapping",
-];
 
 /// Where a job's program comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +40,19 @@ pub enum ProgramSource {
         /// The region of the main loop, if it is not that which TraceR's users mark.
         main_loop: Option<String>,
     },
+}
+
+impl ProgramSource {
+    /// A text that sources have in common which give one program.
+    pub(super) fn identity(&self) -> String {
+        match self {
+            Self::Skeleton { application, ranks, parameters } => {
+                format!("program {application} {ranks} {parameters}")
+            }
+            Self::Goal(file) => format!("goal {}", file.name),
+            Self::Trace { anchor, main_loop } => format!("trace {} {main_loop:?}", anchor.name),
+        }
+    }
 }
 
 /// How a scenario maps ranks to GPUs.
@@ -91,19 +89,19 @@ pub struct JobEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobPlaces {
     /// Its name.
-    pub name: Position,
+    pub name: Place,
     /// Its number of ranks, or its program's file.
-    pub ranks: Position,
+    pub ranks: Place,
     /// Its iterations.
-    pub iterations: Position,
+    pub iterations: Place,
     /// Its mapping.
-    pub mapping: Position,
+    pub mapping: Place,
 }
 
 /// A mapping from the value of a key: a rule's name, a file's, or a list.
 pub(super) fn mapping(fields: &Fields<'_>) -> Result<Option<ScenarioMapping>, InputError> {
     let Some(value) = fields.value("mapping") else { return Ok(None) };
-    let mapping = match value {
+    let mapping = match &value {
         Value::Array(_) => {
             let gpus: Option<Vec<Gpu>> = fields.optional("mapping")?;
             ScenarioMapping::Given(Mapping::Gpus(gpus.unwrap_or_default()))
@@ -124,22 +122,15 @@ pub(super) fn mapping(fields: &Fields<'_>) -> Result<Option<ScenarioMapping>, In
     Ok(Some(mapping))
 }
 
-/// The table of parameters with the place of each, if its text can be found again.
-fn parameter_place(fields: &Fields<'_>, table: &Table, key: &str) -> std::ops::Range<usize> {
-    let whole = fields.place("parameters");
-    let text = fields.source.text.get(whole.clone()).unwrap_or_default();
-    let value = format!("parameters = {text}");
-    let offset = "parameters = ".len();
-    let read: Result<std::collections::BTreeMap<String, SpannedTable>, _> = toml::from_str(&value);
-    let inner = read.ok().and_then(|mut outer| outer.remove("parameters"));
-    let span = inner.as_ref().and_then(|inner| inner.get(key)).map(Spanned::span);
-    match span {
-        Some(span) if table.contains_key(key) => {
-            whole.start + span.start - offset..whole.start + span.end - offset
-        }
-        _ => whole,
-    }
+/// Where a parameter stands.
+fn parameter_span(fields: &Fields<'_>, key: &str) -> std::ops::Range<usize> {
+    let tree = fields.node("parameters").and_then(Node::as_tree);
+    let entry = tree.and_then(|tree| tree.get(key));
+    entry.map_or_else(|| fields.span_of("parameters"), |entry| entry.node.span.clone())
 }
+
+/// The programs that were made to see whether they can be: many jobs may have the same.
+pub(super) type Sound = BTreeSet<String>;
 
 /// An application's refusal, at the value that is to blame.
 fn skeleton_error(
@@ -150,11 +141,9 @@ fn skeleton_error(
     error: &SkeletonError,
 ) -> InputError {
     let place = match error {
-        SkeletonError::Unknown { .. } => fields.place("program"),
-        SkeletonError::Ranks { .. } => fields.place("ranks"),
-        SkeletonError::Parameter { parameter, .. } => {
-            parameter_place(fields, parameters, parameter)
-        }
+        SkeletonError::Unknown { .. } => fields.span_of("program"),
+        SkeletonError::Ranks { .. } => fields.span_of("ranks"),
+        SkeletonError::Parameter { parameter, .. } => parameter_span(fields, parameter),
         SkeletonError::Options { .. } | SkeletonError::Message { .. } => {
             // The reader names no key; the one that is refused on its own is the one.
             let refused = parameters.iter().find(|(key, value)| {
@@ -165,13 +154,16 @@ fn skeleton_error(
                 )
             });
             let key = refused.map_or("", |(key, _)| key.as_str());
-            parameter_place(fields, parameters, key)
+            parameter_span(fields, key)
         }
     };
     fields.source.refuse_as(&place, error, "see the file format in the reference")
 }
 
-fn skeleton(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputError> {
+fn skeleton(
+    fields: &Fields<'_>,
+    sound: &mut Sound,
+) -> Result<(ProgramSource, Option<f64>), InputError> {
     let application = fields.named("program", application)?;
     let Some(application) = application else {
         let names = APPLICATIONS.map(|application| application.name).join(", ");
@@ -183,15 +175,20 @@ fn skeleton(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputEr
         return Err(fields.refuse("program", "a program without `ranks`", remedy));
     };
     let parameters = fields.or("parameters", Table::new())?;
-    application
-        .program(ranks, &parameters)
-        .map_err(|error| skeleton_error(fields, application, ranks, &parameters, &error))?;
+    if sound.insert(format!("{} {ranks} {parameters}", application.name)) {
+        application
+            .program(ranks, &parameters)
+            .map_err(|error| skeleton_error(fields, application, ranks, &parameters, &error))?;
+    }
     let speedup = Some(application.gpu_speedup);
     Ok((ProgramSource::Skeleton { application: application.name, ranks, parameters }, speedup))
 }
 
 /// The program's source, and how much faster GPUs compute it if that is known.
-fn program(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputError> {
+fn program(
+    fields: &Fields<'_>,
+    sound: &mut Sound,
+) -> Result<(ProgramSource, Option<f64>), InputError> {
     let (goal, trace) = (fields.file("goal")?, fields.file("trace")?);
     let key = if trace.is_some() { "trace" } else { "goal" };
     let others: &[&str] = match (&goal, &trace) {
@@ -199,7 +196,7 @@ fn program(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputErr
             let remedy = "a trace's region is named so; write `trace`, or remove `main_loop`";
             return Err(fields.refuse("main_loop", "a main loop without a trace", remedy));
         }
-        (None, None) => return skeleton(fields),
+        (None, None) => return skeleton(fields, sound),
         (_, Some(_)) => &["program", "ranks", "parameters", "goal"],
         (Some(_), None) => &["program", "ranks", "parameters", "main_loop"],
     };
@@ -213,7 +210,7 @@ fn program(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputErr
             ProgramSource::Trace { anchor, main_loop: fields.optional("main_loop")? }
         }
         (Some(file), None) => ProgramSource::Goal(file),
-        (None, None) => return skeleton(fields),
+        (None, None) => return skeleton(fields, sound),
     };
     Ok((source, None))
 }
@@ -221,7 +218,7 @@ fn program(fields: &Fields<'_>) -> Result<(ProgramSource, Option<f64>), InputErr
 fn computation_scale(fields: &Fields<'_>, speedup: Option<f64>) -> Result<f64, InputError> {
     let scale: Option<f64> = match fields.value("computation_scale") {
         // A whole number is a factor too.
-        Some(Value::Integer(whole)) => Some(*whole as f64),
+        Some(Value::Integer(whole)) => Some(whole as f64),
         _ => fields.optional("computation_scale")?,
     };
     let on_gpus = fields.or("gpu", false)?;
@@ -246,14 +243,8 @@ fn computation_scale(fields: &Fields<'_>, speedup: Option<f64>) -> Result<f64, I
 
 impl JobEntry {
     /// The job in a table.
-    pub(super) fn read(
-        source: Source<'_>,
-        table: Spanned<SpannedTable>,
-    ) -> Result<Self, InputError> {
-        let span = table.span();
-        let fields = Fields::new(source, span, table.into_inner())?;
-        let (program, speedup) = program(&fields)?;
-        let position = |key: &str| source.position(&fields.place(key));
+    pub(super) fn read(fields: &Fields<'_>, sound: &mut Sound) -> Result<Self, InputError> {
+        let (program, speedup) = program(fields, sound)?;
         let iterations: u32 = fields.or("iterations", 1)?;
         let Some(iterations) = NonZeroU32::new(iterations) else {
             return Err(fields.refuse("iterations", "this cannot be zero", "write at least 1"));
@@ -262,16 +253,16 @@ impl JobEntry {
             name: fields.optional("name")?,
             iterations,
             start: fields.or("start", Picoseconds(0))?,
-            computation_scale: computation_scale(&fields, speedup)?,
+            computation_scale: computation_scale(fields, speedup)?,
             priority: fields.or("priority", 0)?,
-            mapping: mapping(&fields)?,
+            mapping: mapping(fields)?,
             places: JobPlaces {
-                name: position("name"),
-                ranks: position(
+                name: fields.place("name"),
+                ranks: fields.place(
                     ["goal", "trace"].into_iter().find(|key| fields.has(key)).unwrap_or("ranks"),
                 ),
-                iterations: position("iterations"),
-                mapping: position("mapping"),
+                iterations: fields.place("iterations"),
+                mapping: fields.place("mapping"),
             },
             program,
         })
@@ -311,11 +302,7 @@ impl JobEntry {
         let program = match &self.program {
             ProgramSource::Skeleton { application: name, ranks, parameters } => {
                 let made = application(name).and_then(|found| found.program(*ranks, parameters));
-                made.map_err(|error| {
-                    let message = error.to_string();
-                    let (problem, remedy) = message.split_once("; ").unwrap_or((&message, ""));
-                    InputError::at(scenario, self.places.ranks, problem, "", remedy)
-                })?
+                made.map_err(|error| self.places.ranks.refuse_as(scenario, &error, "", ""))?
             }
             ProgramSource::Goal(file) => {
                 let text = text_of(scenario, file, files)?;
@@ -332,23 +319,26 @@ impl JobEntry {
                 let name = archive_name(&anchor.name).to_owned();
                 let options = TraceOptions { name, main_loop: main_loop.clone() };
                 let read = program_of(&archive, &options).map_err(|error| {
-                    let message = error.to_string();
-                    let (problem, remedy) =
-                        message.split_once("; ").unwrap_or((&message, "record the trace anew"));
-                    let place = self.places.ranks;
-                    InputError::at(scenario, place, problem, &anchor.name, remedy)
+                    let remedy = "record the trace anew";
+                    self.places.ranks.refuse_as(scenario, &error, &anchor.name, remedy)
                 })?;
                 notes = read.notes;
                 read.program
             }
         };
+        self.check_loop(scenario, &program)?;
+        Ok((Arc::new(program), notes))
+    }
+
+    /// Refuses iterations of a program without a loop.
+    pub(super) fn check_loop(&self, scenario: &str, program: &Program) -> Result<(), InputError> {
         let looped = program.ranks.iter().all(|rank| rank.body().is_some());
         if self.iterations.get() > 1 && !looped {
             let problem = "the program marks no main loop that could run so often";
             let remedy = "remove `iterations`, or take a program with a loop";
             let value = self.iterations.to_string();
-            return Err(InputError::at(scenario, self.places.iterations, problem, &value, remedy));
+            return Err(self.places.iterations.refuse(scenario, problem, &value, remedy));
         }
-        Ok((Arc::new(program), notes))
+        Ok(())
     }
 }

@@ -1,19 +1,22 @@
 //! The settings in a scenario's table, with what stands for those that it leaves out.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings, OF_FABRIC};
+use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
 use crate::diagnostic::{InputError, instead_of};
 use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switching};
 use crate::network::{PacketSettings, RoutingKind};
+use crate::program::Collective;
 use crate::runtime::{MpiProtocol, Rendezvous};
-use crate::simulation::cluster::Fidelity;
-use crate::simulation::cluster::collectives::CollectiveChoices;
-use crate::simulation::cluster::fields::Fields;
-use crate::simulation::cluster::servers;
+use crate::scenario::fields::Fields;
+use crate::scenario::servers;
+use crate::scenario::settings::{FIDELITIES, RENDEZVOUS, SWITCHINGS};
+use crate::simulation::cluster::{Choice, CollectiveChoices, Fidelity};
+use crate::system::AbstractNode;
 use crate::system::fabric::{FABRICS, FabricSpecification};
-use crate::system::{AbstractNode, NodeError};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The file of defaults.
@@ -54,25 +57,31 @@ impl Defaults {
             buffer_packets: self.buffer_packets,
             router_delay: self.router_delay,
             nic_delay: self.nic_delay,
-            switching: named(&SWITCHINGS, "switching", &self.switching).expect(VALID),
+            switching: switching(&self.switching).expect(VALID),
             seed: 0,
         }
     }
 }
 
-const SWITCHINGS: [(&str, Switching); 2] =
-    [("store-and-forward", Switching::StoreAndForward), ("cut-through", Switching::CutThrough)];
-const RENDEZVOUS: [(&str, Rendezvous); 2] =
-    [("sender", Rendezvous::Sender), ("receiver", Rendezvous::Receiver)];
-const FIDELITIES: [(&str, Fidelity); 2] = [("packet", Fidelity::Packet), ("flow", Fidelity::Flow)];
+/// The place of a name among a few.
+fn among(known: &[&'static str], what: &str, name: &str) -> Result<usize, String> {
+    let found = known.iter().position(|known| *known == name);
+    found.ok_or_else(|| format!("unknown {what}; {}", instead_of(name, known)))
+}
 
-/// The value of a name among a few.
-fn named<T: Copy>(known: &[(&'static str, T)], what: &str, name: &str) -> Result<T, String> {
-    let found = known.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-        format!("unknown {what}; {}", instead_of(name, &names))
-    })
+fn switching(name: &str) -> Result<Switching, String> {
+    let at = among(&SWITCHINGS, "switching", name)?;
+    Ok([Switching::StoreAndForward, Switching::CutThrough][at])
+}
+
+fn rendezvous(name: &str) -> Result<Rendezvous, String> {
+    let at = among(&RENDEZVOUS, "rendezvous", name)?;
+    Ok([Rendezvous::Sender, Rendezvous::Receiver][at])
+}
+
+fn fidelity(name: &str) -> Result<Fidelity, String> {
+    let at = among(&FIDELITIES, "fidelity", name)?;
+    Ok([Fidelity::Packet, Fidelity::Flow][at])
 }
 
 /// A factor as a fraction: `2`, `0.5`, `"2x"`, `"x/4"`, `"1/16"` or `"x"`.
@@ -94,23 +103,28 @@ fn fraction(text: &str) -> Option<(u32, u32)> {
     (numerator > 0 && denominator > 0).then_some((numerator, denominator))
 }
 
-fn scale(fields: &Fields<'_>) -> Result<(u32, u32), InputError> {
-    let text = match fields.value("bandwidth_scale") {
-        None => return Ok((1, 1)),
-        Some(Value::String(text)) => text.clone(),
+/// The factor of bandwidths that a key is.
+pub(in crate::scenario) fn factor(
+    fields: &Fields<'_>,
+    key: &str,
+) -> Result<Option<(u32, u32)>, InputError> {
+    let text = match fields.value(key) {
+        None => return Ok(None),
+        Some(Value::String(text)) => text,
         Some(value) => value.to_string(),
     };
-    fraction(&text).ok_or_else(|| {
+    let refuse = || {
         let remedy = "write a factor above zero, such as 2, 0.5, \"2x\" or \"x/16\"";
-        fields.refuse("bandwidth_scale", "no factor of bandwidths", remedy)
-    })
+        fields.refuse(key, "no factor of bandwidths", remedy)
+    };
+    fraction(&text).map(Some).ok_or_else(refuse)
 }
 
 /// The specification in a table, whose keys are those of a file with underscores.
 fn specification(fields: &Fields<'_>) -> Result<FabricSpecification, InputError> {
     let kind_key = if fields.has("preset") { "preset" } else { "kind" };
     let mut table = Table::new();
-    let kind = fields.value(kind_key).cloned();
+    let kind = fields.value(kind_key);
     if let Some(Value::String(name)) = &kind
         && !FABRICS.contains(&name.as_str())
     {
@@ -121,7 +135,7 @@ fn specification(fields: &Fields<'_>) -> Result<FabricSpecification, InputError>
     for key in FabricSpecification::KEYS.iter().skip(1) {
         let written = key.replace('-', "_");
         if let Some(value) = fields.value(&written) {
-            table.insert((*key).to_owned(), value.clone());
+            table.insert((*key).to_owned(), value);
             read_table(&table).map_err(|error| {
                 fields.refuse_as(&written, &error, "see the file format in the reference")
             })?;
@@ -156,16 +170,15 @@ fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {
     Ok(FabricSource::File(file))
 }
 
-fn protocol(fields: Option<&Fields<'_>>) -> Result<MpiProtocol, InputError> {
+fn protocol(fields: &Fields<'_>) -> Result<MpiProtocol, InputError> {
     let default = MpiProtocol::default();
-    let Some(fields) = fields else { return Ok(default) };
     Ok(MpiProtocol {
         send_overhead: fields.or("send_overhead", default.send_overhead)?,
         receive_overhead: fields.or("receive_overhead", default.receive_overhead)?,
         copy_per_byte: fields.or("copy_per_byte", default.copy_per_byte)?,
         eager_limit: fields.or("eager_limit", default.eager_limit)?,
         rendezvous: fields
-            .named("rendezvous", |name| named(&RENDEZVOUS, "rendezvous", name))?
+            .named("rendezvous", rendezvous)?
             .unwrap_or(default.rendezvous),
         rendezvous_delay: fields.or("rendezvous_delay", default.rendezvous_delay)?,
         control_size: fields.or("control_size", default.control_size)?,
@@ -182,107 +195,101 @@ fn key_of(error: &SettingsError) -> &'static str {
     }
 }
 
+/// How collectives become messages.
+fn collectives(fields: &Fields<'_>) -> Result<CollectiveChoices, InputError> {
+    let mut read = CollectiveChoices::default();
+    for kind in Collective::ALL {
+        let key = kind.name().replace('-', "_");
+        let choice = fields.named(&key, |name| Choice::named(kind, name))?;
+        read.chosen.extend(choice.map(|choice| (kind, choice)));
+    }
+    let size = "planned_message_size";
+    read.planned_message_size = fields.or(size, read.planned_message_size)?;
+    if read.planned_message_size.0 == 0 {
+        let remedy = "write at least 1 B, such as \"1 MiB\"";
+        return Err(fields.refuse(size, "messages of no bytes", remedy));
+    }
+    Ok(read)
+}
+
 impl NetworkSettings {
-    /// The settings in a table, in that of the messaging library and in that of collectives.
-    pub(in crate::simulation::cluster) fn read(
-        fields: &Fields<'_>,
-        protocol_fields: Option<&Fields<'_>>,
-        collective_fields: Option<&Fields<'_>>,
-        listed: &[Fields<'_>],
-        seed: u64,
-    ) -> Result<Self, InputError> {
-        let default = Defaults::read();
+    /// The settings of a scenario whose keys are settled.
+    pub(in crate::scenario) fn read(scenario: &Fields<'_>) -> Result<Self, InputError> {
+        let (default, source) = (Defaults::read(), scenario.source);
+        let system = scenario.table("system")?;
+        let network = system.table("network")?;
+        let seed = scenario.or("seed", 0)?;
         let absent = default.packets();
-        let gpu_bandwidth = match fields.optional("gpu_bandwidth")? {
-            Some(fixed) => GpuBandwidth::Fixed(fixed),
-            None => GpuBandwidth::Times(default.gpu_bandwidth_factor),
-        };
-        let switching = fields.named("switching", |name| named(&SWITCHINGS, "switching", name))?;
+        let (node, gpu_bandwidth) =
+            servers::node(&system, default.node(), default.gpu_bandwidth_factor)?;
         let packets = PacketSettings {
-            packet_size: fields.or("packet_size", absent.packet_size)?,
-            buffer_packets: fields.or("buffer_packets", absent.buffer_packets)?,
-            router_delay: fields.or("router_delay", absent.router_delay)?,
-            nic_delay: fields.or("nic_delay", absent.nic_delay)?,
-            switching: switching.unwrap_or(absent.switching),
+            packet_size: network.or("packet_size", absent.packet_size)?,
+            buffer_packets: network.or("buffer_packets", absent.buffer_packets)?,
+            router_delay: network.or("router_delay", absent.router_delay)?,
+            nic_delay: network.or("nic_delay", absent.nic_delay)?,
+            switching: network.named("switching", switching)?.unwrap_or(absent.switching),
             seed,
         };
-        let absent = default.node();
-        let node = AbstractNode {
-            gpus: fields.or("gpus_per_node", absent.gpus)?,
-            bandwidth: match gpu_bandwidth {
-                GpuBandwidth::Fixed(bandwidth) => bandwidth,
-                GpuBandwidth::Times(_) => absent.bandwidth,
-            },
-            latency: fields.or("gpu_latency", absent.latency)?,
-        };
-        node.check().map_err(|error| {
-            let key = match error {
-                NodeError::Gpus { .. } => "gpus_per_node",
-                NodeError::Bandwidth => "gpu_bandwidth",
-            };
-            fields.refuse_as(key, &error, "give a value in range")
-        })?;
         packets
             .check()
-            .map_err(|error| fields.refuse_as(key_of(&error), &error, "give a value in range"))?;
-        let nic = fields.named("nic", NicPolicy::from_name)?;
-        let arbitration = fields.named("arbitration", ArbitrationPolicy::from_name)?;
-        let fidelity = fields.named("fidelity", |name| named(&FIDELITIES, "fidelity", name))?;
-        let position = |key: &str| fields.source.position(&fields.place(key));
-        let fabric = fabric_source(fields)?;
-        let given = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
-        let given = given.filter(|key| fields.has(key));
-        let parameters = given.map(|key| {
-            let place = fields.place(&key);
-            let written = fields.source.text.get(place.clone()).unwrap_or_default();
-            (key, (fields.source.position(&place), written.to_owned()))
+            .map_err(|error| network.refuse_as(key_of(&error), &error, "give a value in range"))?;
+        let nic = network.named("nic", NicPolicy::from_name)?;
+        let arbitration = network.named("arbitration", ArbitrationPolicy::from_name)?;
+        let fidelity_wanted = scenario.named("fidelity", fidelity)?;
+        let fabric = fabric_source(&network)?;
+        let parameters = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
+        let parameters = parameters.filter(|key| network.has(key)).map(|key| {
+            let written = source.written(&network.span_of(&key)).to_owned();
+            let place = network.place(&key);
+            (key, (place, written))
         });
-        let parameters = parameters.collect();
-        let source_key = ["file", "preset", "kind"].into_iter().find(|key| fields.has(key));
-        let routing_table = fields.file("routing_table")?;
-        let routing = fields.named("routing", RoutingKind::from_name)?;
+        let parameters: BTreeMap<_, _> = parameters.collect();
+        let source_key = ["file", "preset", "kind"].into_iter().find(|key| network.has(key));
+        let routing_table = network.file("routing_table")?;
+        let routing = network.named("routing", RoutingKind::from_name)?;
         if routing_table.is_some() && routing.is_some_and(|kind| kind != RoutingKind::ShortestPath)
         {
             let remedy = "a table is what `shortest-path` follows; remove `routing` or the table";
-            return Err(fields.refuse("routing", "a routing beside a routing table", remedy));
+            return Err(network.refuse("routing", "a routing beside a routing table", remedy));
         }
+        let servers = servers::read(&system)?;
+        let of_servers = if system.has("server") { "server" } else { "servers" };
+        let of_servers = if system.has("servers") { "servers" } else { of_servers };
         Ok(Self {
             fabric,
             routing_table,
-            bandwidth_scale: scale(fields)?,
+            bandwidth_scale: factor(&network, "bandwidth_scale")?.unwrap_or((1, 1)),
             routing,
             nic: nic.unwrap_or_else(|| NicPolicy::from_name(&default.nic).expect(VALID)),
             arbitration: arbitration.unwrap_or_else(|| {
                 ArbitrationPolicy::from_name(&default.arbitration).expect(VALID)
             }),
-            fidelity: fidelity
-                .unwrap_or_else(|| named(&FIDELITIES, "", &default.fidelity).expect(VALID)),
+            fidelity: fidelity_wanted.unwrap_or_else(|| fidelity(&default.fidelity).expect(VALID)),
             packets,
             fabric_key: ["file", "preset"]
                 .into_iter()
                 .map(str::to_owned)
                 .chain(FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_")))
-                .find(|key| fields.has(key)),
-            has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| fields.has(key)),
-            servers: servers::read(fields, listed)?,
-            port_order: servers::port_order(fields)?,
-            interface_rule: servers::interface_rule(fields)?,
+                .find(|key| network.has(key)),
+            has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| network.has(key)),
+            servers,
+            port_order: servers::port_order(&system)?,
+            interface_rule: servers::interface_rule(&system)?,
             node,
             gpu_bandwidth,
-            protocol: protocol(protocol_fields)?,
-            collectives: CollectiveChoices::read(collective_fields)?,
+            protocol: protocol(&scenario.table("protocol")?)?,
+            collectives: collectives(&scenario.table("collectives")?)?,
             parameters,
             places: NetworkPlaces {
-                table: fields.source.position(&fields.span),
-                routing: position("routing"),
-                fabric: position(source_key.unwrap_or("kind")),
-                bandwidth_scale: position("bandwidth_scale"),
-                gpus_per_node: position("gpus_per_node"),
-                servers: match (listed.first(), fields.has("servers")) {
-                    (Some(entry), _) => entry.source.position(&entry.span),
-                    (None, true) => position("servers"),
-                    (None, false) => position("machine"),
+                table: source.place(&network.span),
+                routing: network.place("routing"),
+                fabric: network.place(source_key.unwrap_or("kind")),
+                bandwidth_scale: network.place("bandwidth_scale"),
+                node: match system.table("server") {
+                    Ok(server) => server.place("gpus"),
+                    Err(_) => system.place("server"),
                 },
+                servers: system.place(of_servers),
             },
         })
     }

@@ -5,16 +5,17 @@ mod read;
 
 use std::collections::BTreeMap;
 
-#[cfg(doc)]
-use super::Cluster;
-use super::Fidelity;
-use super::collectives::CollectiveChoices;
+pub(super) use read::factor;
+
 use super::fields::FileName;
 use super::servers::ServerEntry;
-use crate::diagnostic::Position;
+use super::source::Place;
 use crate::network::packet::{ArbitrationPolicy, NicPolicy};
 use crate::network::{PacketSettings, RoutingKind};
 use crate::runtime::MpiProtocol;
+#[cfg(doc)]
+use crate::simulation::cluster::Cluster;
+use crate::simulation::cluster::{CollectiveChoices, Fidelity};
 use crate::system::AbstractNode;
 use crate::system::composition::{InterfaceRule, PortOrder};
 use crate::system::fabric::FabricSpecification;
@@ -22,76 +23,8 @@ use crate::system::fabric::FabricSpecification;
 use crate::system::fabric::read_fabric;
 use crate::units::Bandwidth;
 
-/// The keys of settings that stand alone: those of the table, and what a scenario has beside.
-pub(super) const SETTINGS_KEYS: &[&str] = &[
-    "preset",
-    "file",
-    "routing_table",
-    "bandwidth_scale",
-    "routing",
-    "nic",
-    "arbitration",
-    "switching",
-    "fidelity",
-    "packet_size",
-    "buffer_packets",
-    "router_delay",
-    "nic_delay",
-    "machine",
-    "servers",
-    "port_order",
-    "interfaces",
-    "gpus_per_node",
-    "gpu_bandwidth",
-    "gpu_latency",
-    "kind",
-    "levels",
-    "radix",
-    "pods",
-    "leaves",
-    "tapering",
-    "leaves_per_pod",
-    "nodes_per_leaf",
-    "uplinks",
-    "cores",
-    "nodes_per_switch",
-    "switches_per_group",
-    "global_links_per_switch",
-    "groups",
-    "ports",
-    "dimensions",
-    "bandwidth",
-    "latency",
-    "node_bandwidth",
-    "node_latency",
-    "global_bandwidth",
-    "global_latency",
-    "intra_group_detours",
-    "hop_weights",
-    "links",
-    "seed",
-    "protocol",
-    "collectives",
-    "system",
-];
-
-/// The keys of the table: its own, then those of a fabric's specification, which are
-/// spelt with underscores here.
-pub(super) const KEYS: &[&str] = SETTINGS_KEYS.split_at(SETTINGS_KEYS.len() - 4).0;
-
 /// The keys that only a fabric has: with any of them, a lone server stands on one, too.
 const OF_FABRIC: [&str; 4] = ["routing", "nic", "routing_table", "bandwidth_scale"];
-
-/// The keys of the table of the messaging library.
-pub(super) const PROTOCOL_KEYS: &[&str] = &[
-    "send_overhead",
-    "receive_overhead",
-    "copy_per_byte",
-    "eager_limit",
-    "rendezvous",
-    "rendezvous_delay",
-    "control_size",
-];
 
 /// Where the fabric comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,8 +38,9 @@ pub enum FabricSource {
 /// Bandwidth of the links between the GPUs of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuBandwidth {
-    /// So many times that of the first node's link to the network, as scaled.
-    Times(u32),
+    /// So many times that of the first node's link to the network, as scaled: numerator and
+    /// denominator.
+    Times(u32, u32),
     /// So much, whatever the network has.
     Fixed(Bandwidth),
 }
@@ -151,45 +85,39 @@ pub struct NetworkSettings {
     /// Where the table stands, and its routing if it names one.
     pub places: NetworkPlaces,
     /// Where each parameter of the fabric stands that is given, and what is written, by its key.
-    pub parameters: BTreeMap<String, (Position, String)>,
+    pub parameters: BTreeMap<String, (Place, String)>,
 }
 
 /// What the errors of building a network point at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkPlaces {
     /// The table.
-    pub table: Position,
+    pub table: Place,
     /// Its routing.
-    pub routing: Position,
+    pub routing: Place,
     /// The fabric's kind or file.
-    pub fabric: Position,
+    pub fabric: Place,
     /// The factor of bandwidths.
-    pub bandwidth_scale: Position,
+    pub bandwidth_scale: Place,
     /// The GPUs of a node.
-    pub gpus_per_node: Position,
+    pub node: Place,
     /// The servers.
-    pub servers: Position,
-}
-
-impl Fidelity {
-    /// Its name: `packet` or `flow`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Packet => "packet",
-            Self::Flow => "flow",
-        }
-    }
+    pub servers: Place,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::scenario::settings::SETTINGS;
+    use crate::system::fabric::FabricSpecification;
 
     #[test]
-    fn the_keys_hold_those_of_specifications() {
-        for key in FabricSpecification::KEYS {
-            assert!(KEYS.contains(&key.replace('-', "_").as_str()), "{key}");
+    fn the_settings_hold_those_of_specifications() {
+        for key in FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_")) {
+            let known = |it: &&_| {
+                let it: &crate::scenario::Setting = it;
+                it.table == "system.network" && it.key == key
+            };
+            assert!(SETTINGS.iter().any(|it| known(&it)), "{key}");
         }
     }
 }

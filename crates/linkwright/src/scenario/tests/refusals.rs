@@ -94,7 +94,8 @@ fn a_text_without_jobs_is_refused_at_its_end() {
     let message = refused("[network]\npods = 2\n", &Files::new());
     assert_eq!(
         message,
-        "s.toml:3:1: a scenario without jobs; write a `[[job]]` with `program` and `ranks`"
+        "s.toml:3:1: a scenario without jobs; write a `[[job]]` with `program` and `ranks`, \
+         or `[jobs]`"
     );
 }
 

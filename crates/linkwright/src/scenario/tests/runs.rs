@@ -1,13 +1,17 @@
 //! What scenarios mean, and what their runs give.
 
 use super::*;
+use crate::collectives::mpi::Algorithm;
 use crate::network::packet::{NicPolicy, Switching};
+use crate::program::Collective;
+use crate::simulation::cluster::Choice;
+use crate::simulation::cluster::tables;
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 #[test]
 fn a_scenario_reads_with_the_studys_defaults() {
-    let BuiltScenario { cluster, jobs, .. } = read(SMALL).unwrap().build(&Files::new()).unwrap();
+    let (cluster, jobs) = build(SMALL, &Files::new());
     assert_eq!(cluster.gpus(), 64);
     assert_eq!(cluster.settings.packet_size, Bytes(4096));
     assert_eq!(cluster.settings.buffer_packets, 8);
@@ -47,7 +51,7 @@ fn keys_may_be_written_with_hyphens() {
 fn jobs_without_a_name_get_one_each_and_share_their_program() {
     let job = "[[job]]\nprogram = \"laghos\"\nranks = 8\n";
     let text = format!("{job}{job}[[job]]\nname = \"laghos-2\"\nprogram = \"laghos\"\nranks = 8\n");
-    let jobs = read(&text).unwrap().build(&Files::new()).unwrap().jobs;
+    let (_, jobs) = build(&text, &Files::new());
     let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["laghos", "laghos-3", "laghos-2"]);
     assert!(std::sync::Arc::ptr_eq(&jobs[0].program, &jobs[2].program));
@@ -146,7 +150,7 @@ fn one_message_takes_what_the_settings_say() {
 #[test]
 fn tables_agree_with_one_another() {
     let (cluster, outcome, watch) = run(SMALL, &Files::new(), usize::MAX);
-    let jobs = read(SMALL).unwrap().build(&Files::new()).unwrap().jobs;
+    let (_, jobs) = build(SMALL, &Files::new());
     let jobs: Vec<_> = jobs
         .iter()
         .map(|job| {
@@ -193,8 +197,42 @@ fn runs_are_equal_to_the_last_bit_however_much_is_watched() {
 fn another_seed_is_another_random_mapping() {
     let gpus = |seed: u64| {
         let text = SMALL.replace("seed = 3", &format!("seed = {seed}"));
-        read(&text).unwrap().build(&Files::new()).unwrap().jobs[1].mapping.clone()
+        build(&text, &Files::new()).1[1].mapping.clone()
     };
     assert_eq!(gpus(3), gpus(3));
     assert_ne!(gpus(3), gpus(4));
+}
+
+#[test]
+fn scenarios_choose_by_collective() {
+    let (cluster, _) = build(
+        "[[job]]\nprogram = \"laghos\"\nranks = 8\n[collectives]\nall_reduce = \"planned\"\nbroadcast = \"binomial-tree\"\n\
+        planned-message-size = \"64 KiB\"\n",
+        &Files::new(),
+    );
+    let expected = [
+        (Collective::Broadcast, Choice::Algorithm(Algorithm::BinomialTree)),
+        (Collective::AllReduce, Choice::Planned),
+    ];
+    assert_eq!(cluster.collectives.chosen, expected.into());
+    assert_eq!(cluster.collectives.planned_message_size, Bytes(64 << 10));
+    let refused = |text: &str| read_network("s", text).unwrap_err().to_string();
+    assert_eq!(
+        refused("[collectives]\nscan = \"planned\"\n"),
+        "s:2:8: no algorithm of scan is called `planned`: `\"planned\"`; it takes \
+         recursive-doubling, linear"
+    );
+    assert_eq!(
+        refused("[collectives]\nall_reduce = \"planed\"\n"),
+        "s:2:14: no algorithm of all-reduce is called `planed`: `\"planed\"`; it takes \
+         binary-tree, binomial-tree, recursive-doubling, recursive-halving, ring, planned; did \
+         you mean `planned`?"
+    );
+    assert_eq!(
+        refused("[collectives]\nplanned_message_size = \"0 B\"\n"),
+        "s:2:24: messages of no bytes: `\"0 B\"`; write at least 1 B, such as \"1 MiB\""
+    );
+    assert!(
+        refused("[collectives]\nallreduce = \"ring\"\n").contains("did you mean `all_reduce`?")
+    );
 }

@@ -1,0 +1,50 @@
+//! From a scenario to a system and jobs.
+
+use super::files::Files;
+use super::read::{Asked, Scenario};
+use crate::diagnostic::InputError;
+use crate::program::trace::TraceNote;
+use crate::simulation::Job;
+use crate::simulation::cluster::{Cluster, ClusterJob};
+
+/// What a scenario describes, ready to be played.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// The system, and how it is simulated.
+    pub cluster: Cluster,
+    /// The jobs.
+    pub work: Work,
+    /// What was left out of programs from traces or could not be told, by the program's name.
+    pub notes: Vec<(String, TraceNote)>,
+}
+
+/// Jobs that are ready to be played.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Jobs of GPUs, which a policy places.
+    Mix(Vec<Job>),
+    /// Jobs of ranks, each with its GPUs.
+    Programs(Vec<ClusterJob>),
+}
+
+impl Scenario {
+    /// The system and its jobs, from the files that the scenario names, and what the reading of
+    /// traces had to leave out.
+    ///
+    /// # Errors
+    /// A file that is not given or that its reader refuses, iterations of a program without a
+    /// loop, jobs that do not fit on the system: each with file, line and column.
+    pub fn build(&self, files: &Files) -> Result<Built, InputError> {
+        let cluster = self.network.build(&self.file, files)?;
+        let (work, notes) = match &self.asked {
+            Asked::Mix(mix) => {
+                (Work::Mix(mix.build(&self.file, &cluster.system, files)?), Vec::new())
+            }
+            Asked::Programs(programs) => {
+                let (jobs, notes) = programs.build(&self.file, cluster.gpus(), self.seed, files)?;
+                (Work::Programs(jobs), notes)
+            }
+        };
+        Ok(Built { cluster, work, notes })
+    }
+}

@@ -1,0 +1,145 @@
+//! What a scenario compares: its variants, and which of them is the reference.
+
+use super::mix::Mix;
+use super::read::{Asked, Differences, Scenario, read_one};
+use super::source::{Place, Source};
+use super::tree::{Entry, Item, Node, Tree, put_over};
+use crate::diagnostic::{InputError, instead_of};
+
+/// What a scenario of programs is called among its variants as it is written.
+pub const AS_WRITTEN: &str = "as-written";
+
+/// The policy that others are compared with where nobody says.
+const BASELINE: &str = "baseline";
+
+/// One of the runs that a scenario compares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// Its name: a policy's, [`AS_WRITTEN`], or one of the scenario's `[compare]`.
+    pub name: String,
+    /// Where the scenario says what differs; None of what it is itself.
+    pub place: Option<Place>,
+}
+
+/// The policies of a scenario; none where programs run.
+fn policies(scenario: &Scenario) -> &[String] {
+    match &scenario.asked {
+        Asked::Mix(Mix { policies, .. }) => policies,
+        Asked::Programs(_) => &[],
+    }
+}
+
+/// A scenario's tree with one policy.
+fn under(tree: &Tree, policy: &str) -> Tree {
+    let node = |item| Node { span: 0..0, item };
+    let names = node(Item::List(vec![Node::text(0..0, policy)]));
+    let policies = Tree::from([("policies".to_owned(), Entry { key: 0..0, node: names })]);
+    let mut tree = tree.clone();
+    let of_tree = tree.entry("allocation".to_owned()).or_insert_with(|| {
+        let node = node(Item::Table(Tree::new()));
+        Entry { key: 0..0, node }
+    });
+    if let Item::Table(allocation) = &mut of_tree.node.item {
+        allocation.extend(policies);
+    }
+    tree
+}
+
+/// The variant of a name.
+///
+/// # Errors
+/// A name that no variant has; what does not read; several policies in one variant; a difference
+/// that is none.
+pub(super) fn differing(
+    source: Source<'_>,
+    tree: &Tree,
+    written: &Scenario,
+    differences: &Differences,
+    name: &str,
+) -> Result<Scenario, InputError> {
+    let policies = policies(written);
+    if policies.iter().any(|policy| policy == name) {
+        return read_one(source, &under(tree, name));
+    }
+    let Some((_, entry)) = differences.iter().find(|(known, _)| known == name) else {
+        if policies.is_empty() && name == AS_WRITTEN {
+            return Ok(written.clone());
+        }
+        let known = names(policies, differences);
+        let problem = "the scenario has no variant of this name";
+        return Err(source.refuse_value(problem, name, instead_of(name, &known)));
+    };
+    let base = match policies.first() {
+        Some(first) => under(tree, first),
+        None => tree.clone(),
+    };
+    let mut other = base.clone();
+    if let Item::Table(over) = &entry.node.item {
+        put_over(source, &mut other, over.clone())?;
+    }
+    let found = read_one(source, &other)?;
+    if let Asked::Mix(Mix { policies, .. }) = &found.asked
+        && policies.len() > 1
+    {
+        let span = span_within(&other, &["allocation", "policies"]).unwrap_or(entry.key.clone());
+        let remedy = "name one policy, and compare others below names of their own";
+        return Err(source.refuse(&span, "a variant is played under one policy", remedy));
+    }
+    if found == read_one(source, &base)? {
+        let remedy = "write what differs, by the scenario's keys, or remove it";
+        return Err(source.refuse(&entry.key, "this changes nothing of the scenario", remedy));
+    }
+    Ok(found)
+}
+
+fn span_within(tree: &Tree, path: &[&str]) -> Option<std::ops::Range<usize>> {
+    let entry = tree.get(path[0])?;
+    match path.len() {
+        1 => Some(entry.node.span.clone()),
+        _ => span_within(entry.node.as_tree()?, &path[1..]),
+    }
+}
+
+fn names<'a>(policies: &'a [String], differences: &'a Differences) -> Vec<&'a str> {
+    let written = policies.is_empty().then_some(AS_WRITTEN);
+    let policies = policies.iter().map(String::as_str);
+    let compared = differences.iter().map(|(name, _)| name.as_str());
+    written.into_iter().chain(policies).chain(compared).collect()
+}
+
+/// All variants, each of which is read, and the index of the reference.
+///
+/// # Errors
+/// What a variant's reading refuses; two variants of one name; a reference that there is not.
+pub(super) fn variants(
+    source: Source<'_>,
+    written: &Scenario,
+    differences: &Differences,
+    reference: Option<&Node>,
+    read: &dyn Fn(&str) -> Result<Scenario, InputError>,
+) -> Result<(Vec<Variant>, usize), InputError> {
+    let known = names(policies(written), differences);
+    let own = known.len() - differences.len();
+    let mut variants: Vec<Variant> =
+        known[..own].iter().map(|name| Variant { name: (*name).to_owned(), place: None }).collect();
+    for (name, entry) in differences {
+        if known[..own].contains(&name.as_str()) {
+            let remedy = "give it another name; the scenario itself is played under this one";
+            return Err(source.refuse(&entry.key, "a second variant of this name", remedy));
+        }
+        read(name)?;
+        variants.push(Variant { name: name.clone(), place: Some(source.place(&entry.key)) });
+    }
+    let reference = match reference {
+        None => known.iter().position(|name| *name == BASELINE).unwrap_or(0),
+        Some(node) => {
+            let wanted = node.as_text();
+            let found = known.iter().position(|name| Some(*name) == wanted);
+            found.ok_or_else(|| {
+                let remedy = instead_of(wanted.unwrap_or_default(), &known);
+                source.refuse(&node.span, "no variant has this name", remedy)
+            })?
+        }
+    };
+    Ok((variants, reference))
+}

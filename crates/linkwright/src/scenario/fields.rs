@@ -1,0 +1,186 @@
+//! The keys and values of one table of a scenario, each with its place.
+
+use std::fmt::Display;
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Value;
+
+use super::source::{Place, Source};
+use super::tree::{Item, Node, Tree};
+use crate::diagnostic::InputError;
+
+/// A file that a scenario names, and where it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileName {
+    /// The name as written.
+    pub name: String,
+    /// Where the scenario names it.
+    pub place: Place,
+}
+
+impl FileName {
+    /// The name without its folders and an ending.
+    pub(super) fn stem(&self, ending: &str) -> &str {
+        let last = self.name.rsplit(['/', '\\']).next().unwrap_or_default();
+        last.strip_suffix(ending).unwrap_or(last)
+    }
+}
+
+/// One table of a scenario.
+#[derive(Debug, Clone)]
+pub(super) struct Fields<'a> {
+    pub source: Source<'a>,
+    /// Where the table starts.
+    pub span: Range<usize>,
+    tree: &'a Tree,
+}
+
+/// A table of no keys.
+static NOTHING: Tree = Tree::new();
+
+impl<'a> Fields<'a> {
+    /// The fields of a table.
+    pub const fn new(source: Source<'a>, span: Range<usize>, tree: &'a Tree) -> Self {
+        Self { source, span, tree }
+    }
+
+    /// The fields of a table that is absent.
+    pub const fn none(source: Source<'a>) -> Self {
+        Self::new(source, 0..0, &NOTHING)
+    }
+
+    /// The table that a key holds; one without keys where it is absent.
+    ///
+    /// # Errors
+    /// A value that is no table.
+    pub fn table(&self, key: &str) -> Result<Self, InputError> {
+        match self.node(key) {
+            None => Ok(Self::none(self.source)),
+            Some(node) => self.of(key, node),
+        }
+    }
+
+    /// The tables that a key lists.
+    ///
+    /// # Errors
+    /// A value that is no list of tables.
+    pub fn tables(&self, key: &str) -> Result<Vec<Self>, InputError> {
+        let Some(node) = self.node(key) else { return Ok(Vec::new()) };
+        let Item::List(nodes) = &node.item else {
+            let remedy = format!("write `[[{key}]]` above each");
+            return Err(self.refuse(key, "no list of tables", remedy));
+        };
+        nodes.iter().map(|node| self.of(key, node)).collect()
+    }
+
+    fn of(&self, key: &str, node: &'a Node) -> Result<Self, InputError> {
+        let Item::Table(tree) = &node.item else {
+            let remedy = format!("write `[{key}]` above its keys, or {{ key = value }}");
+            return Err(self.source.refuse(&node.span, "no table", remedy));
+        };
+        Ok(Self::new(self.source, node.span.clone(), tree))
+    }
+
+    /// The value of a key with its places.
+    pub fn node(&self, key: &str) -> Option<&'a Node> {
+        self.tree.get(key).map(|entry| &entry.node)
+    }
+
+    /// The span of a key's value; the table's where it is absent.
+    pub fn span_of(&self, key: &str) -> Range<usize> {
+        self.node(key).map_or_else(|| self.span.clone(), |node| node.span.clone())
+    }
+
+    /// The place of a key's value; the table's where it is absent.
+    pub fn place(&self, key: &str) -> Place {
+        self.source.place(&self.span_of(key))
+    }
+
+    /// Whether the table has the key.
+    pub fn has(&self, key: &str) -> bool {
+        self.tree.contains_key(key)
+    }
+
+    /// Whether it has any.
+    pub fn is_empty(&self) -> bool {
+        self.tree.is_empty()
+    }
+
+    /// The name under which the text has a key: older spellings are read into today's.
+    pub fn key(&self, key: &'a str) -> &'a str {
+        let written = self.tree.get(key).map(|entry| self.source.written(&entry.key));
+        written.filter(|key| !key.is_empty()).unwrap_or(key)
+    }
+
+    /// The value of a key, as it is.
+    pub fn value(&self, key: &str) -> Option<Value> {
+        self.node(key).map(Node::value)
+    }
+
+    /// The value of a key, as a type.
+    pub fn optional<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, InputError> {
+        self.node(key).map(|node| read(self.source, node)).transpose()
+    }
+
+    /// The value of a key, as a type, or what stands for its absence.
+    pub fn or<T: DeserializeOwned>(&self, key: &str, absent: T) -> Result<T, InputError> {
+        self.optional(key).map(|value| value.unwrap_or(absent))
+    }
+
+    /// A number of things, at least one of which there is.
+    pub fn count(&self, key: &str, absent: u32) -> Result<u32, InputError> {
+        match self.or(key, absent)? {
+            0 => Err(self.refuse(key, "this cannot be zero", "write at least 1")),
+            count => Ok(count),
+        }
+    }
+
+    /// What a key's text names.
+    pub fn named<T, E: Display>(
+        &self,
+        key: &str,
+        from_name: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, InputError> {
+        let Some(name) = self.optional::<String>(key)? else { return Ok(None) };
+        from_name(&name).map(Some).map_err(|error| self.refuse_as(key, &error, "write another"))
+    }
+
+    /// The file that a key names.
+    pub fn file(&self, key: &str) -> Result<Option<FileName>, InputError> {
+        let name = self.optional::<String>(key)?;
+        Ok(name.map(|name| FileName { name, place: self.place(key) }))
+    }
+
+    /// The values of a list, each with its place.
+    pub fn list<T: DeserializeOwned>(
+        &self,
+        key: &str,
+    ) -> Result<Option<Vec<(T, Range<usize>)>>, InputError> {
+        let Some(node) = self.node(key) else { return Ok(None) };
+        let Item::List(nodes) = &node.item else {
+            // What is no list is refused as one.
+            return read::<Vec<T>>(self.source, node).map(|_| None);
+        };
+        let each = nodes.iter().map(|node| Ok((read(self.source, node)?, node.span.clone())));
+        each.collect::<Result<_, _>>().map(Some)
+    }
+
+    /// An error at a key's value.
+    pub fn refuse(&self, key: &str, problem: &str, remedy: impl Into<String>) -> InputError {
+        self.source.refuse(&self.span_of(key), problem, remedy)
+    }
+
+    /// An error of another layer at a key's value, written as `problem; remedy`.
+    pub fn refuse_as(&self, key: &str, error: &dyn Display, remedy: &str) -> InputError {
+        self.source.refuse_as(&self.span_of(key), error, remedy)
+    }
+}
+
+/// A value as a type.
+fn read<T: DeserializeOwned>(source: Source<'_>, node: &Node) -> Result<T, InputError> {
+    node.value().try_into().map_err(|error: toml::de::Error| {
+        let problem = error.message().trim_end().replace('\n', ", ");
+        source.refuse_as(&node.span, &problem, "see the file format in the reference")
+    })
+}

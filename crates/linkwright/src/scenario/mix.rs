@@ -1,0 +1,206 @@
+//! Jobs of GPUs that arrive, wait and get their GPUs from a policy: `[jobs]`, `[allocation]` and
+//! `[queue]`.
+//!
+//! ```toml
+//! [jobs]
+//! file = "jobs.csv"               # or generate = { seed = 7, count = 300, max_gpus = 5 }
+//!
+//! [allocation]
+//! policies = ["baseline", "preserve"]    # all four where absent
+//! bandwidth_model = "sound"       # or "published"
+//! bandwidth_profile = "mapa"      # or "data-sheet"; by the machine where absent
+//! ties = "nearest"                # or "published"
+//!
+//! [queue]
+//! discipline = "fifo"             # or "backfill"
+//! ```
+
+use std::ops::Range;
+
+use super::fields::{Fields, FileName};
+use super::files::{Files, text_of};
+use super::source::{Place, Source};
+use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};
+use crate::diagnostic::InputError;
+use crate::simulation::{
+    Job, MOST_JOBS, MixOptions, QueueDiscipline, SimulationError, Workload, generate, job_file,
+};
+use crate::system::{BandwidthProfile, System};
+
+/// Where the jobs come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobSource {
+    /// A CSV file, relative to the scenario.
+    File(FileName),
+    /// A generated mix, and where the scenario says what to generate.
+    Generate(MixOptions, Place),
+}
+
+/// Jobs of GPUs, and how they are played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mix {
+    /// The jobs.
+    pub jobs: JobSource,
+    /// The policies to play them under, by name, at least one.
+    pub policies: Vec<String>,
+    /// Which model the policies rank by.
+    pub bandwidth_model: BandwidthModel,
+    /// Which figures label the links; by the machine where absent.
+    pub bandwidth_profile: Option<BandwidthProfile>,
+    /// What decides between matches that tie in a policy's scores.
+    pub ties: Ties,
+    /// In which order waiting jobs start.
+    pub discipline: QueueDiscipline,
+    /// GPUs that are out of order from the start, and where the scenario names each.
+    pub unhealthy: Vec<(usize, Place)>,
+}
+
+/// The tables that only jobs of programs heed.
+const OF_PROGRAMS: [(&str, &str); 4] = [
+    ("mapping", "a policy gives jobs of `[jobs]` their GPUs"),
+    ("fidelity", "run times of `[jobs]` follow a formula, for which nothing crosses a network"),
+    ("protocol", "run times of `[jobs]` follow a formula, in which no message is sent"),
+    ("collectives", "run times of `[jobs]` follow a formula, in which no collective is called"),
+];
+
+impl Mix {
+    /// The jobs of a scenario whose keys are settled.
+    pub(super) fn read(scenario: &Fields<'_>, seed: u64) -> Result<Self, InputError> {
+        if let Some((key, why)) = OF_PROGRAMS.iter().find(|(key, _)| scenario.has(key)) {
+            let problem = format!("`{key}` beside `[jobs]`");
+            return Err(scenario.refuse(key, &problem, format!("remove it: {why}")));
+        }
+        let unhealthy = scenario.table("system")?.list("unhealthy")?.unwrap_or_default();
+        let allocation = scenario.table("allocation")?;
+        let queue = scenario.table("queue")?;
+        let place = |(gpu, span): (usize, Range<usize>)| (gpu, scenario.source.place(&span));
+        Ok(Self {
+            jobs: jobs(&scenario.table("jobs")?, seed)?,
+            policies: policies(&allocation)?,
+            bandwidth_model: allocation.or("bandwidth_model", BandwidthModel::default())?,
+            bandwidth_profile: allocation.optional("bandwidth_profile")?,
+            ties: allocation.or("ties", Ties::default())?,
+            discipline: queue.or("discipline", QueueDiscipline::default())?,
+            unhealthy: unhealthy.into_iter().map(place).collect(),
+        })
+    }
+
+    /// The file that lists the jobs.
+    pub(super) fn file(&self) -> Option<&FileName> {
+        match &self.jobs {
+            JobSource::File(file) => Some(file),
+            JobSource::Generate(..) => None,
+        }
+    }
+
+    /// The jobs, each of which the system has the GPUs for.
+    pub(super) fn build(
+        &self,
+        scenario: &str,
+        system: &System,
+        files: &Files,
+    ) -> Result<Vec<Job>, InputError> {
+        let gpus = system.gpus() as usize;
+        if let Some((gpu, place)) = self.unhealthy.iter().find(|(gpu, _)| *gpu >= gpus) {
+            let problem = format!("`{}` has no such GPU", system.name());
+            let remedy = format!("its GPUs are 0 to {}", gpus - 1);
+            return Err(place.refuse(scenario, &problem, &gpu.to_string(), remedy));
+        }
+        let mut ids: Vec<usize> = self.unhealthy.iter().map(|(gpu, _)| *gpu).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let healthy = gpus - ids.len();
+        match &self.jobs {
+            JobSource::File(file) => {
+                let text = text_of(scenario, file, files)?;
+                let read = job_file::read_for(&file.name, text, healthy);
+                read.map_err(|error| as_input(error, scenario, file.place))
+            }
+            JobSource::Generate(options, place) => {
+                let jobs = generate(options).map_err(|it| as_input(it, scenario, *place))?;
+                let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
+                    return Ok(jobs);
+                };
+                let problem = format!(
+                    "the mix has a job of {} GPUs, and {healthy} of the machine are healthy",
+                    large.gpus
+                );
+                let remedy = format!("set max_gpus to {healthy} or less");
+                Err(place.refuse(scenario, &problem, "", remedy))
+            }
+        }
+    }
+}
+
+/// An error of the jobs, at the place of the scenario that asks for them if it has none.
+fn as_input(error: SimulationError, scenario: &str, place: Place) -> InputError {
+    match error {
+        SimulationError::Input(error) => error,
+        other => place.refuse_as(scenario, &other, "", "ask for other jobs"),
+    }
+}
+
+fn jobs(table: &Fields<'_>, seed: u64) -> Result<JobSource, InputError> {
+    match (table.file("file")?, table.has("generate")) {
+        (Some(file), false) => Ok(JobSource::File(file)),
+        (None, true) => {
+            let options = mix(&table.table("generate")?, seed)?;
+            Ok(JobSource::Generate(options, table.place("generate")))
+        }
+        _ => {
+            let remedy = "write either `file` or `generate`";
+            Err(table.source.refuse(&table.span, "not one source of the jobs", remedy))
+        }
+    }
+}
+
+fn mix(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
+    let default = MixOptions::default();
+    let count = table.count("count", default.count)?;
+    if count > MOST_JOBS {
+        let problem = "this is more jobs than a mix may have";
+        return Err(table.refuse("count", problem, format!("write 1 to {MOST_JOBS}")));
+    }
+    let is_known = |name: &str| Workload::find(name).is_ok();
+    let workloads = names(table, "workloads", "workload", is_known, Workload::known)?;
+    Ok(MixOptions {
+        seed: table.or("seed", seed)?,
+        count,
+        max_gpus: table.count("max_gpus", default.max_gpus)?,
+        workloads: workloads.unwrap_or(default.workloads),
+        mean_interarrival: table.optional("mean_interarrival")?,
+    })
+}
+
+fn policies(table: &Fields<'_>) -> Result<Vec<String>, InputError> {
+    let known = POLICIES.map(Policy::name);
+    let is_known = |name: &str| policy(name).is_ok();
+    let named = names(table, "policies", "policy", is_known, || known.join(", "))?;
+    Ok(named.unwrap_or_else(|| known.map(str::to_owned).to_vec()))
+}
+
+/// The names of a list that is not empty and holds only known ones, each once.
+fn names(
+    table: &Fields<'_>,
+    key: &str,
+    what: &str,
+    is_known: impl Fn(&str) -> bool,
+    known: impl Fn() -> String,
+) -> Result<Option<Vec<String>>, InputError> {
+    let Some(list) = table.list::<String>(key)? else { return Ok(None) };
+    if list.is_empty() {
+        let remedy = format!("name some of {}, or leave the key out for all", known());
+        return Err(table.refuse(key, &format!("no {what} is named"), remedy));
+    }
+    let source: Source<'_> = table.source;
+    for (index, (name, span)) in list.iter().enumerate() {
+        if !is_known(name) {
+            let remedy = format!("there are {}", known());
+            return Err(source.refuse(span, &format!("unknown {what}"), remedy));
+        }
+        if what == "policy" && list[..index].iter().any(|(other, _)| other == name) {
+            return Err(source.refuse(span, "policy named twice", "name each policy once"));
+        }
+    }
+    Ok(Some(list.into_iter().map(|(name, _)| name).collect()))
+}

@@ -1,0 +1,63 @@
+//! A scenario: which system, which jobs, under which choices, and what else to compare them with.
+//!
+//! ```toml
+//! name = "shared servers"
+//! seed = 7                          # of everything by chance, 0 where absent
+//! fidelity = "flow"                 # or "packet"
+//!
+//! [system]
+//! server = "dgx1-v100"              # a preset, a file, or { gpus = 4, bandwidth_scale = "2x" }
+//! servers = 8
+//! network = { kind = "fat-tree", nic = "rr-4", routing = "adaptive" }
+//!
+//! [jobs]                            # jobs of GPUs, which a policy places
+//! generate = { count = 300, mean_interarrival = "90 s", max_gpus = 8 }
+//!
+//! [[job]]                           # or jobs of ranks, which run programs
+//! name = "a"
+//! program = "stencil4d"             # or goal = "file.goal", or trace = "traces.otf2"
+//! ranks = 64
+//! parameters = { message = "64 KiB" }
+//! mapping = "random"
+//!
+//! [compare.default]                 # a name, and what differs, by the same keys
+//! allocation.policies = ["baseline"]
+//! ```
+//!
+//! [`SETTINGS`] lists every key. One reader takes all texts: [`Scenario::read`]. Keys of earlier
+//! versions (`[machine]`, and a `[network]` beside `[[job]]`) are read into today's; a key of
+//! several words may be written with hyphens, too. Only the text is read here: the files that it
+//! names are the caller's to read ([`Scenario::files`]) and to hand over ([`Scenario::build`]).
+//!
+//! There is no model in this layer. What it leaves out: whatever a scenario cannot say, such as a
+//! fabric that is made in a program.
+
+mod build;
+mod compare;
+mod fields;
+mod files;
+mod keys;
+mod mix;
+mod network;
+mod program_job;
+mod programs;
+mod read;
+mod servers;
+mod settings;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use build::{Built, Work};
+pub use compare::Variant;
+pub use fields::FileName;
+pub use files::Files;
+pub use mix::{JobSource, Mix};
+pub use network::{FabricSource, GpuBandwidth, NetworkPlaces, NetworkSettings};
+pub use program_job::{JobEntry, JobPlaces, ProgramSource, ScenarioMapping};
+pub use programs::Programs;
+pub use read::{Asked, Given, Scenario, read_network};
+pub use servers::ServerEntry;
+pub use settings::{Kind, SETTINGS, Setting};
+pub use source::{Place, SETTINGS_FILE};

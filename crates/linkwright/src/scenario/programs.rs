@@ -1,0 +1,278 @@
+//! Jobs of ranks that run programs, each on GPUs that a mapping names: `[[job]]`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::fields::{Fields, FileName};
+use super::files::{Files, text_of};
+use super::network::{FabricSource, NetworkSettings};
+use super::program_job::{JobEntry, ProgramSource, ScenarioMapping, Sound, mapping};
+use super::source::Place;
+use crate::diagnostic::InputError;
+use crate::program::Program;
+use crate::program::trace::TraceNote;
+use crate::program::workload::{Gpu, read_mapping};
+use crate::simulation::cluster::{ClusterJob, Mapping, PlacementError, place};
+
+/// The jobs of a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Programs {
+    /// How jobs without a mapping of their own find their GPUs.
+    pub mapping: ScenarioMapping,
+    /// The jobs, at least one.
+    pub jobs: Vec<JobEntry>,
+}
+
+/// The program of each job, and the notes of what was read for them.
+type Made = (Vec<Arc<Program>>, Vec<(String, TraceNote)>);
+
+/// The jobs, each with its GPUs, and what was left out of traces, by the program's name.
+pub(super) type Placed = (Vec<ClusterJob>, Vec<(String, TraceNote)>);
+
+/// The tables that only jobs of GPUs heed.
+const OF_MIXES: [&str; 2] = ["allocation", "queue"];
+
+impl Programs {
+    /// The jobs of a scenario whose keys are settled.
+    pub(super) fn read(
+        scenario: &Fields<'_>,
+        network: &NetworkSettings,
+    ) -> Result<Self, InputError> {
+        let source = scenario.source;
+        if let FabricSource::Specification(specification) = &network.fabric
+            && network.servers.is_empty()
+            && let Ok(fabric) = specification.build()
+        {
+            let gpus = fabric.nodes().saturating_mul(network.node.gpus);
+            check_room(scenario, gpus)?;
+        }
+        if !scenario.has("job") {
+            let end = source.text.len()
+                - usize::from(!source.settings.is_empty() && !source.text.is_empty());
+            let remedy = "write a `[[job]]` with `program` and `ranks`, or `[jobs]`";
+            return Err(source.refuse(&(end..end), "a scenario without jobs", remedy));
+        }
+        if let Some(key) = OF_MIXES.iter().find(|key| scenario.has(key)) {
+            let problem = format!("`[{key}]` beside `[[job]]`");
+            let remedy = "remove it: it is of `[jobs]`; a mapping gives a `[[job]]` its GPUs";
+            return Err(scenario.refuse(key, &problem, remedy));
+        }
+        let system = scenario.table("system")?;
+        if system.has("unhealthy") {
+            let remedy = "remove it: it is of `[jobs]`; a mapping names the GPUs of a `[[job]]`";
+            return Err(system.refuse("unhealthy", "`unhealthy` beside `[[job]]`", remedy));
+        }
+        let of_all = match mapping(scenario)? {
+            Some(ScenarioMapping::Given(Mapping::Gpus(_))) => {
+                let remedy =
+                    "write \"linear\", \"random\" or a file's name; lists are for single jobs";
+                return Err(scenario.refuse("mapping", "a list of GPUs for all jobs", remedy));
+            }
+            Some(mapping) => mapping,
+            None => ScenarioMapping::Given(Mapping::Linear),
+        };
+        let mut sound = Sound::new();
+        let jobs = scenario.tables("job")?;
+        let jobs: Vec<JobEntry> =
+            jobs.iter().map(|job| JobEntry::read(job, &mut sound)).collect::<Result<_, _>>()?;
+        let file = source.file;
+        let mut names = BTreeSet::new();
+        for job in &jobs {
+            if let Some(name) = &job.name
+                && !names.insert(name)
+            {
+                let remedy = "give each job a name of its own, or leave it out";
+                return Err(job.places.name.refuse(
+                    file,
+                    "a second job of this name",
+                    name,
+                    remedy,
+                ));
+            }
+            if matches!(of_all, ScenarioMapping::File(_)) && job.mapping.is_some() {
+                let problem = "a mapping beside that of all jobs";
+                let remedy = "the scenario's mapping file places all jobs; remove one of the two";
+                return Err(job.places.mapping.refuse(file, problem, "", remedy));
+            }
+        }
+        Ok(Self { mapping: of_all, jobs })
+    }
+
+    /// The files that they name.
+    pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
+        let mapping = match &self.mapping {
+            ScenarioMapping::File(file) => Some(file),
+            ScenarioMapping::Given(_) => None,
+        };
+        mapping.into_iter().chain(self.jobs.iter().flat_map(JobEntry::files))
+    }
+
+    /// The jobs on so many GPUs.
+    pub(super) fn build(
+        &self,
+        scenario: &str,
+        gpus: u32,
+        seed: u64,
+        files: &Files,
+    ) -> Result<Placed, InputError> {
+        let names = self.names();
+        self.check_room(scenario, gpus)?;
+        let (programs, notes) = self.programs(scenario, files)?;
+        let mappings = self.mappings(scenario, &programs, gpus, files)?;
+        let wanted: Vec<(&str, u32, &Mapping)> = names
+            .iter()
+            .zip(&programs)
+            .zip(&mappings)
+            .map(|((name, program), mapping)| (name.as_str(), program.ranks.len() as u32, mapping))
+            .collect();
+        let placed = place(&wanted, gpus, seed)
+            .map_err(|error| self.unplaced(scenario, &error, &sizes_of(&programs)))?;
+        let parts = names.into_iter().zip(programs).zip(placed);
+        let jobs = self.jobs.iter().zip(parts).map(|(entry, ((name, program), gpus))| ClusterJob {
+            name,
+            program,
+            iterations: entry.iterations,
+            start: entry.start,
+            computation_scale: entry.computation_scale,
+            priority: entry.priority,
+            mapping: Some(Mapping::Gpus(gpus)),
+        });
+        Ok((jobs.collect(), notes))
+    }
+
+    /// Refuses more ranks than GPUs before any program is made.
+    fn check_room(&self, scenario: &str, gpus: u32) -> Result<(), InputError> {
+        let known = |job: &JobEntry| match job.program {
+            ProgramSource::Skeleton { ranks, .. } => ranks,
+            ProgramSource::Goal(_) | ProgramSource::Trace { .. } => 0,
+        };
+        let sizes: Vec<u32> = self.jobs.iter().map(known).collect();
+        let ranks = sizes.iter().copied().map(u64::from).sum();
+        if ranks <= u64::from(gpus) {
+            return Ok(());
+        }
+        Err(self.unplaced(scenario, &PlacementError::TooManyRanks { ranks, gpus }, &sizes))
+    }
+
+    /// A name for each job: its own, or its program's with a number if that is taken.
+    fn names(&self) -> Vec<String> {
+        let mut taken: BTreeSet<String> =
+            self.jobs.iter().filter_map(|job| job.name.clone()).collect();
+        let mut names = Vec::with_capacity(self.jobs.len());
+        for job in &self.jobs {
+            let natural = job.natural_name();
+            let mut name = natural.to_owned();
+            if job.name.is_none() {
+                let mut number = 1_u32;
+                while !taken.insert(name.clone()) {
+                    number += 1;
+                    name = format!("{natural}-{number}");
+                }
+            }
+            names.push(name);
+        }
+        names
+    }
+
+    /// The program of each job; equal ones are made once and shared. Beside them the notes of
+    /// each trace that was read.
+    fn programs(&self, scenario: &str, files: &Files) -> Result<Made, InputError> {
+        let mut made: BTreeMap<String, Arc<Program>> = BTreeMap::new();
+        let mut programs = Vec::with_capacity(self.jobs.len());
+        let mut notes = Vec::new();
+        for job in &self.jobs {
+            let source = job.program.identity();
+            let program = match made.get(&source) {
+                Some(program) => {
+                    job.check_loop(scenario, program)?;
+                    Arc::clone(program)
+                }
+                None => {
+                    let (program, of_trace) = job.build(scenario, files)?;
+                    let of_program = |note| (program.name.clone(), note);
+                    notes.extend(of_trace.into_iter().map(of_program));
+                    made.insert(source, Arc::clone(&program));
+                    program
+                }
+            };
+            programs.push(program);
+        }
+        Ok((programs, notes))
+    }
+
+    fn mappings(
+        &self,
+        scenario: &str,
+        programs: &[Arc<Program>],
+        gpus: u32,
+        files: &Files,
+    ) -> Result<Vec<Mapping>, InputError> {
+        let sizes = sizes_of(programs);
+        let read = |file: &FileName, sizes: &[u32]| {
+            read_mapping(&file.name, text_of(scenario, file, files)?, sizes, gpus)
+        };
+        let of_all: Vec<Mapping> = match &self.mapping {
+            ScenarioMapping::Given(mapping) => vec![mapping.clone(); self.jobs.len()],
+            ScenarioMapping::File(file) => {
+                read(file, &sizes)?.into_iter().map(Mapping::Gpus).collect()
+            }
+        };
+        let jobs = self.jobs.iter().zip(of_all).zip(sizes);
+        jobs.map(|((job, of_all), size)| match &job.mapping {
+            None => Ok(of_all),
+            Some(ScenarioMapping::Given(mapping)) => Ok(mapping.clone()),
+            Some(ScenarioMapping::File(file)) => {
+                let gpus: Vec<Vec<Gpu>> = read(file, &[size])?;
+                Ok(Mapping::Gpus(gpus.concat()))
+            }
+        })
+        .collect()
+    }
+
+    /// Why jobs have no place, at the one that is to blame.
+    fn unplaced(&self, scenario: &str, error: &PlacementError, sizes: &[u32]) -> InputError {
+        let place = match error {
+            PlacementError::TooManyRanks { gpus, .. } => {
+                let mut ranks = 0;
+                let first = sizes.iter().position(|size| {
+                    ranks += u64::from(*size);
+                    ranks > u64::from(*gpus)
+                });
+                self.jobs[first.unwrap_or(0)].places.ranks
+            }
+            PlacementError::Length { job, .. }
+            | PlacementError::UnknownGpu { job, .. }
+            | PlacementError::SharedGpu { job, .. } => self.jobs[*job].places.mapping,
+        };
+        unplaced(scenario, place, error)
+    }
+}
+
+/// The ranks of each program.
+fn sizes_of(programs: &[Arc<Program>]) -> Vec<u32> {
+    programs.iter().map(|program| program.ranks.len() as u32).collect()
+}
+
+/// Refuses more ranks than GPUs before the jobs are read, which makes the program of each.
+fn check_room(scenario: &Fields<'_>, gpus: u32) -> Result<(), InputError> {
+    let jobs = scenario.tables("job")?;
+    let sizes = jobs.iter().filter_map(|job| {
+        let size = u64::try_from(job.value("ranks")?.as_integer()?).ok()?;
+        Some((job.place("ranks"), size))
+    });
+    let mut ranks = 0_u64;
+    let mut first = None;
+    for (place, size) in sizes {
+        ranks = ranks.saturating_add(size);
+        if ranks > u64::from(gpus) {
+            first.get_or_insert(place);
+        }
+    }
+    let error = PlacementError::TooManyRanks { ranks, gpus };
+    first.map_or(Ok(()), |place| Err(unplaced(scenario.source.file, place, &error)))
+}
+
+/// The error of jobs that cannot be placed.
+fn unplaced(file: &str, place: Place, error: &PlacementError) -> InputError {
+    place.refuse_as(file, error, "", "map it otherwise")
+}

@@ -1,0 +1,178 @@
+//! A scenario from its texts.
+
+use super::compare::{Variant, differing, variants};
+use super::fields::{Fields, FileName};
+use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, checked, settled};
+use super::mix::Mix;
+use super::network::{FabricSource, NetworkSettings};
+use super::programs::Programs;
+use super::servers::ServerEntry;
+use super::source::{Source, Texts};
+use super::tree::{Entry, Item, Node, Tree, parse, plain, put_over};
+use crate::diagnostic::InputError;
+
+/// What a scenario is read from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Given {
+    /// What errors call the text.
+    pub file: String,
+    /// The whole text.
+    pub text: String,
+    /// Settings that are put over it, as TOML; errors name [`SETTINGS_FILE`](super::SETTINGS_FILE).
+    pub settings: String,
+    /// The variant that is meant: one of its policies, or a name of its `[compare]`.
+    pub variant: Option<String>,
+}
+
+/// A scenario, checked as far as its own text goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// What errors call its text.
+    pub file: String,
+    /// What people call it; empty where it has no name.
+    pub name: String,
+    /// What fixes every choice by chance.
+    pub seed: u64,
+    /// The servers, what joins them, and how both are simulated.
+    pub network: NetworkSettings,
+    /// The jobs.
+    pub asked: Asked,
+    /// What can be compared: each of its policies, or itself; then each name of its `[compare]`.
+    pub variants: Vec<Variant>,
+    /// The variant that the others are compared with.
+    pub reference: usize,
+    /// The keys of the system and of how jobs are played on it, as they are settled.
+    pub settings: toml::Table,
+}
+
+/// The jobs of a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// Jobs of GPUs, which a policy places.
+    Mix(Mix),
+    /// Jobs of ranks, which run programs.
+    Programs(Programs),
+}
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// Text that is no such TOML, unknown keys and names, values out of range, two jobs of one name,
+    /// no job at all, jobs that do not fit, a variant that changes nothing or that there is not:
+    /// each with line and column.
+    pub fn read(given: &Given) -> Result<Self, InputError> {
+        let texts = Texts::new(&given.file, &given.text, &given.settings);
+        let source = texts.source();
+        let mut tree = settled(source, checked(source, SCENARIO, parse(source, false)?)?)?;
+        if !given.settings.is_empty() {
+            let over = settled(source, checked(source, SCENARIO, parse(source, true)?)?)?;
+            put_over(source, &mut tree, over)?;
+        }
+        let (reference, differences) = comparison(source, tree.remove("compare"))?;
+        let written = read_one(source, &tree)?;
+        let read = |name: &str| differing(source, &tree, &written, &differences, name);
+        if let Some(name) = &given.variant {
+            return read(name);
+        }
+        let (variants, reference) =
+            variants(source, &written, &differences, reference.as_ref(), &read)?;
+        Ok(Self { variants, reference, ..written })
+    }
+
+    /// The files that it names, in the order of its tables. An archive's anchor stands for all
+    /// of its files: `dir/traces.otf2` for `dir/traces.def`, `dir/traces/0.evt` and so on.
+    #[must_use]
+    pub fn files(&self) -> Vec<&FileName> {
+        let fabric = match &self.network.fabric {
+            FabricSource::File(file) => Some(file),
+            FabricSource::Specification(_) => None,
+        };
+        let servers = self.network.servers.iter().filter_map(ServerEntry::file);
+        let network = servers.chain(fabric).chain(&self.network.routing_table);
+        match &self.asked {
+            Asked::Mix(mix) => network.chain(mix.file()).collect(),
+            Asked::Programs(programs) => network.chain(programs.files()).collect(),
+        }
+    }
+}
+
+/// What differs under each name, in the order of the text.
+pub(super) type Differences = Vec<(String, Entry)>;
+
+/// The name to compare with, and what differs under each name.
+fn comparison(
+    source: Source<'_>,
+    entry: Option<Entry>,
+) -> Result<(Option<Node>, Differences), InputError> {
+    let mut tree = match entry {
+        None => return Ok((None, Vec::new())),
+        Some(Entry { node: Node { item: Item::Table(tree), .. }, .. }) => tree,
+        Some(Entry { node, .. }) => {
+            let remedy = "write what differs below `[compare.NAME]`";
+            return Err(source.refuse(&node.span, "no table", remedy));
+        }
+    };
+    let is_name = tree.get(REFERENCE).is_some_and(|it| matches!(it.node.item, Item::Plain(_)));
+    let reference = if is_name { tree.remove(REFERENCE).map(|entry| entry.node) } else { None };
+    let mut differences: Differences = tree.into_iter().collect();
+    differences.sort_by_key(|(_, entry)| entry.key.start);
+    Ok((reference, differences))
+}
+
+/// The scenario of a tree, as it is.
+pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, InputError> {
+    let fields = Fields::new(source, 0..0, tree);
+    let seed = fields.or("seed", 0)?;
+    let network = NetworkSettings::read(&fields)?;
+    if let (true, true) = (fields.has("jobs"), fields.has("job")) {
+        let remedy = "write `[jobs]`, which a policy places, or `[[job]]`, which run programs";
+        return Err(fields.refuse("jobs", "jobs in two ways", remedy));
+    }
+    let asked = if fields.has("jobs") {
+        if network.servers.is_empty() {
+            let remedy = "name one as `server` in `[system]`, a preset or a file";
+            let system = fields.span_of("system");
+            return Err(source.refuse(&system, "jobs without a server that is described", remedy));
+        }
+        Asked::Mix(Mix::read(&fields, seed)?)
+    } else {
+        Asked::Programs(Programs::read(&fields, &network)?)
+    };
+    let of_system = ["system", "fidelity", "protocol", "collectives", "seed"];
+    let mut settings = Tree::new();
+    for key in of_system {
+        if let Some(entry) = tree.get(key) {
+            settings.insert(key.to_owned(), entry.clone());
+        }
+    }
+    Ok(Scenario {
+        file: source.file.to_owned(),
+        name: fields.or("name", String::new())?,
+        seed,
+        network,
+        asked,
+        variants: Vec::new(),
+        reference: 0,
+        settings: plain(&settings),
+    })
+}
+
+/// Reads the settings of a network from a TOML text whose top level is a scenario's `[network]`,
+/// with `seed`, `[protocol]`, `[collectives]` and `[[system.server]]` beside; `file` names the
+/// text in errors.
+///
+/// # Errors
+/// Text that is no such TOML, unknown keys, values out of range, each with line and column.
+pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputError> {
+    let texts = Texts::new(file, text, "");
+    let source = texts.source();
+    let mut network = checked(source, NETWORK_ALONE, parse(source, false)?)?;
+    let beside = ["seed", "protocol", "collectives", "system"];
+    let mut tree: Tree =
+        beside.into_iter().filter_map(|key| Some((key.to_owned(), network.remove(key)?))).collect();
+    let node = Node { span: 0..0, item: Item::Table(network) };
+    tree.insert("network".to_owned(), Entry { key: 0..0, node });
+    let tree = settled(source, tree)?;
+    NetworkSettings::read(&Fields::new(source, 0..0, &tree))
+}

@@ -1,0 +1,337 @@
+//! Every setting of a scenario, described once: its table and key, what it may be, what stands for
+//! it where it is absent, and what it is.
+//!
+//! The reader takes the keys from here; the reference, the options of the command line and the stub
+//! of the Python package take the rest. A test walks every setting from a file to the reference.
+
+use crate::allocation::{POLICIES, Policy};
+use crate::network::RoutingKind;
+use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS};
+use crate::program::Collective;
+use crate::simulation::cluster::Choice;
+use crate::simulation::{MOST_JOBS, Workload};
+use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
+use crate::system::fabric::FABRICS;
+use crate::system::presets;
+
+/// What a setting may be.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// A table of further settings.
+    Table,
+    /// A list of tables.
+    Tables,
+    /// A table whose keys are not settings.
+    Free,
+    /// Any text.
+    Text,
+    /// A file's name, relative to the scenario.
+    File,
+    /// True or false.
+    Truth,
+    /// A whole number in a range.
+    Whole {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A number from zero.
+    Number,
+    /// A factor of bandwidths, as `2`, `"2x"`, `"x/16"`.
+    Factor,
+    /// A time with its unit.
+    Time,
+    /// A number of bytes with its unit.
+    Size,
+    /// A bandwidth with its unit.
+    Bandwidth,
+    /// One of some names.
+    Name(fn() -> Vec<&'static str>),
+    /// Some of some names, each once.
+    Names(fn() -> Vec<&'static str>),
+    /// A list of whole numbers.
+    Wholes,
+    /// One of some names, or something else that the help tells.
+    NameOr(fn() -> Vec<&'static str>),
+}
+
+/// A setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// The path of its table; empty for the top of a scenario.
+    pub table: &'static str,
+    /// Its key.
+    pub key: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What stands for it where it is absent: a value as it is written, or a phrase.
+    pub absent: &'static str,
+    /// What it is, in a phrase.
+    pub help: &'static str,
+}
+
+impl Setting {
+    /// Its path, as `system.network.nic`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        if self.table.is_empty() {
+            self.key.to_owned()
+        } else {
+            format!("{}.{}", self.table, self.key)
+        }
+    }
+
+    /// The names that it may have.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        match self.kind {
+            Kind::Name(names) | Kind::Names(names) | Kind::NameOr(names) => names(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The least and the most that a number may be.
+    #[must_use]
+    pub const fn range(&self) -> Option<(u64, u64)> {
+        match self.kind {
+            Kind::Whole { least, most } => Some((least, most)),
+            _ => None,
+        }
+    }
+}
+
+/// What `fidelity` may be.
+pub(super) const FIDELITIES: [&str; 2] = ["packet", "flow"];
+/// What `switching` may be.
+pub(super) const SWITCHINGS: [&str; 2] = ["store-and-forward", "cut-through"];
+/// What `rendezvous` may be.
+pub(super) const RENDEZVOUS: [&str; 2] = ["sender", "receiver"];
+/// What a mapping by a rule may be.
+pub(super) const MAPPINGS: [&str; 2] = ["linear", "random"];
+
+fn policies() -> Vec<&'static str> {
+    POLICIES.map(Policy::name).to_vec()
+}
+
+fn workloads() -> Vec<&'static str> {
+    Workload::all().iter().map(|workload| workload.name.as_str()).collect()
+}
+
+fn routings() -> Vec<&'static str> {
+    RoutingKind::ALL.map(RoutingKind::name).to_vec()
+}
+
+fn port_orders() -> Vec<&'static str> {
+    PortOrder::NAMES.map(|(name, _)| name).to_vec()
+}
+
+fn interface_rules() -> Vec<&'static str> {
+    InterfaceRule::NAMES.map(|(name, _)| name).to_vec()
+}
+
+fn applications() -> Vec<&'static str> {
+    crate::program::skeletons::APPLICATIONS.map(|application| application.name).to_vec()
+}
+
+const WHOLE: Kind = Kind::Whole { least: 0, most: u64::MAX >> 1 };
+const COUNT: Kind = Kind::Whole { least: 1, most: u32::MAX as u64 };
+
+macro_rules! settings {
+    ($($table:literal $key:ident: $kind:expr, $absent:literal, $help:literal;)*) => {
+        /// The settings, in the order of the reference.
+        pub const SETTINGS: &[Setting] = &[$(Setting {
+            table: $table,
+            key: stringify!($key),
+            kind: $kind,
+            absent: $absent,
+            help: $help,
+        },)*];
+    };
+}
+
+settings! {
+    "" name: Kind::Text, "none", "what people call the scenario";
+    "" seed: WHOLE, "0", "of routing, of random mappings and of jobs that are generated";
+    "" fidelity: Kind::Name(|| FIDELITIES.to_vec()), "packet",
+        "how closely the network is simulated: every packet, or messages as flows";
+    "" mapping: Kind::NameOr(|| MAPPINGS.to_vec()), "linear",
+        "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
+         file";
+    "" system: Kind::Table, "", "the servers and what joins them";
+    "system" server: Kind::NameOr(|| presets::NAMES.to_vec()), "nodes of one GPU",
+        "the server: a preset, a file in any format that machines are read from, the table of a \
+         node, or a list of kinds";
+    "system" servers: COUNT, "1", "how many of `server`";
+    "system" port_order: Kind::Name(port_orders), "plain",
+        "which port of the network the servers' interfaces take: all of the first server, of \
+         the second, ..., or in rails: the first of every server, the second of every server, \
+         ...";
+    "system" interfaces: Kind::Name(interface_rules), "nearest",
+        "through which of its server's interfaces a GPU sends to others: fewest hops on the \
+         host, then the wider, then the one that fewer GPUs have; in turn, by its number; or \
+         the first";
+    "system" unhealthy: Kind::Wholes, "none", "ids of GPUs that are out of order from the start";
+    "system" network: Kind::NameOr(|| FABRICS.to_vec()), "no network for one server, else a fat-tree",
+        "what joins the servers: a kind, a file, the speed of one switch's links, or a table";
+    "system.server" preset: Kind::Name(|| presets::NAMES.to_vec()), "", "a built-in server's name";
+    "system.server" file: Kind::File, "", "a server in any format that machines are read from";
+    "system.server" kind: Kind::NameOr(|| presets::NAMES.to_vec()), "",
+        "of a list: a preset's name or a file";
+    "system.server" count: COUNT, "1", "of a list: how many of this kind in a row";
+    "system.server" gpus: Kind::Whole { least: 1, most: MOST_NODE_GPUS as u64 }, "1",
+        "of a node, whose GPUs are joined all to all: how many share its interface";
+    "system.server" bandwidth: Kind::Bandwidth, "as `bandwidth_scale` says",
+        "of a node: of the link between two of its GPUs";
+    "system.server" bandwidth_scale: Kind::Factor, "2x",
+        "of a node: that bandwidth as a multiple of the first node's link to the network";
+    "system.server" latency: Kind::Time, "500 ns",
+        "of a node: of the link between two of its GPUs";
+    "system.network" kind: Kind::Name(|| FABRICS.to_vec()), "fat-tree",
+        "its shape; `preset` is the same";
+    "system.network" preset: Kind::Name(|| FABRICS.to_vec()), "", "its shape, as `kind`";
+    "system.network" file: Kind::File, "", "a network of any format, in place of a kind";
+    "system.network" levels: COUNT, "", "of a fat-tree: levels of switches, 2 or 3";
+    "system.network" radix: COUNT, "", "of a fat-tree and of Quartz: ports of a switch";
+    "system.network" pods: COUNT, "", "of a fat-tree of three levels";
+    "system.network" leaves: COUNT, "", "of a fat-tree of two levels and of Quartz: leaf switches";
+    "system.network" tapering: COUNT, "", "of a fat-tree: nodes for each link up of a leaf";
+    "system.network" leaves_per_pod: COUNT, "", "of Quartz";
+    "system.network" nodes_per_leaf: COUNT, "", "of Quartz";
+    "system.network" uplinks: COUNT, "", "of Quartz: links up of a leaf and of an aggregate";
+    "system.network" cores: COUNT, "", "of Quartz: core switches";
+    "system.network" nodes_per_switch: COUNT, "", "of a dragonfly and of a torus";
+    "system.network" switches_per_group: COUNT, "", "of a dragonfly";
+    "system.network" global_links_per_switch: COUNT, "", "of a dragonfly";
+    "system.network" groups: COUNT, "", "of a dragonfly";
+    "system.network" ports: COUNT, "", "of a single switch, each for one node";
+    "system.network" dimensions: Kind::Wholes, "", "of a torus: its sizes";
+    "system.network" bandwidth: Kind::Bandwidth, "", "of every link that nothing else gives one";
+    "system.network" latency: Kind::Time, "", "of every link that nothing else gives one";
+    "system.network" node_bandwidth: Kind::Bandwidth, "", "of the links of nodes";
+    "system.network" node_latency: Kind::Time, "", "of the links of nodes";
+    "system.network" global_bandwidth: Kind::Bandwidth, "",
+        "of a dragonfly's links between groups";
+    "system.network" global_latency: Kind::Time, "", "of a dragonfly's links between groups";
+    "system.network" intra_group_detours: Kind::Truth, "true",
+        "of a dragonfly: whether `valiant`, `ugal` and `progressive` may lead a packet over a \
+         third switch of its group";
+    "system.network" hop_weights: Kind::Truth, "as `intra_group_detours`",
+        "of a dragonfly: whether `ugal` and `progressive` multiply queues by the links of the \
+         paths behind them";
+    "system.network" links: Kind::Name(|| vec!["infiniband", "ethernet"]), "",
+        "what the links are";
+    "system.network" routing_table: Kind::File, "none",
+        "routing tables for a network's file, which packets then follow";
+    "system.network" bandwidth_scale: Kind::Factor, "1",
+        "what every bandwidth of the network is multiplied by";
+    "system.network" routing: Kind::Name(routings), "what fits the network",
+        "which way packets go";
+    "system.network" nic: Kind::NameOr(|| vec!["fcfs", "rr", "rr-4"]), "fcfs",
+        "whose packet an interface sends next: first come, in turn, or in turn among the oldest \
+         so many (`rr-4`)";
+    "system.network" arbitration: Kind::Name(|| ArbitrationPolicy::NAMES.to_vec()), "round-robin",
+        "whose packet a switch sends next";
+    "system.network" switching: Kind::Name(|| SWITCHINGS.to_vec()), "store-and-forward",
+        "when a switch passes a packet on";
+    "system.network" packet_size: Kind::Size, "4096 B", "the most that a packet carries";
+    "system.network" buffer_packets: Kind::Whole { least: 1, most: MOST_BUFFER_PACKETS as u64 }, "8",
+        "packets of a switch's input buffer, per port and virtual channel";
+    "system.network" router_delay: Kind::Time, "60 ns", "a packet's time in a switch";
+    "system.network" nic_delay: Kind::Time, "400 ns", "a message's time in an interface";
+    "" jobs: Kind::Table, "",
+        "jobs of GPUs that arrive, wait in a queue, and get their GPUs from a policy";
+    "jobs" file: Kind::File, "either this or `generate`", "a list of jobs";
+    "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
+    "jobs.generate" seed: WHOLE, "that of the scenario", "the same seed gives the same jobs";
+    "jobs.generate" count: Kind::Whole { least: 1, most: MOST_JOBS as u64 }, "300",
+        "how many jobs";
+    "jobs.generate" max_gpus: COUNT, "5",
+        "GPUs of the largest; sizes are uniform from one to this";
+    "jobs.generate" workloads: Kind::Names(workloads), "all nine",
+        "what to draw from, each with the same chance";
+    "jobs.generate" mean_interarrival: Kind::Time, "all arrive at zero",
+        "mean time between arrivals, exponentially distributed";
+    "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";
+    "job" name: Kind::Text, "its program's, with a number", "a name of its own";
+    "job" program: Kind::Name(applications), "either this, `goal` or `trace`",
+        "a skeleton of an application";
+    "job" goal: Kind::File, "", "a file of GOAL text";
+    "job" trace: Kind::File, "", "the anchor of an OTF2 archive";
+    "job" main_loop: Kind::Text, "TRACER_Loop", "the region of a trace that is its main loop";
+    "job" ranks: COUNT, "", "ranks of a skeleton";
+    "job" parameters: Kind::Free, "its own", "a skeleton's parameters";
+    "job" iterations: COUNT, "1", "how often the main loop runs";
+    "job" start: Kind::Time, "0 ps", "when it arrives; its ranks start when its GPUs are free";
+    "job" computation_scale: Kind::Number, "1", "what times of computation are multiplied by";
+    "job" gpu: Kind::Truth, "false",
+        "whether a skeleton computes as fast as on the study's GPUs";
+    "job" priority: Kind::Whole { least: 0, most: 255 }, "0",
+        "of its messages, the higher first; `arbitration = \"priority\"` heeds it";
+    "job" mapping: Kind::NameOr(|| MAPPINGS.to_vec()), "that of the scenario",
+        "the GPU of each rank: by a rule, from a mapping file, or a list";
+    "" allocation: Kind::Table, "", "which GPUs a job gets";
+    "allocation" policies: Kind::Names(policies), "all four",
+        "the policies to play the jobs under, each once";
+    "allocation" bandwidth_model: Kind::Name(|| vec!["sound", "published"]), "sound",
+        "what policies rank by";
+    "allocation" bandwidth_profile: Kind::Name(|| vec!["mapa", "data-sheet"]), "by the machine",
+        "what labels the links";
+    "allocation" ties: Kind::Name(|| vec!["nearest", "published"]), "nearest",
+        "what decides between equals";
+    "" queue: Kind::Table, "", "how jobs wait";
+    "queue" discipline: Kind::Name(|| vec!["fifo", "backfill"]), "fifo",
+        "which waiting job starts next";
+    "" protocol: Kind::Table, "", "what messages cost in software";
+    "protocol" send_overhead: Kind::Time, "200 ns", "what a send occupies its rank's library";
+    "protocol" receive_overhead: Kind::Time, "0 ps", "what a receipt occupies it";
+    "protocol" copy_per_byte: Kind::Time, "10 ps",
+        "what each byte of an eager message occupies it, at either end";
+    "protocol" eager_limit: Kind::Size, "64 kB",
+        "the largest message that does not wait for its receive";
+    "protocol" rendezvous: Kind::Name(|| RENDEZVOUS.to_vec()), "sender",
+        "who speaks first of a larger one: the sender asks for leave, or the receiver announces \
+         its receive when it posts it";
+    "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte";
+    "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer";
+    "" collectives: Kind::Table, "", "how collectives become messages";
+    "collectives" barrier: Kind::Name(|| Choice::names(Collective::Barrier)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" broadcast: Kind::Name(|| Choice::names(Collective::Broadcast)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" reduce: Kind::Name(|| Choice::names(Collective::Reduce)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" all_reduce: Kind::Name(|| Choice::names(Collective::AllReduce)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" gather: Kind::Name(|| Choice::names(Collective::Gather)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" scatter: Kind::Name(|| Choice::names(Collective::Scatter)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" all_gather: Kind::Name(|| Choice::names(Collective::AllGather)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" reduce_scatter: Kind::Name(|| Choice::names(Collective::ReduceScatter)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" all_to_all: Kind::Name(|| Choice::names(Collective::AllToAll)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" scan: Kind::Name(|| Choice::names(Collective::Scan)), "by size",
+        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" planned_message_size: Kind::Size, "1 MiB",
+        "the most that a message of a planned collective carries";
+}
+
+/// Keys of earlier versions, each with what it is today.
+pub(super) const EARLIER: &[(&str, &str, &str)] = &[
+    ("", "network", "system.network"),
+    ("", "machine", "system"),
+    ("machine", "preset", "system.server.preset"),
+    ("machine", "file", "system.server.file"),
+    ("machine", "unhealthy", "system.unhealthy"),
+    ("network", "machine", "system.server"),
+    ("network", "servers", "system.servers"),
+    ("network", "port_order", "system.port_order"),
+    ("network", "interfaces", "system.interfaces"),
+    ("network", "fidelity", "fidelity"),
+    ("network", "gpus_per_node", "system.server.gpus"),
+    ("network", "gpu_bandwidth", "system.server.bandwidth"),
+    ("network", "gpu_latency", "system.server.latency"),
+];

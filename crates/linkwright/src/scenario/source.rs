@@ -1,0 +1,169 @@
+//! The texts of a scenario: its file, and settings that were given beside it.
+//!
+//! One range of offsets runs over both, so that whatever was read knows where it stands, and an
+//! error names the file or the setting.
+
+use std::ops::Range;
+
+use crate::diagnostic::{InputError, Position};
+
+/// What errors call the settings that were given beside a file.
+pub const SETTINGS_FILE: &str = "<settings>";
+
+/// Where a text says something. It is no part of what is said: all places are equal.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Line and column.
+    pub position: Position,
+    /// Whether it is in the settings beside the file.
+    in_settings: bool,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Place {}
+
+impl Place {
+    /// An error here; `file` names the scenario's file.
+    pub(super) fn refuse(
+        self,
+        file: &str,
+        problem: &str,
+        value: &str,
+        remedy: impl Into<String>,
+    ) -> InputError {
+        let file = if self.in_settings { SETTINGS_FILE } else { file };
+        InputError::at(file, self.position, problem, value, remedy)
+    }
+
+    /// An error of another layer, written as `problem; remedy`.
+    pub(super) fn refuse_as(
+        self,
+        file: &str,
+        error: &dyn std::fmt::Display,
+        value: &str,
+        remedy: &str,
+    ) -> InputError {
+        let message = error.to_string();
+        let (problem, remedy) = message.split_once("; ").unwrap_or((&message, remedy));
+        self.refuse(file, problem, value, remedy)
+    }
+}
+
+/// The texts, and where their lines start.
+#[derive(Debug)]
+pub(super) struct Texts<'a> {
+    file: &'a str,
+    text: &'a str,
+    settings: &'a str,
+    lines: Vec<usize>,
+}
+
+impl<'a> Texts<'a> {
+    pub fn new(file: &'a str, text: &'a str, settings: &'a str) -> Self {
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(ends).collect();
+        Self { file, text, settings, lines }
+    }
+
+    pub fn source(&self) -> Source<'_> {
+        let Self { file, text, settings, lines } = self;
+        Source { file, text, settings, lines }
+    }
+}
+
+/// The texts of a scenario, which place their errors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+    /// Their offsets count on from the text's end.
+    pub settings: &'a str,
+    lines: &'a [usize],
+}
+
+impl<'a> Source<'a> {
+    /// What stands at a span.
+    pub fn written(self, span: &Range<usize>) -> &'a str {
+        let length = self.text.len();
+        let found = match span.start.checked_sub(length) {
+            Some(start) if !self.settings.is_empty() => self.settings.get(start..span.end - length),
+            _ => self.text.get(span.clone()),
+        };
+        found.unwrap_or_default()
+    }
+
+    /// Where a span starts.
+    pub fn place(self, span: &Range<usize>) -> Place {
+        let length = self.text.len();
+        if span.start >= length && !self.settings.is_empty() {
+            let position = Position::of_offset(self.settings, span.start - length);
+            return Place { position, in_settings: true };
+        }
+        let mut offset = span.start.min(length);
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let line = self.lines.partition_point(|start| *start <= offset);
+        let before = &self.text[self.lines[line - 1]..offset];
+        let position = Position { line, column: before.chars().count() + 1 };
+        Place { position, in_settings: false }
+    }
+
+    /// An error at a span, which is the value.
+    pub fn refuse(
+        self,
+        span: &Range<usize>,
+        problem: &str,
+        remedy: impl Into<String>,
+    ) -> InputError {
+        self.place(span).refuse(self.file, problem, self.written(span), remedy)
+    }
+
+    /// An error of a value that stands in no text.
+    pub fn refuse_value(self, problem: &str, value: &str, remedy: String) -> InputError {
+        let position = Position { line: 1, column: 1 };
+        InputError::at(SETTINGS_FILE, position, problem, value, remedy)
+    }
+
+    /// An error of another layer, written as `problem; remedy`, at a span.
+    pub fn refuse_as(
+        self,
+        span: &Range<usize>,
+        error: &dyn std::fmt::Display,
+        remedy: &str,
+    ) -> InputError {
+        self.place(span).refuse_as(self.file, error, self.written(span), remedy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn settings_follow_the_text() {
+        let texts = Texts::new("a.toml", "x = 1\ny = 2\n", "z = 3\nu = 4");
+        let source = texts.source();
+        let error = source.refuse(&(10..11), "no", "yes").to_string();
+        assert_eq!(error, "a.toml:2:5: no: `2`; yes");
+        let error = source.refuse(&(22..23), "no", "yes").to_string();
+        assert_eq!(error, "<settings>:2:5: no: `4`; yes");
+        assert_eq!(source.place(&(0..1)), source.place(&(22..23)));
+    }
+
+    proptest! {
+        #[test]
+        fn places_are_those_of_offsets(text in "[añ\n]{0,30}", offset in 0..40_usize) {
+            let texts = Texts::new("a.toml", &text, "");
+            let place = texts.source().place(&(offset..offset));
+            prop_assert_eq!(place.position, Position::of_offset(&text, offset));
+        }
+    }
+}

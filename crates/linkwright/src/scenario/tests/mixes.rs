@@ -1,0 +1,96 @@
+//! Scenarios of jobs of GPUs: what they mean and what they refuse.
+
+use super::{Asked, JobSource, Mix, Scenario, read};
+use crate::allocation::{BandwidthModel, Ties};
+use crate::diagnostic::Position;
+use crate::simulation::QueueDiscipline;
+use crate::system::BandwidthProfile;
+
+fn mix_of(scenario: &Scenario) -> &Mix {
+    match &scenario.asked {
+        Asked::Mix(mix) => mix,
+        Asked::Programs(_) => panic!("jobs of programs"),
+    }
+}
+
+const SMALL: &str = "[machine]\npreset = \"dgx1-v100\"\n[jobs]\n\
+        generate = { seed = 7, count = 20, max_gpus = 4, workloads = [\"gmm\"] }\n\
+        [allocation]\npolicies = [\"greedy\"]\n";
+
+#[test]
+fn a_scenario_reads_with_its_defaults() {
+    let scenario = read(SMALL).unwrap();
+    assert_eq!(mix_of(&scenario).policies, ["greedy"]);
+    assert_eq!(mix_of(&scenario).bandwidth_model, BandwidthModel::Sound);
+    assert_eq!(mix_of(&scenario).discipline, QueueDiscipline::Fifo);
+    assert_eq!(
+        (mix_of(&scenario).bandwidth_profile, mix_of(&scenario).ties),
+        (None, Ties::Nearest)
+    );
+    let JobSource::Generate(options, _) = &mix_of(&scenario).jobs else { panic!("generated") };
+    assert_eq!((options.seed, options.count, options.max_gpus), (7, 20, 4));
+}
+
+#[test]
+fn keys_may_be_written_with_hyphens() {
+    let underscored = format!(
+        "{}bandwidth_model = \"published\"\nbandwidth_profile = \"data-sheet\"\n",
+        SMALL.replace("count = 20", "mean_interarrival = \"9 s\"")
+    );
+    let scenario = read(&underscored).unwrap();
+    assert_eq!(mix_of(&scenario).bandwidth_model, BandwidthModel::Published);
+    assert_eq!(mix_of(&scenario).bandwidth_profile, Some(BandwidthProfile::DataSheet));
+    let keys = ["bandwidth_model", "bandwidth_profile", "max_gpus", "mean_interarrival"];
+    let hyphens = keys
+        .iter()
+        .fold(underscored.clone(), |text, key| text.replace(key, &key.replace('_', "-")));
+    assert_ne!(hyphens, underscored);
+    assert_eq!(read(&hyphens).unwrap(), scenario);
+    let both = underscored.replace("max_gpus = 4", "max_gpus = 4, max-gpus = 4");
+    let error = read(&both).unwrap_err().to_string();
+    assert!(error.contains("`max_gpus` is given twice"), "{error}");
+}
+
+#[test]
+fn every_key_that_is_listed_reads() {
+    let text = "[machine]\nfile = \"m.toml\"\nunhealthy = [1]\n[jobs]\n\
+            generate = { seed = 1, count = 2, max_gpus = 3, workloads = [\"gmm\"], \
+            mean_interarrival = \"1 s\" }\n[allocation]\npolicies = [\"greedy\"]\n\
+            bandwidth_model = \"sound\"\nbandwidth_profile = \"mapa\"\nties = \"published\"\n\
+            [queue]\ndiscipline = \"fifo\"\n";
+    let scenario = read(text).unwrap();
+    let at = |line, column| Position { line, column };
+    assert_eq!(scenario.network.servers[0].kind.place.position, at(2, 8));
+    let mix = mix_of(&scenario);
+    let JobSource::Generate(_, place) = &mix.jobs else { panic!("generated") };
+    assert_eq!(place.position, at(5, 12));
+    let unhealthy: Vec<_> = mix.unhealthy.iter().map(|(gpu, it)| (*gpu, it.position)).collect();
+    assert_eq!(unhealthy, [(1, at(3, 14))]);
+}
+
+#[test]
+fn errors_name_line_and_column() {
+    for (text, start) in [
+        (SMALL.replace("greedy", "gready"), "s.toml:6:13: unknown policy"),
+        (SMALL.replace("gmm", "gm"), "s.toml:4:63: unknown workload"),
+        (SMALL.replace("preset", "presett"), "s.toml:2:1: unknown key: `presett`; did you me"),
+        (SMALL.replace("v100", "v10"), "s.toml:2:10: unknown preset: `\"dgx1-v10\"`; did you m"),
+        (SMALL.replace("max_g", "max_G"), "s.toml:4:36: unknown key: `max_Gpus`; did you mean"),
+        (SMALL.replace("[allo", "[alo"), "s.toml:5:2: unknown key: `alocation`; did you mean `"),
+        (SMALL.replace("[\"greedy\"]", "[]"), "s.toml:6:12: no policy is named: `[]`; name so"),
+        (SMALL.replace("[\"gmm\"]", "[]"), "s.toml:4:62: no workload is named: `[]`; name"),
+        (SMALL.replace("gpus = 4", "gpus = 0"), "s.toml:4:47: this cannot be zero: `0`; "),
+        (SMALL.replace("count = 20", "count = 0"), "s.toml:4:32: this cannot be zero: `0`; "),
+        (SMALL.replace("\n[allo", "\nx = 1\n[allo"), "s.toml:5:1: unknown key: `x`; the keys of"),
+        (SMALL.replace("preset = \"dgx1-v100\"", ""), "s.toml:1:1: jobs without a server"),
+        (
+            SMALL.replace("count = 20", "count = 1000000000"),
+            "s.toml:4:32: this is more jobs than a mix may have: `1000000000`; write 1 to ",
+        ),
+        (SMALL.replace("count = 20", "count = -2"), "s.toml:4:32: "),
+        (format!("{SMALL}bandwidth_model = \"nice\"\n"), "s.toml:7:19: "),
+    ] {
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.starts_with(start), "{error}");
+    }
+}
