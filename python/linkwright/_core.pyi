@@ -1,8 +1,8 @@
 """The compiled half of the package `linkwright`; use the package, not this module."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType
@@ -1525,7 +1525,44 @@ class Job:
 
 @final
 class Scenario:
-    """A scenario as written: which machine, which jobs, under which choices."""
+    """A scenario as written: which system, which jobs, under which choices."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """Its name; empty where it has none."""
+
+    @property
+    def seed(self) -> int:
+        """What fixes every choice by chance."""
+
+    @property
+    def kind(self) -> Literal["mix", "programs"]:
+        """What its jobs are: of GPUs that a policy gives, or of ranks on GPUs that a mapping names."""
+
+    @property
+    def job_count(self) -> int | None:
+        """How many programs it runs; of a mix, how many jobs it generates, or None of a file."""
+
+    @property
+    def jobs(self) -> str | list[Job]:
+        """Of a mix, the path of the job file as written, or the jobs that the scenario generates."""
+
+    @property
+    def jobs_seed(self) -> int | None:
+        """What the jobs of a mix that it generates are drawn from; None where none are."""
+
+    @property
+    def mapping(self) -> str | None:
+        """Of programs: `linear`, `random`, or a mapping file's name, for jobs without their own."""
+
+    @property
+    def servers(self) -> list[tuple[str, str, int]]:
+        """The servers that it names, which of `preset` and `file` that is, and how many in a row.
+
+        Empty where every port has a node of GPUs.
+        """
 
     @property
     def machine(self) -> tuple[str, str]:
@@ -1540,14 +1577,6 @@ class Scenario:
         """Line and column, from one, where it names its job file or says what to generate."""
 
     @property
-    def jobs(self) -> str | list[Job]:
-        """The path of the job file as written, or the jobs that the scenario generates."""
-
-    @property
-    def seed(self) -> int | None:
-        """What the jobs that it generates are drawn from; None where it names a job file."""
-
-    @property
     def unhealthy(self) -> list[int]:
         """GPUs that are out of order from the start."""
 
@@ -1557,11 +1586,11 @@ class Scenario:
 
     @property
     def policies(self) -> list[str]:
-        """The policies to play the jobs under."""
+        """The policies to play the jobs of a mix under."""
 
     @property
     def bandwidth_model(self) -> str:
-        """`sound` or `published`: what the policies rank by."""
+        """`sound` or `published`: what policies rank by."""
 
     @property
     def bandwidth_profile(self) -> str | None:
@@ -1573,7 +1602,72 @@ class Scenario:
 
     @property
     def discipline(self) -> str:
-        """`fifo` or `backfill`."""
+        """`fifo` or `backfill`: which waiting job starts next."""
+
+    @property
+    def files(self) -> list[tuple[str, int, int]]:
+        """The files that it names, each as written, with the line and column where it does."""
+
+    @property
+    def play(self) -> dict[str, Any]:
+        """How its programs are played, by the keywords of `System.replay`, as far as it is given.
+
+        They are `fidelity`, `protocol`, `collectives` and `seed`.
+        """
+
+    @property
+    def variants(self) -> list[str]:
+        """The names of what it compares; a variant has none of its own.
+
+        Each of its policies, or `as-written` where programs run; then each name of its
+        `[compare]`.
+        """
+
+    @property
+    def reference(self) -> str | None:
+        """The variant that the others are compared with; None of a variant."""
+
+    def variant(self, name: str) -> Scenario:
+        """The scenario as one of its variants has it.
+
+        Raises:
+            InputError: If it has none of that name.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def with_settings(self, settings: Mapping[str, object]) -> Scenario:
+        """The same scenario with other settings.
+
+        Args:
+            settings: Values by their keys, with dots for tables: `{"system.network.nic": "rr-4"}`.
+                A table is put over that of the scenario key by key, all else takes its place.
+
+        Raises:
+            InputError: If it is no scenario then; the file is `<settings>` where one of them is
+                wrong.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def build(self, files: dict[str, bytes] = ...) -> tuple[System, list[Any], list[str]]:
+        """The system, the jobs, and notes.
+
+        The jobs of a mix are `Job`s, those of programs `ClusterJob`s, each with the GPU of each of
+        its ranks. Notes say what was left out of traces or could not be told, each a sentence
+        behind the program's name.
+
+        Args:
+            files: The content of each file that it names, by the name as written.
+
+        Raises:
+            InputError: If a file is missing or is not what it should be, or the jobs do not
+                fit, with its place.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+ClusterScenario = Scenario
 
 @final
 class SimulationResult:
@@ -2072,57 +2166,6 @@ class ClusterRun:
     def timeline_counts(self) -> tuple[int, int, int]:
         """How many spans of computation, messages and stays in regions there were, kept or not."""
 
-@final
-class ClusterScenario:
-    """A scenario of a cluster as written: its network and its jobs."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def name(self) -> str:
-        """Its name; empty where it has none."""
-
-    @property
-    def seed(self) -> int:
-        """What fixes every choice by chance."""
-
-    @property
-    def job_count(self) -> int:
-        """How many jobs it has."""
-
-    @property
-    def mapping(self) -> str:
-        """`linear`, `random`, or the name of a mapping file: for jobs without one of their own."""
-
-    @property
-    def files(self) -> list[tuple[str, int, int]]:
-        """The files that it names, each as written, with the line and column where it does."""
-
-    @property
-    def play(self) -> dict[str, Any]:
-        """How its jobs are played, by the keywords of `System.replay`, as far as it is given.
-
-        They are `fidelity`, `protocol`, `collectives` and `seed`.
-        """
-
-    def build(self, files: dict[str, bytes] = ...) -> tuple[System, list[ClusterJob], list[str]]:
-        """The cluster, its jobs, each with the GPU of each of its ranks, and notes.
-
-        The notes are what was left out of traces or could not be told, each a sentence behind the
-        program's name.
-
-        Args:
-            files: The content of each file that it names, by the name as written.
-
-        Raises:
-            InputError: If a file is missing or is not what it should be, or the jobs do not
-                fit, with its place.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
 def is_cluster_scenario(text: str) -> bool:
     """Whether a scenario's TOML text is of a cluster, and not of a shared server.
 
@@ -2130,13 +2173,7 @@ def is_cluster_scenario(text: str) -> bool:
     that is no TOML is of no cluster.
     """
 
-def read_cluster_scenario(text: str, file: str = "<text>") -> ClusterScenario:
-    """Reads a cluster scenario's TOML text; reading the files it names is left to the caller.
-
-    Raises:
-        InputError: If the text is no such scenario, with line and column.
-        KeyboardInterrupt: Within a second of Ctrl-C.
-    """
+read_cluster_scenario = read_scenario
 
 def read_otf2(
     path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None

@@ -16,7 +16,8 @@ use linkwright::network::packet::NicPolicy;
 use linkwright::program::Program;
 use linkwright::program::skeletons::skeleton;
 use linkwright::runtime::Job;
-use linkwright::simulation::cluster::{Cluster, ClusterOutcome, Files, read_network};
+use linkwright::scenario::{Files, read_network};
+use linkwright::simulation::cluster::{Cluster, ClusterOutcome};
 
 /// The study's cluster: a scenario's defaults with this fabric and routing.
 fn cluster(preset: &str, routing: &str, fidelity: &str) -> Cluster {

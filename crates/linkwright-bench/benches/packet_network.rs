@@ -12,7 +12,7 @@ use linkwright::network::Traffic;
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketNetwork, PacketSettings};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
-use linkwright::simulation::cluster::read_network;
+use linkwright::scenario::read_network;
 use linkwright::system::fabric::{
     Dragonfly, DragonflyRates, FatTree, FatTreeRates, LinkRate, dragonfly, fat_tree,
 };

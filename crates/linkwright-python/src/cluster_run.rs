@@ -5,9 +5,8 @@ use std::sync::Arc;
 use linkwright::engine::Progress;
 use linkwright::network::PacketSettings;
 use linkwright::runtime;
-use linkwright::simulation::cluster::{
-    Cluster, ClusterJob, ClusterOutcome, Watch, links, read_network, tables,
-};
+use linkwright::scenario::read_network;
+use linkwright::simulation::cluster::{Cluster, ClusterJob, ClusterOutcome, Watch, links, tables};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::de::Error as _;

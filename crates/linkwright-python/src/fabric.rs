@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::diagnostic::InputError;
-use linkwright::simulation::cluster::{FabricSource, Files, NetworkSettings};
+use linkwright::scenario::{FabricSource, Files, NetworkSettings};
 use linkwright::system::fabric::{self, FABRICS, FabricSpecification, fabric_dot, read_fabric};
 use linkwright::system::views::{fabric_facts, svg};
 use pyo3::prelude::*;
@@ -88,12 +88,12 @@ impl Fabric {
                 .find(|made| *made.fabric == *fabric),
             FabricSource::File(name) => {
                 let text = String::from_utf8(files.get(&name.name)?.clone()).ok()?;
-                let made = Self::of_text(Source { file: name.name.clone(), text }).ok()?;
+                let made = Self::of_text(Source::new(name.name.clone(), text)).ok()?;
                 (*made.fabric == *fabric).then_some(made)
             }
         });
         let as_graph = || {
-            let source = Source { file: fabric.name().to_owned(), text: fabric_dot(fabric) };
+            let source = Source::new(fabric.name().to_owned(), fabric_dot(fabric));
             Self { fabric: Arc::new(fabric.clone()), origin: Origin::Text(source) }
         };
         Some(made.unwrap_or_else(as_graph))
@@ -192,7 +192,7 @@ impl Fabric {
     #[staticmethod]
     #[pyo3(signature = (text, file = "<text>"))]
     fn from_text(text: &str, file: &str) -> PyResult<Self> {
-        let source = Source { file: file.to_owned(), text: text.to_owned() };
+        let source = Source::new(file.to_owned(), text.to_owned());
         Self::of_text(source).map_err(errors::input)
     }
 

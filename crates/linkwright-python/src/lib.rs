@@ -8,7 +8,6 @@ mod cells;
 mod choices;
 mod cluster_job;
 mod cluster_run;
-mod cluster_scenario;
 mod errors;
 mod execution;
 mod expectation;
@@ -47,8 +46,6 @@ mod _core {
     #[pymodule_export]
     use crate::cluster_run::ClusterRun;
     #[pymodule_export]
-    use crate::cluster_scenario::{ClusterScenario, is_cluster_scenario, read_cluster_scenario};
-    #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]
     use crate::expectation::expect;
@@ -74,7 +71,7 @@ mod _core {
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};
     #[pymodule_export]
-    use crate::scenario::{Scenario, read_scenario};
+    use crate::scenario::{Scenario, is_cluster_scenario, read_scenario};
     #[pymodule_export]
     use crate::schedule::{CheckReport, Export, Schedule};
     #[pymodule_export]
@@ -91,6 +88,8 @@ mod _core {
         crate::silence_panics();
         module.add("MOST_JOBS", linkwright::simulation::MOST_JOBS)?;
         crate::pickle::register(module)?;
+        module.add("ClusterScenario", module.getattr("Scenario")?)?;
+        module.add("read_cluster_scenario", module.getattr("read_scenario")?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

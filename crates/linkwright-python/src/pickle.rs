@@ -3,6 +3,7 @@
 //! A class that derives serde's traits and stands in the list of [`pickled`] is done: `copyreg`
 //! tells Python's `pickle` and `copy` about it, and its numbers come back to the last bit.
 
+use linkwright::scenario::Given;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,7 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::allocator::{Allocator, Explanation, Match};
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
-use crate::cluster_scenario::ClusterScenario;
 use crate::fabric::Fabric;
 use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
@@ -75,7 +75,6 @@ pickled!(
     CheckReport,
     ClusterJob,
     ClusterRun,
-    ClusterScenario,
     Explanation,
     Fabric,
     GpuModel,
@@ -118,11 +117,28 @@ impl<'de> Deserialize<'de> for System {
     }
 }
 
-/// A text and its file's name, from which a value is read again.
-#[derive(Clone, Serialize, Deserialize)]
+/// A text that a value is read from again.
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Source {
     /// The file's name, for errors.
     pub file: String,
     /// The whole text.
     pub text: String,
+    /// Settings that are put over it.
+    pub settings: String,
+    /// The variant that is meant.
+    pub variant: Option<String>,
+}
+
+impl Source {
+    /// A text as it is.
+    pub fn new(file: String, text: String) -> Self {
+        Self { file, text, ..Self::default() }
+    }
+
+    /// The same for the core's reader.
+    pub fn given(&self) -> Given {
+        let Self { file, text, settings, variant } = self.clone();
+        Given { file, text, settings, variant }
+    }
 }

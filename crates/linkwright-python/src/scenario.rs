@@ -1,19 +1,37 @@
 //! `linkwright.Scenario`.
 
-use linkwright::simulation::{self, JobSource, MachineSource, generate, scenario};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use linkwright::scenario::{self, Asked, JobSource, Mix, SETTINGS_FILE, ScenarioMapping, Work};
+use linkwright::simulation::{cluster::Mapping, generate};
+use linkwright::system::System as CoreSystem;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::{Table, Value};
 
 use crate::choices::Choice;
+use crate::cluster_job::ClusterJob;
 use crate::errors;
 use crate::job::Job;
 use crate::pickle::Source;
+use crate::system::System;
+use crate::system_origin::{Origin, play_settings};
+use crate::values;
+use crate::worker;
 
-/// A scenario as written: which machine, which jobs, under which choices.
-#[pyclass(frozen, module = "linkwright")]
-pub struct Scenario(simulation::Scenario, Source);
+/// A scenario as written: which system, which jobs, under which choices.
+#[pyclass(frozen, eq, module = "linkwright")]
+pub struct Scenario(Arc<scenario::Scenario>, Source);
+
+impl PartialEq for Scenario {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
 
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -24,105 +42,339 @@ impl Serialize for Scenario {
 impl<'de> Deserialize<'de> for Scenario {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let source = Source::deserialize(deserializer)?;
-        let read = scenario::read(&source.file, &source.text).map_err(D::Error::custom)?;
-        Ok(Self(read, source))
+        let read = scenario::Scenario::read(&source.given()).map_err(D::Error::custom)?;
+        Ok(Self(Arc::new(read), source))
+    }
+}
+
+impl Scenario {
+    fn read(py: Python<'_>, source: Source) -> PyResult<Self> {
+        let given = source.given();
+        let read = worker::interruptible(py, move || scenario::Scenario::read(&given))?;
+        let named = |error| errors::input(of_settings(error, &source.settings));
+        let read = read.map_err(named)?;
+        Ok(Self(Arc::new(read), source))
+    }
+
+    fn mix(&self) -> Option<&Mix> {
+        match &self.0.asked {
+            Asked::Mix(mix) => Some(mix),
+            Asked::Programs(_) => None,
+        }
     }
 }
 
 #[pymethods]
 impl Scenario {
-    /// `("preset", name)` or `("file", path)`, the path as written.
+    /// Its name; empty where it has none.
     #[getter]
-    fn machine(&self) -> (&'static str, &str) {
-        match &self.0.machine {
-            MachineSource::Preset(name) => ("preset", name),
-            MachineSource::File(path) => ("file", path),
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What fixes every choice by chance.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// What its jobs are: `mix`, of GPUs that a policy gives, or `programs`, of ranks on GPUs that a
+    /// mapping names.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match &self.0.asked {
+            Asked::Mix(_) => "mix",
+            Asked::Programs(_) => "programs",
         }
     }
 
-    /// Line and column, from one, where the scenario names its machine.
+    /// How many programs it runs; of a mix, how many jobs it generates, or None where a file says.
     #[getter]
-    fn machine_position(&self) -> (usize, usize) {
-        (self.0.machine_position.line, self.0.machine_position.column)
+    fn job_count(&self) -> Option<usize> {
+        match &self.0.asked {
+            Asked::Programs(programs) => Some(programs.jobs.len()),
+            Asked::Mix(Mix { jobs: JobSource::Generate(options, _), .. }) => {
+                Some(options.count as usize)
+            }
+            Asked::Mix(_) => None,
+        }
     }
 
-    /// Line and column, from one, where it names its job file or says what to generate.
-    #[getter]
-    fn jobs_position(&self) -> (usize, usize) {
-        (self.0.jobs_position.line, self.0.jobs_position.column)
-    }
-
-    /// The path of the job file as written, or the jobs that the scenario generates.
+    /// Of a mix, the path of the job file as written, or the jobs that the scenario generates.
     #[getter]
     fn jobs(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.0.jobs {
-            JobSource::File(path) => path.into_py_any(py),
-            JobSource::Generate(options) => {
+        match self.mix().map(|mix| &mix.jobs) {
+            None => Vec::<Job>::new().into_py_any(py),
+            Some(JobSource::File(path)) => path.name.as_str().into_py_any(py),
+            Some(JobSource::Generate(options, _)) => {
                 let jobs = generate(options).map_err(errors::simulation)?;
                 jobs.into_iter().map(Job).collect::<Vec<_>>().into_py_any(py)
             }
         }
     }
 
-    /// What the jobs that it generates are drawn from; None where it names a job file.
+    /// What the jobs of a mix that it generates are drawn from; None where none are.
     #[getter]
-    fn seed(&self) -> Option<u64> {
-        match &self.0.jobs {
+    fn jobs_seed(&self) -> Option<u64> {
+        match &self.mix()?.jobs {
             JobSource::File(_) => None,
-            JobSource::Generate(options) => Some(options.seed),
+            JobSource::Generate(options, _) => Some(options.seed),
         }
+    }
+
+    /// Of programs: `linear`, `random`, or the name of a mapping file, for jobs without one of their
+    /// own.
+    #[getter]
+    fn mapping(&self) -> Option<&str> {
+        match &self.0.asked {
+            Asked::Mix(_) => None,
+            Asked::Programs(programs) => Some(match &programs.mapping {
+                ScenarioMapping::File(file) => &file.name,
+                ScenarioMapping::Given(Mapping::Random) => "random",
+                ScenarioMapping::Given(_) => "linear",
+            }),
+        }
+    }
+
+    /// The servers that it names: a preset's name or a file's, which of the two it is (`preset`,
+    /// `file`), and how many in a row. Empty where every port has a node of GPUs.
+    #[getter]
+    fn servers(&self) -> Vec<(&str, &'static str, u32)> {
+        let of = |is_file: bool| if is_file { "file" } else { "preset" };
+        let servers = self.0.network.servers.iter();
+        servers.map(|it| (it.kind.name.as_str(), of(it.is_file), it.count)).collect()
+    }
+
+    /// `("preset", name)` or `("file", path)`, the path as written.
+    #[getter]
+    fn machine(&self) -> Option<(&'static str, &str)> {
+        self.servers().first().map(|(name, kind, _)| (*kind, *name))
+    }
+
+    /// Line and column, from one, where the scenario names its machine.
+    #[getter]
+    fn machine_position(&self) -> Option<(usize, usize)> {
+        let at = self.0.network.servers.first()?.kind.place.position;
+        Some((at.line, at.column))
+    }
+
+    /// Line and column, from one, where it names its job file or says what to generate.
+    #[getter]
+    fn jobs_position(&self) -> Option<(usize, usize)> {
+        let at = match &self.mix()?.jobs {
+            JobSource::File(file) => file.place.position,
+            JobSource::Generate(_, place) => place.position,
+        };
+        Some((at.line, at.column))
+    }
+
+    /// Line and column, from one, where it names each of its GPUs that are out of order.
+    #[getter]
+    fn unhealthy_positions(&self) -> Vec<(usize, usize)> {
+        let unhealthy = self.mix().map_or(&[][..], |mix| &mix.unhealthy);
+        unhealthy.iter().map(|(_, at)| (at.position.line, at.position.column)).collect()
     }
 
     /// GPUs that are out of order from the start.
     #[getter]
     fn unhealthy(&self) -> Vec<usize> {
-        self.0.unhealthy.clone()
+        let unhealthy = self.mix().map_or(&[][..], |mix| &mix.unhealthy);
+        unhealthy.iter().map(|(gpu, _)| *gpu).collect()
     }
 
-    /// Line and column, from one, where it names each of those.
-    #[getter]
-    fn unhealthy_positions(&self) -> Vec<(usize, usize)> {
-        self.0.unhealthy_positions.iter().map(|at| (at.line, at.column)).collect()
-    }
-
-    /// The policies to play the jobs under.
+    /// The policies to play the jobs of a mix under.
     #[getter]
     fn policies(&self) -> Vec<String> {
-        self.0.policies.clone()
+        self.mix().map(|mix| mix.policies.clone()).unwrap_or_default()
     }
 
-    /// `sound` or `published`: what the policies rank by.
+    /// `sound` or `published`: what policies rank by.
     #[getter]
     fn bandwidth_model(&self) -> &'static str {
-        self.0.bandwidth_model.name()
+        self.mix().map(|mix| mix.bandwidth_model).unwrap_or_default().name()
     }
 
     /// `mapa` or `data-sheet`: what labels the links; None where the machine is to say.
     #[getter]
     fn bandwidth_profile(&self) -> Option<&'static str> {
-        self.0.bandwidth_profile.map(Choice::name)
+        self.mix()?.bandwidth_profile.map(Choice::name)
     }
 
     /// `nearest` or `published`: what decides between matches that tie.
     #[getter]
     fn ties(&self) -> &'static str {
-        self.0.ties.name()
+        self.mix().map(|mix| mix.ties).unwrap_or_default().name()
     }
 
-    /// `fifo` or `backfill`.
+    /// `fifo` or `backfill`: which waiting job starts next.
     #[getter]
     fn discipline(&self) -> &'static str {
-        self.0.discipline.name()
+        self.mix().map(|mix| mix.discipline).unwrap_or_default().name()
     }
+
+    /// The files that it names, each as written, with the line and column where it does.
+    #[getter]
+    fn files(&self) -> Vec<(&str, usize, usize)> {
+        let files = self.0.files().into_iter();
+        let place = |it: &scenario::FileName| (it.place.position.line, it.place.position.column);
+        files.map(|file| (file.name.as_str(), place(file).0, place(file).1)).collect()
+    }
+
+    /// How its programs are played, by the keywords of `System.replay`, as far as it is given.
+    ///
+    /// They are `fidelity`, `protocol`, `collectives` and `seed`.
+    #[getter]
+    fn play<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        values::dictionary(py, &play_settings(&self.0.settings))
+    }
+
+    /// The names of what it compares: each of its policies, or `as-written` where programs run; then
+    /// each name of its `[compare]`. A variant has none of its own.
+    #[getter]
+    fn variants(&self) -> Vec<&str> {
+        self.0.variants.iter().map(|variant| variant.name.as_str()).collect()
+    }
+
+    /// The variant that the others are compared with; None of a variant.
+    #[getter]
+    fn reference(&self) -> Option<&str> {
+        self.0.variants.get(self.0.reference).map(|variant| variant.name.as_str())
+    }
+
+    /// The scenario as one of its variants has it.
+    ///
+    /// Raises:
+    ///     InputError: If it has none of that name.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    fn variant(&self, py: Python<'_>, name: String) -> PyResult<Self> {
+        Self::read(py, Source { variant: Some(name), ..self.1.clone() })
+    }
+
+    /// The same scenario with other settings.
+    ///
+    /// Args:
+    ///     settings: Values by their keys, with dots for tables: `{"system.network.nic": "rr-4"}`.
+    ///         A table is put over that of the scenario key by key, all else takes its place.
+    ///
+    /// Raises:
+    ///     InputError: If it is no scenario then; the file is `<settings>` where one of them is wrong.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    fn with_settings(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+        // What was read as a table once is one still.
+        let mut table: Table = self.1.settings.parse().unwrap_or_default();
+        for (path, value) in values::table(Some(settings))? {
+            let keys: Vec<&str> = path.split('.').collect();
+            put(&mut table, &keys, value);
+        }
+        Self::read(py, Source { settings: table.to_string(), ..self.1.clone() })
+    }
+
+    /// The system, the jobs, and notes.
+    ///
+    /// The jobs of a mix are `Job`s, those of programs `ClusterJob`s, each with the GPU of each of its
+    /// ranks. Notes say what was left out of traces or could not be told, each a sentence behind the
+    /// program's name.
+    ///
+    /// Args:
+    ///     files: The content of each file that it names, by the name as written.
+    ///
+    /// Raises:
+    ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit,
+    ///         with its place.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (files = BTreeMap::new()))]
+    fn build(
+        &self,
+        py: Python<'_>,
+        files: BTreeMap<String, Vec<u8>>,
+    ) -> PyResult<(System, Vec<Py<PyAny>>, Vec<String>)> {
+        let scenario = Arc::clone(&self.0);
+        let given = files.clone();
+        let built = worker::interruptible(py, move || scenario.build(&given))?;
+        let built = built.map_err(|error| errors::input(of_settings(error, &self.1.settings)))?;
+        let origin = match (&built.work, lone(&built.cluster.system)) {
+            (Work::Mix(_), Some(server)) => Origin::Server(server),
+            _ => Origin::Scenario(self.1.clone(), files),
+        };
+        let jobs: PyResult<Vec<Py<PyAny>>> = match built.work {
+            Work::Mix(jobs) => jobs.into_iter().map(|job| Job(job).into_py_any(py)).collect(),
+            Work::Programs(jobs) => {
+                jobs.into_iter().map(|job| ClusterJob(job).into_py_any(py)).collect()
+            }
+        };
+        let notes = built.notes.iter().map(|(program, note)| format!("{program}: {note}"));
+        Ok((System::new(built.cluster, origin), jobs?, notes.collect()))
+    }
+
+    fn __repr__(&self) -> String {
+        let (kind, name) = (self.kind(), &self.0.name);
+        match self.job_count() {
+            Some(count) => format!("<Scenario {name:?}: {kind}, {count} jobs>"),
+            None => format!("<Scenario {name:?}: {kind}>"),
+        }
+    }
+}
+
+/// The server of a system that has no other.
+fn lone(system: &CoreSystem) -> Option<Arc<linkwright::system::Server>> {
+    system.fabric().is_none().then(|| Arc::clone(system.kinds()[0].server()))
+}
+
+/// Puts a value where its keys lead.
+fn put(table: &mut Table, keys: &[&str], value: Value) {
+    match keys {
+        [] => {}
+        [key] => drop(table.insert((*key).to_owned(), value)),
+        [key, rest @ ..] => {
+            let inner = table.entry(*key).or_insert_with(|| Value::Table(Table::new()));
+            if !inner.is_table() {
+                *inner = Value::Table(Table::new());
+            }
+            if let Value::Table(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The error with the path of the setting that it is of: nobody sees the text of settings.
+fn of_settings(
+    mut error: linkwright::diagnostic::InputError,
+    settings: &str,
+) -> linkwright::diagnostic::InputError {
+    if error.file == SETTINGS_FILE {
+        let lines: Vec<&str> = settings.lines().take(error.position.line).collect();
+        let table = lines.iter().rev().find_map(|line| {
+            line.strip_prefix('[').map(|rest| rest.trim_matches(['[', ']']).to_owned())
+        });
+        let key = lines.last().and_then(|line| line.split_once(" = ")).map(|(key, _)| key);
+        let path: Vec<&str> = table.as_deref().into_iter().chain(key).collect();
+        if !path.is_empty() {
+            error.problem = format!("{}: {}", path.join("."), error.problem);
+        }
+    }
+    error
 }
 
 /// Reads a scenario's TOML text; reading the files it names is left to the caller.
 ///
 /// Raises:
 ///     InputError: If the text is no scenario, with line and column.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (text, file = "<text>"))]
-pub fn read_scenario(text: &str, file: &str) -> PyResult<Scenario> {
-    let source = Source { file: file.to_owned(), text: text.to_owned() };
-    scenario::read(file, text).map(|read| Scenario(read, source)).map_err(errors::simulation)
+#[pyo3(signature = (text, file = "<text>".to_owned()), text_signature = "(text, file='<text>')")]
+pub fn read_scenario(py: Python<'_>, text: String, file: String) -> PyResult<Scenario> {
+    Scenario::read(py, Source::new(file, text))
+}
+
+/// Whether a scenario's TOML text is of a cluster, and not of a shared server.
+///
+/// A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`. A text
+/// that is no TOML is of no cluster.
+#[pyfunction]
+pub fn is_cluster_scenario(text: &str) -> bool {
+    let Ok(table) = linkwright::diagnostic::from_toml::<Table>("", text) else { return false };
+    let has = |key: &&str| table.contains_key(*key);
+    ["job", "network", "protocol", "collectives", "system"].iter().any(has)
+        && !["machine", "jobs"].iter().any(has)
 }

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use linkwright::simulation::cluster::{self, Cluster, Files, Mapping, place};
+use linkwright::scenario::Files;
+use linkwright::simulation::cluster::{self, Cluster, Mapping, place};
 use linkwright::system::composition::{lists_network, split};
 use linkwright::system::views::isomorphism::{LabelledGraph, renumbering};
 use linkwright::system::views::proximity::proximity;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use linkwright::diagnostic::InputError;
-use linkwright::simulation::cluster::{self, Cluster, Files, NetworkSettings, read_network};
+use linkwright::scenario::{Files, NetworkSettings, SETTINGS_FILE, Scenario, read_network};
+use linkwright::simulation::cluster::Cluster;
 use linkwright::system::fabric::FABRICS;
 use linkwright::system::{Server, presets, toml_format};
 use linkwright::units::Bandwidth;
@@ -20,7 +21,7 @@ use crate::system::System;
 use crate::values;
 
 /// What errors of arguments name as their file.
-pub const SETTINGS: &str = "<settings>";
+pub const SETTINGS: &str = SETTINGS_FILE;
 
 /// What GPUs that are joined all to all are: a key of the argument, and that of a scenario.
 const OF_NODES: [(&str, &str); 3] =
@@ -48,9 +49,9 @@ impl Origin {
             Self::Server(server) => Ok(of_server(Arc::clone(server))),
             Self::Settings(text, files) => built(text, files).map_err(|error| error.to_string()),
             Self::Scenario(source, files) => {
-                let scenario = cluster::read_scenario(&source.file, &source.text);
-                let built = scenario.and_then(|scenario| scenario.build(files));
-                built.map(|built| built.cluster).map_err(|error| error.to_string())
+                let scenario = Scenario::read(&source.given());
+                let cluster = scenario.and_then(|it| it.network.build(&it.file, files));
+                cluster.map_err(|error| error.to_string())
             }
         }
     }
@@ -61,29 +62,26 @@ impl Origin {
             Self::Server(_) => None,
             Self::Settings(text, _) => read_network(SETTINGS, text).ok(),
             Self::Scenario(source, _) => {
-                let scenario = cluster::read_scenario(&source.file, &source.text);
-                scenario.ok().map(|scenario| scenario.network)
+                Scenario::read(&source.given()).ok().map(|scenario| scenario.network)
             }
         }
     }
 
     /// The tables of a scenario that say the same; empty of a lone server.
     pub fn scenario(&self) -> String {
-        let (mut network, mut whole) = match self {
+        let mut whole = Table::new();
+        match self {
             Self::Server(_) => return String::new(),
-            Self::Settings(text, _) => (table_of(text), Table::new()),
-            Self::Scenario(source, _) => {
-                let mut whole = table_of(&source.text);
-                match whole.remove("network") {
-                    Some(Value::Table(network)) => (network, whole),
-                    _ => (Table::new(), whole),
-                }
+            Self::Settings(text, _) => {
+                let mut network = table_of(text);
+                whole.extend(network.remove_entry("system"));
+                network.retain(|key, _| !OF_REPLAYS.contains(&key));
+                whole.insert("network".to_owned(), Value::Table(network));
             }
-        };
-        whole.retain(|key, _| key == "system");
-        whole.extend(network.remove_entry("system"));
-        network.retain(|key, _| !OF_REPLAYS.contains(&key));
-        whole.insert("network".to_owned(), Value::Table(network));
+            Self::Scenario(source, _) => {
+                whole.extend(settled(source).remove_entry("system"));
+            }
+        }
         whole.to_string()
     }
 
@@ -93,15 +91,41 @@ impl Origin {
             Self::Server(_) => (Table::new(), Files::new()),
             Self::Settings(text, files) => (as_arguments(table_of(text)), files.clone()),
             Self::Scenario(source, files) => {
-                let mut whole = table_of(&source.text);
-                let Some(Value::Table(mut table)) = whole.remove("network") else {
-                    return (as_arguments(whole), files.clone());
-                };
-                table.extend(whole.remove_entry("system"));
-                (as_arguments(table), files.clone())
+                (of_system(settled(source).remove("system")), files.clone())
             }
         }
     }
+}
+
+/// The keys of a scenario's system and of how it is played, as the reader settles them.
+fn settled(source: &Source) -> Table {
+    Scenario::read(&source.given()).map(|read| read.settings).unwrap_or_default()
+}
+
+/// The arguments that a scenario's `[system]` stands for.
+fn of_system(system: Option<Value>) -> Table {
+    let Some(Value::Table(mut system)) = system else { return Table::new() };
+    let mut arguments = Table::new();
+    let server = system.remove("server").map(|server| match server {
+        Value::Table(described) => {
+            let named = ["preset", "file", "kind"].iter().find_map(|key| described.get(*key));
+            named.cloned().unwrap_or(Value::Table(described))
+        }
+        other => other,
+    });
+    arguments.extend(server.map(|server| ("server".to_owned(), server)));
+    arguments.extend(system.remove_entry("servers"));
+    let mut network = match system.remove("network") {
+        Some(Value::Table(network)) => network,
+        _ => Table::new(),
+    };
+    for key in ["port_order", "interfaces"] {
+        network.extend(system.remove_entry(key));
+    }
+    if !network.is_empty() {
+        arguments.insert("network".to_owned(), Value::Table(network));
+    }
+    arguments
 }
 
 /// A server as its text.
@@ -134,13 +158,9 @@ fn table_of(text: &str) -> Table {
 }
 
 /// How the jobs of a scenario are played, by the keys of `System.replay`.
-pub fn play_settings(scenario: &str) -> Table {
-    let mut whole = table_of(scenario);
-    if let Some(Value::Table(mut network)) = whole.remove("network") {
-        whole.extend(network.remove_entry("fidelity"));
-    }
-    whole.retain(|key, _| OF_REPLAYS.contains(&key));
-    whole
+pub fn play_settings(settled: &Table) -> Table {
+    let of_replays = settled.iter().filter(|(key, _)| OF_REPLAYS.contains(&key.as_str()));
+    of_replays.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// The arguments that a scenario's keys stand for.

@@ -290,8 +290,8 @@ settings! {
     "protocol" eager_limit: Kind::Size, "64 kB",
         "the largest message that does not wait for its receive";
     "protocol" rendezvous: Kind::Name(|| RENDEZVOUS.to_vec()), "sender",
-        "who speaks first of a larger one: the sender asks for leave, or the receiver announces \
-         its receive when it posts it";
+        "who speaks first of a larger one: its sender, with a request that the receiver answers, \
+         or its receiver, which announces the receive when it posts it";
     "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte";
     "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer";
     "" collectives: Kind::Table, "", "how collectives become messages";

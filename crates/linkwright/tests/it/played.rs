@@ -12,7 +12,8 @@ use linkwright::network::{AnyRouting, FlowTransport};
 use linkwright::program::RankProgram;
 use linkwright::program::lowering::{CollectiveCall, Lowering};
 use linkwright::runtime::{self, Runtime};
-use linkwright::simulation::cluster::{Cluster, Fidelity, Files, read_network};
+use linkwright::scenario::{Files, read_network};
+use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::iteration::program_of;
 use linkwright::simulation::played::{Planner, PlayedOutcome, Sharing, play};
 use linkwright::simulation::{

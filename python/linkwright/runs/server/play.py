@@ -153,4 +153,4 @@ def _jobs_of(
         )
         remedy = f"set max_gpus to {healthy_gpus} or less"
         raise InputError(printable(str(path)), *scenario.jobs_position, problem, "", remedy)
-    return jobs, {"count": len(jobs), "seed": scenario.seed}
+    return jobs, {"count": len(jobs), "seed": scenario.jobs_seed}

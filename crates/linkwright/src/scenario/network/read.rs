@@ -177,9 +177,7 @@ fn protocol(fields: &Fields<'_>) -> Result<MpiProtocol, InputError> {
         receive_overhead: fields.or("receive_overhead", default.receive_overhead)?,
         copy_per_byte: fields.or("copy_per_byte", default.copy_per_byte)?,
         eager_limit: fields.or("eager_limit", default.eager_limit)?,
-        rendezvous: fields
-            .named("rendezvous", rendezvous)?
-            .unwrap_or(default.rendezvous),
+        rendezvous: fields.named("rendezvous", rendezvous)?.unwrap_or(default.rendezvous),
         rendezvous_delay: fields.or("rendezvous_delay", default.rendezvous_delay)?,
         control_size: fields.or("control_size", default.control_size)?,
     })

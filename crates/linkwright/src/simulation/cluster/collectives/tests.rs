@@ -14,7 +14,7 @@ use crate::collectives::plan::{Links, plan};
 use crate::network::packet::{ArbitrationPolicy, NicPolicy, Switching};
 use crate::network::{PacketSettings, RoutingKind};
 use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};
-use crate::runtime::{Job, Protocol};
+use crate::runtime::{Job, MpiProtocol};
 use crate::simulation::cluster::{Cluster, ClusterOutcome, Fidelity};
 use crate::system::fabric::FabricSpecification;
 use crate::system::{AbstractNode, System};
@@ -61,7 +61,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
         tables: None,
         nic: NicPolicy::Fcfs,
         arbitration: ArbitrationPolicy::from_name("round-robin").unwrap(),
-        protocol: Protocol::default(),
+        protocol: MpiProtocol::default(),
         collectives: CollectiveChoices::default(),
         fidelity: Fidelity::Packet,
     }
