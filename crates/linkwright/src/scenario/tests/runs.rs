@@ -5,7 +5,7 @@ use crate::collectives::mpi::Algorithm;
 use crate::network::packet::{NicPolicy, Switching};
 use crate::program::Collective;
 use crate::simulation::cluster::Choice;
-use crate::simulation::cluster::tables;
+use crate::simulation::cluster::{links, tables};
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
