@@ -1539,7 +1539,7 @@ class Scenario:
 
     @property
     def kind(self) -> Literal["mix", "programs"]:
-        """What its jobs are: of GPUs that a policy gives, or of ranks on GPUs that a mapping names."""
+        """What its jobs are: of GPUs that a policy gives, or of ranks on GPUs of a mapping."""
 
     @property
     def job_count(self) -> int | None:
@@ -1547,7 +1547,7 @@ class Scenario:
 
     @property
     def jobs(self) -> str | list[Job]:
-        """Of a mix, the path of the job file as written, or the jobs that the scenario generates."""
+        """Of a mix, the path of the job file as written, or the jobs that it generates."""
 
     @property
     def jobs_seed(self) -> int | None:
