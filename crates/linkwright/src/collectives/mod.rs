@@ -30,6 +30,7 @@ pub mod link_graph;
 pub mod lowering;
 pub mod messages;
 pub mod mpi;
+pub mod nccl_tests;
 pub mod placement;
 pub mod plan;
 pub mod schedule;
