@@ -21,6 +21,7 @@ __all__ = [
     "GpuPlace",
     "Job",
     "Match",
+    "NcclTestsLog",
     "Owner",
     "Pattern",
     "Program",
@@ -41,6 +42,7 @@ __all__ = [
     "bus_factor",
     "collective_names",
     "expect",
+    "explain_difference",
     "fabric_names",
     "generate_jobs",
     "gpu_model",
@@ -59,6 +61,7 @@ __all__ = [
     "read_cluster_scenario",
     "read_jobs",
     "read_mapping",
+    "read_nccl_tests",
     "read_otf2",
     "read_scenario",
     "reduction_names",
@@ -1432,6 +1435,57 @@ def algorithm_protocols(algorithm: str) -> list[str]:
 
     Raises:
         CollectiveError: If there is no such algorithm.
+    """
+
+@final
+class NcclTestsLog:
+    """What a run of nccl-tests measured."""
+
+    @property
+    def test(self) -> str | None:
+        """The test that ran, such as `all_reduce_perf`; None where the log does not say."""
+
+    @property
+    def version(self) -> str | None:
+        """NCCL's version; None where the log does not say."""
+
+    @property
+    def gpus(self) -> list[str]:
+        """The model of each rank's GPU, as far as the log lists them."""
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts these GPUs are on."""
+
+    @property
+    def notes(self) -> list[tuple[int, str]]:
+        """What was not read, and what looks wrong: each with its line."""
+
+    def rows(self) -> Table:
+        """One row per size, in the log's order.
+
+        Columns: size in bytes; time in seconds, algorithm_bandwidth and bus_bandwidth in GB/s with
+        a result buffer of its own; the same in place, where it was measured; line in the log.
+        """
+
+def read_nccl_tests(text: str, file: str = "<text>") -> NcclTestsLog:
+    """Reads what nccl-tests printed.
+
+    Args:
+        text: The output of all_reduce_perf or another test; what mpirun puts before lines is
+            skipped.
+        file: What errors call it.
+
+    Raises:
+        InputError: If no row can be read: of another tool, or of a run that failed before its first
+            size; with the line.
+    """
+
+def explain_difference(rows: Sequence[tuple[int, float, float]]) -> str:
+    """What the shape of the difference between measured and expected times means, in a sentence.
+
+    Args:
+        rows: For each size its bytes, the measured and the expected seconds.
     """
 
 def collective_names() -> list[str]:

@@ -26,6 +26,7 @@ from linkwright import (
     InputError,
     Job,
     LinkwrightError,
+    NcclTestsLog,
     Owner,
     Pattern,
     Program,
@@ -45,11 +46,13 @@ from linkwright import (
     run_scenario,
     simulate,
 )
+from linkwright.nccl_tests import load_log
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DGX1 = System("dgx1-v100")
 TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 MIX = EXAMPLES / "cluster-mix.toml"
+NCCL_TESTS = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
 # Where a value of no words of its own stands in memory.
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 SERVER = EXAMPLES / "dgx1-v100-mix.toml"
@@ -91,6 +94,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "Export": lambda: [a_schedule().to_msccl_xml()],
     "Job": lambda: [*generate_jobs(3, 20, mean_interarrival=86400.123456789)],
     "Match": lambda: [Allocator(DGX1).decide("a", Pattern("ring", 3))],
+    "NcclTestsLog": lambda: [load_log(NCCL_TESTS)],
     "Owner": lambda: [Owner(17, "node1", 1.75e9), Owner(17, "node1", 1.75e9, lease=7200.0)],
     "Pattern": lambda: [Pattern("ring+tree", 5), Pattern.from_edges(4, [(0, 2), (2, 3), (1, 2)])],
     "Program": lambda: [
@@ -143,6 +147,7 @@ def seen(value: Any) -> Any:
             facts[name] = seen(fact)
     tables = {
         ClusterRun: ("jobs", "ranks", "links", "latencies", "messages", "computation"),
+        NcclTestsLog: ("rows",),
         SimulationResult: ("jobs",),
         Timing: ("links",),
     }

@@ -16,6 +16,7 @@ mod gpu_model;
 mod gpu_place;
 mod job;
 mod mapping;
+mod nccl_tests;
 mod number;
 mod owner;
 mod pattern;
@@ -59,6 +60,8 @@ mod _core {
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
     #[pymodule_export]
     use crate::mapping::read_mapping;
+    #[pymodule_export]
+    use crate::nccl_tests::{NcclTestsLog, explain_difference, read_nccl_tests};
     #[pymodule_export]
     use crate::owner::Owner;
     #[pymodule_export]

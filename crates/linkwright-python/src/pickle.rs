@@ -18,6 +18,7 @@ use crate::fabric::Fabric;
 use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::job::Job;
+use crate::nccl_tests::NcclTestsLog;
 use crate::owner::Owner;
 use crate::pattern::Pattern;
 use crate::plan::Tree;
@@ -82,6 +83,7 @@ pickled!(
     Export,
     Job,
     Match,
+    NcclTestsLog,
     Owner,
     Pattern,
     Program,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -24,16 +25,29 @@ from linkwright.cli.schedules import (
     save_plot,
 )
 from linkwright.cli.sizes import parse_size
+from linkwright.errors import printable
+from linkwright.nccl_tests import LogComparison, collective_of, compare_log, load_log
 
 __all__ = ["expected"]
 
 # What the constants of the model are those of.
 VERSION = "NCCL 2.30"
 
+# The collective of the command; a log may say it.
+OptionalCollective = Annotated[str | None, *CollectiveName.__metadata__]
+LogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="What nccl-tests printed: say what each of its sizes should have taken.",
+    ),
+]
+
 
 def expected(
-    collective: CollectiveName,
     machine: MachineName,
+    collective: OptionalCollective = None,
     gpus: Gpus = None,
     root: Root = None,
     least: LeastSize = "8",
@@ -41,16 +55,24 @@ def expected(
     factor: Factor = 2,
     servers: Servers = 1,
     network: NetworkName = None,
+    log: LogFile = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Say what nccl-tests should show on a machine, to compare with what it does show.
 
     The model is NCCL's own, with the constants of NCCL 2.30 and two numbers fitted to
-    measurements; docs/concepts/collective-timing.md has its errors by size.
+    measurements; docs/concepts/collective-timing.md has its errors by size. With --log, the sizes
+    are those of a run, each beside what it took, and a sentence says what the difference means;
+    COLLECTIVE may be left out where the log names its test.
     """
     whole = machine_of(machine, servers, network)
     ids = gpus_of(whole, gpus)
+    if log is not None:
+        _print_log(log, whole, ids, collective, root, json=json, plot=plot)
+        return
+    if collective is None:
+        raise typer.BadParameter("Name the collective, or give the --log of a run.")
     sizes = _sizes(parse_size(least), parse_size(most), factor)
     rows = _rows(whole, ids, collective, sizes, root)
     if json:
@@ -76,6 +98,71 @@ def expected(
 
         title = f"{collective} on {job_text(ids, whole)}"
         save_plot(bandwidth_by_size({f"{VERSION}'s cost model": rows}, title), plot)
+
+
+def _print_log(
+    path: Path,
+    machine: System,
+    gpus: list[int],
+    collective: str | None,
+    root: int | None,
+    *,
+    json: bool,
+    plot: Path | None,
+) -> None:
+    log = load_log(path)
+    collective = collective or collective_of(log)
+    if collective is None:
+        raise typer.BadParameter(
+            f"{printable(str(path))} does not say which collective it is of; name it."
+        )
+    compared = compare_log(log, machine, gpus, collective, root=root)
+    notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]
+    if json:
+        fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": VERSION}
+        found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
+        rows = [vars(row) | {"ratio": row.ratio} for row in compared.rows]
+        output.print_json(fields | found | {"notes": notes, "sweep": rows})
+    else:
+        _print_comparison(compared, _title(collective, gpus, machine))
+        output.notes("Notes on the log", notes, stderr=True)
+    if plot is not None:
+        from linkwright.collective_plot import bandwidth_by_size
+
+        curves = {"measured": "measured", f"{VERSION}'s cost model": "expected"}
+        series = {
+            name: [
+                {
+                    "size": row.size,
+                    "bus_bandwidth": getattr(row, f"{which}_bus_bandwidth"),
+                    "time": getattr(row, f"{which}_time"),
+                }
+                for row in compared.rows
+            ]
+            for name, which in curves.items()
+        }
+        save_plot(bandwidth_by_size(series, f"{collective} on {job_text(gpus, machine)}"), plot)
+
+
+def _print_comparison(compared: LogComparison, title: str) -> None:
+    titles = ["size\nB", "measured\nus", "expected\nus", "ratio"]
+    titles += ["measured\nbusbw GB/s", "expected\nbusbw GB/s", "algorithm", "protocol"]
+    made = output.table(titles)
+    for row in compared.rows:
+        made.add_row(
+            str(row.size),
+            f"{row.measured_time * 1e6:.1f}",
+            f"{row.expected_time * 1e6:.1f}",
+            f"{row.ratio:.2f}",
+            f"{row.measured_bus_bandwidth:.2f}",
+            f"{row.expected_bus_bandwidth:.2f}",
+            row.algorithm,
+            row.protocol,
+        )
+    console = output.console()
+    console.print(title, style="bold")
+    output.print_table(made)
+    output.say(compared.meaning)
 
 
 def _title(collective: str, gpus: list[int], machine: System) -> str:

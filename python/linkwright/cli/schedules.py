@@ -69,8 +69,10 @@ ELEMENT = 4
 MOST_NAMED = 16
 
 
-def _collective(name: str) -> object:
+def _collective(name: str | None) -> object:
     """The collective, however its words are joined: `all_reduce` and `allreduce`, too."""
+    if name is None:
+        return None
     known = {_joined(each): each for each in collective_names()}
     return among("collective", collective_names())(known.get(_joined(name), name))
 

@@ -143,9 +143,8 @@ impl fmt::Display for Difference {
             Self::None => write!(f, "Every size takes about as long as expected, within 15 %."),
             Self::Link { reached } => write!(
                 f,
-                "Large sizes reach {} % of the expected bandwidth while small ones take as long as \
-                 expected: a link carries {} than it should; look at its width, its speed and what \
-                 else it carries.",
+                "Large sizes reach {} % of the expected bandwidth, which no latency explains: a link \
+                 carries {} than it should; look at its width, its speed and what else it carries.",
                 percent(*reached),
                 if *reached < 1.0 { "less" } else { "more" }
             ),

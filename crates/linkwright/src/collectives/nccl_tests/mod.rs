@@ -7,4 +7,4 @@ mod difference;
 mod read;
 
 pub use difference::{Compared, Difference, difference};
-pub use read::{LogNote, Measured, NcclTestsLog, Row, read};
+pub use read::{LONGEST, LogNote, Measured, NcclTestsLog, Row, read};

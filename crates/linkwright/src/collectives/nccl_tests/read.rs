@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::diagnostic::{InputError, Position, shown};
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// The longest log that is read, in bytes.
 pub const LONGEST: usize = 16 << 20;
@@ -17,7 +18,7 @@ pub const LONGEST: usize = 16 << 20;
 const MOST_NOTES: usize = 20;
 
 /// One size, one way of using the buffers.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Seconds for one operation.
     pub time: f64,
@@ -30,7 +31,7 @@ pub struct Measured {
 }
 
 /// A row of the log's table.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The line, from one.
     pub line: usize,
@@ -43,7 +44,7 @@ pub struct Row {
 }
 
 /// Something in the log that a person should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogNote {
     /// The line, from one.
     pub line: usize,
@@ -52,7 +53,7 @@ pub struct LogNote {
 }
 
 /// What a log says.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NcclTestsLog {
     /// The table, at least one row, in the log's order.
     pub rows: Vec<Row>,
