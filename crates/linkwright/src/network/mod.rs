@@ -6,8 +6,10 @@
 //!
 //! On one server, its links become resources, one per direction ([`route::Routes`]); a route says
 //! which resources a transfer uses, and what part of it each carries. [`flow`] shares the
-//! resources fairly among the transfers of the moment and tells when each of them ends.
+//! resources fairly among the transfers of the moment and tells when each of them ends. [`Connections`]
+//! is the [`Transport`] over them.
 
+mod connections;
 pub mod flow;
 mod flow_transport;
 mod opened;
@@ -20,6 +22,7 @@ pub mod routing;
 pub mod traffic;
 pub mod transport;
 
+pub use connections::{Arrival, Connections};
 pub use flow::{FlowId, FlowNetwork};
 pub use flow_transport::{FlowEvent, FlowTransport};
 pub use packet::{PacketNetwork, PacketSettings};
@@ -28,7 +31,8 @@ pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
 pub use traffic::Traffic;
 pub use transport::{
-    DeviceIndex, GpuIndex, Message, Occurrence, Stuck, TrafficClass, Transport, TransportError,
+    ConnectionIndex, DeviceIndex, GpuIndex, Message, Occurrence, Stuck, TrafficClass, Transport,
+    TransportError,
 };
 
 /// The index of a resource: one direction of one bundle of links, or whatever else a caller

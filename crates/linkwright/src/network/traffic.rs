@@ -3,9 +3,9 @@
 //! What it represents: an open loop. Who holds it hands messages over, now or for later, and
 //! hears what becomes of them; what it does then is its own affair.
 
-use super::transport::{Message, Occurrence, Transport, TransportError};
+use super::transport::{ConnectionIndex, Message, Occurrence, Transport, TransportError};
 use crate::engine::{Engine, Model, Scheduler, Within};
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 /// A network with nothing on it but the messages that its holder hands over.
 pub struct Traffic<'n, T: Transport> {
@@ -89,6 +89,20 @@ impl<'n, T: Transport> Traffic<'n, T> {
         self.source
             .network
             .send(message, &mut Within::<_, Happening<T::Event>>::new(&mut self.engine));
+    }
+
+    /// Hands a transfer over at the current time, by a connection that was opened on the network.
+    ///
+    /// # Errors
+    /// A connection that was not.
+    pub fn transfer(
+        &mut self,
+        connection: ConnectionIndex,
+        size: Bytes,
+        token: u64,
+    ) -> Result<(), TransportError> {
+        let mut within = Within::<_, Happening<T::Event>>::new(&mut self.engine);
+        self.source.network.transfer(connection, size, token, &mut within)
     }
 
     /// Hands a message over at the current time or later.

@@ -13,6 +13,9 @@ pub type GpuIndex = u32;
 /// The index that a model of the network gives to a message under way.
 pub type MessageIndex = u32;
 
+/// What a model of the network calls a connection that was opened on it.
+pub type ConnectionIndex = u32;
+
 /// The number of a device in the system.
 pub type DeviceIndex = u32;
 
@@ -86,6 +89,15 @@ pub enum TransportError {
     /// Messages wait for one another for ever.
     #[error(transparent)]
     Stuck(#[from] Stuck),
+    /// A transfer over a connection that the model did not open.
+    #[error(
+        "connection {connection} was not opened on this model of the network; open it on one that \
+         takes connections, as flows over given routes do"
+    )]
+    NoConnection {
+        /// The connection.
+        connection: ConnectionIndex,
+    },
     /// Two devices that no link of the class asked for joins.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -123,6 +135,22 @@ pub trait Transport: Model<Error = TransportError> {
 
     /// Takes a message over at the current time.
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Self::Event>);
+
+    /// Takes a transfer over at the current time, by a connection that was opened before: its way
+    /// was chosen by who opened it. What occurs is told as of messages.
+    ///
+    /// # Errors
+    /// [`TransportError::NoConnection`] where the model did not open it; by default there is none.
+    fn transfer(
+        &mut self,
+        connection: ConnectionIndex,
+        size: Bytes,
+        token: u64,
+        scheduler: &mut impl Scheduler<Self::Event>,
+    ) -> Result<(), TransportError> {
+        let _ = (size, token, scheduler);
+        Err(TransportError::NoConnection { connection })
+    }
 
     /// What has occurred first of all that has not been told.
     fn tell(&mut self) -> Option<Occurrence>;

@@ -1,0 +1,259 @@
+//! Flows over given routes: the network of a job alone on its links.
+//!
+//! What it represents: connections, each with the resources that it uses and the part of its data
+//! that crosses each of them; all that is under way on one is a flow, and flows share the resources
+//! max-min fairly ([`FlowNetwork`]). What was sent arrives a connection's latency after its last
+//! byte. A message that names no connection takes the ways of fewest hops of its class
+//! ([`Routes::route`]).
+//!
+//! What it leaves out: packets, buffers, the fabric's own switches ([`Wiring`](crate::system::Wiring)
+//! has one crossbar for them), and turns at network interfaces.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::flow::FlowNetwork;
+use super::route::{RouteClass, Routes};
+use super::transport::{
+    ConnectionIndex, DeviceIndex, GpuIndex, Message, Occurrence, Transport, TransportError,
+};
+use super::{PathError, ResourceId};
+use crate::engine::{Model, Scheduler};
+use crate::system::views::wiring::WiredId;
+use crate::units::{Bytes, Picoseconds};
+
+/// What was sent has arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    token: u64,
+}
+
+/// A connection, and what it has carried.
+#[derive(Debug, Clone, Copy)]
+struct Connection {
+    /// Its range of the uses of all.
+    uses: (u32, u32),
+    latency: Picoseconds,
+    carried: Bytes,
+}
+
+/// What a flow carries.
+#[derive(Debug, Clone, Copy)]
+struct Carried {
+    connection: ConnectionIndex,
+    token: u64,
+}
+
+/// Flows over connections; see the module for what they represent.
+///
+/// ```
+/// use std::sync::Arc;
+/// use linkwright::network::{Connections, Occurrence, RouteClass, Routes, Traffic};
+/// use linkwright::system::{System, presets};
+/// use linkwright::units::{Bytes, Picoseconds};
+///
+/// let system = System::of_server(Arc::new(presets::preset("dgx1-v100")?));
+/// let routes = Routes::new(&system, |_| 1.0)?;
+/// let [from, to] = [0, 3].map(|gpu| routes.wiring().gpu(gpu));
+/// let route = routes.route(from, to, RouteClass::Fabric).unwrap(); // two NVLinks of 25 GB/s
+/// let mut network = Connections::over(&routes, &[]);
+/// let connection = network.open(&route.uses, Picoseconds(4_000_000));
+/// let mut traffic = Traffic::new(&mut network);
+/// traffic.transfer(connection, Bytes(50_000), 7)?;
+/// assert_eq!(traffic.next_occurrence()?, Some(Occurrence::Sent { token: 7 }));
+/// assert_eq!(traffic.now(), Picoseconds(1_000_000));
+/// assert_eq!(traffic.next_occurrence()?, Some(Occurrence::Delivered { token: 7 }));
+/// assert_eq!(traffic.now(), Picoseconds(5_000_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Connections<'a> {
+    routes: &'a Routes<'a>,
+    gpus: &'a [usize],
+    flows: FlowNetwork,
+    connections: Vec<Connection>,
+    uses: Vec<(ResourceId, f64)>,
+    /// Those that messages without a connection of their own take.
+    found: BTreeMap<(DeviceIndex, DeviceIndex, RouteClass), ConnectionIndex>,
+    /// What each flow carries, by its slot.
+    of_flow: Vec<Carried>,
+    occurred: VecDeque<Occurrence>,
+    under_way: usize,
+    last_arrival: Picoseconds,
+    /// How many flows have ended.
+    ended: u64,
+    fault: Option<TransportError>,
+}
+
+impl<'a> Connections<'a> {
+    /// A network at rest at time zero, on which nothing is open. Its GPUs are these of the system,
+    /// in this order; a device is named by its index in
+    /// [`Wiring::devices`](crate::system::Wiring::devices).
+    #[must_use]
+    pub fn over(routes: &'a Routes<'a>, gpus: &'a [usize]) -> Self {
+        Self {
+            routes,
+            gpus,
+            flows: FlowNetwork::new(routes.capacities()),
+            connections: Vec::new(),
+            uses: Vec::new(),
+            found: BTreeMap::new(),
+            of_flow: Vec::new(),
+            occurred: VecDeque::new(),
+            under_way: 0,
+            last_arrival: Picoseconds(0),
+            ended: 0,
+            fault: None,
+        }
+    }
+
+    /// Opens a connection over resources of the routes, each with the part of the data, above 0 and
+    /// at most 1, that crosses it; what is sent arrives `latency` after its last byte has left.
+    pub fn open(&mut self, uses: &[(ResourceId, f64)], latency: Picoseconds) -> ConnectionIndex {
+        let first = self.uses.len() as u32;
+        self.uses.extend_from_slice(uses);
+        let uses = (first, self.uses.len() as u32);
+        self.connections.push(Connection { uses, latency, carried: Bytes(0) });
+        (self.connections.len() - 1) as ConnectionIndex
+    }
+
+    /// What a connection has been given to carry.
+    ///
+    /// # Panics
+    /// If it was not opened.
+    #[must_use]
+    pub fn carried(&self, connection: ConnectionIndex) -> Bytes {
+        self.connections[connection as usize].carried
+    }
+
+    /// When the last byte of all that has arrived did.
+    #[must_use]
+    pub fn last_arrival(&self) -> Picoseconds {
+        self.last_arrival
+    }
+
+    fn connection_of(&mut self, message: &Message) -> Result<ConnectionIndex, PathError> {
+        let Message { source, destination, route: class, .. } = *message;
+        if let Some(found) = self.found.get(&(source, destination, class)) {
+            return Ok(*found);
+        }
+        let route = self.routes.route(source as WiredId, destination as WiredId, class);
+        let Some(route) = route else { return Err(self.apart(message)) };
+        let opened = self.open(&route.uses, route.latency);
+        self.found.insert((source, destination, class), opened);
+        Ok(opened)
+    }
+
+    fn apart(&self, message: &Message) -> PathError {
+        let name = |device: DeviceIndex| {
+            let known = self.routes.wiring().described(device as WiredId);
+            known.map_or_else(|| "the fabric".to_owned(), |device| device.name.clone())
+        };
+        PathError::Apart {
+            server: self.routes.wiring().name().to_owned(),
+            links: match message.route {
+                RouteClass::Fabric => "no NVLink",
+                RouteClass::Host => "no PCIe path",
+                RouteClass::Network => "no network",
+                RouteClass::Any => "nothing",
+            },
+            a: name(message.source),
+            b: name(message.destination),
+        }
+    }
+}
+
+impl Model for Connections<'_> {
+    type Event = Arrival;
+    type Error = TransportError;
+    const SETTLES: bool = true;
+
+    fn handle(
+        &mut self,
+        arrival: Arrival,
+        scheduler: &mut impl Scheduler<Arrival>,
+    ) -> Result<(), TransportError> {
+        self.under_way -= 1;
+        self.last_arrival = scheduler.now();
+        self.occurred.push_back(Occurrence::Delivered { token: arrival.token });
+        Ok(())
+    }
+
+    /// Ends the next flow, if it ends now. Rates are worked out once all that starts at a moment has
+    /// started.
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<Arrival>,
+    ) -> Result<Option<Picoseconds>, TransportError> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let Some((time, _)) = self.flows.next_completion() else { return Ok(None) };
+        if time == scheduler.now()
+            && let Some((_, flow)) = self.flows.complete_next()
+        {
+            self.ended += 1;
+            let Carried { connection, token } = self.of_flow[flow.slot()];
+            let latency = self.connections[connection as usize].latency;
+            scheduler.schedule_in(latency, Arrival { token });
+            self.occurred.push_back(Occurrence::Sent { token });
+        }
+        Ok(Some(time))
+    }
+
+    fn at_rest(&self, now: Picoseconds) -> Result<(), TransportError> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        // What is still under way would end beyond the last time that is counted.
+        if self.under_way > 0 { Err(TransportError::TooLong { now }) } else { Ok(()) }
+    }
+}
+
+impl Transport for Connections<'_> {
+    fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
+        self.routes.wiring().gpu(self.gpus[gpu as usize]) as DeviceIndex
+    }
+
+    fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Arrival>) {
+        let sent = self.connection_of(&message).map_err(TransportError::from);
+        let sent =
+            sent.and_then(|over| self.transfer(over, message.size, message.token, scheduler));
+        if let Err(fault) = sent {
+            self.fault.get_or_insert(fault);
+        }
+    }
+
+    #[inline]
+    fn transfer(
+        &mut self,
+        connection: ConnectionIndex,
+        size: Bytes,
+        token: u64,
+        scheduler: &mut impl Scheduler<Arrival>,
+    ) -> Result<(), TransportError> {
+        let Some(over) = self.connections.get_mut(connection as usize) else {
+            return Err(TransportError::NoConnection { connection });
+        };
+        over.carried.0 += size.0;
+        let uses = &self.uses[over.uses.0 as usize..over.uses.1 as usize];
+        let flow = self.flows.start(uses, size, None, scheduler.now());
+        let carried = Carried { connection, token };
+        match self.of_flow.get_mut(flow.slot()) {
+            Some(place) => *place = carried,
+            None => self.of_flow.push(carried),
+        }
+        self.under_way += 1;
+        Ok(())
+    }
+
+    fn tell(&mut self) -> Option<Occurrence> {
+        self.occurred.pop_front()
+    }
+
+    fn own_events(&self) -> u64 {
+        self.ended
+    }
+}
+
+#[cfg(test)]
+mod tests;
