@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 mod build;
 pub mod goal;
+pub mod kernel;
 pub mod lowering;
 mod operation;
 pub mod otf2;

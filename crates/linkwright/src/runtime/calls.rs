@@ -78,7 +78,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 let root = has_root(kind).then_some(root);
                 let (call, _) = self.origin(at);
                 let entry = Entry { rank: self.ranks[rank as usize].id.rank, call, kind, root };
-                self.enter_collective(at, entry, communicator, size)?;
+                self.enter_collective(at, entry, communicator, size, scheduler)?;
             }
         }
         Ok(())
@@ -188,6 +188,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         entry: Entry,
         communicator: u32,
         size: Bytes,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let rank = self.frames[at.frame as usize].rank;
         let job = self.ranks[rank as usize].id.job;
@@ -204,6 +205,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             size,
             variant: self.lowering.variant(group.job, group.id, entry.kind, root),
         };
+        if let Some(kernel) = self.lowering.kernel(&call) {
+            return self.enter_kernel(at, &call, context, kernel, scheduler);
+        }
         let (plan, next) = self.plans.lower(&self.lowering, &call)?;
         self.propagate(at, STARTED);
         let plan_of = &self.plans[plan];

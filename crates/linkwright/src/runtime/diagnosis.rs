@@ -6,6 +6,7 @@ use crate::program::Collective;
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::{Call, Pending, PendingKind};
+use super::protocols::nccl::WaitingRank;
 use super::stalled::{Absence, Stalled};
 use super::state::Runtime;
 
@@ -52,7 +53,12 @@ pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) ->
             ..pending(kind, frame.rank, (call, None))
         })
     });
-    let (collectives, collective_count) = first_few(collectives);
+    let in_kernels = runtime.kernels.waiting().map(|WaitingRank { call, kind, size, since }| {
+        let rank = runtime.frames[call.frame as usize].rank;
+        let (kind, since) = (PendingKind::Collective(kind), Picoseconds(since));
+        Pending { size, since, ..pending(kind, rank, (runtime.origin(call).0, None)) }
+    });
+    let (collectives, collective_count) = first_few(collectives.chain(in_kernels));
     if ranks + send_count + receive_count + collective_count == 0 {
         return None;
     }
@@ -92,7 +98,9 @@ fn circle<T, L, O>(runtime: &Runtime<'_, T, L, O>) -> Vec<u32> {
     let receivers = runtime.matcher.posted().map(|posted| posted.receiver);
     let members =
         runtime.frames.iter().filter(|frame| frame.collective.is_some()).map(|frame| frame.rank);
-    for rank in receivers.chain(members) {
+    let in_kernels = runtime.kernels.waiting();
+    let in_kernels = in_kernels.map(|waiting| runtime.frames[waiting.call.frame as usize].rank);
+    for rank in receivers.chain(members).chain(in_kernels) {
         waiting.remove(&rank);
     }
     // In which walk each rank was passed.

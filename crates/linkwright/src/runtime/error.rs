@@ -156,6 +156,25 @@ pub enum RuntimeError {
         /// What is wrong with it.
         problem: String,
     },
+    /// Blocks of a kernel that wait for one another for ever.
+    #[error(
+        "job `{}` rank {rank}: in {kind:?} ({call}) block {block} never gets past step {step}; check \
+         the schedule for what it waits for", shown(.job)
+    )]
+    StuckKernel {
+        /// The job.
+        job: String,
+        /// The first rank that waits.
+        rank: Rank,
+        /// Its collective.
+        kind: Collective,
+        /// Its call.
+        call: Call,
+        /// Its block.
+        block: u32,
+        /// The block's step.
+        step: u32,
+    },
     /// A time that does not fit 64 bits of picoseconds.
     #[error(
         "{call} of rank {rank} of job `{}` would end more than 213 days after the start; lower \

@@ -10,6 +10,7 @@ use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::observer::Observer;
 use super::outcome::Outcome;
+use super::protocols::nccl::OF_KERNEL;
 use super::rank::{LIBRARY, PROCESSOR};
 use super::state::Runtime;
 use super::works::RuntimeEvent;
@@ -41,12 +42,19 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
         let own = self.transport.settle(&mut Within::<_, Self::Event>::new(scheduler))?;
         if let Some(occurrence) = self.transport.tell() {
             self.hear(occurrence, scheduler)?;
+        } else if self.settle_kernels(scheduler)? {
+            self.go_on(scheduler)?;
+            // More may have come.
+            return Ok(Some(scheduler.now()));
         }
         Ok(own)
     }
 
     fn at_rest(&self, now: Picoseconds) -> Result<(), RuntimeError> {
         self.transport.at_rest(now)?;
+        if let Some(stuck) = self.kernels.stuck() {
+            return Err(self.stuck_kernel(stuck));
+        }
         match diagnose(self, self.unfinished) {
             Some(stalled) => Err(Box::new(stalled).into()),
             None => Ok(()),
@@ -92,6 +100,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             RuntimeEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
             RuntimeEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
             RuntimeEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
+            RuntimeEvent::Kernel(timed) => self.kernel_event(timed, scheduler)?,
             RuntimeEvent::Arrive(job) => {
                 if self.occupancy.arrive(job) {
                     self.start_job(job);
@@ -113,6 +122,12 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let mut next = Some(first);
         while let Some(occurrence) = next {
             match occurrence {
+                Occurrence::Sent { token } if token >= OF_KERNEL => {
+                    self.kernel_sent(token, scheduler)?;
+                }
+                Occurrence::Delivered { token } if token >= OF_KERNEL => {
+                    self.kernel_delivered(token, scheduler)?;
+                }
                 Occurrence::Sent { token } => {
                     let (leg, envelope) = Leg::of_token(token);
                     self.sent(leg, envelope);

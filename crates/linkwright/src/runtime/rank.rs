@@ -64,6 +64,12 @@ impl RankState {
         self.outcome.bytes = Bytes(self.outcome.bytes.0.saturating_add(size));
     }
 
+    /// Counts what a kernel has sent.
+    pub(super) fn count_messages(&mut self, messages: u64, bytes: u64) {
+        self.outcome.messages += messages;
+        self.outcome.bytes = Bytes(self.outcome.bytes.0.saturating_add(bytes));
+    }
+
     /// Its last operation is complete.
     pub(super) fn finish(&mut self, job_start: Picoseconds, now: Picoseconds) {
         self.outcome.end = now;

@@ -8,7 +8,7 @@ pub(super) struct Slab<V> {
 }
 
 impl<V> Slab<V> {
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { records: Vec::new(), free: Vec::new() }
     }
 

@@ -20,6 +20,7 @@ use super::observer::Observer;
 use super::occupancy::Occupancy;
 use super::pairs::Pairs;
 use super::protocols::MpiProtocol;
+use super::protocols::nccl::Kernels;
 use super::ranges::Ranges;
 use super::rank::RankState;
 use super::slab::Slab;
@@ -53,6 +54,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) envelopes: Slab<Envelope>,
     pub(super) announcements: Slab<Announcement>,
     pub(super) works: Slab<Work>,
+    pub(super) kernels: Kernels,
     pub(super) matcher: Matcher,
     pub(super) pairs: Pairs,
     /// Operations that have nothing to wait for any more.
@@ -120,6 +122,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             envelopes: Slab::new(),
             announcements: Slab::new(),
             works: Slab::new(),
+            kernels: Kernels::new(),
             matcher: Matcher::new(),
             pairs: Pairs::new(),
             ready: VecDeque::new(),

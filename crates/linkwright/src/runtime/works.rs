@@ -22,6 +22,8 @@ pub enum RuntimeEvent<N> {
     Library(u32),
     /// The data of a large message may go.
     Rendezvous(u32),
+    /// Something is to happen to a kernel.
+    Kernel(u32),
     /// A job arrives.
     Arrive(u32),
     /// A job that has waited for its GPUs has them.

@@ -11,6 +11,7 @@ mod whole;
 
 pub use whole::{LoweringError, lower_program};
 
+use super::kernel::KernelCall;
 use super::{Collective, CommunicatorId, RankProgram};
 use crate::units::Bytes;
 
@@ -49,6 +50,13 @@ pub trait Lowering {
     fn part(&self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {
         let _ = from;
         (self.lower(call), None)
+    }
+
+    /// The kernel as which the collective is played under NCCL's protocol, the same for all of its
+    /// ranks; by default none, and it is played as messages under MPI's.
+    fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
+        let _ = call;
+        None
     }
 
     /// The variant that one communicator of a job, by its index, takes for a collective with that

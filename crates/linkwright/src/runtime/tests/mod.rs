@@ -6,6 +6,7 @@ mod announcements;
 mod collective;
 mod diagnosis;
 mod iterations;
+mod kernels;
 mod matching;
 pub(crate) mod network;
 mod protocol;

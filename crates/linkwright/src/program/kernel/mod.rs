@@ -1,0 +1,207 @@
+//! A collective as a kernel: what the thread blocks of every rank do, piece after piece.
+//!
+//! The form is NCCL's. A rank runs blocks side by side, each on a stream of its own: a block takes
+//! its steps one after the other, sends over at most one connection and receives over at most one,
+//! and begins again with the next piece of the data once it has come to its end. So blocks form a
+//! pipeline, in which each may be at another piece. A kernel says neither how long its data is
+//! ([`Pieces`]) nor what anything costs ([`NcclProtocol`]).
+//!
+//! What it leaves out: the bytes themselves, and where in a rank's buffers they lie.
+
+mod pieces;
+mod protocol;
+
+pub use pieces::Pieces;
+pub use protocol::{NcclProtocol, Reach};
+
+use std::sync::Arc;
+
+/// One step of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelStep {
+    /// Whether it sends a run of chunks, once it has what it receives.
+    pub sends: bool,
+    /// Whether it takes what has come next over its block's connection. What it takes keeps its
+    /// slot until the step has ended, so that what is passed on has left by then.
+    pub receives: bool,
+    /// The first chunk of the run that is sent, in its shard.
+    pub start: u32,
+    /// How many chunks.
+    pub count: u32,
+}
+
+/// A step with those that it waits for and those that may wait for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LinkedStep {
+    pub(crate) step: KernelStep,
+    /// Range of [`Kernel::waits`].
+    pub(crate) waits: (u32, u32),
+    /// Range of [`Kernel::wakes`].
+    pub(crate) wakes: (u32, u32),
+}
+
+/// One block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) rank: u32,
+    /// Range of [`Kernel::steps`].
+    pub(crate) steps: (u32, u32),
+    /// Indices of [`Kernel::connections`].
+    pub(crate) outgoing: Option<u32>,
+    pub(crate) incoming: Option<u32>,
+}
+
+/// One directed connection between two blocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KernelConnection {
+    pub(crate) sender: u32,
+    pub(crate) receiver: u32,
+    pub(crate) lane: u32,
+    pub(crate) is_late: bool,
+}
+
+/// What every rank's blocks do in a collective.
+///
+/// ```
+/// use linkwright::program::kernel::{Kernel, KernelStep};
+///
+/// let mut kernel = Kernel::default();
+/// let (sends, receives) = (KernelStep { sends: true, receives: false, start: 0, count: 1 }, KernelStep { sends: false, receives: true, start: 0, count: 1 });
+/// for step in [sends, receives] {
+///     kernel.begin_rank();
+///     kernel.begin_block();
+///     kernel.step(step, []);
+/// }
+/// kernel.connect((0, 0), (1, 0), 0, false);
+/// assert_eq!(kernel.finished().ranks(), 2);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Kernel {
+    /// The first block of each rank.
+    first_block: Vec<u32>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) steps: Vec<LinkedStep>,
+    /// Steps that a step waits for; until the kernel is finished, as block and step of its rank.
+    waits_named: Vec<(u32, u32)>,
+    pub(crate) waits: Vec<u32>,
+    /// Blocks that a step's end may set going.
+    pub(crate) wakes: Vec<u32>,
+    pub(crate) connections: Vec<KernelConnection>,
+    /// The blocks that send over the connections of each lane.
+    pub(crate) lanes: Vec<Vec<u32>>,
+}
+
+impl Kernel {
+    /// Begins the next rank.
+    pub fn begin_rank(&mut self) {
+        self.first_block.push(self.blocks.len() as u32);
+    }
+
+    /// Begins the next block of the last rank.
+    pub fn begin_block(&mut self) {
+        let at = self.steps.len() as u32;
+        let rank = self.first_block.len().saturating_sub(1) as u32;
+        self.blocks.push(Block { rank, steps: (at, at), outgoing: None, incoming: None });
+    }
+
+    /// Adds a step to the last block, which waits until these of its rank, each by its block and
+    /// its place there, have ended for the same piece.
+    ///
+    /// # Panics
+    /// Where no block was begun.
+    pub fn step(&mut self, step: KernelStep, after: impl IntoIterator<Item = (u32, u32)>) {
+        let from = self.waits_named.len() as u32;
+        self.waits_named.extend(after);
+        let waits = (from, self.waits_named.len() as u32);
+        self.steps.push(LinkedStep { step, waits, wakes: (0, 0) });
+        self.blocks.last_mut().expect("a block was begun").steps.1 += 1;
+    }
+
+    /// Connects a block, by its rank and its place there, to another that receives from it.
+    /// Connections of one lane share links, and may take turns on them. A late one opens only when
+    /// peer access has been switched off. Returns the connection's index.
+    ///
+    /// # Panics
+    /// Where a block is not there.
+    pub fn connect(
+        &mut self,
+        sender: (u32, u32),
+        receiver: (u32, u32),
+        lane: u32,
+        is_late: bool,
+    ) -> u32 {
+        let index = self.connections.len() as u32;
+        let [sender, receiver] = [sender, receiver].map(|block| self.block(block));
+        self.blocks[sender as usize].outgoing = Some(index);
+        self.blocks[receiver as usize].incoming = Some(index);
+        if self.lanes.len() <= lane as usize {
+            self.lanes.resize(lane as usize + 1, Vec::new());
+        }
+        self.lanes[lane as usize].push(sender);
+        self.connections.push(KernelConnection { sender, receiver, lane, is_late });
+        index
+    }
+
+    /// The kernel, when all is said: who waits for whom is looked up.
+    ///
+    /// # Panics
+    /// Where a step waits for one that is not there.
+    #[must_use]
+    pub fn finished(mut self) -> Self {
+        let mut woken: Vec<Vec<u32>> = vec![Vec::new(); self.steps.len()];
+        for (index, block) in (0..).zip(&self.blocks) {
+            for step in &self.steps[block.steps.0 as usize..block.steps.1 as usize] {
+                for at in step.waits.0..step.waits.1 {
+                    let (other, place) = self.waits_named[at as usize];
+                    let other = self.blocks[self.block((block.rank, other)) as usize];
+                    let id = other.steps.0 + place;
+                    self.waits.push(id);
+                    woken[id as usize].push(index);
+                }
+            }
+        }
+        for (step, mut blocks) in self.steps.iter_mut().zip(woken) {
+            blocks.dedup();
+            let from = self.wakes.len() as u32;
+            self.wakes.extend(blocks);
+            step.wakes = (from, self.wakes.len() as u32);
+        }
+        self
+    }
+
+    /// How many ranks take part.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.first_block.len() as u32
+    }
+
+    /// The blocks of a rank.
+    pub(crate) fn blocks_of(&self, rank: u32) -> std::ops::Range<u32> {
+        let first = |rank: u32| self.first_block.get(rank as usize).copied();
+        let end = self.blocks.len() as u32;
+        first(rank).unwrap_or(end)..first(rank + 1).unwrap_or(end)
+    }
+
+    /// How many steps of all blocks send.
+    #[must_use]
+    pub fn sends(&self) -> u64 {
+        self.steps.iter().filter(|linked| linked.step.sends).count() as u64
+    }
+
+    fn block(&self, (rank, block): (u32, u32)) -> u32 {
+        self.first_block[rank as usize] + block
+    }
+}
+
+/// A collective that is played as a kernel.
+#[derive(Debug, Clone)]
+pub struct KernelCall {
+    /// What its ranks do; as many as take part in the collective.
+    pub kernel: Arc<Kernel>,
+    /// How its data is cut.
+    pub pieces: Pieces,
+    /// What it costs.
+    pub protocol: NcclProtocol,
+    /// What the network calls the first connection; the others follow in their order.
+    pub first_connection: u32,
+}

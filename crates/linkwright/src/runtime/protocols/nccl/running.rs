@@ -1,0 +1,276 @@
+//! A kernel at work: where its blocks are, and what its connections hold.
+
+use std::cmp::Reverse;
+
+use crate::engine::{Scheduler, Within};
+use crate::network::{ConnectionIndex, Transport, TransportError};
+use crate::program::Collective;
+use crate::program::kernel::{Block, KernelCall};
+use crate::program::lowering::CollectiveCall;
+use crate::runtime::frame::OperationRef;
+use crate::runtime::works::RuntimeEvent;
+use crate::units::Bytes;
+
+/// What a block is doing.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    piece: u64,
+    step: u32,
+    /// Whether it sends; or is not launched.
+    busy: bool,
+}
+
+/// What a connection holds, and when it may carry its first byte.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    started: u64,
+    arrived: u64,
+    taken: u64,
+    opens: u64,
+}
+
+/// A rank's part of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    /// The operation that called it; none before it has.
+    pub(super) parent: Option<OperationRef>,
+    pub(super) since: u64,
+    /// How many of its blocks have not come to their ends.
+    blocks: u32,
+    /// What it has sent.
+    pub(super) transfers: u64,
+    pub(super) bytes: u64,
+}
+
+const ABSENT: Member = Member { parent: None, since: 0, blocks: 0, transfers: 0, bytes: 0 };
+
+/// A kernel at work, in flat arrays. Its room is used again by the next.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    pub(super) call: KernelCall,
+    /// What its ranks call, and what they met in.
+    pub(super) kind: Collective,
+    pub(super) size: Bytes,
+    pub(super) context: u32,
+    pub(super) members: Vec<Member>,
+    /// How many ranks have not ended, and of how many happenings is yet to be heard.
+    pub(super) unfinished: u32,
+    pub(super) owed: u64,
+    turns: Vec<Turn>,
+    held: Vec<Held>,
+    /// Whether each lane carries something, where connections take turns.
+    occupied: Vec<bool>,
+    /// Pieces in which each step has ended.
+    ended: Vec<u64>,
+    /// Ranks whose last block has ended, in that order, until somebody asks.
+    pub(super) finished: Vec<u32>,
+}
+
+impl Running {
+    pub(super) fn new(call: KernelCall, of: &CollectiveCall, context: u32) -> Self {
+        let mut running = Self {
+            call: call.clone(),
+            kind: of.kind,
+            size: of.size,
+            context,
+            members: Vec::new(),
+            unfinished: 0,
+            owed: 0,
+            turns: Vec::new(),
+            held: Vec::new(),
+            occupied: Vec::new(),
+            ended: Vec::new(),
+            finished: Vec::new(),
+        };
+        running.begin(call, of, context);
+        running
+    }
+
+    /// Begins a kernel in the room of one that has ended.
+    pub(super) fn begin(&mut self, call: KernelCall, of: &CollectiveCall, context: u32) {
+        let kernel = &call.kernel;
+        let turn = |block: &Block| Turn { piece: 0, step: block.steps.0, busy: true };
+        let nothing = Held { started: 0, arrived: 0, taken: 0, opens: 0 };
+        refill(&mut self.members, (0..kernel.ranks()).map(|_| ABSENT));
+        refill(&mut self.turns, kernel.blocks.iter().map(turn));
+        refill(&mut self.held, kernel.connections.iter().map(|_| nothing));
+        refill(&mut self.occupied, kernel.lanes.iter().map(|_| false));
+        refill(&mut self.ended, kernel.steps.iter().map(|_| 0));
+        self.unfinished = kernel.ranks();
+        self.owed = 0;
+        (self.kind, self.size, self.context) = (of.kind, of.size, context);
+        self.call = call;
+    }
+
+    /// A rank's blocks begin, those without a step apart, which have come to their ends; `late`
+    /// hears of each of its connections that opens later, and when.
+    pub(super) fn launch(
+        &mut self,
+        member: u32,
+        now: u64,
+        woken: &mut Vec<u32>,
+        mut late: impl FnMut(u32, u64),
+    ) {
+        let kernel = &self.call.kernel;
+        let blocks = kernel.blocks_of(member);
+        for index in blocks.clone().rev() {
+            let block = &kernel.blocks[index as usize];
+            self.turns[index as usize].busy = false;
+            if block.steps.0 < block.steps.1 {
+                self.members[member as usize].blocks += 1;
+                woken.push(index);
+            }
+        }
+        let switch = self.call.protocol.peer_access_switch.0;
+        for index in blocks {
+            let Some(outgoing) = kernel.blocks[index as usize].outgoing else { continue };
+            if switch > 0 && kernel.connections[outgoing as usize].is_late {
+                let opens = now.saturating_add(switch);
+                self.held[outgoing as usize].opens = opens;
+                late(outgoing, opens);
+            }
+        }
+        if self.members[member as usize].blocks == 0 {
+            self.finish(member);
+        }
+    }
+
+    /// What was sent over a connection has arrived.
+    pub(super) fn arrived(&mut self, connection: u32, woken: &mut Vec<u32>) {
+        self.held[connection as usize].arrived += 1;
+        woken.push(self.call.kernel.connections[connection as usize].receiver);
+    }
+
+    /// A connection has opened.
+    pub(super) fn opened(&self, connection: u32, woken: &mut Vec<u32>) {
+        woken.push(self.call.kernel.connections[connection as usize].sender);
+    }
+
+    /// What a connection carried has left: its sender goes on.
+    pub(super) fn sent(&mut self, connection: u32, woken: &mut Vec<u32>) {
+        let link = self.call.kernel.connections[connection as usize];
+        self.turns[link.sender as usize].busy = false;
+        self.end_step(link.sender, woken);
+        woken.push(link.sender);
+        if self.call.protocol.stream_reuse {
+            self.occupied[link.lane as usize] = false;
+            // The one that is furthest behind goes first; the list is taken from its end.
+            let from = woken.len();
+            woken.extend_from_slice(&self.call.kernel.lanes[link.lane as usize]);
+            let turns = &self.turns;
+            woken[from..].sort_by_key(|block| Reverse((turns[*block as usize].piece, *block)));
+        }
+    }
+
+    /// Lets a block go on as far as it can. Its transfers have the token of the kernel and their
+    /// connection.
+    pub(super) fn advance<T: Transport>(
+        &mut self,
+        index: u32,
+        token: u64,
+        woken: &mut Vec<u32>,
+        transport: &mut T,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), TransportError> {
+        let block = self.call.kernel.blocks[index as usize];
+        loop {
+            let turn = self.turns[index as usize];
+            let is_done = turn.piece >= self.call.pieces.count();
+            if turn.busy || is_done || block.steps.0 == block.steps.1 {
+                return Ok(());
+            }
+            let kernel = &self.call.kernel;
+            let linked = kernel.steps[turn.step as usize];
+            let waits = &kernel.waits[linked.waits.0 as usize..linked.waits.1 as usize];
+            if waits.iter().any(|earlier| self.ended[*earlier as usize] <= turn.piece) {
+                return Ok(());
+            }
+            let incoming = block.incoming.filter(|_| linked.step.receives);
+            let nothing_there = |connection: u32| {
+                let held = &self.held[connection as usize];
+                held.arrived == held.taken
+            };
+            if incoming.is_some_and(nothing_there) {
+                return Ok(());
+            }
+            let Some(outgoing) = block.outgoing.filter(|_| linked.step.sends) else {
+                self.end_step(index, woken);
+                continue;
+            };
+            let lane = kernel.connections[outgoing as usize].lane;
+            let held = &mut self.held[outgoing as usize];
+            let lane = &mut self.occupied[lane as usize];
+            let is_full = held.started - held.taken >= u64::from(self.call.protocol.slots.max(1));
+            if is_full || scheduler.now().0 < held.opens || *lane {
+                return Ok(());
+            }
+            *lane = self.call.protocol.stream_reuse;
+            held.started += 1;
+            self.owed += 1;
+            self.turns[index as usize].busy = true;
+            let Bytes(bytes) =
+                self.call.pieces.bytes(turn.piece, linked.step.start, linked.step.count);
+            let member = &mut self.members[block.rank as usize];
+            member.transfers += 1;
+            member.bytes = member.bytes.saturating_add(bytes);
+            let connection: ConnectionIndex = self.call.first_connection + outgoing;
+            let mut within = Within::<_, RuntimeEvent<T::Event>>::new(scheduler);
+            let token = token | u64::from(outgoing);
+            return transport.transfer(connection, Bytes(bytes), token, &mut within);
+        }
+    }
+
+    fn end_step(&mut self, index: u32, woken: &mut Vec<u32>) {
+        let kernel = &self.call.kernel;
+        let block = kernel.blocks[index as usize];
+        let turn = &mut self.turns[index as usize];
+        let at = turn.step as usize;
+        self.ended[at] += 1;
+        turn.step += 1;
+        let mut is_done = false;
+        if turn.step == block.steps.1 {
+            (turn.step, turn.piece) = (block.steps.0, turn.piece + 1);
+            is_done = turn.piece == self.call.pieces.count();
+        }
+        let linked = kernel.steps[at];
+        if let Some(incoming) = block.incoming.filter(|_| linked.step.receives) {
+            self.held[incoming as usize].taken += 1;
+            woken.push(kernel.connections[incoming as usize].sender);
+        }
+        let wakes = &kernel.wakes[linked.wakes.0 as usize..linked.wakes.1 as usize];
+        woken.extend(wakes.iter().rev());
+        if is_done {
+            let left = &mut self.members[block.rank as usize].blocks;
+            *left -= 1;
+            if *left == 0 {
+                self.finish(block.rank);
+            }
+        }
+    }
+
+    fn finish(&mut self, member: u32) {
+        self.unfinished -= 1;
+        self.finished.push(member);
+    }
+
+    /// Whether all of its ranks have called it.
+    pub(super) fn is_complete(&self) -> bool {
+        self.members.iter().all(|member| member.parent.is_some())
+    }
+
+    /// The first block that has not come to its end: its rank, its place there, and its step.
+    pub(super) fn first_waiting(&self) -> Option<(u32, u32, u32)> {
+        let waiting = |turn: &Turn| turn.piece < self.call.pieces.count();
+        let blocks = (0..).zip(self.turns.iter().zip(&self.call.kernel.blocks));
+        let mut stuck =
+            blocks.filter(|(_, (turn, block))| waiting(turn) && block.steps.0 < block.steps.1);
+        let (index, (turn, block)) = stuck.next()?;
+        let first = self.call.kernel.blocks_of(block.rank).start;
+        Some((block.rank, index - first, turn.step - block.steps.0))
+    }
+}
+
+fn refill<V>(array: &mut Vec<V>, values: impl Iterator<Item = V>) {
+    array.clear();
+    array.extend(values);
+}

@@ -1,0 +1,271 @@
+//! Collectives that are played as kernels, beside other jobs and beside MPI's messages.
+
+use super::*;
+use crate::network::{Connections, Routes};
+use crate::program::Collective;
+use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Pieces};
+use crate::program::lowering::Lowering;
+use crate::system::{System, presets};
+
+const LAUNCH: u64 = 5_000_000;
+const HOP: u64 = 600_000;
+
+const NCCL: NcclProtocol = NcclProtocol {
+    launch: Picoseconds(LAUNCH),
+    fabric_hop: Picoseconds(HOP),
+    host_hop: Picoseconds(HOP),
+    network_hop: Picoseconds(HOP),
+    data_share: 1.0,
+    slots: 2,
+    stream_reuse: true,
+    peer_access_switch: Picoseconds(0),
+};
+
+/// Takes all-reduces as kernels, and whatever else there is as a message to the next rank.
+struct Kernels(KernelCall);
+
+impl Lowering for Kernels {
+    fn lower(&self, call: &CollectiveCall) -> RankProgram {
+        let (me, ranks) = (call.index, call.ranks);
+        rank(|rank| {
+            rank.run(send((me + 1) % ranks, 0, call.size.0));
+            rank.run(receive((me + ranks - 1) % ranks, 0, call.size.0));
+        })
+    }
+
+    fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
+        (call.kind == Collective::AllReduce).then(|| self.0.clone())
+    }
+}
+
+const SENDS: KernelStep = KernelStep { sends: true, receives: false, start: 0, count: 1 };
+const TAKES: KernelStep = KernelStep { sends: false, receives: true, start: 0, count: 1 };
+
+/// Both ranks send what they have to the other, in so many pieces; on their ways `first` and on.
+fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {
+    let mut kernel = Kernel::default();
+    for _ in 0..2 {
+        kernel.begin_rank();
+        for step in [SENDS, TAKES] {
+            kernel.begin_block();
+            kernel.step(step, []);
+        }
+    }
+    kernel.connect((0, 0), (1, 1), 0, false);
+    kernel.connect((1, 0), (0, 1), 1, false);
+    call(kernel, Pieces::new(Bytes(bytes), 1, pieces), first_connection)
+}
+
+fn call(kernel: Kernel, pieces: Pieces, first_connection: u32) -> KernelCall {
+    KernelCall { kernel: Arc::new(kernel.finished()), pieces, protocol: NCCL, first_connection }
+}
+
+fn routes() -> Routes<'static> {
+    let system = System::of_server(Arc::new(presets::preset("dgx1-v100").unwrap()));
+    Routes::new(&system, |_| 1.0).unwrap()
+}
+
+const GPUS: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// A network with two connections there and back over the first two links.
+fn network<'a>(routes: &'a Routes<'a>) -> Connections<'a> {
+    let mut network = Connections::over(routes, &GPUS);
+    for resource in [0, 1, 0, 1] {
+        network.open(&[(resource, 1.0)], Picoseconds(HOP));
+    }
+    network
+}
+
+fn all_reduce(size: u64) -> Operation {
+    let kind = Collective::AllReduce;
+    Operation::Collective { kind, root: 0, communicator: WORLD, size: Bytes(size) }
+}
+
+/// How long so much takes alone on the first link.
+fn alone(routes: &Routes<'_>, bytes: u64) -> u64 {
+    (bytes as f64 / routes.capacities()[0].0 as f64 * 1e12).ceil() as u64
+}
+
+fn run(
+    network: &mut Connections<'_>,
+    jobs: &[Job],
+    lowering: impl Lowering,
+) -> Result<Outcome, RuntimeError> {
+    Runtime::new(network, 8, jobs, FREE, lowering)?.run(&mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn a_kernel_begins_at_each_rank_with_its_own_launch() {
+    let routes = routes();
+    let bytes = 1 << 20;
+    let late = 3 * LAUNCH;
+    let both = program(vec![
+        rank(|rank| _ = rank.run(all_reduce(bytes))),
+        rank(|rank| {
+            rank.run(compute(late));
+            rank.run(all_reduce(bytes));
+        }),
+    ]);
+    let jobs = [Job::new(&both, vec![0, 1])];
+    let outcome = run(&mut network(&routes), &jobs, Kernels(exchange(bytes, 1, 0))).unwrap();
+    let end = late + LAUNCH + alone(&routes, bytes) + HOP;
+    // The data of the first was there before the second took it.
+    assert_eq!(ends(&outcome), [end, late + LAUNCH + alone(&routes, bytes)]);
+    let sent: Vec<_> = outcome.jobs[0].ranks.iter().map(|it| (it.messages, it.bytes.0)).collect();
+    assert_eq!(sent, [(1, bytes); 2]);
+}
+
+#[test]
+fn a_connection_holds_as_many_pieces_as_it_has_slots() {
+    let routes = routes();
+    let (bytes, pieces, late) = (8 << 20, 8, 1_000_000_000);
+    let mut kernel = Kernel::default();
+    for step in [SENDS, TAKES] {
+        kernel.begin_rank();
+        kernel.begin_block();
+        kernel.step(step, []);
+    }
+    kernel.connect((0, 0), (1, 0), 0, false);
+    let lowering = Kernels(call(kernel, Pieces::new(Bytes(bytes), 1, pieces), 0));
+    let both = program(vec![
+        rank(|rank| _ = rank.run(all_reduce(bytes))),
+        rank(|rank| {
+            rank.run(compute(late));
+            rank.run(all_reduce(bytes));
+        }),
+    ]);
+    let jobs = [Job::new(&both, vec![0, 1])];
+    let outcome = run(&mut network(&routes), &jobs, lowering).unwrap();
+    // Two pieces had come when the second began, and six were left to send.
+    let six = 6 * alone(&routes, bytes / pieces);
+    assert_eq!(ends(&outcome), [late + LAUNCH + six, late + LAUNCH + six + HOP]);
+}
+
+#[test]
+fn kernels_of_two_jobs_share_links_and_end_as_if_planned_together() {
+    let routes = routes();
+    let bytes = 4 << 20;
+    let part = || rank(|rank| _ = rank.run(all_reduce(bytes)));
+    let both = program(vec![part(), part()]);
+    struct ByJob;
+    impl Lowering for ByJob {
+        fn lower(&self, _: &CollectiveCall) -> RankProgram {
+            RankProgram::default()
+        }
+        fn variant(&self, job: u32, _: u32, _: Collective, _: u32) -> u32 {
+            job
+        }
+        fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
+            Some(exchange(call.size.0, 4, 2 * call.variant))
+        }
+    }
+    let jobs = [Job::new(&both, vec![0, 1]), Job::new(&both, vec![2, 3])];
+    let outcome = run(&mut network(&routes), &jobs, ByJob).unwrap();
+    let one = run(&mut network(&routes), &jobs[..1], ByJob).unwrap();
+    let time = |outcome: &Outcome, job: usize| outcome.jobs[job].ranks[0].end.0 - LAUNCH - HOP;
+    assert_eq!(time(&outcome, 0), time(&outcome, 1));
+    assert!(time(&outcome, 0).abs_diff(2 * time(&one, 0)) < 20);
+}
+
+#[test]
+fn one_kernel_after_another_takes_the_room_of_the_first() {
+    let routes = routes();
+    let bytes = 1 << 20;
+    let part = |count: usize| rank(|rank| (0..count).for_each(|_| _ = rank.run(all_reduce(bytes))));
+    let played = |count| {
+        let both = program(vec![part(count), part(count)]);
+        let mut on = network(&routes);
+        let jobs = [Job::new(&both, vec![0, 1])];
+        let lowering = Kernels(exchange(bytes, 3, 0));
+        let mut runtime = Runtime::new(&mut on, 8, &jobs, FREE, lowering).unwrap();
+        runtime.play(&mut |_| ControlFlow::Continue(())).unwrap();
+        (runtime.kernels.rooms(), runtime.now)
+    };
+    let (one, three) = (played(1), played(3));
+    assert_eq!(three.1, 3 * one.1);
+    // A rank may call the next before the other has ended the last.
+    assert!(three.0 <= 2, "{}", three.0);
+}
+
+#[test]
+fn messages_and_kernels_run_side_by_side() {
+    let routes = routes();
+    let bytes = 1 << 20;
+    let gather = Operation::Collective {
+        kind: Collective::AllGather,
+        root: 0,
+        communicator: WORLD,
+        size: Bytes(1_000),
+    };
+    let part = || {
+        rank(|rank| {
+            let first = rank.start(all_reduce(bytes));
+            rank.run(gather);
+            rank.wait(&[first]);
+        })
+    };
+    let both = program(vec![part(), part()]);
+    let jobs = [Job::new(&both, vec![0, 1])];
+    let outcome = run(&mut network(&routes), &jobs, Kernels(exchange(bytes, 2, 0))).unwrap();
+    let sent: Vec<_> = outcome.jobs[0].ranks.iter().map(|it| it.messages).collect();
+    assert_eq!(sent, [3, 3]);
+}
+
+#[test]
+fn a_rank_that_stays_away_and_blocks_that_wait_for_ever_are_told() {
+    let routes = routes();
+    let absent = program(vec![
+        rank(|rank| _ = rank.run(all_reduce(8))),
+        rank(|rank| _ = rank.run(compute(5))),
+    ]);
+    let jobs = [Job::new(&absent, vec![0, 1])];
+    let error = run(&mut network(&routes), &jobs, Kernels(exchange(8, 1, 0))).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("rank 1 has not called AllReduce"), "{text}");
+    assert!(text.contains("rank 0 waits in AllReduce of 8 B"), "{text}");
+
+    let mut kernel = Kernel::default();
+    for step in [SENDS, TAKES] {
+        kernel.begin_rank();
+        kernel.begin_block();
+        kernel.step(step, []);
+        kernel.step(TAKES, []);
+    }
+    kernel.connect((0, 0), (1, 0), 0, false);
+    kernel.connect((1, 0), (0, 0), 1, false);
+    let part = || rank(|rank| _ = rank.run(all_reduce(8)));
+    let both = program(vec![part(), part()]);
+    let jobs = [Job::new(&both, vec![0, 1])];
+    let stuck = Kernels(call(kernel, Pieces::new(Bytes(8), 1, 1), 0));
+    let error = run(&mut network(&routes), &jobs, stuck).unwrap_err();
+    let expected = RuntimeError::StuckKernel {
+        job: "test".to_owned(),
+        rank: 0,
+        kind: Collective::AllReduce,
+        call: crate::runtime::Call { operation: 0, iteration: 0 },
+        block: 0,
+        step: 1,
+    };
+    assert_eq!(error, expected);
+    assert!(error.to_string().contains("block 0 never gets past step 1"), "{error}");
+}
+
+#[test]
+fn kernels_that_cannot_be_are_refused() {
+    let routes = routes();
+    let part = || rank(|rank| _ = rank.run(all_reduce(8)));
+    let three = program(vec![part(), part(), part()]);
+    let jobs = [Job::new(&three, vec![0, 1, 2])];
+    let error = run(&mut network(&routes), &jobs, Kernels(exchange(8, 1, 0))).unwrap_err();
+    assert!(error.to_string().contains("is a kernel of 2 ranks"), "{error}");
+    let both = program(vec![part(), part()]);
+    let jobs = [Job::new(&both, vec![0, 1])];
+    let error = run(&mut network(&routes), &jobs, Kernels(exchange(8, 1, 4))).unwrap_err();
+    assert!(error.to_string().contains("connection 4 was not opened"), "{error}");
+    // Messages alone are all that some networks know of.
+    let lowering = Kernels(exchange(8, 1, 0));
+    let mut network = TestNetwork::new();
+    let runtime = Runtime::new(&mut network, 8, &jobs, FREE, lowering).unwrap();
+    let error = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert!(error.to_string().contains("connection 0 was not opened"), "{error}");
+}
