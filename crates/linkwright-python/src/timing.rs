@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use linkwright::collectives::time::{self, ChunkTrial, Costs, TimeError, choose_chunk};
+use linkwright::collectives::time::{self, ChunkTrial, NcclProtocol, TimeError, choose_chunk};
 use linkwright::collectives::{self, Protocol, tables};
 use linkwright::system;
 use linkwright::units::Bytes;
@@ -126,7 +126,7 @@ fn timed(
     schedule: &collectives::Schedule,
     system: &system::System,
     (size, chunk): (Bytes, Option<Bytes>),
-    costs: &Costs,
+    costs: &NcclProtocol,
 ) -> Timed {
     let Some(chunk) = chunk else { return choose_chunk(schedule, system, size, costs) };
     time::time(schedule, system, size, chunk, costs).map(|timing| (timing, Vec::new()))
@@ -148,7 +148,7 @@ pub fn time_schedule(
     let protocol = protocol.unwrap_or(schedule.data().protocol);
     // It delays nothing but PCIe beside NVLink.
     let switch = peer_access_time(None, schedule.data().ranks())?;
-    let costs = Costs { peer_access_switch: switch, ..Costs::of(protocol) };
+    let costs = NcclProtocol { peer_access_switch: switch, ..NcclProtocol::of(protocol) };
     let source = schedule.source();
     let on = Arc::clone(system.core());
     let found = interruptible(py, move || timed(source.schedule(), &on, (size, chunk), &costs))?;

@@ -40,7 +40,7 @@ pub const fn assumed_peer_access_switch(gpus: usize) -> Picoseconds {
 /// [`plan_for_size`](super::plan_for_size)'s own choice. Across servers it takes all links at once, PCIe beside NVLink
 /// on the same GPUs included, without T_dpa. The times
 /// hold when `peer_access_switch` is also the timing's
-/// ([`Costs::peer_access_switch`](super::super::time::Costs)).
+/// ([`NcclProtocol::peer_access_switch`](super::super::time::NcclProtocol)).
 ///
 /// # Errors
 /// As [`plan`](fn@super::plan), and [`PlanError::Unsupported`] for algorithms and collectives that do not go

@@ -4,14 +4,14 @@
 //! generator starts small, doubles the chunk while the time falls, and then takes equal steps
 //! back while that helps (Blink, "Auto chunk size selection with MIAD").
 
+use crate::program::kernel::NcclProtocol;
 use crate::system::{System, Wiring};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
-use super::costs::Costs;
-use super::program::TimeError;
-use super::run::{Player, Timing, wiring_of};
+use super::error::TimeError;
+use super::play::{Player, Timing, wiring_of};
 
 /// The first chunk to be tried.
 const FIRST: u64 = 64 << 10;
@@ -36,9 +36,9 @@ pub fn choose_chunk(
     schedule: &Schedule,
     system: &System,
     size: Bytes,
-    costs: &Costs,
+    protocol: &NcclProtocol,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
-    choose_chunk_on(schedule, &wiring_of(schedule, system)?, size, costs)
+    choose_chunk_on(schedule, &wiring_of(schedule, system)?, size, protocol)
 }
 
 /// As [`choose_chunk`], on the servers of the schedule's GPUs.
@@ -46,9 +46,9 @@ pub(in crate::collectives) fn choose_chunk_on(
     schedule: &Schedule,
     wiring: &Wiring,
     size: Bytes,
-    costs: &Costs,
+    protocol: &NcclProtocol,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
-    let player = Player::new(schedule, wiring, costs)?;
+    let player = Player::new(schedule, wiring, protocol)?;
     let mut trials = Vec::new();
     // Pipelines of thousands of pieces take long to play and gain nothing from more.
     let least = size.0 >> 12;

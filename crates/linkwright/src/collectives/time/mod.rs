@@ -5,22 +5,27 @@
 //! data has arrived, the steps that it waits for have ended and the receiver has room, and is
 //! busy while it sends; what is sent arrives one hop's latency after its last byte. Data is
 //! cut into pieces that follow one another through the blocks, so that a long way fills like a
-//! pipeline. Latencies and protocol losses are NCCL's tuning constants ([`Costs`]). What it
+//! pipeline. Latencies and protocol losses are NCCL's tuning constants ([`NcclProtocol`]). What it
 //! leaves out: reduction and copy time inside a GPU, and what else the links carry.
 
 mod costs;
+mod error;
+mod lowered;
 mod miad;
-mod program;
-mod run;
+mod play;
+#[cfg(test)]
+mod tests;
+mod ways;
 
-pub use costs::Costs;
+pub use crate::program::kernel::NcclProtocol;
+pub use error::TimeError;
 pub(super) use miad::choose_chunk_on;
 pub use miad::{ChunkTrial, choose_chunk};
-pub use program::TimeError;
-pub use run::{LinkLoad, Timing, time};
+pub use play::{LinkLoad, Timing, time};
 
 use crate::network::Routes;
 
+use self::lowered::Lowered;
 use super::schedule::Schedule;
 
 /// What each resource of `routes` carries for one byte of the collective's size.
@@ -28,15 +33,16 @@ use super::schedule::Schedule;
 /// # Errors
 /// [`TimeError`] where a connection has no route or no other end.
 pub fn link_bytes(schedule: &Schedule, routes: &Routes<'_>) -> Result<Vec<f64>, TimeError> {
-    let program = program::Program::new(schedule, routes, &Costs::of(schedule.protocol))?;
+    let lowered = Lowered::new(schedule, routes, &NcclProtocol::of(schedule.protocol))?;
+    let kernel = &lowered.kernel;
     let chunks = schedule.longest_buffer() as f64;
     let mut loads = vec![0.0; routes.capacities().len()];
-    for block in &program.blocks {
+    for block in &kernel.blocks {
         let Some(outgoing) = block.outgoing else { continue };
-        let steps = &program.steps[block.steps.0 as usize..block.steps.1 as usize];
-        let sent: f64 =
-            steps.iter().filter(|step| step.sends).map(|step| f64::from(step.count)).sum();
-        for (resource, share) in &program.connections[outgoing as usize].uses {
+        let steps = kernel.steps[block.steps.0 as usize..block.steps.1 as usize].iter();
+        let counts = steps.filter(|linked| linked.step.sends).map(|linked| linked.step.count);
+        let sent: f64 = counts.map(f64::from).sum();
+        for (resource, share) in &lowered.ways[outgoing as usize].uses {
             loads[*resource] += share * sent / chunks;
         }
     }

@@ -2,13 +2,16 @@ use super::*;
 use crate::collectives::check;
 use crate::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
 use crate::collectives::plan::{plan, plan_for_size};
-use crate::collectives::time::{Costs, Timing, choose_chunk};
+use crate::collectives::time::{NcclProtocol, Timing, choose_chunk};
 use crate::system::test_support::alone;
 
 const MILLISECOND: Picoseconds = Picoseconds(1_000_000_000);
 
 fn timed(machine: &System, plan: &Plan, size: Bytes) -> Timing {
-    let costs = Costs { peer_access_switch: MILLISECOND, ..Costs::of(plan.schedule.protocol) };
+    let costs = NcclProtocol {
+        peer_access_switch: MILLISECOND,
+        ..NcclProtocol::of(plan.schedule.protocol)
+    };
     choose_chunk(&plan.schedule, machine, size, &costs).unwrap().0
 }
 

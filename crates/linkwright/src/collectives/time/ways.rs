@@ -1,0 +1,100 @@
+//! The ways of a schedule's connections over a system's links.
+
+use crate::network::{ResourceId, RouteClass, Routes};
+use crate::program::kernel::{NcclProtocol, Reach};
+use crate::system::views::wiring::WiredId;
+use crate::system::{LinkKind, Wire, Wiring};
+use crate::units::Picoseconds;
+
+use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Schedule, Transport};
+use super::error::TimeError;
+
+/// The links' resources at what long transfers reach of them with this protocol.
+pub(super) fn resources<'a>(wiring: &'a Wiring, protocol: &NcclProtocol) -> Routes<'a> {
+    let efficiency = |kind: LinkKind| kind.reached_share() * protocol.data_share;
+    Routes::on(wiring, efficiency).expect("efficiencies lie between 0 and 1")
+}
+
+/// The resources that a connection uses, each with its part of the data, the latency of its links,
+/// and over what they lead.
+pub(super) type Way = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
+
+/// The way of a connection of a channel.
+pub(super) fn way(
+    schedule: &Schedule,
+    routes: &Routes<'_>,
+    channel: &Channel,
+    (from, to): (usize, usize),
+) -> Result<Way, TimeError> {
+    let gpu = |rank: usize| schedule.gpus[rank];
+    let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
+    let Some(relay) = relay else {
+        let may_choose = channel.transport == Transport::Best;
+        let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
+        let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
+        if let Some(way) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
+            return Ok(way);
+        }
+        return hop(routes, channel.transport, (gpu(from), gpu(to)));
+    };
+    let through = relay.through;
+    let (mut uses, first, _) = hop(routes, Transport::Best, (gpu(from), through))?;
+    let (onward, second, reach) = hop(routes, Transport::Best, (through, gpu(to)))?;
+    uses.extend(onward);
+    Ok((uses, Picoseconds(first.0 + second.0), reach))
+}
+
+/// The ways that a plan chose; None where the system, another than was planned for, has not
+/// got them.
+fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Option<Way> {
+    let wired = |way: &ChosenWay| -> Option<Vec<WiredId>> {
+        let devices: Option<Vec<WiredId>> =
+            way.devices.iter().map(|id| routes.wiring().find(*id)).collect();
+        devices.filter(|way| [way.first(), way.last()] == ends.each_ref().map(Some))
+    };
+    let devices: Option<Vec<_>> = chosen.ways.iter().map(wired).collect();
+    let devices = devices?;
+    let units = chosen.ways.iter().map(|way| way.units as f64);
+    let ways: Vec<_> = devices.iter().map(|way| &way[..]).zip(units).collect();
+    let route = routes.along(&ways)?;
+    let over = |what: fn(&Wire) -> bool| {
+        route.uses.iter().any(|(resource, _)| what(routes.wire(*resource).0))
+    };
+    let reach = if over(Wire::is_network) {
+        Reach::Network
+    } else if over(|wire| !wire.is_gpu_fabric()) {
+        Reach::Host
+    } else {
+        Reach::Fabric
+    };
+    Some((route.uses, route.latency, reach))
+}
+
+fn hop(
+    routes: &Routes<'_>,
+    transport: Transport,
+    (from, to): (usize, usize),
+) -> Result<Way, TimeError> {
+    let wiring = routes.wiring();
+    let ends = [from, to].map(|gpu| wiring.gpu(gpu));
+    let classes: &[(RouteClass, Reach)] = match transport {
+        Transport::Best => &[
+            (RouteClass::Fabric, Reach::Fabric),
+            (RouteClass::Host, Reach::Host),
+            (RouteClass::Network, Reach::Network),
+        ],
+        Transport::Host => {
+            &[(RouteClass::Host, Reach::Host), (RouteClass::Network, Reach::Network)]
+        }
+    };
+    let mut found = classes.iter().filter_map(|(class, reach)| {
+        let route = routes.route(ends[0], ends[1], *class)?;
+        Some((route.uses, route.latency, *reach))
+    });
+    found.next().ok_or_else(|| TimeError::NoRoute {
+        links: if transport == Transport::Best { "link" } else { "PCIe path" },
+        from,
+        to,
+        machine: wiring.name().to_owned(),
+    })
+}
