@@ -2008,11 +2008,12 @@ class Program:
     def operations_of(self, rank: int) -> Table:
         """One row per operation of a rank, in its order.
 
-        Columns: kind (`compute`, `send`, `receive`, `collective`, `join`, `enter`, `leave`),
-        collective (its name, or empty), duration (in ps), peer (the other rank, or the root of
-        a collective), tag, size (in bytes), communicator, region, in_loop (whether iterations
-        repeat it), and the rows that it waits for: completed and started. Null: there is none,
-        or any will do.
+        Columns: kind (`compute`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`, `enter`,
+        `leave`), collective (its name, or empty), direction (of a copy: `host-to-device`,
+        `device-to-host`, `peer`), duration (in ps), rate (of a reduction, in bytes per second), peer
+        (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy and a
+        send), communicator, region, in_loop (whether iterations repeat it), and the rows that it waits
+        for: completed and started. Null: there is none, or any will do.
 
         Raises:
             SimulationError: If there is no such rank.
@@ -2215,6 +2216,18 @@ class ClusterRun:
         (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
         given a `timeline`.
         """
+
+    def copies(self) -> Table:
+        """One row for each copy that the run kept, in the order of their ends.
+
+        Columns: job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`),
+        peer (the other rank, where there is one), size (in bytes), start (when a copy engine took
+        it), end (in seconds). Empty unless the replay was given a `timeline`.
+        """
+
+    @property
+    def copy_count(self) -> int:
+        """How many copies there were, kept or not."""
 
     @property
     def timeline_counts(self) -> tuple[int, int, int]:

@@ -269,6 +269,21 @@ impl ClusterRun {
         Table::new(tables::messages(&self.watch))
     }
 
+    /// One row for each copy that the run kept, in the order of their ends.
+    ///
+    /// Columns: job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`),
+    /// peer (the other rank, where there is one), size (in bytes), start (when a copy engine took
+    /// it), end (in seconds). Empty unless the replay was given a `timeline`.
+    fn copies(&self) -> PyResult<Table> {
+        Table::new(tables::copies(&self.watch))
+    }
+
+    /// How many copies there were, kept or not.
+    #[getter]
+    fn copy_count(&self) -> u64 {
+        self.watch.copy_count
+    }
+
     /// How many spans of computation, how many messages and how many stays in regions there
     /// were, kept or not.
     #[getter]

@@ -18,6 +18,7 @@ use super::packet::{
 };
 use super::paths::{PathIndex, Way};
 use super::routing::{Load, PacketRoute, Routing};
+use super::site::GpuSite;
 use super::transport::{
     DeviceIndex, GpuIndex, Message, MessageIndex, Occurrence, Transport, TransportError,
 };
@@ -333,6 +334,10 @@ impl<R: Routing> Model for FlowTransport<'_, R> {
 impl<R: Routing> Transport for FlowTransport<'_, R> {
     fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
         self.inside.system.gpu_device(gpu) as DeviceIndex
+    }
+
+    fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
+        self.inside.gpu_site(gpu)
     }
 
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<FlowEvent>) {

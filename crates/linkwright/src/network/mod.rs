@@ -19,6 +19,7 @@ mod paths;
 mod pipes;
 pub mod route;
 pub mod routing;
+mod site;
 pub mod traffic;
 pub mod transport;
 
@@ -29,6 +30,7 @@ pub use packet::{PacketNetwork, PacketSettings};
 pub use paths::PathError;
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
+pub use site::GpuSite;
 pub use traffic::Traffic;
 pub use transport::{
     ConnectionIndex, DeviceIndex, GpuIndex, Message, Occurrence, Stuck, TrafficClass, Transport,

@@ -7,7 +7,8 @@ use super::packet::ChannelStatistics;
 use super::paths::{Path, PathError, PathIndex, Paths, ServerChannel, Way};
 use super::pipes::Pipes;
 use super::route::RouteClass;
-use super::transport::{DeviceIndex, Message};
+use super::site::GpuSite;
+use super::transport::{DeviceIndex, GpuIndex, Message};
 use crate::system::composition::{Place, PortOrder, ServerKind, System, SystemDevice};
 use crate::system::fabric::ChannelId;
 use crate::system::kinds::Discipline;
@@ -110,6 +111,11 @@ impl<'a> Insides<'a> {
             return Ok(Way::Across { from: from / devices, to: to / devices, out: 0, back: 0 });
         }
         self.paths.way(from, to, route)
+    }
+
+    /// Where a GPU sits.
+    pub(in crate::network) fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
+        self.paths.gpu_site(gpu)
     }
 
     /// The place of a message's end.

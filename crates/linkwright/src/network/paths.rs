@@ -17,7 +17,8 @@ use thiserror::Error;
 
 use super::pipes::PipeHop;
 use super::route::{RouteClass, Routes};
-use super::transport::DeviceIndex;
+use super::site::GpuSite;
+use super::transport::{DeviceIndex, GpuIndex};
 use crate::system::composition::{InterfaceRule, Place, ServerKind, System, SystemDevice};
 use crate::system::fabric::NodeId;
 use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
@@ -159,6 +160,26 @@ impl<'a> Paths<'a> {
         Err(PathError::Elsewhere { a: name(from), b: name(to), route })
     }
 
+    /// Where a GPU sits: the CPU nearest to it, and what its model says of it.
+    pub(in crate::network) fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
+        let place = self.system.gpu(gpu);
+        let kind = &self.kinds[self.system.kind_index_of(place.server)];
+        let host = kind.nearest_cpu(place.index as DeviceId);
+        let host = host.map(|cpu| self.system.device_at(place.server, cpu) as DeviceIndex);
+        let bare = GpuSite::bare(self.system.gpu_device(gpu) as DeviceIndex);
+        let site = GpuSite { server: place.server, host, ..bare };
+        let Some(model) = kind.server.devices()[place.index as usize].gpu_model() else {
+            return site;
+        };
+        let engines = model.copy_engines().ok();
+        GpuSite {
+            copy_engines: engines.map_or(site.copy_engines, |engines| engines.count),
+            copy_directions: engines.map_or(site.copy_directions, |engines| engines.directions),
+            memory_bandwidth: model.memory().ok().map(|memory| memory.bandwidth),
+            ..site
+        }
+    }
+
     /// The server of a device, and its number there.
     fn place(&self, device: DeviceIndex) -> Result<Place, PathError> {
         match self.system.device(device as DeviceId) {
@@ -256,6 +277,17 @@ impl<'a> KindPaths<'a> {
             Some((route.hops, Reverse(route.bandwidth), users[at], at))
         });
         near.min().map(|(.., nic)| nic)
+    }
+
+    /// The CPU nearest to a GPU, by whatever links; of equally near ones the one that is wider.
+    fn nearest_cpu(&self, gpu: DeviceId) -> Option<DeviceId> {
+        let cpus = (0..).zip(self.server.devices());
+        let cpus = cpus.filter(|(_, device)| device.kind == DeviceKind::Cpu);
+        let near = cpus.filter_map(|(cpu, _)| {
+            let route = self.routes.route(gpu, cpu, RouteClass::Any)?;
+            Some((route.hops, Reverse(route.bandwidth), cpu))
+        });
+        near.min().map(|(.., cpu)| cpu)
     }
 
     /// A device's paths to an interface that it reaches, and back.

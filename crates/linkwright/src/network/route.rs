@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::ResourceId;
@@ -16,7 +17,9 @@ use crate::system::{DeviceKind, LinkKind, System, Wire, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// Over which links a route may go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub enum RouteClass {
     /// NVLink or xGMI: the two devices' own bundle, else NVSwitches.
     Fabric,
@@ -27,7 +30,24 @@ pub enum RouteClass {
     Network,
     /// The widest of the others; of equally wide ones that of fewest hops, then in the order
     /// above.
+    #[default]
     Any,
+}
+
+impl RouteClass {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Fabric, Self::Host, Self::Network, Self::Any];
+
+    /// What people call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fabric => "fabric",
+            Self::Host => "host",
+            Self::Network => "network",
+            Self::Any => "any",
+        }
+    }
 }
 
 /// How one device reaches another.

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::paths::PathError;
 use super::route::RouteClass;
+use super::site::GpuSite;
 use crate::engine::{EngineError, Model, Scheduler};
 use crate::units::{Bytes, Picoseconds};
 
@@ -132,6 +133,11 @@ impl From<EngineError> for TransportError {
 pub trait Transport: Model<Error = TransportError> {
     /// The device that a GPU is.
     fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex;
+
+    /// Where a GPU sits; by default one of which nothing is known.
+    fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
+        GpuSite::bare(self.gpu_device(gpu))
+    }
 
     /// Takes a message over at the current time.
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Self::Event>);

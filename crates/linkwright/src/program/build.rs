@@ -1,5 +1,7 @@
 //! How a rank's program is written down.
 
+use std::collections::BTreeMap;
+
 use super::RankProgram;
 use super::operation::{Dependency, Operation};
 
@@ -20,11 +22,19 @@ pub struct Request(u32);
 /// rank.wait(&[request]);
 /// assert_eq!(rank.finish().operations().len(), 3);
 /// ```
+///
+/// **Streams.** Each stream is a sequence of its own, and what stands in two of them is under way at
+/// once, as far as the rank's one processor, its messaging library and its GPU's copy engines let it:
+/// two computations of two streams run one after the other, a computation and a copy side by side. A
+/// rank begins in stream 0. [`RankBuilder::wait`] lets one stream wait for requests of another.
 #[derive(Debug, Clone, Default)]
 pub struct RankBuilder {
     program: RankProgram,
-    /// What the next operation of the sequence waits for.
+    /// What the next operation of the current stream waits for.
     previous: Option<Dependency>,
+    stream: u32,
+    /// The same of each other stream that was left.
+    streams: BTreeMap<u32, Option<Dependency>>,
     body_start: Option<u32>,
 }
 
@@ -41,6 +51,17 @@ impl RankBuilder {
         let index = self.append(operation, &[]);
         self.previous = Some(Dependency::Started(index));
         Request(index)
+    }
+
+    /// What follows is of this stream, behind what it has already. Returns the stream before.
+    pub fn on_stream(&mut self, stream: u32) -> u32 {
+        let before = std::mem::replace(&mut self.stream, stream);
+        if before != stream {
+            let previous = self.streams.remove(&stream).flatten();
+            let left = std::mem::replace(&mut self.previous, previous);
+            self.streams.insert(before, left);
+        }
+        before
     }
 
     /// Waits until the requests are complete.

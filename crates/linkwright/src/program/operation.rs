@@ -1,6 +1,7 @@
 //! One operation of a rank.
 
-use crate::units::{Bytes, Picoseconds};
+use crate::network::RouteClass;
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
 use super::CommunicatorId;
@@ -19,6 +20,25 @@ pub enum Operation {
         /// How long, before the job's scaling of computation.
         duration: Picoseconds,
     },
+    /// Adds what has come to what the GPU holds, as a collective does between two messages. It
+    /// occupies the rank's processor, as computing does.
+    Reduce {
+        /// How much of each of the two.
+        size: Bytes,
+        /// How fast; `None` as the GPU's memory allows, which reads both and writes the sum.
+        rate: Option<Bandwidth>,
+    },
+    /// Copies between the rank's GPU and the memory of its host, or to another GPU of its server,
+    /// whose rank takes no part. It needs one of the GPU's copy engines, and completes when the
+    /// last byte is there.
+    Copy {
+        /// From where to where.
+        direction: CopyDirection,
+        /// How much.
+        size: Bytes,
+        /// Over which links.
+        route: RouteClass,
+    },
     /// Sends a message; completes when the buffer may be used again.
     Send {
         /// The receiver's rank in the program.
@@ -29,6 +49,8 @@ pub enum Operation {
         communicator: CommunicatorId,
         /// How much.
         size: Bytes,
+        /// Over which links its data goes.
+        route: RouteClass,
     },
     /// Receives a message; completes when it is there.
     Receive {
@@ -67,14 +89,39 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// What it sends, takes or contributes; nothing where it moves no data.
+    /// What it sends, takes, copies, reduces or contributes; nothing where it handles no data.
     #[must_use]
     pub const fn size(&self) -> Bytes {
         match *self {
             Self::Send { size, .. }
             | Self::Receive { size, .. }
+            | Self::Copy { size, .. }
+            | Self::Reduce { size, .. }
             | Self::Collective { size, .. } => size,
             Self::Compute { .. } | Self::Join | Self::Enter { .. } | Self::Leave { .. } => Bytes(0),
+        }
+    }
+}
+
+/// From where to where a copy goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CopyDirection {
+    /// From the memory of the CPU that is nearest to the rank's GPU into that GPU.
+    HostToDevice,
+    /// From the rank's GPU into the memory of the CPU that is nearest to it.
+    DeviceToHost,
+    /// From the rank's GPU into that of another rank, in the same server.
+    Peer(Rank),
+}
+
+impl CopyDirection {
+    /// What people call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HostToDevice => "host-to-device",
+            Self::DeviceToHost => "device-to-host",
+            Self::Peer(_) => "peer",
         }
     }
 }

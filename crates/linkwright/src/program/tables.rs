@@ -1,14 +1,16 @@
 //! Programs as tables.
 
-use super::{Dependency, Operation, RankProgram};
+use super::{CopyDirection, Dependency, Operation, RankProgram};
 use crate::table::Table;
 
 /// One row per operation of a rank, in its order.
 ///
-/// Columns: kind (`compute`, `send`, `receive`, `collective`, `join`, `enter`, `leave`),
-/// collective (its name; empty for other operations), duration (in picoseconds), peer (the
-/// other rank, or the root of a collective; absent where any sender will do), tag (absent
-/// where any will do), size (in bytes), communicator and region (indices in the program),
+/// Columns: kind (`compute`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`, `enter`,
+/// `leave`), collective (its name; empty for other operations), direction (of a copy:
+/// `host-to-device`, `device-to-host`, `peer`; empty for others), duration (in picoseconds), rate
+/// (of a reduction, where it is stated), peer (the other rank, or the root of a collective; absent
+/// where any sender will do), tag (absent where any will do), size (in bytes), route (of a copy and
+/// a send: `any`, `fabric`, `host`, `network`), communicator and region (indices in the program),
 /// in_loop (whether the main loop repeats it), and the operations that it waits for: completed
 /// and started. What an operation does not have is absent.
 ///
@@ -37,10 +39,13 @@ pub fn operations(rank: &RankProgram) -> Table {
     Table::new()
         .with("kind", "", texts(|row| row.kind))
         .with("collective", "", texts(|row| row.collective))
+        .with("direction", "", texts(|row| row.direction))
         .with("duration", "ps", optional(|row| row.duration))
+        .with("rate", "B/s", optional(|row| row.rate))
         .with("peer", "", optional(|row| row.peer))
         .with("tag", "", optional(|row| row.tag))
         .with("size", "B", optional(|row| row.size))
+        .with("route", "", texts(|row| row.route))
         .with("communicator", "", optional(|row| row.communicator))
         .with("region", "", optional(|row| row.region))
         .with("in_loop", "", in_loop)
@@ -67,7 +72,10 @@ pub fn operations(rank: &RankProgram) -> Table {
 struct Row {
     kind: &'static str,
     collective: &'static str,
+    direction: &'static str,
+    route: &'static str,
     duration: Option<u64>,
+    rate: Option<u64>,
     peer: Option<u64>,
     tag: Option<u64>,
     size: Option<u64>,
@@ -81,8 +89,26 @@ impl Row {
             Operation::Compute { duration } => {
                 Self { kind: "compute", duration: Some(duration.0), ..Self::default() }
             }
-            Operation::Send { to, tag, communicator, size } => Self {
+            Operation::Reduce { size, rate } => Self {
+                kind: "reduce",
+                size: Some(size.0),
+                rate: rate.map(|rate| rate.0),
+                ..Self::default()
+            },
+            Operation::Copy { direction, size, route } => Self {
+                kind: "copy",
+                direction: direction.name(),
+                peer: match direction {
+                    CopyDirection::Peer(peer) => Some(peer.into()),
+                    CopyDirection::HostToDevice | CopyDirection::DeviceToHost => None,
+                },
+                size: Some(size.0),
+                route: route.name(),
+                ..Self::default()
+            },
+            Operation::Send { to, tag, communicator, size, route } => Self {
                 kind: "send",
+                route: route.name(),
                 peer: Some(to.into()),
                 tag: Some(tag.into()),
                 communicator: Some(communicator.into()),

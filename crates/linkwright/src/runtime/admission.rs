@@ -11,6 +11,7 @@ use crate::units::Picoseconds;
 
 use super::call::RankId;
 use super::collectives::Communicator;
+use super::copies::{RankGpu, check_gpus, needs_gpu};
 use super::error::RuntimeError;
 use super::frame::Frame;
 use super::job::Job;
@@ -63,6 +64,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<u32, RuntimeError> {
         validate(job, self.gpus)?;
+        check_gpus(self.transport, job)?;
         let index = self.add(job, job.start.max(scheduler.now()));
         let arrival = self.jobs[index as usize].arrival;
         scheduler.schedule(arrival, RuntimeEvent::Arrive(index));
@@ -150,7 +152,11 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         });
         let device = self.transport.gpu_device(gpu);
         self.total += left;
-        put(&mut self.ranks, place, RankState::new(id, device, classes, frame));
+        let mut state = RankState::new(id, device, classes, frame);
+        if self.plans[plan].operations().iter().any(needs_gpu) {
+            state.gpu = Some(Box::new(RankGpu::new(self.transport.gpu_site(gpu))));
+        }
+        put(&mut self.ranks, place, state);
     }
 
     /// A place for a frame.

@@ -1,7 +1,7 @@
 //! What each operation does when it starts.
 
 use crate::engine::Scheduler;
-use crate::network::Transport;
+use crate::network::{RouteClass, Transport};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
@@ -47,10 +47,15 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
                 self.observer.left(id, region, Picoseconds(self.now));
                 self.complete(at, STARTED);
             }
-            Operation::Send { to, tag, communicator, size } => {
+            Operation::Reduce { size, rate } => self.reduce(at, size, rate, scheduler)?,
+            Operation::Copy { direction, size, route } => {
+                self.begin_communication(at, rank);
+                self.copy(at, (direction, size, route), scheduler);
+            }
+            Operation::Send { to, tag, communicator, size, route } => {
                 self.begin_communication(at, rank);
                 let (destination, context) = self.resolve(at, to, communicator);
-                self.send(at, (destination, context), tag, size, scheduler)?;
+                self.send(at, (destination, context), tag, (size, route), scheduler)?;
             }
             Operation::Receive { from, tag, communicator, size } => {
                 self.begin_communication(at, rank);
@@ -94,7 +99,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// A rank that an operation names, among all of the replay, and what its messages match
     /// within.
-    fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
+    pub(super) fn resolve(&self, at: OperationRef, named: Rank, communicator: u32) -> (u32, u32) {
         let frame = &self.frames[at.frame as usize];
         let job = self.ranks[frame.rank as usize].id.job;
         let of_job = &self.jobs[job as usize];
@@ -144,7 +149,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         at: OperationRef,
         (destination, context): (u32, u32),
         tag: u32,
-        size: Bytes,
+        (size, route): (Bytes, RouteClass),
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
         let source = self.frames[at.frame as usize].rank;
@@ -161,6 +166,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             context,
             tag,
             size: size.0,
+            route,
             send: at,
             call,
             within,

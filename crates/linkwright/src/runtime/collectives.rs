@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankProgram};
+use crate::units::Bandwidth;
 
 use super::call::Call;
 use super::error::RuntimeError;
@@ -317,7 +318,13 @@ fn check(plan: &Plan, call: &CollectiveCall) -> Result<(), RuntimeError> {
             Operation::Enter { .. } | Operation::Leave { .. } => {
                 return fault(format!("has a region in operation {index}"));
             }
-            Operation::Compute { .. } | Operation::Join => continue,
+            Operation::Copy { .. } => {
+                return fault(format!("has a copy as operation {index}"));
+            }
+            Operation::Reduce { rate: None | Some(Bandwidth(0)), .. } => {
+                return fault(format!("states no rate of the reduction in operation {index}"));
+            }
+            Operation::Reduce { .. } | Operation::Compute { .. } | Operation::Join => continue,
         };
         if peer >= call.ranks {
             return fault(format!("names rank {peer} in operation {index}"));

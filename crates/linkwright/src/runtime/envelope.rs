@@ -1,5 +1,6 @@
 //! Messages under way.
 
+use crate::network::RouteClass;
 use crate::program::Collective;
 
 use super::bins::Key;
@@ -17,6 +18,8 @@ pub(super) struct Envelope {
     pub(super) context: u32,
     pub(super) tag: u32,
     pub(super) size: u64,
+    /// Over which links its data goes.
+    pub(super) route: RouteClass,
     pub(super) send: OperationRef,
     /// The rank's call that sends it, and the collective that it is within.
     pub(super) call: Call,
@@ -62,11 +65,13 @@ pub(super) enum Leg {
     Data,
     /// The announcement of the receive that it will match.
     Announcement,
+    /// A copy, which is no message.
+    Copy,
 }
 
 impl Leg {
-    /// What the network calls a part; of an announcement the index is its own, of any other that of
-    /// the envelope.
+    /// What the network calls a part; of an announcement and a copy the index is its own, of any other
+    /// that of the envelope.
     pub(super) fn token(self, index: u32) -> u64 {
         u64::from(index) << 3 | self as u64
     }
@@ -77,7 +82,8 @@ impl Leg {
             1 => Self::Request,
             2 => Self::Leave,
             3 => Self::Data,
-            _ => Self::Announcement,
+            4 => Self::Announcement,
+            _ => Self::Copy,
         };
         (leg, (token >> 3) as u32)
     }

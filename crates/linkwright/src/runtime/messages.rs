@@ -7,7 +7,7 @@
 //! ([`super::announcements`]).
 
 use crate::engine::{Scheduler, Within};
-use crate::network::{Message, TrafficClass, Transport};
+use crate::network::{Message, RouteClass, TrafficClass, Transport};
 use crate::program::lowering::Lowering;
 use crate::units::{Bytes, Picoseconds};
 
@@ -69,18 +69,21 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             Leg::Eager | Leg::Data => (ends, Bytes(envelope.size), false),
             Leg::Request => (ends, of_control, true),
             Leg::Leave => ([ends[1], ends[0]], of_control, true),
-            Leg::Announcement => unreachable!("an announcement is no part of a message's way"),
+            Leg::Announcement | Leg::Copy => unreachable!("no part of a message's way"),
         };
+        let route = if control { RouteClass::Any } else { envelope.route };
         let priority = self.jobs[source.id.job as usize].priority;
         let class = TrafficClass { priority, control };
-        let message = Message { class, ..Message::new(from, to, size, leg.token(index)) };
+        let message = Message { class, route, ..Message::new(from, to, size, leg.token(index)) };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
     }
 
     /// The last byte of a part of a message's way has left.
     pub(super) fn sent(&mut self, leg: Leg, index: u32) {
-        if leg == Leg::Announcement {
-            return self.announcement_sent(index);
+        match leg {
+            Leg::Announcement => return self.announcement_sent(index),
+            Leg::Copy => return self.copy_left(index),
+            Leg::Eager | Leg::Request | Leg::Leave | Leg::Data => {}
         }
         self.envelopes[index].owed -= 1;
         if leg == Leg::Data {
@@ -96,11 +99,12 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         index: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), RuntimeError> {
-        if leg != Leg::Announcement {
+        if !matches!(leg, Leg::Announcement | Leg::Copy) {
             self.envelopes[index].owed -= 1;
         }
         match leg {
             Leg::Announcement => self.announcement_arrived(index, scheduler)?,
+            Leg::Copy => self.copy_arrived(index, scheduler),
             Leg::Eager | Leg::Request => {
                 if leg == Leg::Eager {
                     let record = self.record(&self.envelopes[index]);

@@ -1,6 +1,6 @@
 //! What a caller may watch of a runtime.
 
-use crate::program::Tag;
+use crate::program::{CopyDirection, Tag};
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::RankId;
@@ -22,6 +22,19 @@ pub struct MessageRecord {
     pub sent: Picoseconds,
 }
 
+/// A copy as an observer sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyRecord {
+    /// Whose it is.
+    pub rank: RankId,
+    /// From where to where; a peer by its rank in the program.
+    pub direction: CopyDirection,
+    /// How much it carries.
+    pub size: Bytes,
+    /// When a copy engine took it.
+    pub start: Picoseconds,
+}
+
 /// Sees what happens, in the order of time, and changes nothing.
 ///
 /// Every method does nothing unless it is written, and costs nothing then.
@@ -39,6 +52,11 @@ pub trait Observer {
     /// A message's data has arrived at its receiver.
     fn delivered(&mut self, message: &MessageRecord, time: Picoseconds) {
         let _ = (message, time);
+    }
+
+    /// A copy's data is there.
+    fn copied(&mut self, copy: &CopyRecord, end: Picoseconds) {
+        let _ = (copy, end);
     }
 
     /// A rank has entered a region of its program.
@@ -66,6 +84,10 @@ impl<O: Observer> Observer for &mut O {
 
     fn delivered(&mut self, message: &MessageRecord, time: Picoseconds) {
         (**self).delivered(message, time);
+    }
+
+    fn copied(&mut self, copy: &CopyRecord, end: Picoseconds) {
+        (**self).copied(copy, end);
     }
 
     fn entered(&mut self, rank: RankId, region: u32, time: Picoseconds) {

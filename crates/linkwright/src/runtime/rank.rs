@@ -4,6 +4,7 @@ use crate::network::DeviceIndex;
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::RankId;
+use super::copies::RankGpu;
 use super::lane::Lane;
 use super::outcome::RankOutcome;
 
@@ -18,6 +19,8 @@ pub(super) struct RankState {
     pub(super) id: RankId,
     pub(super) device: DeviceIndex,
     pub(super) lanes: [Lane; 2],
+    /// Its GPU, where its program copies or reduces.
+    pub(super) gpu: Option<Box<RankGpu>>,
     /// The classes of receives that its program uses.
     pub(super) classes: u8,
     /// Where its program runs.
@@ -34,6 +37,7 @@ impl RankState {
             id,
             device,
             lanes: [Lane::EMPTY; 2],
+            gpu: None,
             classes,
             frame,
             outcome: RankOutcome::default(),

@@ -10,6 +10,7 @@ use super::admission::JobState;
 use super::announcements::Announcement;
 use super::call::Call;
 use super::collectives::{Communicator, Plans};
+use super::copies::{CopyUnderWay, check_gpus};
 use super::envelope::Envelope;
 use super::error::RuntimeError;
 use super::frame::{Frame, OperationRef};
@@ -53,6 +54,7 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) free_frames: Vec<u32>,
     pub(super) envelopes: Slab<Envelope>,
     pub(super) announcements: Slab<Announcement>,
+    pub(super) copies: Slab<CopyUnderWay>,
     pub(super) works: Slab<Work>,
     pub(super) kernels: Kernels,
     pub(super) matcher: Matcher,
@@ -101,7 +103,10 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
         lowering: L,
         observer: O,
     ) -> Result<Self, RuntimeError> {
-        jobs.iter().try_for_each(|job| validate(job, gpus))?;
+        for job in jobs {
+            validate(job, gpus)?;
+            check_gpus(transport, job)?;
+        }
         let mut runtime = Self {
             transport,
             lowering,
@@ -121,6 +126,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             free_frames: Vec::new(),
             envelopes: Slab::new(),
             announcements: Slab::new(),
+            copies: Slab::new(),
             works: Slab::new(),
             kernels: Kernels::new(),
             matcher: Matcher::new(),

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::network::GpuIndex;
-use crate::program::{Collective, Operation, Program, Rank};
+use crate::network::{GpuIndex, RouteClass};
+use crate::program::{Collective, CopyDirection, Operation, Program, Rank};
+use crate::units::Bandwidth;
 
 use super::error::RuntimeError;
 use super::job::Job;
@@ -104,6 +105,13 @@ fn problem(
 ) -> Option<String> {
     let (communicator, peer) = match *operation {
         Operation::Compute { .. } | Operation::Join => return None,
+        Operation::Reduce { rate, .. } => {
+            let stands = rate == Some(Bandwidth(0));
+            return stands.then(|| "reduces 0 bytes in a second; state a rate above".to_owned());
+        }
+        Operation::Copy { direction, route, .. } => {
+            return copy_problem(program, rank, direction, route);
+        }
         Operation::Send { to, communicator, .. } => (communicator, Some(to)),
         Operation::Receive { from, communicator, .. } => (communicator, from),
         Operation::Collective { kind, root, communicator, .. } => {
@@ -122,6 +130,30 @@ fn problem(
     let mut named = [Some(rank), peer].into_iter().flatten();
     let absent = named.find(|rank| members.binary_search(rank).is_err())?;
     Some(format!("names communicator {communicator}, which does not hold rank {absent}"))
+}
+
+/// What is wrong with a copy, whatever GPUs there are.
+fn copy_problem(
+    program: &Program,
+    rank: Rank,
+    direction: CopyDirection,
+    route: RouteClass,
+) -> Option<String> {
+    let ranks = program.ranks.len();
+    match direction {
+        _ if route == RouteClass::Network => Some(
+            "copies over the network, but copies stay within a server; let it take any links, or \
+             send a message"
+                .to_owned(),
+        ),
+        CopyDirection::Peer(peer) if peer == rank => {
+            Some(format!("copies to rank {peer}, which is itself; name another"))
+        }
+        CopyDirection::Peer(peer) if peer as usize >= ranks => {
+            Some(format!("copies to rank {peer} of {ranks}, from 0"))
+        }
+        CopyDirection::Peer(_) | CopyDirection::HostToDevice | CopyDirection::DeviceToHost => None,
+    }
 }
 
 /// Whether one rank of the collective is special.

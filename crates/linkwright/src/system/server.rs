@@ -72,7 +72,9 @@ impl Device {
         cores.filter(|_| self.kind == DeviceKind::Cpu).map(Affinity::count)
     }
 
-    fn gpu_model(&self) -> Option<&'static gpus::GpuModel> {
+    /// The model of a GPU, where it is known.
+    #[must_use]
+    pub fn gpu_model(&self) -> Option<&'static gpus::GpuModel> {
         let named = self.model.as_deref().filter(|_| self.kind == DeviceKind::Gpu);
         gpus::find(named?).ok()
     }

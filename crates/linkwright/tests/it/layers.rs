@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("graph", &[]),
     ("system", &[]),
     ("network", &["engine", "system"]),
-    ("program", &["engine"]),
+    ("program", &["engine", "network"]),
     ("runtime", &["engine", "system", "network", "program"]),
     ("allocation", &["graph", "system"]),
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),

@@ -3,6 +3,7 @@
 mod brute_force;
 mod collective_timing;
 mod collectives;
+mod copies;
 mod effort;
 mod exact_rings;
 mod fabric;

@@ -27,7 +27,7 @@ impl Digest {
         self.add(&[program.operations().len() as u64, u64::from(program.body().is_some())]);
         for (index, operation) in program.operations().iter().enumerate() {
             match *operation {
-                Operation::Send { to, tag, communicator, size } => {
+                Operation::Send { to, tag, communicator, size, .. } => {
                     self.add(&[1, to.into(), tag.into(), communicator.into(), size.0]);
                 }
                 Operation::Receive { from, tag, communicator, size } => {

@@ -1,12 +1,14 @@
 """The timeline of jobs on a system: a process for each job, a thread for each rank.
 
+A rank that copies has one more for its copies, from the time when a copy engine takes them.
+
 A rank communicates here whenever it does not compute between its job's start and its own end,
 so that a time lost to a partner that is late is seen where it is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linkwright import ClusterRun, Table
@@ -18,10 +20,13 @@ __all__ = ["cluster_timeline"]
 def cluster_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
     """What a run that was given a `timeline` kept; None where it kept nothing."""
     kept = [table().num_rows for table in (run.computation, run.messages, run.regions)]
-    if not any(kept[:2]):
+    copied = run.copies().num_rows
+    if not any((*kept[:2], copied)):
         return None
     counts = zip(kept, run.timeline_counts, strict=True)
     limits = dict(zip(("spans", "messages", "regions"), counts, strict=True))
+    if run.copy_count:
+        limits["copies"] = copied, run.copy_count
     jobs = list(run.jobs())
     tracks = _tracks(
         run, [row["start"] for row in jobs], is_whole=kept[0] == run.timeline_counts[0]
@@ -43,8 +48,9 @@ def cluster_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | Non
 
 
 def _tracks(run: ClusterRun, starts: Sequence[float], *, is_whole: bool) -> list[Track]:
-    regions = _by_rank(run.regions(), "region", None)
-    computation = _by_rank(run.computation(), "compute", "compute")
+    regions = _by_rank(run.regions(), "region", _region)
+    computation = _by_rank(run.computation(), "compute", lambda _: "compute")
+    copies = _by_rank(run.copies(), "copy", _copy)
     tracks = []
     for row in run.ranks():
         job, rank = row["job"], row["rank"]
@@ -56,20 +62,31 @@ def _tracks(run: ClusterRun, starts: Sequence[float], *, is_whole: bool) -> list
         waits = _between(spans, stays, whole_nanoseconds(starts[job]), end)
         name = f"rank {rank} (GPU {row['gpu']}, node {row['node']})"
         tracks.append(Track(job, rank, name, f"rank {rank}, beside", [*stays, *spans, *waits]))
+        if copied := copies.get((job, rank)):
+            # No arrow leads to it, so its number need only be its own.
+            name = f"rank {rank}, copies"
+            tracks.append(Track(job, -1 - rank, name, name, copied))
     return tracks
 
 
-def _by_rank(table: Table, category: str, name: str | None) -> dict[tuple[int, int], list[Slice]]:
+def _by_rank(
+    table: Table, category: str, name: Callable[[dict[str, Any]], str]
+) -> dict[tuple[int, int], list[Slice]]:
     found: dict[tuple[int, int], list[Slice]] = {}
     for row in table:
         start, end = whole_nanoseconds(row["start"]), whole_nanoseconds(row["end"])
-        piece = Slice(start, end, name or _region(row), category)
+        piece = Slice(start, end, name(row), category)
         found.setdefault((row["job"], row["rank"]), []).append(piece)
     return found
 
 
 def _region(row: dict[str, Any]) -> str:
     return str(row["region"])
+
+
+def _copy(row: dict[str, Any]) -> str:
+    where = row["direction"] if row["peer"] is None else f"to rank {row['peer']}"
+    return f"copy {row['size']} B {where}"
 
 
 def _between(spans: Sequence[Slice], stays: Sequence[Slice], start: int, end: int) -> list[Slice]:

@@ -24,6 +24,7 @@ use super::collective::Collective;
 use super::schedule::{Schedule, StepId};
 use super::source::{Group, ScheduleSource};
 use super::time::TimeError;
+use crate::network::RouteClass;
 use crate::program::{Dependency, Operation, RankBuilder, RankProgram, WORLD};
 use crate::units::Bytes;
 
@@ -323,7 +324,7 @@ fn receive(from: u32, tag: u32, size: Bytes) -> Operation {
 }
 
 fn send(to: u32, tag: u32, size: Bytes) -> Operation {
-    Operation::Send { to, tag, communicator: WORLD, size }
+    Operation::Send { to, tag, communicator: WORLD, size, route: RouteClass::Any }
 }
 
 fn completed(operation: u32) -> Dependency {

@@ -20,6 +20,7 @@ use crate::network::opened::Insides;
 use crate::network::outstanding::Outstanding;
 use crate::network::paths::Way;
 use crate::network::routing::{Load, Routing};
+use crate::network::site::GpuSite;
 use crate::network::transport::{
     DeviceIndex, GpuIndex, Message, MessageIndex, Occurrence, Stuck, Transport, TransportError,
 };
@@ -292,6 +293,10 @@ impl<R: Routing> Model for PacketNetwork<'_, R> {
 impl<R: Routing> Transport for PacketNetwork<'_, R> {
     fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
         self.inside.system.gpu_device(gpu) as DeviceIndex
+    }
+
+    fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
+        self.inside.gpu_site(gpu)
     }
 
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<PacketEvent>) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::Options;
 use super::token::{Kind, Token, Tokens};
 use crate::diagnostic::InputError;
+use crate::network::RouteClass;
 use crate::program::{
     Dependency, MOST_MESSAGE, Operation, Program, Rank, RankBuilder, RankProgram, Tag, WORLD,
 };
@@ -276,7 +277,13 @@ impl<'a> Parser<'a> {
         let communicator = WORLD;
         let operation = if sends {
             let tag = tag.map_or(Ok(0), |token| self.tag(token))?;
-            Operation::Send { to: self.rank(peer)?, tag, communicator, size }
+            Operation::Send {
+                to: self.rank(peer)?,
+                tag,
+                communicator,
+                size,
+                route: RouteClass::Any,
+            }
         } else {
             let from = self.or_any(peer, Self::rank)?;
             let tag = tag.map_or(Ok(Some(0)), |token| self.or_any(token, Self::tag))?;

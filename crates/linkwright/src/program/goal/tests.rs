@@ -3,12 +3,14 @@
 use proptest::prelude::*;
 
 use super::{Options, WriteError, read, write};
+use crate::network::RouteClass;
 use crate::program::lowering::pairs::pairs;
 use crate::program::skeletons::APPLICATIONS;
 use crate::program::{
-    Collective, Dependency, MOST_MESSAGE, Operation, Program, RankBuilder, RankProgram, WORLD,
+    Collective, CopyDirection, Dependency, MOST_MESSAGE, Operation, Program, RankBuilder,
+    RankProgram, WORLD,
 };
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 fn program(ranks: Vec<RankProgram>) -> Program {
     let world = (0..ranks.len() as u32).collect();
@@ -28,7 +30,8 @@ fn every_form_of_statement_is_read() {
     let (communicator, ns) = (WORLD, |count: u64| Picoseconds(count * 1_000));
     let mut one = RankBuilder::default();
     one.push(Operation::Compute { duration: ns(100) }, &[]);
-    let send = Operation::Send { to: 1, tag: 5, communicator, size: Bytes(10) };
+    let send =
+        Operation::Send { to: 1, tag: 5, communicator, size: Bytes(10), route: RouteClass::Any };
     one.push(send, &[Dependency::Completed(0)]);
     let any = Operation::Receive { from: None, tag: None, communicator, size: Bytes(7) };
     one.push(any, &[]);
@@ -126,6 +129,38 @@ fn faults_have_places() {
 }
 
 #[test]
+fn what_goal_has_no_words_for_is_refused_by_name() {
+    let written = |operation| {
+        let mut rank = RankBuilder::default();
+        rank.run(Operation::Join);
+        rank.run(operation);
+        write(&program(vec![rank.finish()]), &Options::default(), &pairs)
+    };
+    let (size, route) = (Bytes(1500), RouteClass::Host);
+    let refused = [
+        (
+            Operation::Copy { direction: CopyDirection::HostToDevice, size, route },
+            "a copy, for which GOAL has no words; leave it out, or make it a computation",
+        ),
+        (
+            Operation::Reduce { size, rate: None },
+            "a reduction as fast as the GPU's memory, for which GOAL has no words; state its rate",
+        ),
+        (
+            Operation::Send { to: 0, tag: 0, communicator: WORLD, size, route },
+            "a send over stated links, for which GOAL has no words; let it take any",
+        ),
+    ];
+    for (operation, what) in refused {
+        let error = written(operation).unwrap_err().to_string();
+        assert_eq!(error, format!("operation 1 of rank 0 is {what}"));
+    }
+    let rate = Some(Bandwidth(1_000_000_000));
+    let text = written(Operation::Reduce { size, rate }).unwrap();
+    assert!(text.contains("l2: calc 1500\n"), "{text}");
+}
+
+#[test]
 fn collectives_are_written_as_messages_and_regions_as_nothing() {
     let mut rank = RankBuilder::default();
     rank.run(Operation::Enter { region: 0 });
@@ -182,7 +217,7 @@ fn operation(ranks: u32) -> impl Strategy<Value = Operation> {
     prop_oneof![
         (1..1_000_000_u64).prop_map(|ns| Operation::Compute { duration: Picoseconds(ns * 1_000) }),
         (0..ranks, tag.clone(), 0..=MOST_MESSAGE.0).prop_map(move |(to, tag, size)| {
-            Operation::Send { to, tag, communicator, size: Bytes(size) }
+            Operation::Send { to, tag, communicator, size: Bytes(size), route: RouteClass::Any }
         }),
         (prop::option::of(0..ranks), prop::option::of(tag), 0..=MOST_MESSAGE.0).prop_map(
             move |(from, tag, size)| {

@@ -6,11 +6,13 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use super::Options;
+use crate::network::RouteClass;
+use crate::network::packet::serialisation;
 use crate::program::lowering::{Lowering, LoweringError, lower_program};
 use crate::program::{
     CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag, WORLD,
 };
-use crate::units::Picoseconds;
+use crate::units::{Bandwidth, Picoseconds};
 
 /// A program that GOAL cannot say.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -35,6 +37,20 @@ pub enum WriteError {
         /// The tag.
         tag: Tag,
     },
+    /// An operation that GOAL has no words for.
+    #[error(
+        "operation {operation} of rank {rank} is {what}, for which GOAL has no words; {remedy}"
+    )]
+    NoWords {
+        /// The rank.
+        rank: Rank,
+        /// The operation's index.
+        operation: u32,
+        /// What it is.
+        what: &'static str,
+        /// What would work.
+        remedy: &'static str,
+    },
     /// A unit of time of zero.
     #[error("the unit of time is 0; take 1 ns")]
     TimeUnit,
@@ -51,7 +67,7 @@ enum Tags {
 /// The text of a program's one iteration, with its collectives as messages.
 ///
 /// # Errors
-/// A collective that cannot be lowered, and wildcards and tags that GOAL does not have.
+/// A collective that cannot be lowered, and operations, wildcards and tags that GOAL does not have.
 pub fn write(
     program: &Program,
     options: &Options,
@@ -61,6 +77,7 @@ pub fn write(
         return Err(WriteError::TimeUnit);
     }
     let program = lower_program(program, lowering)?;
+    check_words(&program)?;
     let tags = tags(&program)?;
     let mut text = format!("num_ranks {}\n", program.ranks.len());
     for (me, rank) in (0..).zip(&program.ranks) {
@@ -96,7 +113,7 @@ fn statement(operation: &Operation, tags: &Tags, options: &Options) -> String {
         Operation::Compute { duration } => {
             format!("calc {}", rounded(duration, options.time_unit))
         }
-        Operation::Send { to, tag, communicator, size } => {
+        Operation::Send { to, tag, communicator, size, .. } => {
             format!("send {}b to {to} tag {}", size.0, goal_tag(communicator, tag))
         }
         Operation::Receive { from, tag, communicator, size } => {
@@ -104,12 +121,39 @@ fn statement(operation: &Operation, tags: &Tags, options: &Options) -> String {
             let tag = tag.map_or("-1".to_owned(), |tag| goal_tag(communicator, tag).to_string());
             format!("recv {}b from {from} tag {tag}", size.0)
         }
-        // No collective is left in a lowered program.
+        Operation::Reduce { size, rate } => {
+            // A rate is stated where a reduction can be written.
+            let rate = rate.map_or(u64::MAX, |rate| rate.0.max(1));
+            let duration = Picoseconds(serialisation(size.0, Bandwidth(rate)));
+            format!("calc {}", rounded(duration, options.time_unit))
+        }
+        // No collective is left in a lowered program, and no copy in one that can be written.
         Operation::Collective { .. }
+        | Operation::Copy { .. }
         | Operation::Join
         | Operation::Enter { .. }
         | Operation::Leave { .. } => "calc 0".to_owned(),
     }
+}
+
+/// Refuses what GOAL cannot say: a network of equal links between ranks is all that it has.
+fn check_words(program: &Program) -> Result<(), WriteError> {
+    for (rank, of_rank) in (0..).zip(&program.ranks) {
+        for (operation, what) in (0..).zip(of_rank.operations()) {
+            let (what, remedy) = match *what {
+                Operation::Copy { .. } => ("a copy", "leave it out, or make it a computation"),
+                Operation::Reduce { rate: None, .. } => {
+                    ("a reduction as fast as the GPU's memory", "state its rate")
+                }
+                Operation::Send { route, .. } if route != RouteClass::Any => {
+                    ("a send over stated links", "let it take any")
+                }
+                _ => continue,
+            };
+            return Err(WriteError::NoWords { rank, operation, what, remedy });
+        }
+    }
+    Ok(())
 }
 
 /// A duration in whole units, half up.

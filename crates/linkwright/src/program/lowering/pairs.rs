@@ -1,6 +1,7 @@
 //! A lowering for the tests of this layer: every rank exchanges with every other, at once.
 
 use super::CollectiveCall;
+use crate::network::RouteClass;
 use crate::program::{Operation, RankBuilder, RankProgram, WORLD};
 
 /// What each rank does in any collective.
@@ -11,7 +12,9 @@ pub fn pairs(call: &CollectiveCall) -> RankProgram {
     let receive =
         |from| Operation::Receive { from: Some(from), tag: Some(tag), communicator, size };
     let mut requests: Vec<_> = others.clone().map(|from| rank.start(receive(from))).collect();
-    requests.extend(others.map(|to| rank.start(Operation::Send { to, tag, communicator, size })));
+    requests.extend(others.map(|to| {
+        rank.start(Operation::Send { to, tag, communicator, size, route: RouteClass::Any })
+    }));
     rank.wait(&requests);
     rank.finish()
 }

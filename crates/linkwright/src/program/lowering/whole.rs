@@ -118,8 +118,8 @@ fn append(
     for (index, operation) in part.operations().iter().enumerate() {
         let member = |index: u32| members[index as usize];
         let operation = match *operation {
-            Operation::Send { to, tag, size, .. } => {
-                Operation::Send { to: member(to), tag, communicator: own, size }
+            Operation::Send { to, tag, size, route, .. } => {
+                Operation::Send { to: member(to), tag, communicator: own, size, route }
             }
             Operation::Receive { from, tag, size, .. } => {
                 Operation::Receive { from: from.map(member), tag, communicator: own, size }

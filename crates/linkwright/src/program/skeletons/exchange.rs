@@ -1,5 +1,6 @@
 //! What several skeletons do alike.
 
+use crate::network::RouteClass;
 use crate::program::{Collective, Operation, Rank, RankBuilder, Tag, WORLD};
 use crate::units::{Bytes, Picoseconds};
 
@@ -23,7 +24,7 @@ pub fn receive(from: Rank, tag: Tag, size: Bytes) -> Operation {
 
 /// A send in the world.
 pub fn send(to: Rank, tag: Tag, size: Bytes) -> Operation {
-    Operation::Send { to, tag, communicator: WORLD, size }
+    Operation::Send { to, tag, communicator: WORLD, size, route: RouteClass::Any }
 }
 
 /// Posts all receives, then all sends, and waits for all: no order can deadlock.

@@ -22,7 +22,7 @@ fn every_send_has_its_receive() {
                 assert_eq!(rank.body(), Some((0, rank.operations().len() as u32)));
                 for operation in rank.operations() {
                     match *operation {
-                        Operation::Send { to, tag, communicator: WORLD, size } => {
+                        Operation::Send { to, tag, communicator: WORLD, size, .. } => {
                             *open.entry((me, to, tag, size)).or_insert(0) += 1;
                         }
                         Operation::Receive {

@@ -9,6 +9,7 @@ use super::error::{CallFault, TraceError};
 use super::note::{Counts, is_mpi};
 use super::steps::{Action, Step, Steps};
 use super::{TRACER_LOOP, TraceOptions};
+use crate::network::RouteClass;
 use crate::program::otf2::{Archive, CollectiveCall, EventKind, Location, Members, Message, Root};
 use crate::program::{MOST_MESSAGE, Operation, Rank, RankBuilder, RankProgram, Request};
 use crate::units::{Bytes, Picoseconds};
@@ -338,6 +339,7 @@ impl Writer<'_> {
                 tag: message.tag,
                 communicator: self.context.communicators.id(message.communicator),
                 size: message.length,
+                route: RouteClass::Any,
             })),
             Action::Receive(message) => Ok(Some(Operation::Receive {
                 from: Some(self.peer(message)),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
+use crate::network::RouteClass;
 use crate::program::otf2::CollectiveOperation as Of;
 use crate::program::otf2::{
     ClockCorrection, ClockProperties, CollectiveCall, Communicator, Event, EventKind, Imbalance,
@@ -94,7 +95,7 @@ fn compute(nanoseconds: u64) -> Operation {
 }
 
 fn send(to: Rank, communicator: u32) -> Operation {
-    Operation::Send { to, tag: 7, communicator, size: Bytes(100) }
+    Operation::Send { to, tag: 7, communicator, size: Bytes(100), route: RouteClass::Any }
 }
 
 fn receive(from: Rank, communicator: u32) -> Operation {

@@ -63,7 +63,13 @@ fn the_largest_tag_is_a_tag_like_any_other() {
 fn communicators_keep_apart() {
     let through = |communicator, size| {
         (
-            Operation::Send { to: 0, tag: 0, communicator, size: Bytes(size) },
+            Operation::Send {
+                to: 0,
+                tag: 0,
+                communicator,
+                size: Bytes(size),
+                route: RouteClass::Any,
+            },
             Operation::Receive { from: None, tag: None, communicator, size: Bytes(size) },
         )
     };

@@ -4,6 +4,7 @@ mod admission;
 mod all_to_all;
 mod announcements;
 mod collective;
+mod copies;
 mod diagnosis;
 mod iterations;
 mod kernels;
@@ -19,6 +20,7 @@ mod turns;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::network::RouteClass;
 use crate::program::lowering::CollectiveCall;
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
@@ -55,7 +57,7 @@ pub(crate) fn compute(duration: u64) -> Operation {
 }
 
 pub(crate) fn send(to: u32, tag: u32, size: u64) -> Operation {
-    Operation::Send { to, tag, communicator: WORLD, size: Bytes(size) }
+    Operation::Send { to, tag, communicator: WORLD, size: Bytes(size), route: RouteClass::Any }
 }
 
 fn receive(from: impl Into<Option<u32>>, tag: impl Into<Option<u32>>, size: u64) -> Operation {

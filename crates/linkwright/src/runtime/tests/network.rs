@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use crate::engine::{Model, Random, Scheduler};
 use crate::network::{
-    DeviceIndex, GpuIndex, Message, Occurrence, Stuck, Transport, TransportError,
+    DeviceIndex, GpuIndex, GpuSite, Message, Occurrence, Stuck, Transport, TransportError,
 };
 use crate::units::Picoseconds;
 
@@ -18,6 +18,8 @@ pub(crate) struct TestNetwork {
     pub(super) messages: Vec<(Picoseconds, Message)>,
     pub(super) under_way: usize,
     pub(super) most_under_way: usize,
+    /// Where GPUs sit: a host stands for the first of as many; four GPUs are a server.
+    site: GpuSite,
     /// Reports itself stuck once so many messages were sent.
     pub(super) stuck_after: usize,
 }
@@ -33,8 +35,14 @@ impl TestNetwork {
             messages: Vec::new(),
             under_way: 0,
             most_under_way: 0,
+            site: GpuSite::bare(0),
             stuck_after: usize::MAX,
         }
+    }
+
+    /// A network whose GPUs sit so.
+    pub(super) fn with_site(site: GpuSite) -> Self {
+        Self { site, ..Self::new() }
     }
 
     /// A network of so many GPUs.
@@ -74,6 +82,11 @@ impl Model for TestNetwork {
 impl Transport for TestNetwork {
     fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
         gpu
+    }
+
+    fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
+        let host = self.site.host.map(|first| first + gpu);
+        GpuSite { device: gpu, host, server: gpu / 4, ..self.site }
     }
 
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Occurrence>) {

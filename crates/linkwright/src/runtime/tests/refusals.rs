@@ -53,7 +53,8 @@ fn scales_and_iterations_have_to_make_sense() {
 
 #[test]
 fn operations_have_to_name_what_there_is() {
-    let unknown = Operation::Send { to: 0, tag: 0, communicator: 5, size: Bytes(0) };
+    let unknown =
+        Operation::Send { to: 0, tag: 0, communicator: 5, size: Bytes(0), route: RouteClass::Any };
     let foreign = Operation::Receive { from: None, tag: None, communicator: 1, size: Bytes(0) };
     let cases = [
         (send(2, 0, 0), "names communicator 0, which does not hold rank 2"),

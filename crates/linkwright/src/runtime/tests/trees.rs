@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use crate::network::RouteClass;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, Operation, RankBuilder, RankProgram, WORLD};
 use crate::units::Bytes;
@@ -45,7 +46,7 @@ fn from_root(rank: &mut RankBuilder, call: &CollectiveCall, tag: u32, size: Byte
         rank.run(Operation::Receive { from: parent, tag, communicator: WORLD, size });
     }
     for to in children {
-        rank.run(Operation::Send { to, tag, communicator: WORLD, size });
+        rank.run(Operation::Send { to, tag, communicator: WORLD, size, route: RouteClass::Any });
     }
 }
 
@@ -56,7 +57,7 @@ fn to_root(rank: &mut RankBuilder, call: &CollectiveCall, tag: u32, size: Bytes)
         rank.run(Operation::Receive { from, tag, communicator: WORLD, size });
     }
     if let Some(to) = parent {
-        rank.run(Operation::Send { to, tag, communicator: WORLD, size });
+        rank.run(Operation::Send { to, tag, communicator: WORLD, size, route: RouteClass::Any });
     }
 }
 
@@ -67,7 +68,13 @@ fn pairs(rank: &mut RankBuilder, call: &CollectiveCall) {
         let (to, tag) = ((call.index + phase) % call.ranks, phase);
         let from = Some((call.index + call.ranks - phase) % call.ranks);
         requests.push(rank.start(Operation::Receive { from, tag: Some(tag), communicator, size }));
-        requests.push(rank.start(Operation::Send { to, tag, communicator, size }));
+        requests.push(rank.start(Operation::Send {
+            to,
+            tag,
+            communicator,
+            size,
+            route: RouteClass::Any,
+        }));
     }
     rank.wait(&requests);
 }

@@ -37,7 +37,7 @@ pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use placement::{Mapping, PlacementError, place};
 pub use stays::{RegionInterval, Stays};
-pub use watch::{ComputationInterval, MessageInterval, Watch};
+pub use watch::{ComputationInterval, CopyInterval, MessageInterval, Watch};
 
 /// How closely the network is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

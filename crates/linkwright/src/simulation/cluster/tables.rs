@@ -3,8 +3,9 @@
 //! Times are in seconds and bandwidths in GB/s, as people plot them; data is in bytes.
 
 use super::stays::RegionInterval;
-use super::watch::{MessageInterval, Watch};
+use super::watch::{CopyInterval, MessageInterval, Watch};
 use super::{Cluster, ClusterOutcome};
+use crate::program::CopyDirection;
 use crate::runtime::{Job, JobOutcome, RankOutcome};
 use crate::table::Table;
 use crate::units::Picoseconds;
@@ -142,6 +143,25 @@ pub fn computation(watch: &Watch) -> Table {
         .with("rank", "", kept().map(|span| u64::from(span.rank.rank)).collect::<Vec<_>>())
         .with("start", "s", kept().map(|span| span.start.as_seconds()).collect::<Vec<_>>())
         .with("end", "s", kept().map(|span| span.end.as_seconds()).collect::<Vec<_>>())
+}
+
+/// One row for each copy that was kept, in the order of their ends.
+#[must_use]
+pub fn copies(watch: &Watch) -> Table {
+    let kept = || watch.copies.iter();
+    let peer = |it: &CopyInterval| match it.copy.direction {
+        CopyDirection::Peer(peer) => Some(u64::from(peer)),
+        CopyDirection::HostToDevice | CopyDirection::DeviceToHost => None,
+    };
+    let name = |it: &CopyInterval| it.copy.direction.name().to_owned();
+    Table::new()
+        .with("job", "", kept().map(|it| u64::from(it.copy.rank.job)).collect::<Vec<_>>())
+        .with("rank", "", kept().map(|it| u64::from(it.copy.rank.rank)).collect::<Vec<_>>())
+        .with("direction", "", kept().map(name).collect::<Vec<_>>())
+        .with("peer", "", kept().map(peer).collect::<Vec<_>>())
+        .with("size", "B", kept().map(|it| it.copy.size.0).collect::<Vec<_>>())
+        .with("start", "s", kept().map(|it| it.copy.start.as_seconds()).collect::<Vec<_>>())
+        .with("end", "s", kept().map(|it| it.end.as_seconds()).collect::<Vec<_>>())
 }
 
 /// One row for each message that was kept, in the order of their arrival.

@@ -2,7 +2,7 @@
 
 use super::latencies::Latencies;
 use super::stays::Stays;
-use crate::runtime::{Job, MessageRecord, Observer, RankId};
+use crate::runtime::{CopyRecord, Job, MessageRecord, Observer, RankId};
 use crate::system::System;
 use crate::units::Picoseconds;
 
@@ -26,6 +26,15 @@ pub struct ComputationInterval {
     pub end: Picoseconds,
 }
 
+/// A copy from the time when an engine took it to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyInterval {
+    /// What was copied, and from when.
+    pub copy: CopyRecord,
+    /// When its data was there.
+    pub end: Picoseconds,
+}
+
 /// An observer that counts how long messages took, and keeps the first intervals of each
 /// kind up to a bound, so that no run can fill the memory with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,17 +48,21 @@ pub struct Watch {
     pub messages: Vec<MessageInterval>,
     /// The first spans of computation, in the order of their ends.
     pub computation: Vec<ComputationInterval>,
+    /// The first copies, in the order of their ends.
+    pub copies: Vec<CopyInterval>,
     /// The first stays in regions.
     pub stays: Stays,
     /// How many messages arrived in all.
     pub message_count: u64,
     /// How many spans of computation there were in all.
     pub computation_count: u64,
+    /// How many copies were made in all.
+    pub copy_count: u64,
 }
 
 impl Watch {
-    /// Watches jobs, and keeps at most so many messages, as many spans of computation, and as
-    /// many stays in regions.
+    /// Watches jobs, and keeps at most so many messages, as many spans of computation, as many
+    /// copies, and as many stays in regions.
     #[must_use]
     pub fn new(jobs: &[Job], system: &System, most: usize) -> Self {
         let node = |gpu: &u32| system.gpu(*gpu).server;
@@ -59,9 +72,11 @@ impl Watch {
             latencies: Latencies::default(),
             messages: Vec::new(),
             computation: Vec::new(),
+            copies: Vec::new(),
             stays: Stays::new(jobs, most),
             message_count: 0,
             computation_count: 0,
+            copy_count: 0,
         }
     }
 
@@ -75,6 +90,13 @@ impl Observer for Watch {
         self.computation_count += 1;
         if self.computation.len() < self.most {
             self.computation.push(ComputationInterval { rank, start, end });
+        }
+    }
+
+    fn copied(&mut self, copy: &CopyRecord, end: Picoseconds) {
+        self.copy_count += 1;
+        if self.copies.len() < self.most {
+            self.copies.push(CopyInterval { copy: *copy, end });
         }
     }
 

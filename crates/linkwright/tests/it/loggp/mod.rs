@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 
 use linkwright::collectives::mpi::ByDefault;
+use linkwright::network::RouteClass;
 use linkwright::program::lowering::{LoweringError, lower_program};
 use linkwright::program::{CommunicatorId, Dependency, Operation, Program, Rank, RankProgram, Tag};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
@@ -174,7 +175,7 @@ fn advance(
                 lane.processor_free = later(start, duration);
                 lane.times.push((start, Some(lane.processor_free)));
             }
-            Operation::Send { to, tag, communicator, size } => {
+            Operation::Send { to, tag, communicator, size, .. } => {
                 let start = ready.max(lane.processor_free);
                 lane.processor_free = later(start, network.overhead);
                 let leaving = lane.processor_free.max(lane.wire_free);
@@ -189,6 +190,9 @@ fn advance(
                 };
                 lane.pending.push((index, (from, communicator, tag)));
                 lane.times.push((ready, None));
+            }
+            Operation::Reduce { .. } | Operation::Copy { .. } => {
+                unreachable!("LogGP knows of messages and computation alone")
             }
             Operation::Collective { .. }
             | Operation::Join
@@ -253,7 +257,13 @@ mod tests {
     }
 
     fn send(to: Rank, size: u64) -> Operation {
-        Operation::Send { to, tag: 0, communicator: WORLD, size: Bytes(size) }
+        Operation::Send {
+            to,
+            tag: 0,
+            communicator: WORLD,
+            size: Bytes(size),
+            route: RouteClass::Any,
+        }
     }
 
     fn receive(from: Option<Rank>) -> Operation {

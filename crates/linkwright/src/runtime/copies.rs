@@ -1,0 +1,256 @@
+//! Copies between GPUs and hosts, and what else a rank's GPU has to be known for.
+//!
+//! What it represents: a GPU's copy engines, each of which makes one copy at a time, while the GPU
+//! computes and its messages travel. Of two and more, the first takes copies into the GPU, the second
+//! those out of it, and any other whichever has waited longest; a single one, or several that work in
+//! one direction at a time, are one engine for both. An engine is free again when the last byte is
+//! there. A copy to a peer needs an engine of the GPU that it leaves, none of the other.
+//!
+//! What it leaves out: the time to start a copy, and memory that is not pinned.
+
+use std::collections::VecDeque;
+
+use crate::engine::{Scheduler, Within};
+use crate::network::packet::serialisation;
+use crate::network::{DeviceIndex, GpuSite, Message, RouteClass, TrafficClass, Transport};
+use crate::program::lowering::Lowering;
+use crate::program::{CopyDirection, Operation, WORLD};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+use super::bins::NONE;
+use super::envelope::Leg;
+use super::error::RuntimeError;
+use super::frame::OperationRef;
+use super::job::Job;
+use super::lane::{Work, WorkKind};
+use super::observer::{CopyRecord, Observer};
+use super::plan::STARTED;
+use super::rank::PROCESSOR;
+use super::state::Runtime;
+use super::works::RuntimeEvent;
+
+/// More engines than this do nothing more.
+const MOST_ENGINES: u32 = 32;
+/// The engine of copies into the GPU, and that of copies out of it.
+const INTO: usize = 0;
+const OUT_OF: usize = 1;
+
+/// The GPU of a rank that copies or reduces.
+#[derive(Debug, Clone)]
+pub(super) struct RankGpu {
+    site: GpuSite,
+    /// How many engines work side by side; one of them in both directions if it is alone.
+    engines: u32,
+    /// Which of them do, as bits.
+    busy: u32,
+    /// The copies that wait for one, into the GPU and out of it.
+    waiting: [VecDeque<u32>; 2],
+}
+
+impl RankGpu {
+    pub(super) fn new(site: GpuSite) -> Self {
+        let engines = if site.copy_directions < 2 { 1 } else { site.copy_engines };
+        let waiting = [VecDeque::new(), VecDeque::new()];
+        Self { site, engines: engines.clamp(1, MOST_ENGINES), busy: 0, waiting }
+    }
+
+    /// A free engine for a direction.
+    fn take(&mut self, way: usize) -> Option<u32> {
+        let own = if self.engines == 1 { 0 } else { way as u32 };
+        let engine = std::iter::once(own).chain(2..self.engines);
+        let free = engine.into_iter().find(|engine| self.busy >> engine & 1 == 0)?;
+        self.busy |= 1 << free;
+        Some(free)
+    }
+
+    /// An engine is free; which copy it takes next, of those that wait: the first of the two
+    /// directions, by the order of their calls.
+    fn next(&mut self, engine: u32, order: impl Fn(u32) -> u64) -> Option<u32> {
+        let both = self.engines == 1 || engine >= 2;
+        let ways = if both { INTO..OUT_OF + 1 } else { engine as usize..engine as usize + 1 };
+        let first = |way: &usize| self.waiting[*way].front().map(|copy| order(*copy));
+        let way = ways.filter(|way| first(way).is_some()).min_by_key(first);
+        let next = way.and_then(|way| self.waiting[way].pop_front());
+        if next.is_none() {
+            self.busy &= !(1 << engine);
+        }
+        next
+    }
+}
+
+/// A copy from its call to its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CopyUnderWay {
+    operation: OperationRef,
+    rank: u32,
+    ends: [DeviceIndex; 2],
+    direction: CopyDirection,
+    size: Bytes,
+    route: RouteClass,
+    /// Which copy was called before which.
+    order: u64,
+    engine: u32,
+    /// When its engine took it.
+    start: u64,
+    /// How many occurrences the network still owes for it.
+    owed: u8,
+}
+
+/// Whether a rank that does this needs its GPU known.
+pub(super) fn needs_gpu(operation: &Operation) -> bool {
+    matches!(operation, Operation::Copy { .. } | Operation::Reduce { .. })
+}
+
+/// Refuses copies and reductions that the GPUs of a checked job cannot make.
+pub(super) fn check_gpus(transport: &impl Transport, job: &Job) -> Result<(), RuntimeError> {
+    for (rank, program) in (0..).zip(&job.program.ranks) {
+        let gpu = job.mapping[rank as usize];
+        let mut known: Option<GpuSite> = None;
+        for (operation, what) in (0..).zip(program.operations()) {
+            if !needs_gpu(what) {
+                continue;
+            }
+            let site = *known.get_or_insert_with(|| transport.gpu_site(gpu));
+            let problem = match *what {
+                Operation::Reduce { rate: None, .. } if site.memory_bandwidth.is_none() => {
+                    format!(
+                        "reduces as fast as its GPU's memory, whose bandwidth is not known of GPU \
+                         {gpu}; state a rate, or name the GPU's model"
+                    )
+                }
+                Operation::Copy { direction: CopyDirection::Peer(peer), .. } => {
+                    let other = job.mapping[peer as usize];
+                    if transport.gpu_site(other).server == site.server {
+                        continue;
+                    }
+                    format!(
+                        "copies to rank {peer}, but GPU {gpu} and GPU {other} are in two servers; \
+                         send a message"
+                    )
+                }
+                Operation::Copy { .. } if site.host.is_none() => format!(
+                    "copies to or from its host, but GPU {gpu} has none: its node is GPUs alone, \
+                     or no link leads to a CPU; play it on a server such as `dgx1-v100`"
+                ),
+                _ => continue,
+            };
+            let job = job.name.clone();
+            return Err(RuntimeError::Operation { job, rank, operation, problem });
+        }
+    }
+    Ok(())
+}
+
+impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
+    /// Adds what has come to what the GPU holds.
+    pub(super) fn reduce(
+        &mut self,
+        at: OperationRef,
+        size: Bytes,
+        rate: Option<Bandwidth>,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
+        let rank = &self.ranks[self.frames[at.frame as usize].rank as usize];
+        let memory = || rank.gpu.as_ref().and_then(|gpu| gpu.site.memory_bandwidth);
+        // Two reads and a write.
+        let crossing = if rate.is_some() { size.0 } else { size.0.saturating_mul(3) };
+        let rate = rate.or_else(memory).unwrap_or(Bandwidth(u64::MAX));
+        let duration = serialisation(crossing, rate);
+        self.propagate(at, STARTED);
+        let work = Work { kind: WorkKind::Compute, operation: at, duration, next: NONE };
+        self.occupy(PROCESSOR, work, scheduler)
+    }
+
+    /// A copy is called: it goes as soon as an engine is free.
+    pub(super) fn copy(
+        &mut self,
+        at: OperationRef,
+        (direction, size, route): (CopyDirection, Bytes, RouteClass),
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) {
+        let rank = self.frames[at.frame as usize].rank;
+        let peer = match direction {
+            CopyDirection::Peer(peer) => Some(self.resolve(at, peer, WORLD).0),
+            CopyDirection::HostToDevice | CopyDirection::DeviceToHost => None,
+        };
+        let peer = peer.map(|peer| self.ranks[peer as usize].device);
+        let Some(gpu) = self.ranks[rank as usize].gpu.as_mut() else { return };
+        let (own, host) = (gpu.site.device, gpu.site.host);
+        let (way, ends) = match direction {
+            CopyDirection::HostToDevice => (INTO, [host.unwrap_or(own), own]),
+            CopyDirection::DeviceToHost => (OUT_OF, [own, host.unwrap_or(own)]),
+            CopyDirection::Peer(_) => (OUT_OF, [own, peer.unwrap_or(own)]),
+        };
+        let (order, engine, start, owed) = (self.played, NONE, self.now, 0);
+        let operation = at;
+        let copy = CopyUnderWay {
+            operation,
+            rank,
+            ends,
+            direction,
+            size,
+            route,
+            order,
+            engine,
+            start,
+            owed,
+        };
+        let index = self.copies.insert(copy);
+        match gpu.take(way) {
+            Some(engine) => self.start_copy(index, engine, scheduler),
+            None => gpu.waiting[way].push_back(index),
+        }
+        self.propagate(at, STARTED);
+    }
+
+    fn start_copy(
+        &mut self,
+        index: u32,
+        engine: u32,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) {
+        let copy = &mut self.copies[index];
+        (copy.engine, copy.start, copy.owed) = (engine, self.now, 2);
+        let ([from, to], size, route) = (copy.ends, copy.size, copy.route);
+        let job = self.ranks[copy.rank as usize].id.job;
+        let class = TrafficClass { priority: self.jobs[job as usize].priority, control: false };
+        let token = Leg::Copy.token(index);
+        let message = Message { class, route, ..Message::new(from, to, size, token) };
+        self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
+    }
+
+    /// The last byte of a copy has left.
+    pub(super) fn copy_left(&mut self, index: u32) {
+        self.copies[index].owed -= 1;
+        self.release_copy(index);
+    }
+
+    /// The last byte of a copy is there: its engine takes the next.
+    pub(super) fn copy_arrived(
+        &mut self,
+        index: u32,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) {
+        self.copies[index].owed -= 1;
+        let copy = self.copies[index];
+        let copies = &self.copies;
+        let rank = &mut self.ranks[copy.rank as usize];
+        let id = rank.id;
+        let next =
+            rank.gpu.as_mut().and_then(|gpu| gpu.next(copy.engine, |copy| copies[copy].order));
+        if let Some(next) = next {
+            self.start_copy(next, copy.engine, scheduler);
+        }
+        let CopyUnderWay { direction, size, start, .. } = copy;
+        let record = CopyRecord { rank: id, direction, size, start: Picoseconds(start) };
+        self.observer.copied(&record, Picoseconds(self.now));
+        self.release_copy(index);
+        self.complete_communication(copy.operation, 0);
+    }
+
+    fn release_copy(&mut self, index: u32) {
+        if self.copies[index].owed == 0 {
+            self.copies.release(index);
+        }
+    }
+}
