@@ -18,7 +18,7 @@ export NO_MKDOCS_2_WARNING := 1
 # left out. One check covers all, benchmarks included.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --workspace --all-targets --locked -- -D warnings
 
-.PHONY: demo test test-rust test-python bench docs format lock clean install
+.PHONY: demo test test-rust test-python stub stub-check bench docs format lock clean install
 .DEFAULT_GOAL := test
 
 install: $(EXTENSION)
@@ -42,7 +42,7 @@ demo: install
 		--output demo/dgx1-v100.toml
 	$(BIN)/linkwright compare examples/dgx1-v100-mix.toml --output demo
 
-test: test-rust test-python
+test: test-rust test-python stub-check
 
 test-rust: $(INSTALLED)
 	cargo fmt --all --check
@@ -50,13 +50,20 @@ test-rust: $(INSTALLED)
 	cargo test --locked
 
 test-python: install
-	$(BIN)/ruff format --check python examples
-	$(BIN)/ruff check python examples
+	$(BIN)/ruff format --check python examples scripts
+	$(BIN)/ruff check python examples scripts
 	$(BIN)/mypy
 	$(BIN)/stubtest linkwright._core
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mkdocs build --strict
 	$(BIN)/pytest
+
+# The types of the extension, from its Rust source.
+stub: install
+	$(BIN)/python scripts/write_stub.py
+
+stub-check: install
+	$(BIN)/python scripts/write_stub.py --check
 
 bench: install
 	cargo bench --package linkwright-bench --locked

@@ -1,8 +1,11 @@
-"""The compiled half of the package `linkwright`; use the package, not this module."""
+"""The compiled half of the package `linkwright`; use the package, not this module.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+Written by scripts/write_stub.py: change the Rust source, and run `make stub`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType
@@ -40,6 +43,7 @@ __all__ = [
     "algorithm_protocols",
     "applications",
     "bus_factor",
+    "choice_names",
     "collective_names",
     "expect",
     "explain_difference",
@@ -73,8 +77,1569 @@ __all__ = [
     "write_jobs",
 ]
 
+_AlgorithmName: TypeAlias = (
+    Literal[
+        "packing",
+        "blink",
+        "one-hop",
+        "three-phase",
+        "nccl-classic",
+        "nccl-ring",
+        "nccl-tree",
+        "mpi-binary-tree",
+        "mpi-binomial-tree",
+        "mpi-linear",
+        "mpi-dissemination",
+        "mpi-ring",
+        "mpi-recursive-doubling",
+        "mpi-recursive-halving",
+        "mpi-pairwise",
+        "mpi-blocked",
+        "mpi-bruck",
+    ]
+    | str
+)
+_ApplicationName: TypeAlias = (
+    Literal["stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite"] | str
+)
+_ArbitrationName: TypeAlias = Literal["round-robin", "age", "priority"] | str
+_BandwidthModelName: TypeAlias = Literal["sound", "published"] | str
+_BandwidthProfileName: TypeAlias = Literal["mapa", "data-sheet"] | str
+_CollectiveName: TypeAlias = (
+    Literal[
+        "broadcast",
+        "reduce",
+        "gather",
+        "scatter",
+        "all-reduce",
+        "all-gather",
+        "reduce-scatter",
+        "all-to-all",
+        "barrier",
+        "scan",
+    ]
+    | str
+)
+_DisciplineName: TypeAlias = Literal["fifo", "backfill"] | str
+_FidelityName: TypeAlias = Literal["packet", "flow"] | str
+_NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"] | str
+_PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"] | str
+_PolicyName: TypeAlias = Literal["baseline", "topology-aware", "greedy", "preserve"] | str
+_ReductionName: TypeAlias = Literal["sum", "product", "min", "max"] | str
+_RoutingName: TypeAlias = (
+    Literal[
+        "static",
+        "adaptive",
+        "minimal",
+        "valiant",
+        "ugal",
+        "progressive",
+        "dimension-order",
+        "shortest-path",
+    ]
+    | str
+)
+_TieName: TypeAlias = Literal["nearest", "published"] | str
+
 MOST_JOBS: int
 __version__: str
+
+@final
+class Allocator:
+    """Gives jobs their GPUs on a live server, by one policy."""
+
+    def __new__(
+        cls,
+        system: System,
+        policy: _PolicyName = "preserve",
+        *,
+        bandwidth_model: _BandwidthModelName = "sound",
+        bandwidth_profile: _BandwidthProfileName | None = None,
+        ties: _TieName = "nearest",
+        state: str | None = None,
+        state_file: str = "<state>",
+        lost: Sequence[int] | None = None,
+    ) -> Allocator:
+        """An allocator; with `state`, text that `save` gave, in that state.
+
+        Args:
+            system: The server.
+            policy: One of `policy_names`.
+            bandwidth_model: `sound` or `published`.
+            bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
+            ties: `nearest` or `published`: what decides between matches that tie in the policy's
+                scores.
+            state: What `save` returned earlier.
+            state_file: The state's name in errors.
+            lost: GPUs that the machine has lost since the state was saved, by their ids then;
+                needed only where names, places and links leave open which they are.
+
+        Raises:
+            AllocationError: If a name is unknown.
+            InputError: If the state is not what `save` gave, or of another machine.
+        """
+
+    @property
+    def policy(self) -> str:
+        """The policy's name."""
+
+    @property
+    def free(self) -> list[int]:
+        """The GPUs that a job can get now."""
+
+    @property
+    def unhealthy(self) -> list[int]:
+        """The GPUs marked unhealthy."""
+
+    @property
+    def lost(self) -> list[int]:
+        """The GPUs that the machine has lost since the state was begun, by their ids before.
+
+        They are unhealthy. Those that are left are numbered anew: `ids_before_loss` has the
+        id that each of them had.
+        """
+
+    @property
+    def ids_before_loss(self) -> list[int]:
+        """For each GPU its id before the machine lost any."""
+
+    @property
+    def owners(self) -> dict[str, Owner]:
+        """Who asked for each job's GPUs, where that is known."""
+
+    @property
+    def held(self) -> dict[str, list[int]]:
+        """Each job's GPUs, but for those that are lost."""
+
+    def decide(self, job: str, pattern: Pattern, *, sensitive: bool = True) -> Match | None:
+        """What the policy would give now; None if too few GPUs are free.
+
+        Raises:
+            AllocationError: If the job is larger than the machine.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def allocate(
+        self, job: str, pattern: Pattern, *, sensitive: bool = True, owner: Owner | None = None
+    ) -> Match | None:
+        """Gives the job its GPUs; None, and no change, if too few are free.
+
+        Args:
+            job: Its name, by which it is released.
+            pattern: Which of its GPUs talk to which.
+            sensitive: Whether bandwidth matters to it.
+            owner: Who asks, to be kept with the state.
+
+        Raises:
+            AllocationError: If the job is larger than the machine or holds GPUs already.
+            KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
+        """
+
+    def explain(
+        self, job: str, pattern: Pattern, *, sensitive: bool = True, limit: int = 5
+    ) -> Explanation | None:
+        """The decision with its `limit` best candidates; None if too few GPUs are free.
+
+        Raises:
+            AllocationError: If the job is larger than the machine.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def score(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
+        """The scores of a placement: the GPU of each vertex.
+
+        Raises:
+            AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+        """
+
+    def best_placement(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
+        """The placement on exactly these GPUs with the most aggregated bandwidth, scored.
+
+        Raises:
+            AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def sound_bandwidth(self, gpus: Sequence[int]) -> float:
+        """Effective bandwidth of these GPUs by the sound model, in GB/s.
+
+        Raises:
+            AllocationError: If a GPU is unknown.
+        """
+
+    def release(self, job: str) -> list[int]:
+        """Takes the job's GPUs back and returns them.
+
+        Raises:
+            AllocationError: If it holds none: released before or never allocated.
+        """
+
+    def reconcile(
+        self, living: Sequence[str], *, since: float | None = None
+    ) -> dict[str, list[int]]:
+        """Takes the GPUs of all jobs back that are not in the list of living ones.
+
+        Args:
+            living: The jobs that live; others, of other servers, do no harm.
+            since: In seconds since 1970: a job that asked then or later stays, since the list may
+                be older than it is. None where the list is newer than every job.
+
+        Returns:
+            Each job that was released, and its GPUs.
+
+        Raises:
+            AllocationError: If the time is negative or too large.
+        """
+
+    def release_overdue(self, now: float) -> dict[str, list[int]]:
+        """Takes the GPUs of all jobs back whose lease is over.
+
+        Args:
+            now: The time, in seconds since 1970.
+
+        Returns:
+            Each job that was released, and its GPUs.
+
+        Raises:
+            AllocationError: If the time is negative or too large.
+        """
+
+    def mark_unhealthy(self, gpu: int) -> None:
+        """Keeps a GPU from new jobs; a job that holds it goes on.
+
+        Raises:
+            AllocationError: If the GPU is unknown.
+        """
+
+    def mark_healthy(self, gpu: int) -> None:
+        """Lets a GPU be given out again.
+
+        Raises:
+            AllocationError: If the GPU is unknown.
+        """
+
+    def save(self) -> str:
+        """The state as JSON text."""
+
+    def measure_decision(
+        self, pattern: Pattern, *, sensitive: bool = True, repeats: int = 20
+    ) -> float:
+        """Seconds of wall-clock time for one decision, the least of so many.
+
+        Raises:
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+@final
+class Explanation:
+    """Why a decision came out as it did."""
+
+    @property
+    def rule(self) -> str:
+        """The policy's rule for this job, in one sentence."""
+
+    @property
+    def decided_by(self) -> str:
+        """The key in which the chosen match and the next best part.
+
+        `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
+        `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
+        compares nothing, `no other set` where nothing competed.
+        """
+
+    @property
+    def verdict(self) -> str:
+        """Why the chosen match beat the next best."""
+
+    @property
+    def chosen(self) -> Match:
+        """The decision."""
+
+    @property
+    def ranking(self) -> list[Match]:
+        """The best candidates by the policy's own order, the chosen one first."""
+
+@final
+class Match:
+    """A pattern placed on GPUs, with its scores."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def gpus(self) -> list[int]:
+        """The GPU of each vertex of the pattern."""
+
+    @property
+    def joined_by(self) -> dict[str, int]:
+        """How many pairs of GPUs that the pattern joins have which link, the widest first.
+
+        The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI, and for a
+        way through the host what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
+        """
+
+    @property
+    def links(self) -> tuple[int, int, int]:
+        """How many double NVLinks, single NVLinks and PCIe links the pattern uses.
+
+        These are the classes of MAPA's Eq. 2.
+        """
+
+    @property
+    def aggregated_bandwidth(self) -> float:
+        """Eq. 1, in GB/s: the bandwidth of all pairs that the pattern uses."""
+
+    @property
+    def effective_bandwidth(self) -> float | None:
+        """Predicted bus bandwidth of an all-reduce, in GB/s; None for one GPU."""
+
+    @property
+    def preserved_bandwidth(self) -> float:
+        """Eq. 3, in GB/s: the bandwidth between the GPUs that stay free."""
+
+    @property
+    def candidates(self) -> int:
+        """How many sets of GPUs competed for the decision."""
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no match can be better; true is a proof, false where it was not found."""
+
+    @property
+    def gap(self) -> float | None:
+        """By what fraction another match could be better at most.
+
+        By the policy's objective, or, where that is certain, in aggregated bandwidth. 0.0 where this
+        one is optimal, None where no bound is known.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class ClusterJob:
+    """A program that runs on some GPUs of a cluster from some time on."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls,
+        program: Program,
+        *,
+        name: str | None = None,
+        iterations: int = 1,
+        start: float = 0.0,
+        computation_scale: float = 1.0,
+        priority: int = 0,
+        mapping: str | Sequence[int] | None = None,
+    ) -> ClusterJob:
+        """A job.
+
+        Args:
+            program: What its ranks do.
+            name: Its name; the program's where absent.
+            iterations: How often the main loop runs.
+            start: When its ranks start, in seconds.
+            computation_scale: What times of computation are multiplied by; 0.1 computes ten
+                times as fast.
+            priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
+            mapping: `linear`, `random`, or the GPU of each rank; where absent, what the replay
+                says.
+
+        Raises:
+            SimulationError: If a number is out of range or there is no such mapping.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def program(self) -> Program:
+        """What its ranks do."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has."""
+
+    @property
+    def iterations(self) -> int:
+        """How often the main loop runs."""
+
+    @property
+    def start(self) -> float:
+        """When its ranks start, in seconds."""
+
+    @property
+    def computation_scale(self) -> float:
+        """What times of computation are multiplied by."""
+
+    @property
+    def priority(self) -> int:
+        """Of its messages; the higher first."""
+
+    @property
+    def mapping(self) -> str | list[int] | None:
+        """`linear`, `random`, the GPU of each rank, or None where the replay says it."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class ClusterRun:
+    """What became of the jobs and of the network.
+
+    A run is pickled as what it was played from, and is played again when it is loaded.
+    """
+
+    @property
+    def fidelity(self) -> str:
+        """The model of the network: `packet` or `flow`."""
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from time zero until the last job ended."""
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds that each job ran, in the jobs' order."""
+
+    @property
+    def mapping(self) -> list[list[int]]:
+        """The GPU of each rank of each job."""
+
+    @property
+    def events(self) -> int:
+        """How many events the model of the network handled."""
+
+    @property
+    def packet_hops(self) -> int:
+        """How many times a packet crossed a channel; 0 in the flow model."""
+
+    @property
+    def operations(self) -> int:
+        """How many operations the ranks did, with those of collectives."""
+
+    def jobs(self) -> Table:
+        """One row per job, in the jobs' order.
+
+        Columns: job (its index), name, program, ranks, arrival, start (when it had its GPUs), end,
+        time (end less start), computing, communicating, exposed_communication (means over the
+        ranks; all times in seconds), messages, data (in bytes). Exposed communication is what no
+        computation hid.
+        """
+
+    def ranks(self) -> Table:
+        """One row per rank of each job.
+
+        Columns: job (its index), rank, gpu, node, end, computing, communicating,
+        exposed_communication (all times in seconds), messages, data (in bytes).
+        """
+
+    def links(self) -> Table:
+        """One row per channel of the network, which is one direction of a link.
+
+        Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
+        node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
+        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue, level (a row
+        of `levels`), at (the device that it is counted at: the lower of two switches, else where
+        it starts), at_level (what `at` is called in its level, `device` within a server), group
+        and member (of a dragonfly's switch: its group and its number there; else null). The flow
+        model counts messages instead of packets, there and in the queue.
+        """
+
+    def levels(self) -> Table:
+        """One row per level of links, from where messages enter the network to where they leave it.
+
+        Columns: level (`injection`, `leaf to aggregate` and the like between levels of switches,
+        `local` and `global` in a dragonfly, elsewhere `between switches`, the kind of a link
+        within servers, `ejection`), links (its channels), mean and most (of their utilisation).
+        """
+
+    def latencies(self) -> Table:
+        """How long messages took from their sending to the arrival of their data, by size.
+
+        Columns: smallest, largest (sizes of the class, in bytes), within_node (whether both
+        GPUs are in one node), messages, minimum, mean, p50, p90, p99, maximum (in seconds).
+        Percentiles are exact to a 32nd. A row for each class that has messages.
+        """
+
+    def latency_histogram(self) -> Table:
+        """How many messages took how long, by size: what `latencies` sums up.
+
+        Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
+        seconds; they differ by at most a 32nd), messages. A row where there are messages.
+        """
+
+    def planned(self) -> Table:
+        """One row for each collective of a communicator that went by a plan, in the jobs' order.
+
+        Columns: job (its index), name (the job's), communicator (its index in the program),
+        collective, root (null where there is none), ranks, nodes, algorithm (the planner's), rate
+        (what the plan reaches in the limit of long data, alone on the network, in GB/s of the
+        longest buffer), notes (what a person should know, joined by `; `).
+        """
+
+    def regions(self) -> Table:
+        """One row for each stay of a rank in a region of its program that the run kept.
+
+        They come rank by rank and in the order of entry.
+
+        Columns: job (its index), rank, region, depth (regions open around it), start, end (in
+        seconds). Empty unless the replay was given a `timeline`.
+        """
+
+    def computation(self) -> Table:
+        """One row for each span of computation that the run kept, in the order of their ends.
+
+        Columns: job (its index), rank, start, end (in seconds). Empty unless the replay was
+        given a `timeline`.
+        """
+
+    def messages(self) -> Table:
+        """One row for each message that the run kept, in the order of their arrival.
+
+        Columns: job (its index), source, destination (ranks), tag, size (in bytes), collective
+        (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
+        given a `timeline`.
+        """
+
+    def copies(self) -> Table:
+        """One row for each copy that the run kept, in the order of their ends.
+
+        Columns: job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`),
+        peer (the other rank, where there is one), size (in bytes), start (when a copy engine took
+        it), end (in seconds). Empty unless the replay was given a `timeline`.
+        """
+
+    @property
+    def copy_count(self) -> int:
+        """How many copies there were, kept or not."""
+
+    @property
+    def timeline_counts(self) -> tuple[int, int, int]:
+        """How many spans of computation, messages and stays in regions there were, kept or not."""
+
+@final
+class Fabric:
+    """The network between servers: switches, ports for nodes, and the links that join them."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls, kind: str = "fat-tree", *, ports: int | None = None, **parameters: object
+    ) -> Fabric:
+        """A network of a kind.
+
+        Args:
+            kind: One of `fabric_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
+                `single-switch`.
+            ports: How many nodes it has to join at least: of the sizes that are not given, the
+                smallest that has the ports. Where absent, they are the preset's.
+            parameters: Of its kind, such as `pods`, `groups`, `dimensions`, `bandwidth` and
+                `links` (`infiniband` or `ethernet`). Quantities are texts with a unit, such as
+                `"11.9 GB/s"`.
+
+        Raises:
+            InputError: If there is no such kind or parameter; the message says what would work.
+            MachineError: If a parameter is out of range, or there are too few ports.
+        """
+
+    @staticmethod
+    def from_text(text: str, file: str = "<text>") -> Fabric:
+        """A network that a text describes.
+
+        Args:
+            text: TOML of a kind and its parameters, TOML of a graph, or DOT.
+            file: Its name in errors.
+
+        Raises:
+            InputError: If the text is no network, with its place.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name, such as `fat-tree-2048`."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, one of `fabric_names`; `graph` for one whose file lists its links."""
+
+    @property
+    def ports(self) -> int:
+        """How many nodes, or network interfaces, it can join."""
+
+    @property
+    def switches(self) -> int:
+        """How many switches it has."""
+
+    @property
+    def link_kind(self) -> str:
+        """What its links are: `infiniband` or `ethernet`."""
+
+    @property
+    def bisection_bandwidth(self) -> float | None:
+        """What passes in one direction between two halves of the nodes, in GB/s, if known.
+
+        The halves are whole pods of a fat-tree of three levels, whole leaves of one of two,
+        whole groups of a dragonfly, half a torus across its longest dimension.
+        """
+
+    @property
+    def parameters(self) -> dict[str, int | bool | str | list[int]]:
+        """Its parameters by name, with those of its kind's preset; empty for a graph."""
+
+    def levels(self) -> Table:
+        """One row per level of switches, from those of nodes upwards.
+
+        Columns: `level`, `switches`, and the least and the most ports in use at one of them.
+        """
+
+    def links(self) -> Table:
+        """One row per class of links.
+
+        Columns: the levels it joins, how many links it has, the bandwidth of one in one
+        direction, and the latency.
+        """
+
+    def to_toml(self) -> str:
+        """Its text as a file of its kind with all parameters.
+
+        Raises:
+            MachineError: If it is a graph, which has no parameters; `to_dot` writes any network.
+        """
+
+    def to_dot(self) -> str:
+        """The network as a Graphviz drawing, which `from_text` reads back."""
+
+    def _repr_html_(self) -> str:
+        """A drawing of a small network, the levels of a large one."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class GpuModel:
+    """What is known of one model of GPU, by data sheets and whitepapers.
+
+    What its file does not say is unknown: the property raises a MachineError that names the
+    section that is missing.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def from_toml(text: str, file: str = "<text>") -> GpuModel:
+        """Reads a model from its TOML text; `file` names the text in errors.
+
+        Raises:
+            InputError: If the text is no model, with line and column.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name here: `v100-sxm2-16gb`."""
+
+    @property
+    def product(self) -> str:
+        """Its name as the vendor's tool prints it: `Tesla V100-SXM2-16GB`."""
+
+    @property
+    def vendor(self) -> str:
+        """`nvidia` or `amd`."""
+
+    @property
+    def pci_ids(self) -> list[str]:
+        """Its PCI vendor and device ids, such as `10de:1db1`."""
+
+    @property
+    def processors(self) -> list[str]:
+        """What compilers call its processor: `sm_70`, `gfx942`."""
+
+    @property
+    def pcie(self) -> str:
+        """Its generation of PCIe, such as `pcie3`."""
+
+    @property
+    def link_kind(self) -> str | None:
+        """The kind of its links to other GPUs, such as `nvlink2`; None where it is sold without."""
+
+    @property
+    def link_count(self) -> int:
+        """How many of them it has."""
+
+    @property
+    def link_bandwidth(self) -> float | None:
+        """Bandwidth of one of them in one direction, in GB/s; None where there are none."""
+
+    @property
+    def vector_peak(self) -> dict[str, float]:
+        """Peak speed of its plain cores by number type (`fp32`), in TFLOP/s, integers in TOP/s."""
+
+    @property
+    def matrix_peak(self) -> dict[str, float]:
+        """Peak speed of its tensor or matrix cores on dense matrices, likewise."""
+
+    @property
+    def memory_kind(self) -> str:
+        """What its memory is made of, such as `hbm2`."""
+
+    @property
+    def memory_capacity(self) -> int:
+        """Its memory in bytes, as sold; drivers keep some."""
+
+    @property
+    def memory_bandwidth(self) -> float:
+        """Peak bandwidth of its memory, reading and writing together, in GB/s."""
+
+    @property
+    def copy_engines(self) -> int:
+        """How many engines copy between its memory and the rest while the cores work."""
+
+    @property
+    def units(self) -> int:
+        """How many streaming multiprocessors, or compute units, it has."""
+
+    @property
+    def l2_cache(self) -> int:
+        """Bytes of its second-level cache, all slices together."""
+
+    def to_toml(self) -> str:
+        """Its file, with everything that is known, and where from."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class GpuPlace:
+    """Where one GPU of a machine sits, as far as the machine's source says."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def cpu_affinity(self) -> str | None:
+        """The CPU cores near it, such as `0-11,24-35`."""
+
+    @property
+    def name(self) -> str:
+        """The GPU's name in the machine."""
+
+    @property
+    def nic_proximity(self) -> str | None:
+        """How near they are: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`; None where there are none."""
+
+    @property
+    def nics(self) -> list[str]:
+        """Its nearest network interfaces."""
+
+    @property
+    def numa_affinity(self) -> str | None:
+        """The NUMA nodes near it, such as `0`."""
+
+    @property
+    def pci_address(self) -> str | None:
+        """Its PCI address, such as `0000:07:00.0`."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Job:
+    """One job of a shared server."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls,
+        name: str,
+        workload: str,
+        gpus: int,
+        *,
+        pattern: str = "ring",
+        sensitive: bool | None = None,
+        arrival: float = 0.0,
+        iterations: int | None = None,
+    ) -> Job:
+        """A job; sensitivity and iterations are the workload's where absent.
+
+        Args:
+            name: A name of its own.
+            workload: One of `workload_names`.
+            gpus: How many GPUs it asks for.
+            pattern: One of `pattern_names`.
+            sensitive: Whether allocation treats it as bandwidth sensitive.
+            arrival: When it enters the queue, in seconds.
+            iterations: Its work, in iterations of the workload.
+
+        Raises:
+            SimulationError: If the workload is unknown or a number out of range.
+            AllocationError: If the pattern is unknown.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def workload(self) -> str:
+        """Its workload's name."""
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it asks for."""
+
+    @property
+    def pattern(self) -> str:
+        """Its pattern's name."""
+
+    @property
+    def sensitive(self) -> bool:
+        """Whether allocation treats it as bandwidth sensitive."""
+
+    @property
+    def arrival(self) -> float:
+        """When it enters the queue, in seconds."""
+
+    @property
+    def iterations(self) -> int:
+        """Its work, in iterations of the workload."""
+
+    def run_time(self, effective_bandwidth: float) -> float:
+        """Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
+
+        Raises:
+            SimulationError: If the bandwidth is negative or no number, or so small that the job
+                would run for more than 213 days.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class NcclTestsLog:
+    """What a run of nccl-tests measured."""
+
+    @property
+    def test(self) -> str | None:
+        """The test that ran, such as `all_reduce_perf`; None where the log does not say."""
+
+    @property
+    def version(self) -> str | None:
+        """NCCL's version; None where the log does not say."""
+
+    @property
+    def gpus(self) -> list[str]:
+        """The model of each rank's GPU, as far as the log lists them."""
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts these GPUs are on."""
+
+    @property
+    def notes(self) -> list[tuple[int, str]]:
+        """What was not read, and what looks wrong: each with its line."""
+
+    def rows(self) -> Table:
+        """One row per size, in the log's order.
+
+        Columns: size in bytes; time in seconds, algorithm_bandwidth and bus_bandwidth in GB/s with a
+        result buffer of its own; the same in place, where it was measured; line in the log.
+        """
+
+@final
+class Owner:
+    """Who asked for a job's GPUs on a live server, and for how long."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(cls, pid: int, host: str, time: float, lease: float | None = None) -> Owner:
+        """An owner.
+
+        Args:
+            pid: The process that asks.
+            host: The computer on which it runs.
+            time: When it asks, in seconds since 1970, as `time.time()` gives them.
+            lease: For how long it asks, in seconds; without end where absent.
+
+        Raises:
+            AllocationError: If a number is negative or too large.
+        """
+
+    @property
+    def pid(self) -> int:
+        """The process that asked."""
+
+    @property
+    def host(self) -> str:
+        """The computer on which it ran."""
+
+    @property
+    def time(self) -> float:
+        """When it asked, in seconds since 1970."""
+
+    @property
+    def lease(self) -> float | None:
+        """For how long it asked, in seconds; None without end."""
+
+    def is_over(self, now: float) -> bool:
+        """Whether the lease has ended by this time, in seconds since 1970.
+
+        Raises:
+            AllocationError: If the time is negative or too large.
+        """
+
+    def __getnewargs__(self) -> tuple[int, str, float, float | None]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Pattern:
+    """Which of a job's GPUs talk to which: MAPA's application graph."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(cls, shape: _PatternName, size: int) -> Pattern:
+        """A named shape (see `pattern_names`) on `size` GPUs.
+
+        Raises:
+            AllocationError: If the shape is unknown or the size is not 1 to 128.
+        """
+
+    @staticmethod
+    def from_edges(size: int, edges: Sequence[tuple[int, int]]) -> Pattern:
+        """A pattern of its own: edges between vertices 0 to `size` - 1.
+
+        Raises:
+            AllocationError: If an edge is no edge of such a graph.
+        """
+
+    @staticmethod
+    def from_edge_list(text: str, file: str = "<text>") -> Pattern:
+        """Reads a line per edge: two vertex numbers from zero, `#` for comments.
+
+        Raises:
+            InputError: If a line is no edge, with its place.
+        """
+
+    @staticmethod
+    def from_counters(
+        before: tuple[str, str], after: tuple[str, str], system: System
+    ) -> tuple[Pattern, list[int], list[tuple[int, int, int, int]]]:
+        """The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
+
+        Args:
+            before: The earlier snapshot: its file's name and its text.
+            after: The later one.
+            system: Whose counters they are.
+
+        Returns:
+            The pattern, the GPU of each of its vertices, and for each edge both vertices
+            and the bytes that went from the first to the second and back.
+
+        Raises:
+            InputError: If a line is no counter, a counter went backwards, or the traffic
+                fits no pattern or several.
+        """
+
+    @property
+    def shape(self) -> str:
+        """The shape's name; an edge list that is a ring counts as one."""
+
+    @property
+    def size(self) -> int:
+        """How many GPUs it needs."""
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Its edges, each once, lower vertex first."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Tree:
+    """A spanning tree of a job's GPUs and its share of the data."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def root(self) -> int:
+        """The GPU at its root."""
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Its edges from the root outwards, each the nearer GPU and the farther one."""
+
+    @property
+    def depth(self) -> int:
+        """The most edges between the root and a GPU."""
+
+    @property
+    def share(self) -> float:
+        """Its part of the data that all trees carry, from 0 to 1."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Program:
+    """What every rank of a job does: operations and what each of them waits for."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def skeleton(application: _ApplicationName, ranks: int, **options: object) -> Program:
+        """A program with the communication of a known application.
+
+        Args:
+            application: One of `applications`.
+            ranks: How many ranks it has.
+            options: The application's parameters, such as `message="64 KiB"`.
+
+        Raises:
+            SimulationError: If there is no such application, it has no such parameter, or it
+                cannot run on so many ranks.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @staticmethod
+    def from_goal(text: str, file: str = "<text>", *, time_unit: float = 1e-09) -> Program:
+        """Reads a program from GOAL text, LogGOPSim's.
+
+        Args:
+            text: The text.
+            file: Its name, in errors and as the program's name.
+            time_unit: What a `calc` counts, in seconds; LogGOPSim's is the nanosecond.
+
+        Raises:
+            InputError: If the text is no GOAL, with line and column.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @staticmethod
+    def from_otf2(
+        path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
+    ) -> Program:
+        """Reads a program from the trace of an MPI program, an OTF2 archive.
+
+        Args:
+            path: The anchor file, such as `traces.otf2`; the other files lie beside it.
+            name: The program's name; the folder's where absent.
+            main_loop: The region that iterations repeat; `TRACER_Loop` where absent and there.
+
+        Raises:
+            InputError: If a file is missing, cut or damaged; the message names it.
+            SimulationError: If the archive records no program that can be played again.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has."""
+
+    @property
+    def operations(self) -> int:
+        """How many operations its ranks have in all; the main loop's count once."""
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether its ranks have a main loop, which a job's `iterations` repeat."""
+
+    @property
+    def regions(self) -> list[str]:
+        """The names of its regions, by index."""
+
+    @property
+    def communicators(self) -> list[list[int]]:
+        """The ranks of each communicator; the first holds all."""
+
+    def operations_of(self, rank: int) -> Table:
+        """One row per operation of a rank, in its order.
+
+        Columns: kind (`compute`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`,
+        `enter`, `leave`), collective (its name, or empty), direction (of a copy: `host-to-device`,
+        `device-to-host`, `peer`), duration (in ps), rate (of a reduction, in bytes per second),
+        peer (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy
+        and a send), communicator, region, in_loop (whether iterations repeat it), and the rows
+        that it waits for: completed and started. Null: there is none, or any will do.
+
+        Raises:
+            SimulationError: If there is no such rank.
+        """
+
+    def to_goal(self, *, time_unit: float = 1e-09) -> str:
+        """One iteration of the program as GOAL text, with its collectives lowered to messages.
+
+        Raises:
+            SimulationError: If GOAL cannot say it.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Scenario:
+    """A scenario as written: which system, which jobs, under which choices."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """Its name; empty where it has none."""
+
+    @property
+    def seed(self) -> int:
+        """What fixes every choice by chance."""
+
+    @property
+    def kind(self) -> Literal["mix", "programs"]:
+        """What its jobs are: `mix`, of GPUs that a policy gives, or `programs`, of ranks on GPUs that a
+        mapping names.
+        """
+
+    @property
+    def job_count(self) -> int | None:
+        """How many programs it runs; of a mix, how many jobs it generates, or None where a file says."""
+
+    @property
+    def jobs(self) -> str | list[Job]:
+        """Of a mix, the path of the job file as written, or the jobs that the scenario generates."""
+
+    @property
+    def jobs_seed(self) -> int | None:
+        """What the jobs of a mix that it generates are drawn from; None where none are."""
+
+    @property
+    def mapping(self) -> str | None:
+        """Of programs: `linear`, `random`, or the name of a mapping file, for jobs without one of their
+        own.
+        """
+
+    @property
+    def servers(self) -> list[tuple[str, str, int]]:
+        """The servers that it names: a preset's name or a file's, which of the two it is (`preset`,
+        `file`), and how many in a row. Empty where every port has a node of GPUs.
+        """
+
+    @property
+    def machine(self) -> tuple[str, str]:
+        """`("preset", name)` or `("file", path)`, the path as written."""
+
+    @property
+    def machine_position(self) -> tuple[int, int]:
+        """Line and column, from one, where the scenario names its machine."""
+
+    @property
+    def jobs_position(self) -> tuple[int, int]:
+        """Line and column, from one, where it names its job file or says what to generate."""
+
+    @property
+    def unhealthy_positions(self) -> list[tuple[int, int]]:
+        """Line and column, from one, where it names each of its GPUs that are out of order."""
+
+    @property
+    def unhealthy(self) -> list[int]:
+        """GPUs that are out of order from the start."""
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies to play the jobs of a mix under."""
+
+    @property
+    def bandwidth_model(self) -> str:
+        """`sound` or `published`: what policies rank by."""
+
+    @property
+    def bandwidth_profile(self) -> str | None:
+        """`mapa` or `data-sheet`: what labels the links; None where the machine is to say."""
+
+    @property
+    def ties(self) -> str:
+        """`nearest` or `published`: what decides between matches that tie."""
+
+    @property
+    def discipline(self) -> str:
+        """`fifo` or `backfill`: which waiting job starts next."""
+
+    @property
+    def files(self) -> list[tuple[str, int, int]]:
+        """The files that it names, each as written, with the line and column where it does."""
+
+    @property
+    def play(self) -> dict[str, Any]:
+        """How its programs are played, by the keywords of `System.replay`, as far as it is given.
+
+        They are `fidelity`, `protocol`, `collectives` and `seed`.
+        """
+
+    @property
+    def variants(self) -> list[str]:
+        """The names of what it compares: each of its policies, or `as-written` where programs run; then
+        each name of its `[compare]`. A variant has none of its own.
+        """
+
+    @property
+    def reference(self) -> str | None:
+        """The variant that the others are compared with; None of a variant."""
+
+    def variant(self, name: str) -> Scenario:
+        """The scenario as one of its variants has it.
+
+        Raises:
+            InputError: If it has none of that name.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def with_settings(self, settings: dict[str, Any]) -> Scenario:
+        """The same scenario with other settings.
+
+        Args:
+            settings: Values by their keys, with dots for tables: `{"system.network.nic": "rr-4"}`.
+                A table is put over that of the scenario key by key, all else takes its place.
+
+        Raises:
+            InputError: If it is no scenario then; the file is `<settings>` where one of them is wrong.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def build(self, files: dict[str, bytes] = ...) -> tuple[System, list[Any], list[str]]:
+        """The system, the jobs, and notes.
+
+        The jobs of a mix are `Job`s, those of programs `ClusterJob`s, each with the GPU of each of its
+        ranks. Notes say what was left out of traces or could not be told, each a sentence behind the
+        program's name.
+
+        Args:
+            files: The content of each file that it names, by the name as written.
+
+        Raises:
+            InputError: If a file is missing or is not what it should be, or the jobs do not fit,
+                with its place.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class CheckReport:
+    """What a sound schedule looks like from above."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def steps(self) -> int:
+        """Steps of all ranks together."""
+
+    @property
+    def sent_chunks(self) -> list[int]:
+        """For each rank, how many chunks it sends."""
+
+    @property
+    def longest_chain(self) -> int:
+        """The most messages that must follow one another: what latency multiplies."""
+
+    @property
+    def placements(self) -> list[str]:
+        """For which placements it is sound: `out of place`, `in place`."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Export:
+    """A schedule in another format."""
+
+    @property
+    def text(self) -> str:
+        """The file's whole text."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What the format could not say and its user must know, each a sentence."""
+
+@final
+class Schedule:
+    """A collective as steps per rank, to be checked, executed, timed and exported.
+
+    `plan` makes one, and `from_msccl_xml` reads one. Two are equal if all of their steps are.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def from_msccl_xml(
+        text: str, file: str = "<text>", *, gpus: Sequence[int] | None = None
+    ) -> Schedule:
+        """Reads an algorithm in MSCCL XML, anyone's.
+
+        Args:
+            text: The text itself.
+            file: Its name in errors.
+            gpus: The GPU of each rank; rank `i` is GPU `i` where None.
+
+        Raises:
+            InputError: If the text is no such algorithm, with line and column.
+            CollectiveError: If the GPUs are not one for each rank, each once.
+        """
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def collective(self) -> str:
+        """The collective's name."""
+
+    @property
+    def root(self) -> int | None:
+        """The GPU that alone has, or gets, the data; None where all are alike."""
+
+    @property
+    def gpus(self) -> list[int]:
+        """The GPU of each rank."""
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of its connections: `LL`, `LL128` or `Simple`."""
+
+    @property
+    def chunks(self) -> int:
+        """Into how many chunks it cuts a shard."""
+
+    @property
+    def shards(self) -> int:
+        """How many shards the longest buffer of a rank has: a size must divide by it."""
+
+    @property
+    def input_shards(self) -> list[int]:
+        """How many shards each rank's input has; none where the rank contributes nothing."""
+
+    @property
+    def channels(self) -> int:
+        """How many channels it uses."""
+
+    @property
+    def step_count(self) -> int:
+        """How many steps all ranks have together."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it may run with input and output in the same memory."""
+
+    @property
+    def out_of_place(self) -> bool:
+        """Whether it may run with input and output apart."""
+
+    @property
+    def algorithm(self) -> str | None:
+        """The algorithm that planned it; None if it was read from a file."""
+
+    @property
+    def links(self) -> str | None:
+        """Its links: `nvlink`, `xgmi`, `pcie`, `hybrid` or `network`; None if it was read."""
+
+    @property
+    def rate(self) -> float | None:
+        """What it reaches of the peak with long data, in GB/s of size; None if it was read."""
+
+    @property
+    def optimum(self) -> float | None:
+        """The most that any of its kind could, in GB/s; None where that is not known."""
+
+    @property
+    def optimum_of(self) -> str | None:
+        """What `optimum` is the optimum of, such as `trees over NVLink`; None without one."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What the planner has to say: links that could not be used, weights that were rounded."""
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees behind it; empty for rings and ways, and if it was read from a file."""
+
+    def check(self) -> CheckReport:
+        """Proves that it brings about its collective, whatever the timing.
+
+        Raises:
+            ScheduleError: With the first fault and the step that has it.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def execute(
+        self,
+        arrays: Sequence[NDArray[Any] | Buffer | None],
+        reduction: _ReductionName = "sum",
+        *,
+        in_place: bool = False,
+    ) -> list[NDArray[Any]]:
+        """Runs it on real data, with a thread for each rank.
+
+        Args:
+            arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,
+                of float32, float64, int32 or int64; None or empty where the rank has none.
+            reduction: `sum`, `product`, `min` or `max`.
+            in_place: Whether input and output share memory while it runs. The arrays that are
+                given never change.
+
+        Returns:
+            The output of each rank as a NumPy array of one dimension.
+
+        Raises:
+            ScheduleError: If it does not check.
+            CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def execute_timed(
+        self,
+        arrays: Sequence[NDArray[Any] | Buffer | None],
+        reduction: _ReductionName = "sum",
+        *,
+        in_place: bool = False,
+    ) -> tuple[list[NDArray[Any]], float]:
+        """As `execute`, with the seconds that the ranks took.
+
+        These count the check that comes first, but no copies from or to Python.
+
+        Raises:
+            ScheduleError: If it does not check.
+            CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def reference(
+        self, arrays: Sequence[NDArray[Any] | Buffer | None], reduction: _ReductionName = "sum"
+    ) -> list[NDArray[Any]]:
+        """What its collective must give for these inputs, computed without any schedule.
+
+        Integers equal what `execute` gives. Floats are reduced in the order of the ranks, so
+        that for `n` ranks a sum may differ by `n` units of its last place.
+
+        Raises:
+            CollectiveError: If the arrays do not fit the collective.
+        """
+
+    def time(
+        self,
+        size: int,
+        *,
+        system: System | None = None,
+        chunk: int | None = None,
+        protocol: str | None = None,
+    ) -> Timing:
+        """How long it takes on a system's links.
+
+        Args:
+            size: Bytes, as nccl-tests counts them: the longest buffer of a rank.
+            system: Whose links carry it; the one that it was planned for where None.
+            chunk: The longest run of bytes that one step moves; where None it is found as Blink
+                does (MIAD), and `Timing.chunk_trials` says what was tried.
+            protocol: `LL`, `LL128` or `Simple`; its own where None.
+
+        Raises:
+            CollectiveError: If the size does not divide into shards, the system has no path for a
+                connection, or the schedule waits for ever.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def to_msccl_xml(
+        self, *, min_bytes: int = 0, max_bytes: int | None = None, step_limit: int = 64
+    ) -> Export:
+        """The file that MSCCL's executors load.
+
+        Args:
+            min_bytes: The smallest call that may use it.
+            max_bytes: The largest; no bound where None.
+            step_limit: The most steps of a thread block that the executor was built for.
+
+        Raises:
+            CollectiveError: If a limit of the executors would be passed, with the limit.
+        """
+
+    def to_mscclpp_json(
+        self,
+        *,
+        min_bytes: int = 0,
+        max_bytes: int | None = None,
+        in_place: bool | None = None,
+        threads_per_block: int = 1024,
+        block_limit: int = 80,
+        pieces: int | None = None,
+        size: int = 67108864,
+    ) -> Export:
+        """The execution plan that MSCCL++ loads.
+
+        Args:
+            min_bytes: The smallest message that may use it.
+            max_bytes: The largest; no bound where None.
+            in_place: Whether input and output are the same memory; where None, only if the
+                schedule cannot run otherwise.
+            threads_per_block: A multiple of 32, at most 1,024.
+            block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
+            pieces: Into how many pieces the data is cut, which follow one another, since the
+                executor runs a plan once over the whole message; as many as make it the fastest
+                at `size`, and one if the schedule was read from a file, where None.
+            size: The message in bytes for which the pieces are chosen and a note says the rate.
+
+        Raises:
+            CollectiveError: If the format has no such collective, or a limit would be passed.
+        """
+
+    def to_dot(self) -> str:
+        """A Graphviz drawing of its trees side by side.
+
+        Where there are none, it shows what every connection moves.
+        """
+
+    def steps(self) -> Table:
+        """One row per step.
+
+        Columns: rank, block, step, channel, operation, send_to, receive_from, source,
+        destination, count and after, the `block.step` of its rank that must have ended first.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class SimulationResult:
+    """What happened to each job under one policy."""
+
+    @property
+    def policy(self) -> str:
+        """The policy's name."""
+
+    @property
+    def run_time(self) -> str:
+        """What said how long each job ran: `formula` or `played`."""
+
+    @property
+    def plans(self) -> int | None:
+        """How many collectives were planned for jobs that were played.
+
+        Those on GPUs that are joined alike share a plan. None where the formula said how long jobs
+        ran.
+        """
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from time zero until the last job ended."""
+
+    def jobs(self) -> Table:
+        """One row per job, in the jobs' order.
+
+        Columns: job, workload, gpu_count, pattern, sensitive, arrival, start, finish, wait,
+        run_time (all in seconds), gpus, double_links, single_links, pcie_links,
+        aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
+        sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
+        bandwidths that one GPU does not have are null there. Of a system of several servers a last
+        column, server, says in which the job ran; gpus are ids there.
+        """
 
 @final
 class System:
@@ -280,7 +1845,9 @@ class System:
         `mapa` where MAPA's Table 1 covers the NVLinks and PCIe links, else `data-sheet`.
         """
 
-    def gpu_matrix(self, bandwidth_profile: str | None = None) -> list[list[tuple[str, float]]]:
+    def gpu_matrix(
+        self, bandwidth_profile: _BandwidthProfileName | None = None
+    ) -> list[list[tuple[str, float]]]:
         """For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
 
         A GPU with itself is `("X", 0.0)`.
@@ -303,7 +1870,7 @@ class System:
         jobs: Sequence[ClusterJob],
         *,
         mapping: str = "linear",
-        fidelity: str = "packet",
+        fidelity: _FidelityName = "packet",
         protocol: dict[str, Any] | None = None,
         collectives: dict[str, Any] | None = None,
         seed: int | None = None,
@@ -356,891 +1923,48 @@ class System:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
-class Pattern:
-    """Which of a job's GPUs talk to which: MAPA's application graph."""
+class Table:
+    """Columns with names and units, for any library that reads Arrow.
 
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    def __new__(cls, shape: str, size: int) -> Pattern:
-        """A named shape (see `pattern_names`) on `size` GPUs.
-
-        Raises:
-            AllocationError: If the shape is unknown or the size is not 1 to 128.
-        """
-
-    @staticmethod
-    def from_edges(size: int, edges: Sequence[tuple[int, int]]) -> Pattern:
-        """A pattern of its own: edges between vertices 0 to `size` - 1.
-
-        Raises:
-            AllocationError: If an edge is no edge of such a graph.
-        """
-
-    @staticmethod
-    def from_edge_list(text: str, file: str = "<text>") -> Pattern:
-        """Reads a line per edge: two vertex numbers from zero, `#` for comments.
-
-        Raises:
-            InputError: If a line is no edge, with its place.
-        """
-
-    @staticmethod
-    def from_counters(
-        before: tuple[str, str], after: tuple[str, str], system: System
-    ) -> tuple[Pattern, list[int], list[tuple[int, int, int, int]]]:
-        """The pattern seen in two snapshots of `nvidia-smi nvlink` counters.
-
-        Args:
-            before: The earlier snapshot: its file's name and its text.
-            after: The later one.
-            system: Whose counters they are.
-
-        Returns:
-            The pattern, the GPU of each of its vertices, and for each edge both vertices
-            and the bytes that went from the first to the second and back.
-
-        Raises:
-            InputError: If a line is no counter, a counter went backwards, or the traffic
-                fits no pattern or several.
-        """
-
-    @property
-    def shape(self) -> str:
-        """The shape's name; an edge list that is a ring counts as one."""
-
-    @property
-    def size(self) -> int:
-        """How many GPUs it needs."""
-
-    @property
-    def edges(self) -> list[tuple[int, int]]:
-        """Its edges, each once, lower vertex first."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class Fabric:
-    """The network between servers: switches, ports for nodes, and the links that join them."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    def __new__(
-        cls, kind: str = "fat-tree", *, ports: int | None = None, **parameters: object
-    ) -> Fabric:
-        """A network of a kind.
-
-        Args:
-            kind: One of `fabric_names`: `fat-tree`, `dragonfly`, `torus`, `quartz`,
-                `single-switch`.
-            ports: How many nodes it has to join at least: of the sizes that are not given, the
-                smallest that has the ports. Where absent, they are the preset's.
-            parameters: Of its kind, such as `pods`, `groups`, `dimensions`, `bandwidth` and
-                `links` (`infiniband` or `ethernet`). Quantities are texts with a unit, such as
-                `"11.9 GB/s"`.
-
-        Raises:
-            InputError: If there is no such kind or parameter; the message says what would work.
-            MachineError: If a parameter is out of range, or there are too few ports.
-        """
-
-    @staticmethod
-    def from_text(text: str, file: str = "<text>") -> Fabric:
-        """A network that a text describes.
-
-        Args:
-            text: TOML of a kind and its parameters, TOML of a graph, or DOT.
-            file: Its name in errors.
-
-        Raises:
-            InputError: If the text is no network, with its place.
-        """
-
-    @property
-    def name(self) -> str:
-        """Its name, such as `fat-tree-2048`."""
-
-    @property
-    def kind(self) -> str:
-        """Its kind, one of `fabric_names`; `graph` for one whose file lists its links."""
-
-    @property
-    def ports(self) -> int:
-        """How many nodes, or network interfaces, it can join."""
-
-    @property
-    def switches(self) -> int:
-        """How many switches it has."""
-
-    @property
-    def link_kind(self) -> str:
-        """What its links are: `infiniband` or `ethernet`."""
-
-    @property
-    def bisection_bandwidth(self) -> float | None:
-        """What passes in one direction between two halves of the nodes, in GB/s, if known.
-
-        The halves are whole pods of a fat-tree of three levels, whole leaves of one of two,
-        whole groups of a dragonfly, half a torus across its longest dimension.
-        """
-
-    @property
-    def parameters(self) -> dict[str, int | bool | str | list[int]]:
-        """Its parameters by name, with those of its kind's preset; empty for a graph."""
-
-    def levels(self) -> Table:
-        """One row per level of switches, from those of nodes upwards.
-
-        Columns: `level`, `switches`, and the least and the most ports in use at one of them.
-        """
-
-    def links(self) -> Table:
-        """One row per class of links.
-
-        Columns: the levels it joins, how many links it has, the bandwidth of one in one
-        direction, and the latency.
-        """
-
-    def to_toml(self) -> str:
-        """Its text as a file of its kind with all parameters.
-
-        Raises:
-            MachineError: If it is a graph, which has no parameters; `to_dot` writes any network.
-        """
-
-    def to_dot(self) -> str:
-        """The network as a Graphviz drawing, which `from_text` reads back."""
-
-    def _repr_html_(self) -> str:
-        """A drawing of a small network, the levels of a large one."""
-
-@final
-class GpuModel:
-    """What is known of one model of GPU, by data sheets and whitepapers.
-
-    What its file does not say is unknown: the property raises a MachineError that names the
-    section that is missing.
+    `pyarrow.table(t)`, `polars.DataFrame(t)` and DuckDB read it without a copy; the unit of a
+    column is its field's metadata under the key "unit". A row is a dictionary: `len(t)` counts
+    them, iteration goes through them, and `t[0]` is the first. A notebook and `print` show them.
     """
 
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @staticmethod
-    def from_toml(text: str, file: str = "<text>") -> GpuModel:
-        """Reads a model from its TOML text; `file` names the text in errors.
-
-        Raises:
-            InputError: If the text is no model, with line and column.
-        """
-
-    @property
-    def name(self) -> str:
-        """Its name here: `v100-sxm2-16gb`."""
-
-    @property
-    def product(self) -> str:
-        """Its name as the vendor's tool prints it: `Tesla V100-SXM2-16GB`."""
-
-    @property
-    def vendor(self) -> str:
-        """`nvidia` or `amd`."""
-
-    @property
-    def pci_ids(self) -> list[str]:
-        """Its PCI vendor and device ids, such as `10de:1db1`."""
-
-    @property
-    def processors(self) -> list[str]:
-        """What compilers call its processor: `sm_70`, `gfx942`."""
-
-    @property
-    def pcie(self) -> str:
-        """Its generation of PCIe, such as `pcie3`."""
-
-    @property
-    def link_kind(self) -> str | None:
-        """The kind of its links to other GPUs, such as `nvlink2`; None where it is sold without."""
-
-    @property
-    def link_count(self) -> int:
-        """How many of them it has."""
-
-    @property
-    def link_bandwidth(self) -> float | None:
-        """Bandwidth of one of them in one direction, in GB/s; None where there are none."""
-
-    @property
-    def vector_peak(self) -> dict[str, float]:
-        """Peak speed of its plain cores by number type (`fp32`), in TFLOP/s, integers in TOP/s."""
-
-    @property
-    def matrix_peak(self) -> dict[str, float]:
-        """Peak speed of its tensor or matrix cores on dense matrices, likewise."""
-
-    @property
-    def memory_kind(self) -> str:
-        """What its memory is made of, such as `hbm2`."""
-
-    @property
-    def memory_capacity(self) -> int:
-        """Its memory in bytes, as sold; drivers keep some."""
-
-    @property
-    def memory_bandwidth(self) -> float:
-        """Peak bandwidth of its memory, reading and writing together, in GB/s."""
-
-    @property
-    def copy_engines(self) -> int:
-        """How many engines copy between its memory and the rest while the cores work."""
-
-    @property
-    def units(self) -> int:
-        """How many streaming multiprocessors, or compute units, it has."""
-
-    @property
-    def l2_cache(self) -> int:
-        """Bytes of its second-level cache, all slices together."""
-
-    def to_toml(self) -> str:
-        """Its file, with everything that is known, and where from."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class GpuPlace:
-    """Where one GPU of a machine sits, as far as the machine's source says."""
-
-    @property
-    def name(self) -> str:
-        """The GPU's name in the machine."""
-
-    @property
-    def pci_address(self) -> str | None:
-        """Its PCI address, such as `0000:07:00.0`."""
-
-    @property
-    def cpu_affinity(self) -> str | None:
-        """The CPU cores near it, such as `0-11,24-35`."""
-
-    @property
-    def numa_affinity(self) -> str | None:
-        """The NUMA nodes near it, such as `0`."""
-
-    @property
-    def nics(self) -> list[str]:
-        """Its nearest network interfaces."""
-
-    @property
-    def nic_proximity(self) -> str | None:
-        """How near they are: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`; None where there are none."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class Match:
-    """A pattern placed on GPUs, with its scores."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def gpus(self) -> list[int]:
-        """The GPU of each vertex of the pattern."""
-
-    @property
-    def links(self) -> tuple[int, int, int]:
-        """How many double NVLinks, single NVLinks and PCIe links the pattern uses.
-
-        These are the classes of MAPA's Eq. 2.
-        """
-
-    @property
-    def joined_by(self) -> dict[str, int]:
-        """How many pairs of GPUs that the pattern joins have which link, the widest first.
-
-        The names are the machine's: `NV18` for 18 NVLinks, `XGMI1` for one of xGMI, and for a
-        way through the host what it crosses: `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
-        """
-
-    @property
-    def aggregated_bandwidth(self) -> float:
-        """Eq. 1, in GB/s: the bandwidth of all pairs that the pattern uses."""
-
-    @property
-    def effective_bandwidth(self) -> float | None:
-        """Predicted bus bandwidth of an all-reduce, in GB/s; None for one GPU."""
-
-    @property
-    def preserved_bandwidth(self) -> float:
-        """Eq. 3, in GB/s: the bandwidth between the GPUs that stay free."""
-
-    @property
-    def candidates(self) -> int:
-        """How many sets of GPUs competed for the decision."""
-
-    @property
-    def optimal(self) -> bool:
-        """Whether no match can be better; true is a proof, false where it was not found."""
-
-    @property
-    def gap(self) -> float | None:
-        """By what fraction another match could be better at most.
-
-        By the policy's objective, or, where that is certain, in aggregated bandwidth. 0.0
-        where this one is optimal, None where no bound is known.
-        """
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class Explanation:
-    """Why a decision came out as it did."""
-
-    @property
-    def rule(self) -> str:
-        """The policy's rule for this job, in one sentence."""
-
-    @property
-    def decided_by(self) -> str:
-        """The key in which the chosen match and the next best part.
-
-        `effective bandwidth`, `aggregated bandwidth`, `preserved bandwidth`, `host proximity`,
-        `near NICs`, `shared NICs`, `what stays whole` or `lowest ids`; `rule` where the policy
-        compares nothing, `no other set` where nothing competed.
-        """
-
-    @property
-    def verdict(self) -> str:
-        """Why the chosen match beat the next best."""
-
-    @property
-    def chosen(self) -> Match:
-        """The decision."""
-
-    @property
-    def ranking(self) -> list[Match]:
-        """The best candidates by the policy's own order, the chosen one first."""
-
-@final
-class Owner:
-    """Who asked for a job's GPUs on a live server, and for how long."""
-
-    def __new__(cls, pid: int, host: str, time: float, lease: float | None = None) -> Owner:
-        """An owner.
-
-        Args:
-            pid: The process that asks.
-            host: The computer on which it runs.
-            time: When it asks, in seconds since 1970, as `time.time()` gives them.
-            lease: For how long it asks, in seconds; without end where absent.
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __getitem__(self, row: int, /) -> dict[str, Any]: ...
+    def to_pandas(self) -> Any:
+        """The table as a `pandas.DataFrame`; needs pandas and pyarrow.
 
         Raises:
-            AllocationError: If a number is negative or too large.
+            LinkwrightError: If one of them is not installed.
         """
 
-    @property
-    def pid(self) -> int:
-        """The process that asked."""
-
-    @property
-    def host(self) -> str:
-        """The computer on which it ran."""
-
-    @property
-    def time(self) -> float:
-        """When it asked, in seconds since 1970."""
-
-    @property
-    def lease(self) -> float | None:
-        """For how long it asked, in seconds; None without end."""
-
-    def is_over(self, now: float) -> bool:
-        """Whether the lease has ended by this time, in seconds since 1970.
+    def to_polars(self) -> Any:
+        """The table as a `polars.DataFrame`; needs polars.
 
         Raises:
-            AllocationError: If the time is negative or too large.
+            LinkwrightError: If it is not installed.
         """
 
-    def __getnewargs__(self) -> tuple[int, str, float, float | None]: ...
-    def __eq__(self, other: object, /) -> bool: ...
+    def _repr_html_(self) -> str: ...
+    @property
+    def num_rows(self) -> int:
+        """How many rows it has."""
 
-@final
-class Allocator:
-    """Gives jobs their GPUs on a live server, by one policy."""
+    @property
+    def column_names(self) -> list[str]:
+        """The names of its columns, from the left."""
 
-    def __new__(
-        cls,
-        system: System,
-        policy: str = "preserve",
-        *,
-        bandwidth_model: str = "sound",
-        bandwidth_profile: str | None = None,
-        ties: str = "nearest",
-        state: str | None = None,
-        state_file: str = "<state>",
-        lost: Sequence[int] | None = None,
-    ) -> Allocator:
-        """An allocator; with `state`, text that `save` gave, in that state.
+    def __arrow_c_schema__(self) -> CapsuleType:
+        """The schema as an Arrow C schema in a capsule."""
 
-        Args:
-            system: The server.
-            policy: One of `policy_names`.
-            bandwidth_model: `sound` or `published`.
-            bandwidth_profile: `mapa` or `data-sheet`; if not given, that of the machine.
-            ties: `nearest` or `published`: what decides between matches that tie in the
-                policy's scores.
-            state: What `save` returned earlier.
-            state_file: The state's name in errors.
-            lost: GPUs that the machine has lost since the state was saved, by their ids then;
-                needed only where names, places and links leave open which they are.
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType:
+        """The rows as an Arrow C stream in a capsule.
 
-        Raises:
-            AllocationError: If a name is unknown.
-            InputError: If the state is not what `save` gave, or of another machine.
+        A requested schema is only a wish, and the protocol lets a producer pass it over.
         """
-
-    @property
-    def policy(self) -> str:
-        """The policy's name."""
-
-    @property
-    def free(self) -> list[int]:
-        """The GPUs that a job can get now."""
-
-    @property
-    def unhealthy(self) -> list[int]:
-        """The GPUs marked unhealthy."""
-
-    @property
-    def lost(self) -> list[int]:
-        """The GPUs that the machine has lost since the state was begun, by their ids before.
-
-        They are unhealthy. Those that are left are numbered anew: `ids_before_loss` has the
-        id that each of them had.
-        """
-
-    @property
-    def ids_before_loss(self) -> list[int]:
-        """For each GPU its id before the machine lost any."""
-
-    @property
-    def owners(self) -> dict[str, Owner]:
-        """Who asked for each job's GPUs, where that is known."""
-
-    @property
-    def held(self) -> dict[str, list[int]]:
-        """Each job's GPUs, but for those that are lost."""
-
-    def decide(self, job: str, pattern: Pattern, *, sensitive: bool = True) -> Match | None:
-        """What the policy would give now; None if too few GPUs are free.
-
-        Raises:
-            AllocationError: If the job is larger than the machine.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def allocate(
-        self, job: str, pattern: Pattern, *, sensitive: bool = True, owner: Owner | None = None
-    ) -> Match | None:
-        """Gives the job its GPUs; None, and no change, if too few are free.
-
-        Args:
-            job: Its name, by which it is released.
-            pattern: Which of its GPUs talk to which.
-            sensitive: Whether bandwidth matters to it.
-            owner: Who asks, to be kept with the state.
-
-        Raises:
-            AllocationError: If the job is larger than the machine or holds GPUs already.
-            KeyboardInterrupt: Within a second of Ctrl-C; nothing has changed then.
-        """
-
-    def explain(
-        self, job: str, pattern: Pattern, *, sensitive: bool = True, limit: int = 5
-    ) -> Explanation | None:
-        """The decision with its `limit` best candidates; None if too few GPUs are free.
-
-        Raises:
-            AllocationError: If the job is larger than the machine.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def score(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
-        """The scores of a placement: the GPU of each vertex.
-
-        Raises:
-            AllocationError: If a GPU is unknown or named twice, or their number is not the size.
-        """
-
-    def best_placement(self, pattern: Pattern, gpus: Sequence[int]) -> Match:
-        """The placement on exactly these GPUs with the most aggregated bandwidth, scored.
-
-        Raises:
-            AllocationError: If a GPU is unknown or named twice, or their number is not the size.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def sound_bandwidth(self, gpus: Sequence[int]) -> float:
-        """Effective bandwidth of these GPUs by the sound model, in GB/s.
-
-        Raises:
-            AllocationError: If a GPU is unknown.
-        """
-
-    def release(self, job: str) -> list[int]:
-        """Takes the job's GPUs back and returns them.
-
-        Raises:
-            AllocationError: If it holds none: released before or never allocated.
-        """
-
-    def reconcile(
-        self, living: Sequence[str], *, since: float | None = None
-    ) -> dict[str, list[int]]:
-        """Takes the GPUs of all jobs back that are not in the list of living ones.
-
-        Args:
-            living: The jobs that live; others, of other servers, do no harm.
-            since: In seconds since 1970: a job that asked then or later stays, since the list
-                may be older than it is. None where the list is newer than every job.
-
-        Returns:
-            Each job that was released, and its GPUs.
-
-        Raises:
-            AllocationError: If the time is negative or too large.
-        """
-
-    def release_overdue(self, now: float) -> dict[str, list[int]]:
-        """Takes the GPUs of all jobs back whose lease is over.
-
-        Args:
-            now: The time, in seconds since 1970.
-
-        Returns:
-            Each job that was released, and its GPUs.
-
-        Raises:
-            AllocationError: If the time is negative or too large.
-        """
-
-    def mark_unhealthy(self, gpu: int) -> None:
-        """Keeps a GPU from new jobs; a job that holds it goes on.
-
-        Raises:
-            AllocationError: If the GPU is unknown.
-        """
-
-    def mark_healthy(self, gpu: int) -> None:
-        """Lets a GPU be given out again.
-
-        Raises:
-            AllocationError: If the GPU is unknown.
-        """
-
-    def save(self) -> str:
-        """The state as JSON text."""
-
-    def measure_decision(
-        self, pattern: Pattern, *, sensitive: bool = True, repeats: int = 20
-    ) -> float:
-        """Seconds of wall-clock time for one decision, the least of so many."""
-
-@final
-class Tree:
-    """A spanning tree of a job's GPUs and its share of the data."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def root(self) -> int:
-        """The GPU at its root."""
-
-    @property
-    def edges(self) -> list[tuple[int, int]]:
-        """Its edges from the root outwards, each the nearer GPU and the farther one."""
-
-    @property
-    def depth(self) -> int:
-        """The most edges between the root and a GPU."""
-
-    @property
-    def share(self) -> float:
-        """Its part of the data that all trees carry, from 0 to 1."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class Schedule:
-    """A collective as steps per rank, to be checked, executed, timed and exported.
-
-    `plan` makes one, and `from_msccl_xml` reads one. Two are equal if all of their steps are.
-    """
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @staticmethod
-    def from_msccl_xml(
-        text: str, file: str = "<text>", *, gpus: Sequence[int] | None = None
-    ) -> Schedule:
-        """Reads an algorithm in MSCCL XML, anyone's.
-
-        Args:
-            text: The text itself.
-            file: Its name in errors.
-            gpus: The GPU of each rank; rank `i` is GPU `i` where None.
-
-        Raises:
-            InputError: If the text is no such algorithm, with line and column.
-            CollectiveError: If the GPUs are not one for each rank, each once.
-        """
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-
-    @property
-    def collective(self) -> str:
-        """The collective's name."""
-
-    @property
-    def root(self) -> int | None:
-        """The GPU that alone has, or gets, the data; None where all are alike."""
-
-    @property
-    def gpus(self) -> list[int]:
-        """The GPU of each rank."""
-
-    @property
-    def protocol(self) -> str:
-        """The protocol of its connections: `LL`, `LL128` or `Simple`."""
-
-    @property
-    def chunks(self) -> int:
-        """Into how many chunks it cuts a shard."""
-
-    @property
-    def shards(self) -> int:
-        """How many shards the longest buffer of a rank has: a size must divide by it."""
-
-    @property
-    def input_shards(self) -> list[int]:
-        """How many shards each rank's input has; none where the rank contributes nothing."""
-
-    @property
-    def channels(self) -> int:
-        """How many channels it uses."""
-
-    @property
-    def step_count(self) -> int:
-        """How many steps all ranks have together."""
-
-    @property
-    def in_place(self) -> bool:
-        """Whether it may run with input and output in the same memory."""
-
-    @property
-    def out_of_place(self) -> bool:
-        """Whether it may run with input and output apart."""
-
-    @property
-    def algorithm(self) -> str | None:
-        """The algorithm that planned it; None if it was read from a file."""
-
-    @property
-    def links(self) -> str | None:
-        """Its links: `nvlink`, `xgmi`, `pcie`, `hybrid` or `network`; None if it was read."""
-
-    @property
-    def rate(self) -> float | None:
-        """What it reaches of the peak with long data, in GB/s of size; None if it was read."""
-
-    @property
-    def optimum(self) -> float | None:
-        """The most that any of its kind could, in GB/s; None where that is not known."""
-
-    @property
-    def optimum_of(self) -> str | None:
-        """What `optimum` is the optimum of, such as `trees over NVLink`; None without one."""
-
-    @property
-    def notes(self) -> list[str]:
-        """What the planner has to say: links that could not be used, weights that were rounded."""
-
-    @property
-    def trees(self) -> list[Tree]:
-        """The trees behind it; empty for rings and ways, and if it was read from a file."""
-
-    def check(self) -> CheckReport:
-        """Proves that it brings about its collective, whatever the timing.
-
-        Raises:
-            ScheduleError: With the first fault and the step that has it.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def execute(
-        self,
-        arrays: Sequence[NDArray[Any] | Buffer | None],
-        reduction: str = "sum",
-        *,
-        in_place: bool = False,
-    ) -> list[NDArray[Any]]:
-        """Runs it on real data, with a thread for each rank.
-
-        Args:
-            arrays: The input of each rank: a NumPy array, or anything with its buffer protocol,
-                of float32, float64, int32 or int64; None or empty where the rank has none.
-            reduction: `sum`, `product`, `min` or `max`.
-            in_place: Whether input and output share memory while it runs. The arrays that are
-                given never change.
-
-        Returns:
-            The output of each rank as a NumPy array of one dimension.
-
-        Raises:
-            ScheduleError: If it does not check.
-            CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def execute_timed(
-        self,
-        arrays: Sequence[NDArray[Any] | Buffer | None],
-        reduction: str = "sum",
-        *,
-        in_place: bool = False,
-    ) -> tuple[list[NDArray[Any]], float]:
-        """As `execute`, with the seconds that the ranks took.
-
-        These count the check that comes first, but no copies from or to Python.
-
-        Raises:
-            ScheduleError: If it does not check.
-            CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def reference(
-        self, arrays: Sequence[NDArray[Any] | Buffer | None], reduction: str = "sum"
-    ) -> list[NDArray[Any]]:
-        """What its collective must give for these inputs, computed without any schedule.
-
-        Integers equal what `execute` gives. Floats are reduced in the order of the ranks, so
-        that for `n` ranks a sum may differ by `n` units of its last place.
-
-        Raises:
-            CollectiveError: If the arrays do not fit the collective.
-        """
-
-    def time(
-        self,
-        size: int,
-        *,
-        system: System | None = None,
-        chunk: int | None = None,
-        protocol: str | None = None,
-    ) -> Timing:
-        """How long it takes on a system's links.
-
-        Args:
-            size: Bytes, as nccl-tests counts them: the longest buffer of a rank.
-            system: Whose links carry it; the one that it was planned for where None.
-            chunk: The longest run of bytes that one step moves; where None it is found as Blink
-                does (MIAD), and `Timing.chunk_trials` says what was tried.
-            protocol: `LL`, `LL128` or `Simple`; its own where None.
-
-        Raises:
-            CollectiveError: If the size does not divide into shards, the system has no path for a
-                connection, or the schedule waits for ever.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def to_msccl_xml(
-        self, *, min_bytes: int = 0, max_bytes: int | None = None, step_limit: int = 64
-    ) -> Export:
-        """The file that MSCCL's executors load.
-
-        Args:
-            min_bytes: The smallest call that may use it.
-            max_bytes: The largest; no bound where None.
-            step_limit: The most steps of a thread block that the executor was built for.
-
-        Raises:
-            CollectiveError: If a limit of the executors would be passed, with the limit.
-        """
-
-    def to_mscclpp_json(
-        self,
-        *,
-        min_bytes: int = 0,
-        max_bytes: int | None = None,
-        in_place: bool | None = None,
-        threads_per_block: int = 1024,
-        block_limit: int = 80,
-        pieces: int | None = None,
-        size: int = 67_108_864,
-    ) -> Export:
-        """The execution plan that MSCCL++ loads.
-
-        Args:
-            min_bytes: The smallest message that may use it.
-            max_bytes: The largest; no bound where None.
-            in_place: Whether input and output are the same memory; where None, only if the
-                schedule cannot run otherwise.
-            threads_per_block: A multiple of 32, at most 1,024.
-            block_limit: The most thread blocks of a rank: the multiprocessors of its GPU.
-            pieces: Into how many pieces the data is cut, which follow one another, since the
-                executor runs a plan once over the whole message; as many as make it the fastest
-                at `size`, and one if the schedule was read from a file, where None.
-            size: The message in bytes for which the pieces are chosen and a note says the rate.
-
-        Raises:
-            CollectiveError: If the format has no such collective, or a limit would be passed.
-        """
-
-    def to_dot(self) -> str:
-        """A Graphviz drawing of its trees side by side.
-
-        Where there are none, it shows what every connection moves.
-        """
-
-    def steps(self) -> Table:
-        """One row per step.
-
-        Columns: rank, block, step, channel, operation, send_to, receive_from, source,
-        destination, count and after, the `block.step` of its rank that must have ended first.
-        """
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class CheckReport:
-    """What a sound schedule looks like from above."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def steps(self) -> int:
-        """Steps of all ranks together."""
-
-    @property
-    def sent_chunks(self) -> list[int]:
-        """For each rank, how many chunks it sends."""
-
-    @property
-    def longest_chain(self) -> int:
-        """The most messages that must follow one another: what latency multiplies."""
-
-    @property
-    def placements(self) -> list[str]:
-        """For which placements it is sound: `out of place`, `in place`."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Timing:
@@ -1288,24 +2012,160 @@ class Timing:
         could have carried in the time.
         """
 
-@final
-class Export:
-    """A schedule in another format."""
+def policy_names() -> list[str]:
+    """The allocation policies, in the order of the paper's tables."""
 
-    @property
-    def text(self) -> str:
-        """The file's whole text."""
+def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
+    """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
 
-    @property
-    def notes(self) -> list[str]:
-        """What the format could not say and its user must know, each a sentence."""
+    Raises:
+        AllocationError: If a number is negative.
+    """
+
+def tie_names() -> list[str]:
+    """The rules that decide between equals: what `ties` takes."""
+
+def choice_names() -> dict[str, list[str]]:
+    """The names of every closed choice, by what they choose: a list for each, as the core has it.
+
+    The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
+    collective, discipline, fidelity, network, pattern, policy, reduction, routing and tie.
+    """
+
+def reduction_names() -> list[str]:
+    """The reductions that `Schedule.execute` knows by name."""
+
+def expect(
+    system: System,
+    gpus: Sequence[int],
+    collective: _CollectiveName,
+    sizes: Sequence[int],
+    *,
+    root: int | None = None,
+) -> Table:
+    """What NCCL 2.30 takes for a collective of each size, by its own cost model.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, two or more.
+        collective: One of `collective_names`.
+        sizes: Bytes, as nccl-tests counts them.
+        root: As for `plan`.
+
+    Returns:
+        One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
+        in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
+
+    Raises:
+        CollectiveError: If a name is unknown, the GPUs do not fit the system or are not
+            NVIDIA's, or no links join them.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def fabric_names() -> list[str]:
+    """The name of every kind of network between servers."""
+
+def gpu_model(name: str) -> GpuModel:
+    """The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
+
+    Raises:
+        MachineError: If there is none; the message names the nearest.
+    """
+
+def gpu_models() -> list[GpuModel]:
+    """Every model of GPU that is known, by vendor, the oldest first."""
+
+def generate_jobs(
+    seed: int = 0,
+    count: int = 300,
+    max_gpus: int = 5,
+    *,
+    workloads: Sequence[str] | None = None,
+    mean_interarrival: float | None = None,
+) -> list[Job]:
+    """The paper's uniform mix, or one like it.
+
+    Args:
+        seed: The same seed gives the same jobs.
+        count: How many jobs.
+        max_gpus: The GPUs of the largest; sizes are uniform from one to this.
+        workloads: What to draw from; all nine where absent.
+        mean_interarrival: Mean seconds between arrivals; all at zero where absent.
+
+    Raises:
+        SimulationError: If a workload is unknown or nothing can be drawn.
+    """
+
+def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
+    """Reads a job file: CSV with a header.
+
+    Args:
+        text: The text itself.
+        file: Its name in errors.
+        healthy_gpus: How many GPUs the server can give out, where that is known.
+
+    Raises:
+        InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
+            and column.
+    """
+
+def workload_names() -> list[str]:
+    """The workloads that jobs may run, in the order of the paper."""
+
+def workloads() -> Table:
+    """The workloads: name, sensitive, iterations, bytes and compute time per iteration."""
+
+def write_jobs(jobs: Sequence[Job]) -> str:
+    """The jobs as text that `read_jobs` reads back to equal jobs."""
+
+def read_mapping(
+    text: str, ranks: Sequence[int], gpus: int, file: str = "<text>"
+) -> list[list[int]]:
+    """Reads a mapping file: the index of one GPU for each rank, a line each.
+
+    Args:
+        text: The text; what follows a `#` is a comment.
+        ranks: How many ranks each job has, in the jobs' order.
+        gpus: How many GPUs there are.
+        file: Its name in errors.
+
+    Returns:
+        The GPU of each rank, a list for each job.
+
+    Raises:
+        InputError: If a line names no GPU or one that another rank has, or if there are too few
+            lines or too many; with line and column.
+        SimulationError: If a count is below zero or above 2^32 - 1.
+    """
+
+def explain_difference(rows: Sequence[tuple[int, float, float]]) -> str:
+    """What the shape of the difference between measured and expected times means, in a sentence.
+
+    Args:
+        rows: For each size its bytes, the measured and the expected seconds.
+    """
+
+def read_nccl_tests(text: str, file: str = "<text>") -> NcclTestsLog:
+    """Reads what nccl-tests printed.
+
+    Args:
+        text: The output of all_reduce_perf or another test; what mpirun puts before lines is skipped.
+        file: What errors call it.
+
+    Raises:
+        InputError: If no row can be read: of another tool, or of a run that failed before its first
+            size; with the line.
+    """
+
+def pattern_names() -> list[str]:
+    """The shapes that `Pattern` knows by name."""
 
 def plan(
     system: System,
     gpus: Sequence[int],
-    collective: str,
+    collective: _CollectiveName,
     *,
-    algorithm: str = "packing",
+    algorithm: _AlgorithmName = "packing",
     root: int | None = None,
     links: str = "auto",
     size: int | None = None,
@@ -1335,32 +2195,169 @@ def plan(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def expect(
-    system: System,
-    gpus: Sequence[int],
-    collective: str,
-    sizes: Sequence[int],
-    *,
-    root: int | None = None,
-) -> Table:
-    """What NCCL 2.30 takes for a collective of each size, by its own cost model.
+def algorithm_descriptions() -> list[tuple[str, str]]:
+    """Each algorithm's name and what it does."""
+
+def algorithm_names() -> list[str]:
+    """The algorithms that `plan` knows by name."""
+
+def algorithm_protocols(algorithm: _AlgorithmName) -> list[str]:
+    """The protocols, lowest latency first, that who runs an algorithm has.
+
+    Raises:
+        CollectiveError: If there is no such algorithm.
+    """
+
+def bus_factor(collective: _CollectiveName, gpus: int) -> float:
+    """What a collective's algorithm bandwidth times gives its bus bandwidth, after nccl-tests.
+
+    Args:
+        collective: One of `collective_names`.
+        gpus: How many GPUs take part, one or more.
+
+    Raises:
+        CollectiveError: If there is no such collective or no GPU takes part.
+    """
+
+def collective_names() -> list[str]:
+    """The collectives that `plan` knows by name."""
+
+def packing_rate(system: System, gpus: Sequence[int], *, links: str = "auto") -> tuple[float, str]:
+    """The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
 
     Args:
         system: Whose links carry it.
         gpus: The job's GPUs by their ids, two or more.
-        collective: One of `collective_names`.
-        sizes: Bytes, as nccl-tests counts them.
-        root: As for `plan`.
+        links: As for `plan`.
 
     Returns:
-        One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
-        in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
+        The rate in GB/s of the data's size, and the links: `nvlink`, `xgmi`, `pcie` or `network`.
 
     Raises:
-        CollectiveError: If a name is unknown, the GPUs do not fit the system or are not
-            NVIDIA's, or no links join them.
+        CollectiveError: If the GPUs do not fit the system or the links do not join them.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+
+def planning_seconds(
+    system: System,
+    gpus: Sequence[int],
+    collective: _CollectiveName,
+    *,
+    algorithm: _AlgorithmName = "packing",
+) -> float:
+    """About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
+
+    An estimate for one core, good to a factor of three.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids.
+        collective: One of `collective_names`.
+        algorithm: One of `algorithm_names`.
+
+    Raises:
+        CollectiveError: If a name is unknown, or the system has no such GPU.
+    """
+
+def applications() -> list[tuple[str, str, float]]:
+    """Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
+
+    The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
+    than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
+    """
+
+def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
+    """Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
+
+    Args:
+        seed: What they are drawn from.
+
+    Returns:
+        Each of the 20 mixes: the application and the number of ranks of each of its jobs.
+
+    Raises:
+        SimulationError: If the seed is not 0 to 2^64 - 1.
+    """
+
+def read_otf2(
+    path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
+) -> tuple[Program, list[str]]:
+    """Reads a program from an OTF2 archive, as `Program.from_otf2` does, with notes.
+
+    The notes are what its reader should know: what was left out or could not be told, each a
+    sentence.
+
+    Raises:
+        InputError: If a file is missing, cut or damaged; the message names it.
+        SimulationError: If the archive records no program that can be played again.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def is_cluster_scenario(text: str) -> bool:
+    """Whether a scenario's TOML text is of a cluster, and not of a shared server.
+
+    A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`. A text
+    that is no TOML is of no cluster.
+    """
+
+def read_scenario(text: str, file: str = ...) -> Scenario:
+    """Reads a scenario's TOML text; reading the files it names is left to the caller.
+
+    Raises:
+        InputError: If the text is no scenario, with line and column.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def planner_names() -> list[str]:
+    """The names of what plans the collectives of jobs that are played."""
+
+def simulate(
+    system: System,
+    jobs: Sequence[Job],
+    policy: _PolicyName = "preserve",
+    *,
+    bandwidth_model: _BandwidthModelName = "sound",
+    bandwidth_profile: _BandwidthProfileName | None = None,
+    ties: _TieName = "nearest",
+    discipline: _DisciplineName = "fifo",
+    unhealthy: Sequence[int] | None = None,
+    run_time: str = "formula",
+    planner: _AlgorithmName = "packing",
+    fidelity: _FidelityName = "flow",
+    progress: Callable[[int, int, float], object] | None = None,
+) -> SimulationResult:
+    """Plays the jobs on an idle system.
+
+    A job runs within one server, the first in which the policy finds GPUs.
+
+    Args:
+        system: A server, or several on a fabric.
+        jobs: The jobs; those of one arrival time queue in this order.
+        policy: One of `policy_names`.
+        bandwidth_model: `sound` or `published`: what the policy ranks by.
+        bandwidth_profile: `mapa` or `data-sheet`: what labels the links; if not given, that of
+            the machine.
+        ties: `nearest` or `published`: what decides between matches that tie.
+        discipline: `fifo` or `backfill`.
+        unhealthy: GPUs that are out of order from the start.
+        run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
+            message, beside those of all other jobs.
+        planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
+        fidelity: Of played jobs, `flow` or `packet`.
+        progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
+
+    Raises:
+        AllocationError: If a policy, a choice or a GPU is unknown.
+        SimulationError: If a job can never start or has another's name, a plan cannot be had, or a
+            time is beyond 213 days.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def import_format_names() -> list[str]:
+    """The formats that `System.from_text` reads."""
+
+def preset_names() -> list[tuple[str, str]]:
+    """Each built-in server's name and description."""
 
 def time_sweep(
     schedule: Schedule,
@@ -1391,912 +2388,8 @@ def time_sweep(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def packing_rate(system: System, gpus: Sequence[int], *, links: str = "auto") -> tuple[float, str]:
-    """The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
-
-    Args:
-        system: Whose links carry it.
-        gpus: The job's GPUs by their ids, two or more.
-        links: As for `plan`.
-
-    Returns:
-        The rate in GB/s of the data's size, and the links: `nvlink`, `xgmi`, `pcie` or `network`.
-
-    Raises:
-        CollectiveError: If the GPUs do not fit the system or the links do not join them.
-        KeyboardInterrupt: Within a second of Ctrl-C.
-    """
-
-def planning_seconds(
-    system: System, gpus: Sequence[int], collective: str, *, algorithm: str = "packing"
-) -> float:
-    """About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
-
-    An estimate for one core, good to a factor of three.
-
-    Args:
-        system: Whose links carry it.
-        gpus: The job's GPUs by their ids.
-        collective: One of `collective_names`.
-        algorithm: One of `algorithm_names`.
-
-    Raises:
-        CollectiveError: If a name is unknown, or the system has no such GPU.
-    """
-
-def algorithm_names() -> list[str]:
-    """The algorithms that `plan` knows by name."""
-
-def algorithm_descriptions() -> list[tuple[str, str]]:
-    """Each algorithm's name and what it does."""
-
-def algorithm_protocols(algorithm: str) -> list[str]:
-    """The protocols, lowest latency first, that who runs an algorithm has.
-
-    Raises:
-        CollectiveError: If there is no such algorithm.
-    """
-
-@final
-class NcclTestsLog:
-    """What a run of nccl-tests measured."""
-
-    @property
-    def test(self) -> str | None:
-        """The test that ran, such as `all_reduce_perf`; None where the log does not say."""
-
-    @property
-    def version(self) -> str | None:
-        """NCCL's version; None where the log does not say."""
-
-    @property
-    def gpus(self) -> list[str]:
-        """The model of each rank's GPU, as far as the log lists them."""
-
-    @property
-    def hosts(self) -> int:
-        """How many hosts these GPUs are on."""
-
-    @property
-    def notes(self) -> list[tuple[int, str]]:
-        """What was not read, and what looks wrong: each with its line."""
-
-    def rows(self) -> Table:
-        """One row per size, in the log's order.
-
-        Columns: size in bytes; time in seconds, algorithm_bandwidth and bus_bandwidth in GB/s with
-        a result buffer of its own; the same in place, where it was measured; line in the log.
-        """
-
-def read_nccl_tests(text: str, file: str = "<text>") -> NcclTestsLog:
-    """Reads what nccl-tests printed.
-
-    Args:
-        text: The output of all_reduce_perf or another test; what mpirun puts before lines is
-            skipped.
-        file: What errors call it.
-
-    Raises:
-        InputError: If no row can be read: of another tool, or of a run that failed before its first
-            size; with the line.
-    """
-
-def explain_difference(rows: Sequence[tuple[int, float, float]]) -> str:
-    """What the shape of the difference between measured and expected times means, in a sentence.
-
-    Args:
-        rows: For each size its bytes, the measured and the expected seconds.
-    """
-
-def collective_names() -> list[str]:
-    """The collectives that `plan` knows by name."""
-
-def bus_factor(collective: str, gpus: int) -> float:
-    """What a collective's algorithm bandwidth times gives its bus bandwidth, after nccl-tests.
-
-    Args:
-        collective: One of `collective_names`.
-        gpus: How many GPUs take part, one or more.
-
-    Raises:
-        CollectiveError: If there is no such collective or no GPU takes part.
-    """
-
-def reduction_names() -> list[str]:
-    """The reductions that `Schedule.execute` knows by name."""
-
-@final
-class Job:
-    """One job of a shared server."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    def __new__(
-        cls,
-        name: str,
-        workload: str,
-        gpus: int,
-        *,
-        pattern: str = "ring",
-        sensitive: bool | None = None,
-        arrival: float = 0.0,
-        iterations: int | None = None,
-    ) -> Job:
-        """A job; sensitivity and iterations are the workload's where absent.
-
-        Args:
-            name: A name of its own.
-            workload: One of `workload_names`.
-            gpus: How many GPUs it asks for.
-            pattern: One of `pattern_names`.
-            sensitive: Whether allocation treats it as bandwidth sensitive.
-            arrival: When it enters the queue, in seconds.
-            iterations: Its work, in iterations of the workload.
-
-        Raises:
-            SimulationError: If the workload is unknown or a number out of range.
-            AllocationError: If the pattern is unknown.
-        """
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def workload(self) -> str:
-        """Its workload's name."""
-
-    @property
-    def gpus(self) -> int:
-        """How many GPUs it asks for."""
-
-    @property
-    def pattern(self) -> str:
-        """Its pattern's name."""
-
-    @property
-    def sensitive(self) -> bool:
-        """Whether allocation treats it as bandwidth sensitive."""
-
-    @property
-    def arrival(self) -> float:
-        """When it enters the queue, in seconds."""
-
-    @property
-    def iterations(self) -> int:
-        """Its work, in iterations of the workload."""
-
-    def run_time(self, effective_bandwidth: float) -> float:
-        """Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
-
-        Raises:
-            SimulationError: If the bandwidth is negative or no number, or so small that the job
-                would run for more than 213 days.
-        """
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class Scenario:
-    """A scenario as written: which system, which jobs, under which choices."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @property
-    def name(self) -> str:
-        """Its name; empty where it has none."""
-
-    @property
-    def seed(self) -> int:
-        """What fixes every choice by chance."""
-
-    @property
-    def kind(self) -> Literal["mix", "programs"]:
-        """What its jobs are: of GPUs that a policy gives, or of ranks on GPUs of a mapping."""
-
-    @property
-    def job_count(self) -> int | None:
-        """How many programs it runs; of a mix, how many jobs it generates, or None of a file."""
-
-    @property
-    def jobs(self) -> str | list[Job]:
-        """Of a mix, the path of the job file as written, or the jobs that it generates."""
-
-    @property
-    def jobs_seed(self) -> int | None:
-        """What the jobs of a mix that it generates are drawn from; None where none are."""
-
-    @property
-    def mapping(self) -> str | None:
-        """Of programs: `linear`, `random`, or a mapping file's name, for jobs without their own."""
-
-    @property
-    def servers(self) -> list[tuple[str, str, int]]:
-        """The servers that it names, which of `preset` and `file` that is, and how many in a row.
-
-        Empty where every port has a node of GPUs.
-        """
-
-    @property
-    def machine(self) -> tuple[str, str]:
-        """`("preset", name)` or `("file", path)`, the path as written."""
-
-    @property
-    def machine_position(self) -> tuple[int, int]:
-        """Line and column, from one, where the scenario names its machine."""
-
-    @property
-    def jobs_position(self) -> tuple[int, int]:
-        """Line and column, from one, where it names its job file or says what to generate."""
-
-    @property
-    def unhealthy(self) -> list[int]:
-        """GPUs that are out of order from the start."""
-
-    @property
-    def unhealthy_positions(self) -> list[tuple[int, int]]:
-        """Line and column, from one, where it names each of those."""
-
-    @property
-    def policies(self) -> list[str]:
-        """The policies to play the jobs of a mix under."""
-
-    @property
-    def bandwidth_model(self) -> str:
-        """`sound` or `published`: what policies rank by."""
-
-    @property
-    def bandwidth_profile(self) -> str | None:
-        """`mapa` or `data-sheet`: what labels the links; None where the machine is to say."""
-
-    @property
-    def ties(self) -> str:
-        """`nearest` or `published`: what decides between matches that tie."""
-
-    @property
-    def discipline(self) -> str:
-        """`fifo` or `backfill`: which waiting job starts next."""
-
-    @property
-    def files(self) -> list[tuple[str, int, int]]:
-        """The files that it names, each as written, with the line and column where it does."""
-
-    @property
-    def play(self) -> dict[str, Any]:
-        """How its programs are played, by the keywords of `System.replay`, as far as it is given.
-
-        They are `fidelity`, `protocol`, `collectives` and `seed`.
-        """
-
-    @property
-    def variants(self) -> list[str]:
-        """The names of what it compares; a variant has none of its own.
-
-        Each of its policies, or `as-written` where programs run; then each name of its
-        `[compare]`.
-        """
-
-    @property
-    def reference(self) -> str | None:
-        """The variant that the others are compared with; None of a variant."""
-
-    def variant(self, name: str) -> Scenario:
-        """The scenario as one of its variants has it.
-
-        Raises:
-            InputError: If it has none of that name.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def with_settings(self, settings: Mapping[str, object]) -> Scenario:
-        """The same scenario with other settings.
-
-        Args:
-            settings: Values by their keys, with dots for tables: `{"system.network.nic": "rr-4"}`.
-                A table is put over that of the scenario key by key, all else takes its place.
-
-        Raises:
-            InputError: If it is no scenario then; the file is `<settings>` where one of them is
-                wrong.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def build(self, files: dict[str, bytes] = ...) -> tuple[System, list[Any], list[str]]:
-        """The system, the jobs, and notes.
-
-        The jobs of a mix are `Job`s, those of programs `ClusterJob`s, each with the GPU of each of
-        its ranks. Notes say what was left out of traces or could not be told, each a sentence
-        behind the program's name.
-
-        Args:
-            files: The content of each file that it names, by the name as written.
-
-        Raises:
-            InputError: If a file is missing or is not what it should be, or the jobs do not
-                fit, with its place.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
 ClusterScenario = Scenario
-
-@final
-class SimulationResult:
-    """What happened to each job under one policy."""
-
-    @property
-    def policy(self) -> str:
-        """The policy's name."""
-
-    @property
-    def run_time(self) -> str:
-        """What said how long each job ran: `formula` or `played`."""
-
-    @property
-    def plans(self) -> int | None:
-        """How many collectives were planned for jobs that were played.
-
-        Those on GPUs that are joined alike share a plan. None where the formula said how long jobs
-        ran.
-        """
-
-    @property
-    def makespan(self) -> float:
-        """Seconds from time zero until the last job ended."""
-
-    def jobs(self) -> Table:
-        """One row per job, in the jobs' order.
-
-        Columns: job, workload, gpu_count, pattern, sensitive, arrival, start, finish, wait,
-        run_time (all in seconds), gpus, double_links, single_links, pcie_links,
-        aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
-        sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
-        bandwidths that one GPU does not have are null there. Of a system of several servers a last
-        column, server, says in which the job ran; gpus are ids there.
-        """
-
-@final
-class Table:
-    """Columns with names and units, for any library that reads Arrow.
-
-    `pyarrow.table(t)`, `polars.DataFrame(t)` and DuckDB read it without a copy; the unit of a
-    column is its field's metadata under the key "unit". A row is a dictionary: `len(t)` counts
-    them, iteration goes through them, and `t[0]` is the first. A notebook and `print` show them.
-    """
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[dict[str, Any]]: ...
-    def __getitem__(self, row: int, /) -> dict[str, Any]: ...
-    def to_pandas(self) -> Any:
-        """The table as a `pandas.DataFrame`; needs pandas and pyarrow.
-
-        Raises:
-            LinkwrightError: If one of them is not installed.
-        """
-
-    def to_polars(self) -> Any:
-        """The table as a `polars.DataFrame`; needs polars.
-
-        Raises:
-            LinkwrightError: If it is not installed.
-        """
-
-    def _repr_html_(self) -> str: ...
-    @property
-    def num_rows(self) -> int:
-        """How many rows it has."""
-
-    @property
-    def column_names(self) -> list[str]:
-        """The names of its columns, from the left."""
-
-    def __arrow_c_schema__(self) -> CapsuleType:
-        """The schema as an Arrow C schema in a capsule."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType:
-        """The rows as an Arrow C stream in a capsule.
-
-        A requested schema is only a wish, and the protocol lets a producer pass it over.
-        """
-
-def gpu_model(name: str) -> GpuModel:
-    """The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.
-
-    Raises:
-        MachineError: If there is none; the message names the nearest.
-    """
-
-def gpu_models() -> list[GpuModel]:
-    """Every model of GPU that is known, by vendor, the oldest first."""
-
-def import_format_names() -> list[str]:
-    """The formats that `System.from_text` reads."""
-
-def preset_names() -> list[tuple[str, str]]:
-    """Each built-in machine's name and description."""
-
-def pattern_names() -> list[str]:
-    """The shapes that `Pattern` knows by name."""
-
-def planner_names() -> list[str]:
-    """The names of what plans the collectives of jobs that are played."""
-
-def policy_names() -> list[str]:
-    """The allocation policies, in the order of the paper's tables."""
-
-def tie_names() -> list[str]:
-    """The rules that decide between equals: what `ties` takes."""
-
-def workload_names() -> list[str]:
-    """The workloads that jobs may run, in the order of the paper."""
-
-def workloads() -> Table:
-    """The workloads: name, sensitive, iterations, bytes and compute time per iteration."""
-
-def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
-    """MAPA's Eq. 2 with Table 2: GB/s predicted for so many links of each class.
-
-    Raises:
-        AllocationError: If a number is negative.
-    """
-
-def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = None) -> list[Job]:
-    """Reads a job file: CSV with a header.
-
-    Args:
-        text: The text itself.
-        file: Its name in errors.
-        healthy_gpus: How many GPUs the server can give out, where that is known.
-
-    Raises:
-        InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
-            and column.
-    """
-
-def write_jobs(jobs: Sequence[Job]) -> str:
-    """The jobs as text that `read_jobs` reads back to equal jobs."""
-
-def generate_jobs(
-    seed: int = 0,
-    count: int = 300,
-    max_gpus: int = 5,
-    *,
-    workloads: Sequence[str] | None = None,
-    mean_interarrival: float | None = None,
-) -> list[Job]:
-    """The paper's uniform mix, or one like it.
-
-    Args:
-        seed: The same seed gives the same jobs.
-        count: How many jobs.
-        max_gpus: The GPUs of the largest; sizes are uniform from one to this.
-        workloads: What to draw from; all nine where absent.
-        mean_interarrival: Mean seconds between arrivals; all at zero where absent.
-
-    Raises:
-        SimulationError: If a workload is unknown or nothing can be drawn.
-    """
-
-def read_scenario(text: str, file: str = "<text>") -> Scenario:
-    """Reads a scenario's TOML text; reading the files it names is left to the caller.
-
-    Raises:
-        InputError: If the text is no scenario, with line and column.
-    """
-
-def simulate(
-    system: System,
-    jobs: Sequence[Job],
-    policy: str = "preserve",
-    *,
-    bandwidth_model: str = "sound",
-    bandwidth_profile: str | None = None,
-    ties: str = "nearest",
-    discipline: str = "fifo",
-    unhealthy: Sequence[int] | None = None,
-    run_time: str = "formula",
-    planner: str = "packing",
-    fidelity: str = "flow",
-    progress: Callable[[int, int, float], object] | None = None,
-) -> SimulationResult:
-    """Plays the jobs on an idle system.
-
-    A job runs within one server, the first in which the policy finds GPUs.
-
-    Args:
-        system: A server, or several on a fabric.
-        jobs: The jobs; those of one arrival time queue in this order.
-        policy: One of `policy_names`.
-        bandwidth_model: `sound` or `published`: what the policy ranks by.
-        bandwidth_profile: `mapa` or `data-sheet`: what labels the links; if not given, that of
-            the machine.
-        ties: `nearest` or `published`: what decides between matches that tie.
-        discipline: `fifo` or `backfill`.
-        unhealthy: GPUs that are out of order from the start.
-        run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
-            message, beside those of all other jobs.
-        planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
-        fidelity: Of played jobs, `flow` or `packet`.
-        progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
-
-    Raises:
-        AllocationError: If a policy, a choice or a GPU is unknown.
-        SimulationError: If a job can never start or has another's name, a plan cannot be had, or a
-            time is beyond 213 days.
-        KeyboardInterrupt: Within a second of Ctrl-C.
-    """
-
-@final
-class Program:
-    """What every rank of a job does: operations and what each of them waits for."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    @staticmethod
-    def skeleton(application: str, ranks: int, **options: object) -> Program:
-        """A program with the communication of a known application.
-
-        Args:
-            application: One of `applications`.
-            ranks: How many ranks it has.
-            options: The application's parameters, such as `message="64 KiB"`.
-
-        Raises:
-            SimulationError: If there is no such application, it has no such parameter, or it
-                cannot run on so many ranks.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    @staticmethod
-    def from_goal(text: str, file: str = "<text>", *, time_unit: float = 1e-9) -> Program:
-        """Reads a program from GOAL text, LogGOPSim's.
-
-        Args:
-            text: The text.
-            file: Its name, in errors and as the program's name.
-            time_unit: What a `calc` counts, in seconds; LogGOPSim's is the nanosecond.
-
-        Raises:
-            InputError: If the text is no GOAL, with line and column.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    @staticmethod
-    def from_otf2(
-        path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
-    ) -> Program:
-        """Reads a program from the trace of an MPI program, an OTF2 archive.
-
-        Args:
-            path: The anchor file, such as `traces.otf2`; the other files lie beside it.
-            name: The program's name; the folder's where absent.
-            main_loop: The region that iterations repeat; `TRACER_Loop` where absent and there.
-
-        Raises:
-            InputError: If a file is missing, cut or damaged; the message names it.
-            SimulationError: If the archive records no program that can be played again.
-            KeyboardInterrupt: Within a second of Ctrl-C.
-        """
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def ranks(self) -> int:
-        """How many ranks it has."""
-
-    @property
-    def operations(self) -> int:
-        """How many operations its ranks have in all; the main loop's count once."""
-
-    @property
-    def has_loop(self) -> bool:
-        """Whether its ranks have a main loop, which a job's `iterations` repeat."""
-
-    @property
-    def regions(self) -> list[str]:
-        """The names of its regions, by index."""
-
-    @property
-    def communicators(self) -> list[list[int]]:
-        """The ranks of each communicator; the first holds all."""
-
-    def operations_of(self, rank: int) -> Table:
-        """One row per operation of a rank, in its order.
-
-        Columns: kind (`compute`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`,
-        `enter`, `leave`), collective (its name, or empty), direction (of a copy: `host-to-device`,
-        `device-to-host`, `peer`), duration (in ps), rate (of a reduction, in bytes per second),
-        peer (the other rank, or the root of a collective), tag, size (in bytes), route (of a copy
-        and a send), communicator, region, in_loop (whether iterations repeat it), and the rows
-        that it waits for: completed and started. Null: there is none, or any will do.
-
-        Raises:
-            SimulationError: If there is no such rank.
-        """
-
-    def to_goal(self, *, time_unit: float = 1e-9) -> str:
-        """One iteration of the program as GOAL text, with its collectives lowered to messages.
-
-        Raises:
-            SimulationError: If GOAL cannot say it.
-        """
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class ClusterJob:
-    """A program that runs on some GPUs of a cluster from some time on."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-    def __new__(
-        cls,
-        program: Program,
-        *,
-        name: str | None = None,
-        iterations: int = 1,
-        start: float = 0.0,
-        computation_scale: float = 1.0,
-        priority: int = 0,
-        mapping: str | Sequence[int] | None = None,
-    ) -> ClusterJob:
-        """A job.
-
-        Args:
-            program: What its ranks do.
-            name: Its name; the program's where absent.
-            iterations: How often the main loop runs.
-            start: When its ranks start, in seconds.
-            computation_scale: What times of computation are multiplied by; 0.1 computes ten
-                times as fast.
-            priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher
-                first.
-            mapping: `linear`, `random`, or the GPU of each rank; where absent, what the replay
-                says.
-
-        Raises:
-            SimulationError: If a number is out of range or there is no such mapping.
-        """
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def program(self) -> Program:
-        """What its ranks do."""
-
-    @property
-    def ranks(self) -> int:
-        """How many ranks it has."""
-
-    @property
-    def iterations(self) -> int:
-        """How often the main loop runs."""
-
-    @property
-    def start(self) -> float:
-        """When its ranks start, in seconds."""
-
-    @property
-    def computation_scale(self) -> float:
-        """What times of computation are multiplied by."""
-
-    @property
-    def priority(self) -> int:
-        """Of its messages; the higher first."""
-
-    @property
-    def mapping(self) -> str | list[int] | None:
-        """`linear`, `random`, the GPU of each rank, or None where the replay says it."""
-
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
-
-@final
-class ClusterRun:
-    """What became of the jobs and of the network.
-
-    A run is pickled as what it was played from, and is played again when it is loaded.
-    """
-
-    @property
-    def fidelity(self) -> str:
-        """The model of the network: `packet` or `flow`."""
-
-    @property
-    def makespan(self) -> float:
-        """Seconds from time zero until the last job ended."""
-
-    @property
-    def times(self) -> list[float]:
-        """Seconds that each job ran, in the jobs' order."""
-
-    @property
-    def mapping(self) -> list[list[int]]:
-        """The GPU of each rank of each job."""
-
-    @property
-    def events(self) -> int:
-        """How many events the model of the network handled."""
-
-    @property
-    def packet_hops(self) -> int:
-        """How many times a packet crossed a channel; 0 in the flow model."""
-
-    @property
-    def operations(self) -> int:
-        """How many operations the ranks did, with those of collectives."""
-
-    def jobs(self) -> Table:
-        """One row per job, in the jobs' order.
-
-        Columns: job (its index), name, program, ranks, arrival, start (when it had its GPUs), end,
-        time (end less start), computing, communicating, exposed_communication (means over the
-        ranks; all times in seconds), messages, data (in bytes). Exposed communication is what no
-        computation hid.
-        """
-
-    def ranks(self) -> Table:
-        """One row per rank of each job.
-
-        Columns: job (its index), rank, gpu, node, end, computing, communicating,
-        exposed_communication (all times in seconds), messages, data (in bytes).
-        """
-
-    def links(self) -> Table:
-        """One row per channel of the network, which is one direction of a link.
-
-        Columns: link (its index), from, to, kind (`injection` from a node, `ejection` to a
-        node, `switch` between switches), bandwidth (in GB/s), data (in bytes), packets,
-        utilisation (share of the makespan at full bandwidth, 0 to 1), longest_queue, level (a row
-        of `levels`), at (the device that it is counted at: the lower of two switches, else where
-        it starts), at_level (what `at` is called in its level, `device` within a server), group
-        and member (of a dragonfly's switch: its group and its number there; else null). The flow
-        model counts messages instead of packets, there and in the queue.
-        """
-
-    def levels(self) -> Table:
-        """One row per level of links, from where messages enter the network to where they leave it.
-
-        Columns: level (`injection`, `leaf to aggregate` and the like between levels of switches,
-        `local` and `global` in a dragonfly, elsewhere `between switches`, the kind of a link
-        within servers, `ejection`), links (its channels), mean and most (of their utilisation).
-        """
-
-    def latencies(self) -> Table:
-        """How long messages took from their sending to the arrival of their data, by size.
-
-        Columns: smallest, largest (sizes of the class, in bytes), within_node (whether both
-        GPUs are in one node), messages, minimum, mean, p50, p90, p99, maximum (in seconds).
-        Percentiles are exact to a 32nd. A row for each class that has messages.
-        """
-
-    def latency_histogram(self) -> Table:
-        """How many messages took how long, by size: what `latencies` sums up.
-
-        Columns: smallest, largest, within_node (as in `latencies`), shortest, longest (in
-        seconds; they differ by at most a 32nd), messages. A row where there are messages.
-        """
-
-    def planned(self) -> Table:
-        """One row for each collective of a communicator that went by a plan, in the jobs' order.
-
-        Columns: job (its index), name (the job's), communicator (its index in the program),
-        collective, root (null where there is none), ranks, nodes, algorithm (the planner's),
-        rate (what the plan reaches in the limit of long data, alone on the network, in GB/s of
-        the longest buffer), notes (what a person should know, joined by `; `).
-        """
-
-    def regions(self) -> Table:
-        """One row for each stay of a rank in a region of its program that the run kept.
-
-        They come rank by rank and in the order of entry. Columns: job (its index), rank, region,
-        depth (regions open around it), start, end (in seconds). Empty unless the replay was given
-        a `timeline`.
-        """
-
-    def computation(self) -> Table:
-        """One row for each span of computation that the run kept, in the order of their ends.
-
-        Columns: job (its index), rank, start, end (in seconds). Empty unless the replay was
-        given a `timeline`.
-        """
-
-    def messages(self) -> Table:
-        """One row for each message that the run kept, in the order of their arrival.
-
-        Columns: job (its index), source, destination (ranks), tag, size (in bytes), collective
-        (whether it is part of one), sent, delivered (in seconds). Empty unless the replay was
-        given a `timeline`.
-        """
-
-    def copies(self) -> Table:
-        """One row for each copy that the run kept, in the order of their ends.
-
-        Columns: job (its index), rank, direction (`host-to-device`, `device-to-host` or `peer`),
-        peer (the other rank, where there is one), size (in bytes), start (when a copy engine took
-        it), end (in seconds). Empty unless the replay was given a `timeline`.
-        """
-
-    @property
-    def copy_count(self) -> int:
-        """How many copies there were, kept or not."""
-
-    @property
-    def timeline_counts(self) -> tuple[int, int, int]:
-        """How many spans of computation, messages and stays in regions there were, kept or not."""
-
-def is_cluster_scenario(text: str) -> bool:
-    """Whether a scenario's TOML text is of a cluster, and not of a shared server.
-
-    A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`. A text
-    that is no TOML is of no cluster.
-    """
-
 read_cluster_scenario = read_scenario
-
-def read_otf2(
-    path: str | PathLike[str], *, name: str | None = None, main_loop: str | None = None
-) -> tuple[Program, list[str]]:
-    """Reads a program from an OTF2 archive, as `Program.from_otf2` does, with notes.
-
-    The notes are what its reader should know: what was left out or could not be told, each a
-    sentence.
-
-    Raises:
-        InputError: If a file is missing, cut or damaged; the message names it.
-        SimulationError: If the archive records no program that can be played again.
-        KeyboardInterrupt: Within a second of Ctrl-C.
-    """
-
-def applications() -> list[tuple[str, str, float]]:
-    """Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
-
-    The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
-    than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
-    """
-
-def read_mapping(
-    text: str, ranks: Sequence[int], gpus: int, file: str = "<text>"
-) -> list[list[int]]:
-    """Reads a mapping file: the index of one GPU for each rank, a line each.
-
-    Args:
-        text: The text; what follows a `#` is a comment.
-        ranks: How many ranks each job has, in the jobs' order.
-        gpus: How many GPUs there are.
-        file: Its name in errors.
-
-    Returns:
-        The GPU of each rank, a list for each job.
-
-    Raises:
-        InputError: If a line names no GPU or one that another rank has, or if there are too few
-            lines or too many; with line and column.
-    """
-
-def random_mixes(seed: int) -> list[list[tuple[str, int]]]:
-    """Mixes of applications that each fill a system of 2048 GPUs, after the TraceR-CODES study.
-
-    Args:
-        seed: What they are drawn from.
-
-    Returns:
-        Each of the 20 mixes: the application and the number of ranks of each of its jobs.
-
-    Raises:
-        SimulationError: If the seed is not 0 to 2^64 - 1.
-    """
-
-def fabric_names() -> list[str]:
-    """The name of every kind of network between servers."""
 
 def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
 def _restored(*args: Any) -> Any: ...

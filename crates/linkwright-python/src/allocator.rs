@@ -61,8 +61,9 @@ impl Match {
         Ok(named)
     }
 
-    /// How many double NVLinks, single NVLinks and PCIe links the pattern uses, in the classes
-    /// of MAPA's Eq. 2.
+    /// How many double NVLinks, single NVLinks and PCIe links the pattern uses.
+    ///
+    /// These are the classes of MAPA's Eq. 2.
     #[getter]
     fn links(&self) -> (usize, usize, usize) {
         let LinkCounts { double, single, pcie } = self.selection.chosen.links;
@@ -99,9 +100,10 @@ impl Match {
         self.selection.optimal
     }
 
-    /// By what fraction another match could be better at most: by the policy's objective, or,
-    /// where that is certain, in aggregated bandwidth. 0.0 where this one is optimal, None
-    /// where no bound is known.
+    /// By what fraction another match could be better at most.
+    ///
+    /// By the policy's objective, or, where that is certain, in aggregated bandwidth. 0.0 where this
+    /// one is optimal, None where no bound is known.
     #[getter]
     fn gap(&self) -> Option<f64> {
         self.selection.gap
@@ -303,8 +305,9 @@ impl Allocator {
     ///     InputError: If the state is not what `save` gave, or of another machine.
     #[new]
     #[pyo3(signature = (
-        system, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
-        ties = "nearest", state = None, state_file = "<state>", lost = None
+        system, policy: "PolicyName" = "preserve", *, bandwidth_model: "BandwidthModelName" = "sound",
+        bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
+        state = None, state_file = "<state>", lost: "Sequence[int] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -435,7 +438,7 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If the job is larger than the machine.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (job, pattern, *, sensitive = true, limit = 5))]
+    #[pyo3(signature = (job, pattern, *, sensitive = true, limit: "int" = 5))]
     fn explain(
         slf: &Bound<'_, Self>,
         job: &str,
@@ -454,6 +457,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
+    #[pyo3(signature = (pattern, gpus: "Sequence[int]"))]
     fn score(
         &self,
         pattern: &Pattern,
@@ -471,6 +475,7 @@ impl Allocator {
     /// Raises:
     ///     AllocationError: If a GPU is unknown or named twice, or their number is not the size.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (pattern, gpus: "Sequence[int]"))]
     fn best_placement(
         slf: &Bound<'_, Self>,
         pattern: &Pattern,
@@ -489,6 +494,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If a GPU is unknown.
+    #[pyo3(signature = (gpus: "Sequence[int]"))]
     fn sound_bandwidth(&self, #[pyo3(from_py_with = ints)] gpus: Vec<i128>) -> PyResult<f64> {
         let gpus = self.known(&gpus)?;
         Ok(self.0.machine().sound_bandwidth(gpus.into_iter().collect::<GpuSet>()))
@@ -545,6 +551,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
+    #[pyo3(signature = (gpu: "int"))]
     fn mark_unhealthy(&mut self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<()> {
         let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_unhealthy(gpu).map_err(errors::allocation)
@@ -554,6 +561,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
+    #[pyo3(signature = (gpu: "int"))]
     fn mark_healthy(&mut self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<()> {
         let gpu = number::gpu_of(self.0.machine().gpu_count(), gpu)?;
         self.0.state_mut().mark_healthy(gpu).map_err(errors::allocation)
@@ -568,7 +576,7 @@ impl Allocator {
     ///
     /// Raises:
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (pattern, *, sensitive = true, repeats = 20))]
+    #[pyo3(signature = (pattern, *, sensitive = true, repeats: "int" = 20))]
     fn measure_decision(
         slf: &Bound<'_, Self>,
         pattern: &Pattern,
@@ -609,6 +617,7 @@ pub fn tie_names() -> Vec<&'static str> {
 /// Raises:
 ///     AllocationError: If a number is negative.
 #[pyfunction]
+#[pyo3(signature = (double: "int", single: "int", pcie: "int"))]
 pub fn published_effective_bandwidth(
     #[pyo3(from_py_with = int)] double: i128,
     #[pyo3(from_py_with = int)] single: i128,

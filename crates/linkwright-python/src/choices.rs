@@ -1,16 +1,26 @@
 //! Choices that Python names by text.
 
+use std::collections::BTreeMap;
+
 use linkwright::allocation::{BandwidthModel, Ties};
 use linkwright::collectives::Protocol;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
+use linkwright::network::packet::ArbitrationPolicy;
+use linkwright::network::routing::RoutingKind;
 use linkwright::simulation::QueueDiscipline;
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
 
 use pyo3::prelude::*;
 
+use crate::allocator::{policy_names, tie_names};
 use crate::errors;
+use crate::execution::reduction_names;
+use crate::fabric::fabric_names;
+use crate::pattern::pattern_names;
+use crate::plan::{algorithm_names, collective_names};
+use crate::program::applications;
 
 /// A closed set of named values.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -146,4 +156,31 @@ impl Choice for NetworkKind {
     fn refuse(name: &str, known: &[&str]) -> PyErr {
         errors::unknown_network(name, known)
     }
+}
+
+/// The names of every closed choice, by what they choose: a list for each, as the core has it.
+///
+/// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
+/// collective, discipline, fidelity, network, pattern, policy, reduction, routing and tie.
+#[pyfunction]
+pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
+    fn named<T: Choice>() -> Vec<&'static str> {
+        T::NAMED.iter().map(|(name, _)| *name).collect()
+    }
+    BTreeMap::from([
+        ("algorithm", algorithm_names()),
+        ("application", applications().into_iter().map(|(name, ..)| name).collect()),
+        ("arbitration", ArbitrationPolicy::NAMES.to_vec()),
+        ("bandwidth_model", named::<BandwidthModel>()),
+        ("bandwidth_profile", named::<BandwidthProfile>()),
+        ("collective", collective_names()),
+        ("discipline", named::<QueueDiscipline>()),
+        ("fidelity", [Fidelity::Packet, Fidelity::Flow].map(Fidelity::name).to_vec()),
+        ("network", fabric_names()),
+        ("pattern", pattern_names()),
+        ("policy", policy_names()),
+        ("reduction", reduction_names()),
+        ("routing", RoutingKind::ALL.map(RoutingKind::name).to_vec()),
+        ("tie", tie_names()),
+    ])
 }

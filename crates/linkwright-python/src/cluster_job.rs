@@ -65,8 +65,9 @@ impl ClusterJob {
     ///     SimulationError: If a number is out of range or there is no such mapping.
     #[new]
     #[pyo3(signature = (
-        program, *, name = None, iterations = 1, start = 0.0, computation_scale = 1.0,
-        priority = 0, mapping = None
+        program, *, name = None, iterations: "int" = 1, start: "float" = 0.0,
+        computation_scale: "float" = 1.0, priority: "int" = 0,
+        mapping: "str | Sequence[int] | None" = None
     ))]
     fn new(
         program: &Program,

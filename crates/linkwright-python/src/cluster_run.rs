@@ -243,8 +243,9 @@ impl ClusterRun {
         Table::new(tables::planned(&self.played(), &self.outcome))
     }
 
-    /// One row for each stay of a rank in a region of its program that the run kept, rank by
-    /// rank and in the order of entry.
+    /// One row for each stay of a rank in a region of its program that the run kept.
+    ///
+    /// They come rank by rank and in the order of entry.
     ///
     /// Columns: job (its index), rank, region, depth (regions open around it), start, end (in
     /// seconds). Empty unless the replay was given a `timeline`.
@@ -284,8 +285,7 @@ impl ClusterRun {
         self.watch.copy_count
     }
 
-    /// How many spans of computation, how many messages and how many stays in regions there
-    /// were, kept or not.
+    /// How many spans of computation, messages and stays in regions there were, kept or not.
     #[getter]
     fn timeline_counts(&self) -> (u64, u64, u64) {
         (self.watch.computation_count, self.watch.message_count, self.watch.stays.count())

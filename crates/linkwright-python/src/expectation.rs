@@ -32,7 +32,10 @@ use crate::worker::interruptible;
 ///         NVIDIA's, or no links join them.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (system, gpus, collective, sizes, *, root = None))]
+#[pyo3(signature = (
+    system, gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int]", *,
+    root: "int | None" = None
+))]
 pub fn expect(
     py: Python<'_>,
     system: &System,

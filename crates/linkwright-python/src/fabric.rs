@@ -157,7 +157,7 @@ impl Fabric {
     ///     InputError: If there is no such kind or parameter; the message says what would work.
     ///     MachineError: If a parameter is out of range, or there are too few ports.
     #[new]
-    #[pyo3(signature = (kind = "fat-tree", *, ports = None, **parameters))]
+    #[pyo3(signature = (kind = "fat-tree", *, ports: "int | None" = None, **parameters))]
     fn new(
         kind: &str,
         #[pyo3(from_py_with = optional_int)] ports: Option<i128>,

@@ -34,8 +34,8 @@ impl Job {
     ///     AllocationError: If the pattern is unknown.
     #[new]
     #[pyo3(signature = (
-        name, workload, gpus, *, pattern = "ring", sensitive = None, arrival = 0.0,
-        iterations = None
+        name, workload, gpus: "int", *, pattern = "ring", sensitive = None,
+        arrival: "float" = 0.0, iterations: "int | None" = None
     ))]
     fn new(
         name: String,
@@ -109,6 +109,7 @@ impl Job {
     /// Raises:
     ///     SimulationError: If the bandwidth is negative or no number, or so small that the job
     ///         would run for more than 213 days.
+    #[pyo3(signature = (effective_bandwidth: "float"))]
     fn run_time(&self, #[pyo3(from_py_with = real)] effective_bandwidth: f64) -> PyResult<f64> {
         let bandwidth = number::bandwidth("the effective bandwidth", effective_bandwidth)?;
         self.0.run_time(bandwidth).map(Picoseconds::as_seconds).map_err(errors::simulation)
@@ -156,7 +157,7 @@ pub fn workloads() -> PyResult<Table> {
 ///     InputError: If a row is bad, asks for more GPUs than that, or there is none; with line
 ///         and column.
 #[pyfunction]
-#[pyo3(signature = (text, file = "<text>", *, healthy_gpus = None))]
+#[pyo3(signature = (text, file = "<text>", *, healthy_gpus: "int | None" = None))]
 pub fn read_jobs(
     text: &str,
     file: &str,
@@ -189,7 +190,10 @@ pub fn write_jobs(jobs: Vec<Job>) -> String {
 /// Raises:
 ///     SimulationError: If a workload is unknown or nothing can be drawn.
 #[pyfunction]
-#[pyo3(signature = (seed = 0, count = 300, max_gpus = 5, *, workloads = None, mean_interarrival = None))]
+#[pyo3(signature = (
+    seed: "int" = 0, count: "int" = 300, max_gpus: "int" = 5, *, workloads = None,
+    mean_interarrival: "float | None" = None
+))]
 pub fn generate_jobs(
     #[pyo3(from_py_with = int)] seed: i128,
     #[pyo3(from_py_with = int)] count: i128,

@@ -43,6 +43,8 @@ mod _core {
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
     #[pymodule_export]
+    use crate::choices::choice_names;
+    #[pymodule_export]
     use crate::cluster_job::ClusterJob;
     #[pymodule_export]
     use crate::cluster_run::ClusterRun;

@@ -22,7 +22,7 @@ use crate::number::{self, int, ints};
 ///         lines or too many; with line and column.
 ///     SimulationError: If a count is below zero or above 2^32 - 1.
 #[pyfunction]
-#[pyo3(signature = (text, ranks, gpus, file = "<text>"))]
+#[pyo3(signature = (text, ranks: "Sequence[int]", gpus: "int", file = "<text>"))]
 pub fn read_mapping(
     text: &str,
     #[pyo3(from_py_with = ints)] ranks: Vec<i128>,

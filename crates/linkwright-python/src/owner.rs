@@ -38,7 +38,7 @@ impl Owner {
     /// Raises:
     ///     AllocationError: If a number is negative or too large.
     #[new]
-    #[pyo3(signature = (pid, host, time, lease = None))]
+    #[pyo3(signature = (pid: "int", host, time, lease = None))]
     fn new(
         #[pyo3(from_py_with = int)] pid: i128,
         host: String,

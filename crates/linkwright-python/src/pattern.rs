@@ -23,6 +23,7 @@ impl Pattern {
     /// Raises:
     ///     AllocationError: If the shape is unknown or the size is not 1 to 128.
     #[new]
+    #[pyo3(signature = (shape: "PatternName", size: "int"))]
     fn new(shape: &str, #[pyo3(from_py_with = int)] size: i128) -> PyResult<Self> {
         let shape = Shape::from_name(shape).map_err(errors::allocation)?;
         let size = pattern_size(size)?;
@@ -34,6 +35,7 @@ impl Pattern {
     /// Raises:
     ///     AllocationError: If an edge is no edge of such a graph.
     #[staticmethod]
+    #[pyo3(signature = (size: "int", edges: "Sequence[tuple[int, int]]"))]
     fn from_edges(
         #[pyo3(from_py_with = int)] size: i128,
         #[pyo3(from_py_with = int_pairs)] edges: Vec<(i128, i128)>,

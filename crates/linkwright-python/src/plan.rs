@@ -114,8 +114,9 @@ impl Tree {
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, gpus, collective, *, algorithm = "packing", root = None, links = "auto",
-    size = None, peer_access_switch = None
+    system, gpus: "Sequence[int]", collective: "CollectiveName", *,
+    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links = "auto",
+    size: "int | None" = None, peer_access_switch: "float | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan(
@@ -163,7 +164,7 @@ pub fn plan(
 ///     CollectiveError: If the GPUs do not fit the system or the links do not join them.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (system, gpus, *, links = "auto"))]
+#[pyo3(signature = (system, gpus: "Sequence[int]", *, links = "auto"))]
 pub fn packing_rate(
     py: Python<'_>,
     system: &System,
@@ -191,7 +192,8 @@ pub fn packing_rate(
 /// Raises:
 ///     CollectiveError: If a name is unknown, or the system has no such GPU.
 #[pyfunction]
-#[pyo3(signature = (system, gpus, collective, *, algorithm = "packing"))]
+#[pyo3(signature = (system, gpus: "Sequence[int]", collective: "CollectiveName", *,
+    algorithm: "AlgorithmName" = "packing"))]
 pub fn planning_seconds(
     system: &System,
     #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
@@ -270,6 +272,7 @@ pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
 /// Raises:
 ///     CollectiveError: If there is no such algorithm.
 #[pyfunction]
+#[pyo3(signature = (algorithm: "AlgorithmName"))]
 pub fn algorithm_protocols(algorithm: &str) -> PyResult<Vec<&'static str>> {
     let chosen = known_algorithm(algorithm)?;
     Ok(chosen.protocols().iter().map(|protocol| protocol.name()).collect())
@@ -297,6 +300,7 @@ pub fn collective_names() -> Vec<&'static str> {
 /// Raises:
 ///     CollectiveError: If there is no such collective or no GPU takes part.
 #[pyfunction]
+#[pyo3(signature = (collective: "CollectiveName", gpus: "int"))]
 pub fn bus_factor(collective: &str, #[pyo3(from_py_with = int)] gpus: i128) -> PyResult<f64> {
     let ranks = u32::try_from(gpus).ok().filter(|ranks| *ranks > 0).ok_or_else(|| {
         errors::collective(format!("the number of GPUs is {gpus}; give 1 to {}", u32::MAX))

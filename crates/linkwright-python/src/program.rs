@@ -43,7 +43,7 @@ impl Program {
     ///         cannot run on so many ranks.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
-    #[pyo3(signature = (application, ranks, **options))]
+    #[pyo3(signature = (application: "ApplicationName", ranks: "int", **options))]
     fn skeleton(
         py: Python<'_>,
         application: String,
@@ -67,7 +67,7 @@ impl Program {
     ///     InputError: If the text is no GOAL, with line and column.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>", *, time_unit = 1e-9))]
+    #[pyo3(signature = (text, file = "<text>", *, time_unit: "float" = 1e-9))]
     fn from_goal(
         py: Python<'_>,
         text: String,
@@ -150,6 +150,7 @@ impl Program {
     ///
     /// Raises:
     ///     SimulationError: If there is no such rank.
+    #[pyo3(signature = (rank: "int"))]
     fn operations_of(&self, #[pyo3(from_py_with = int)] rank: i128) -> PyResult<Table> {
         let found = usize::try_from(rank).ok().and_then(|rank| self.0.ranks.get(rank));
         let found = found.ok_or_else(|| {
@@ -163,7 +164,7 @@ impl Program {
     ///
     /// Raises:
     ///     SimulationError: If GOAL cannot say it.
-    #[pyo3(signature = (*, time_unit = 1e-9))]
+    #[pyo3(signature = (*, time_unit: "float" = 1e-9))]
     fn to_goal(&self, #[pyo3(from_py_with = real)] time_unit: f64) -> PyResult<String> {
         let time_unit = number::time("the time unit", time_unit)?.max(Picoseconds(1));
         goal::write(&self.0, &goal::Options { time_unit }, &ByDefault).map_err(errors::program)
@@ -179,8 +180,10 @@ impl Program {
     }
 }
 
-/// Reads a program from an OTF2 archive, as `Program.from_otf2` does, and what its reader should
-/// know: what was left out or could not be told, each a sentence.
+/// Reads a program from an OTF2 archive, as `Program.from_otf2` does, with notes.
+///
+/// The notes are what its reader should know: what was left out or could not be told, each a
+/// sentence.
 ///
 /// Raises:
 ///     InputError: If a file is missing, cut or damaged; the message names it.
@@ -229,8 +232,10 @@ impl ArchiveFiles for Folder {
     }
 }
 
-/// Each application of `Program.skeleton`: its name, what it is in a line, and how many times
-/// faster its computation is on the TraceR-CODES study's GPUs than on its CPUs.
+/// Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
+///
+/// The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
+/// than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
 #[pyfunction]
 pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
     APPLICATIONS.iter().map(|it| (it.name, it.summary, it.gpu_speedup)).collect()
@@ -247,6 +252,7 @@ pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
 /// Raises:
 ///     SimulationError: If the seed is not 0 to 2^64 - 1.
 #[pyfunction]
+#[pyo3(signature = (seed: "int"))]
 pub fn random_mixes(#[pyo3(from_py_with = int)] seed: i128) -> PyResult<Vec<Vec<(String, u32)>>> {
     let seed = number::whole("seed", seed, u64::MAX)?;
     let mixes = workload::random_mixes(&MixRules::default(), seed);

@@ -282,7 +282,7 @@ impl Scenario {
     ///     InputError: If a file is missing or is not what it should be, or the jobs do not fit,
     ///         with its place.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (files = BTreeMap::new()))]
+    #[pyo3(signature = (files: "dict[str, bytes]" = BTreeMap::new()))]
     fn build(
         &self,
         py: Python<'_>,

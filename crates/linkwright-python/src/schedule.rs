@@ -188,7 +188,7 @@ impl Schedule {
     ///     InputError: If the text is no such algorithm, with line and column.
     ///     CollectiveError: If the GPUs are not one for each rank, each once.
     #[staticmethod]
-    #[pyo3(signature = (text, file = "<text>", *, gpus = None))]
+    #[pyo3(signature = (text, file = "<text>", *, gpus: "Sequence[int] | None" = None))]
     fn from_msccl_xml(
         text: &str,
         file: &str,
@@ -364,7 +364,9 @@ impl Schedule {
     ///     ScheduleError: If it does not check.
     ///     CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (arrays, reduction = "sum", *, in_place = false))]
+    #[pyo3(signature = (
+        arrays: "Sequence[NDArray[Any] | Buffer | None]", reduction: "ReductionName" = "sum", *, in_place = false
+    ) -> "list[NDArray[Any]]")]
     fn execute(
         &self,
         py: Python<'_>,
@@ -383,7 +385,9 @@ impl Schedule {
     ///     ScheduleError: If it does not check.
     ///     CollectiveError: If the arrays do not fit it, or take more than 16 GiB together.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (arrays, reduction = "sum", *, in_place = false))]
+    #[pyo3(signature = (
+        arrays: "Sequence[NDArray[Any] | Buffer | None]", reduction: "ReductionName" = "sum", *, in_place = false
+    ) -> "tuple[list[NDArray[Any]], float]")]
     fn execute_timed(
         &self,
         py: Python<'_>,
@@ -401,7 +405,9 @@ impl Schedule {
     ///
     /// Raises:
     ///     CollectiveError: If the arrays do not fit the collective.
-    #[pyo3(signature = (arrays, reduction = "sum"))]
+    #[pyo3(signature = (
+        arrays: "Sequence[NDArray[Any] | Buffer | None]", reduction: "ReductionName" = "sum"
+    ) -> "list[NDArray[Any]]")]
     fn reference(
         &self,
         py: Python<'_>,
@@ -424,7 +430,9 @@ impl Schedule {
     ///     CollectiveError: If the size does not divide into shards, the system has no path for a
     ///         connection, or the schedule waits for ever.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
-    #[pyo3(signature = (size, *, system = None, chunk = None, protocol = None))]
+    #[pyo3(signature = (
+        size: "int", *, system = None, chunk: "int | None" = None, protocol = None
+    ))]
     fn time(
         &self,
         py: Python<'_>,
@@ -445,7 +453,9 @@ impl Schedule {
     ///
     /// Raises:
     ///     CollectiveError: If a limit of the executors would be passed, with the limit.
-    #[pyo3(signature = (*, min_bytes = 0, max_bytes = None, step_limit = 64))]
+    #[pyo3(signature = (
+        *, min_bytes: "int" = 0, max_bytes: "int | None" = None, step_limit: "int" = 64
+    ))]
     fn to_msccl_xml(
         &self,
         #[pyo3(from_py_with = int)] min_bytes: i128,
@@ -475,8 +485,9 @@ impl Schedule {
     /// Raises:
     ///     CollectiveError: If the format has no such collective, or a limit would be passed.
     #[pyo3(signature = (
-        *, min_bytes = 0, max_bytes = None, in_place = None, threads_per_block = 1024,
-        block_limit = 80, pieces = None, size = 67_108_864
+        *, min_bytes: "int" = 0, max_bytes: "int | None" = None, in_place = None,
+        threads_per_block: "int" = 1024, block_limit: "int" = 80, pieces: "int | None" = None,
+        size: "int" = 67_108_864
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn to_mscclpp_json(

@@ -118,9 +118,13 @@ impl SimulationResult {
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    system, jobs, policy = "preserve", *, bandwidth_model = "sound", bandwidth_profile = None,
-    ties = "nearest", discipline = "fifo", unhealthy = None, run_time = "formula",
-    planner = "packing", fidelity = "flow", progress = None
+    system, jobs, policy: "PolicyName" = "preserve", *,
+    bandwidth_model: "BandwidthModelName" = "sound",
+    bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
+    discipline: "DisciplineName" = "fifo", unhealthy: "Sequence[int] | None" = None,
+    run_time = "formula", planner: "AlgorithmName" = "packing",
+    fidelity: "FidelityName" = "flow",
+    progress: "Callable[[int, int, float], object] | None" = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub fn simulate(

@@ -178,7 +178,11 @@ impl System {
     ///     MachineError: If there is no such server or network, or an argument is missing.
     ///     InputError: If there is no such key or value; the message says what would work.
     #[new]
-    #[pyo3(signature = (server = None, servers = None, *, network = None, files = None))]
+    #[pyo3(signature = (
+        server: "str | System | dict[str, Any] | Sequence[str | System | tuple[str | System, int]] | None" = None,
+        servers: "int | None" = None, *, network: "str | Fabric | dict[str, Any] | None" = None,
+        files: "dict[str, bytes] | None" = None
+    ))]
     fn py_new(
         server: Option<ServerArgument<'_>>,
         #[pyo3(from_py_with = optional_int)] servers: Option<i128>,
@@ -213,7 +217,7 @@ impl System {
     #[staticmethod]
     #[pyo3(signature = (
         text, file = "<text>", *, format = None, name = None, nvlink = None, pcie = None,
-        xgmi_links = None
+        xgmi_links: "int | None" = None
     ))]
     fn from_text(
         text: &str,
@@ -331,6 +335,7 @@ impl System {
     ///
     /// Raises:
     ///     AllocationError: If the GPU is unknown.
+    #[pyo3(signature = (gpu: "int"))]
     fn server_of(&self, #[pyo3(from_py_with = int)] gpu: i128) -> PyResult<u32> {
         let gpu = number::gpu_of(self.gpu_count() as usize, gpu)?;
         Ok(self.core().gpu(gpu as u32).server)
@@ -463,7 +468,7 @@ impl System {
     ///
     /// Raises:
     ///     MachineError: If no path joins two GPUs.
-    #[pyo3(signature = (bandwidth_profile = None))]
+    #[pyo3(signature = (bandwidth_profile: "BandwidthProfileName | None" = None))]
     fn gpu_matrix(&self, bandwidth_profile: Option<&str>) -> PyResult<Vec<Vec<(String, f64)>>> {
         let server = self.listed()?;
         let profile = profile_of(&server, bandwidth_profile)?;
@@ -519,8 +524,9 @@ impl System {
     ///         rank, call, peer, tag and time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        jobs, *, mapping = "linear", fidelity = "packet", protocol = None, collectives = None,
-        seed = None, timeline = 0, progress = None
+        jobs, *, mapping = "linear", fidelity: "FidelityName" = "packet", protocol = None,
+        collectives = None, seed: "int | None" = None, timeline: "int" = 0,
+        progress: "Callable[[int, int, float, int], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn replay(

@@ -257,9 +257,10 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The rows as an Arrow C stream in a capsule; a requested schema is only a wish, and the
-    /// protocol lets a producer pass it over.
-    #[pyo3(signature = (requested_schema = None))]
+    /// The rows as an Arrow C stream in a capsule.
+    ///
+    /// A requested schema is only a wish, and the protocol lets a producer pass it over.
+    #[pyo3(signature = (requested_schema: "object | None" = None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,

@@ -175,7 +175,10 @@ pub fn time_schedule(
 ///         connection, or the schedule waits for ever.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (schedule, system, sizes, *, chunk = None, protocol = None, progress = None))]
+#[pyo3(signature = (
+    schedule, system, sizes: "Sequence[int]", *, chunk: "int | None" = None, protocol = None,
+    progress: "Callable[[int, int], object] | None" = None
+))]
 pub fn time_sweep(
     py: Python<'_>,
     schedule: &Schedule,

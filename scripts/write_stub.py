@@ -1,0 +1,224 @@
+"""Writes `python/linkwright/_core.pyi`, the types of the extension, from its Rust source.
+
+PyO3 keeps in the library what every class and function takes and returns, with its documentation;
+maturin reads it. What Rust's types do not say (a callback's arguments, which names a text may be)
+stands in `#[pyo3(signature = ...)]` beside the function. This script puts both into the style of
+the repository, in the order of the source, and writes the names of every choice as `Literal`s.
+
+    scripts/write_stub.py           writes the file
+    scripts/write_stub.py --check   fails where it is not what would be written
+
+`make stub` and `make stub-check` build the extension first, whose lists of names are read.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BINDING = ROOT / "crates" / "linkwright-python"
+STUB = ROOT / "python" / "linkwright" / "_core.pyi"
+
+# maturin strips what it builds where the package's own settings say so, and what it would read
+# is gone; so it is shown others.
+SETTINGS = """[build-system]
+requires = ["maturin>=1.16,<2"]
+build-backend = "maturin"
+[project]
+name = "linkwright"
+version = "0"
+[tool.maturin]
+module-name = "linkwright._core"
+"""
+
+# Getters and magic methods take no signature, and a constant no type: what Rust's type leaves out
+# stands here.
+RETURNS = {
+    "Fabric.parameters": "dict[str, int | bool | str | list[int]]",
+    "Match.joined_by": "dict[str, int]",
+    "Scenario.jobs": "str | list[Job]",
+    "Scenario.kind": "Literal['mix', 'programs']",
+    # None of a scenario of programs: who asks has a mix.
+    "Scenario.machine": "tuple[str, str]",
+    "Scenario.machine_position": "tuple[int, int]",
+    "Scenario.jobs_position": "tuple[int, int]",
+    "ClusterJob.mapping": "str | list[int] | None",
+    "Table.__iter__": "Iterator[dict[str, Any]]",
+}
+PARAMETERS = {"Table.__arrow_c_stream__": {"requested_schema": "object | None"}}
+# Older names of the same; and how values are pickled, which no one calls.
+OTHER_NAMES = {"ClusterScenario": "Scenario", "read_cluster_scenario": "read_scenario"}
+PRIVATE = """
+def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
+def _restored(*args: Any) -> Any: ...
+"""
+HEAD = '''"""The compiled half of the package `linkwright`; use the package, not this module.
+
+Written by scripts/write_stub.py: change the Rust source, and run `make stub`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import Any, ClassVar, Literal, TypeAlias, final
+
+from numpy.typing import NDArray
+from typing_extensions import Buffer, CapsuleType
+'''
+# What every class has and shows no one anything new.
+UNTOLD = {"__repr__", "__str__"}
+
+
+def main() -> int:
+    """Writes the stub, or says that it is not current."""
+    text = styled(f"{HEAD}\n{body(ast.parse(generated()))}")
+    if "--check" not in sys.argv:
+        STUB.write_text(text, encoding="utf-8", newline="\n")
+        return 0
+    if STUB.read_text(encoding="utf-8") == text:
+        return 0
+    sys.stderr.write(f"{STUB.relative_to(ROOT)} is not what `make stub` writes\n")
+    return 1
+
+
+def generated() -> str:
+    """The types as maturin reads them from the library."""
+    settings = BINDING / "pyproject.toml"
+    settings.write_text(SETTINGS, encoding="utf-8")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["maturin", "generate-stubs", "--quiet", "--locked", "--profile", "dev"]
+            words += ["--features", "pyo3/experimental-inspect", "--out", folder]
+            words += ["--manifest-path", str(BINDING / "Cargo.toml")]
+            subprocess.run(words, check=True, cwd=ROOT)
+            [file] = Path(folder).rglob("*.pyi")
+            return file.read_text(encoding="utf-8")
+    finally:
+        settings.unlink()
+
+
+def styled(text: str) -> str:
+    """The text as `ruff format` has it."""
+    words = ["ruff", "format", "--stdin-filename", str(STUB), "-"]
+    done = subprocess.run(words, check=True, cwd=ROOT, input=text, capture_output=True, text=True)
+    return done.stdout
+
+
+def body(module: ast.Module) -> str:
+    """The names, the choices, the constants, and each class and function."""
+    core = importlib.import_module("linkwright._core")
+    found = {node.name: node for node in module.body if isinstance(node, Named)}
+    found.pop("__getattr__", None)
+    exported = [*found, *OTHER_NAMES, "MOST_JOBS", "__version__", "_reduced", "_restored"]
+    ranked = sorted(exported, key=lambda it: (not it.isupper(), not it[0].isupper(), it))
+    parts = ["__all__ = [" + ", ".join(f'"{name}"' for name in ranked) + "]", ""]
+    for kind, names in core.choice_names().items():
+        # What a file or a person says is a text; a type checker knows it only when it runs.
+        known = ", ".join(f'"{name}"' for name in names)
+        parts.append(f"{alias_of(kind)}: TypeAlias = Literal[{known}] | str")
+    parts += ["", "MOST_JOBS: int", "__version__: str", ""]
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in BINDING.glob("src/*.rs")}
+    everything = "\n".join(sources.values())
+    for name in order(sources["lib"], found):
+        node = found[name]
+        if isinstance(node, ast.ClassDef):
+            parts += class_of(node, everything, getattr(core, name))
+        else:
+            parts += [*function(node, ""), ""]
+    parts += [f"{name} = {of}" for name, of in OTHER_NAMES.items()]
+    return "\n".join(parts) + PRIVATE
+
+
+Named = ast.ClassDef | ast.FunctionDef
+
+
+def alias_of(kind: str) -> str:
+    """What the names of a choice are called: `_BandwidthModelName`."""
+    return "_" + "".join(word.title() for word in kind.split("_")) + "Name"
+
+
+def order(source: str, found: dict[str, Named]) -> Iterator[str]:
+    """Names in the order in which the module exports them, classes first."""
+    exported = re.findall(r"\b\w+\b", source[source.index("mod _core") :])
+    ordered = [name for name in dict.fromkeys(exported) if name in found]
+    yield from sorted(ordered, key=lambda name: not isinstance(found[name], ast.ClassDef))
+
+
+def class_of(node: ast.ClassDef, source: str, live: type) -> list[str]:
+    """A class with its members in the order of the source, what makes it first."""
+    start = source.index(f"#[pymethods]\nimpl {node.name} {{")
+    end = source.index("\n}\n", start)
+
+    def place(member: ast.FunctionDef) -> tuple[int, int]:
+        if member.name in ("__new__", "__eq__", "__ne__"):
+            return (-1 if member.name == "__new__" else 1, 0)
+        at = re.search(rf"\bfn {member.name}\b", source[start:end])
+        at = at or re.search(rf'name = "{member.name}"', source[start:end])
+        return (0, at.start() if at else end)
+
+    members = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    lines = ["@final", f"class {node.name}:", *documentation(node, "    ")]
+    if live.__hash__ is None:
+        lines += ["    __hash__: ClassVar[None]  # type: ignore[assignment]", ""]
+    for member in sorted(members, key=place):
+        if member.name not in UNTOLD:
+            lines += [*function(member, node.name), ""]
+    return lines
+
+
+def function(node: ast.FunctionDef, owner: str) -> list[str]:
+    """A function or a member, with the types that Rust's leave open."""
+    name = f"{owner}.{node.name}" if owner else node.name
+    arguments = node.args
+    if node.name in ("__eq__", "__ne__"):
+        return [f"    def {node.name}(self, other: object, /) -> bool: ..."]
+    # Only what has no name of its own is positional here: `self` needs no mark of it.
+    if arguments.posonlyargs and len(arguments.posonlyargs) == 1:
+        arguments.args = [*arguments.posonlyargs, *arguments.args]
+        arguments.posonlyargs = []
+    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+        said = PARAMETERS.get(name, {}).get(argument.arg)
+        if said or argument.annotation is not None:
+            argument.annotation = annotation(said or argument.annotation)
+    if arguments.kwarg is not None:
+        arguments.kwarg.annotation = annotation("object")
+    node.returns = annotation(RETURNS.get(name) or node.returns)
+    indent = "    " if owner else ""
+    lines = [f"{indent}@{ast.unparse(decorator)}" for decorator in node.decorator_list]
+    head = f"{indent}def {node.name}({ast.unparse(arguments)}) -> {ast.unparse(node.returns)}:"
+    told = documentation(node, indent + "    ")
+    return [*lines, head, *told] if told else [*lines, f"{head} ..."]
+
+
+def annotation(said: str | ast.expr | None) -> ast.expr:
+    """A type in our words: a text of the source as it is, PyO3's as the package says them."""
+    if isinstance(said, ast.Constant) and isinstance(said.value, str):
+        said = said.value
+    text = said if isinstance(said, str) else ast.unparse(said or ast.Name("Any"))
+    text = text.replace("SupportsGetItem[int, ", "Sequence[").replace("SupportsIndex", "int")
+    text = text.replace("SupportsFloat | int", "float")
+    text = re.sub(r"\b([A-Z]\w*Name)\b", r"_\1", text)
+    text = re.sub(r"\bdict\b(?!\[)", "dict[str, Any]", text)
+    return ast.parse(text, mode="eval").body
+
+
+def documentation(node: Named, indent: str) -> list[str]:
+    """What the source says of it."""
+    told = ast.get_docstring(node)
+    if told is None:
+        return []
+    lines = [f"{indent}{line}".rstrip() for line in told.splitlines()]
+    lines[0] = f'{indent}"""{told.splitlines()[0]}'
+    if len(lines) == 1:
+        return [f'{lines[0]}"""', ""]
+    return [*lines, f'{indent}"""', ""]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
