@@ -149,6 +149,11 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
     pub fn lowering_mut(&mut self) -> &mut L {
         &mut self.lowering
     }
+
+    /// The network beside it, for plans that open connections.
+    pub fn planning(&mut self) -> (&mut T, &mut L) {
+        (self.transport, &mut self.lowering)
+    }
 }
 
 impl<T, L, O> Runtime<'_, T, L, O> {

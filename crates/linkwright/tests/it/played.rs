@@ -1,26 +1,19 @@
 //! Jobs of shared servers that are played message by message.
 
-use std::num::NonZeroU32;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
-use linkwright::collectives::messages::MessageSchedule;
-use linkwright::collectives::plan::{Algorithm, Links, plan};
-use linkwright::network::routing::Nowhere;
-use linkwright::network::{AnyRouting, FlowTransport};
-use linkwright::program::RankProgram;
-use linkwright::program::lowering::{CollectiveCall, Lowering};
-use linkwright::runtime::{self, Runtime};
+use linkwright::collectives::Collective::AllReduce;
+use linkwright::collectives::plan::{Links, plan};
+use linkwright::collectives::time::{NcclProtocol, time};
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::iteration::program_of;
 use linkwright::simulation::played::{Planner, PlayedOutcome, Sharing, play};
 use linkwright::simulation::{
     Job, MixOptions, QueueDiscipline, SimulationError, Workload, generate,
 };
 use linkwright::system::BandwidthProfile;
-use linkwright::units::{Bytes, Picoseconds};
+use linkwright::units::Picoseconds;
 use proptest::prelude::*;
 
 const POLICIES: [&str; 4] = ["baseline", "topology-aware", "greedy", "preserve"];
@@ -61,41 +54,33 @@ fn job(name: &str, workload: &str, gpus: u32, iterations: u64) -> Job {
     job
 }
 
-/// A planned all-reduce for every collective.
-struct OnePlan(MessageSchedule, Bytes);
-
-impl Lowering for OnePlan {
-    fn lower(&self, call: &CollectiveCall) -> RankProgram {
-        self.0.program(call.index as usize, call.size, self.1)
-    }
-}
-
+/// As `linkwright collective time` says for the same plan, size and chunk.
 #[test]
-fn a_lone_job_takes_as_long_as_its_program_in_a_replay() {
-    let cluster = dgx1(Fidelity::Flow);
-    let outcome = played(&cluster, packing(), "preserve", &[job("a", "vgg-16", 4, 3)]).unwrap();
-    let record = &outcome.records[0];
-    let gpus = record.chosen.gpus();
-    let gpus: Vec<usize> = gpus.iter().collect();
-    let found = plan(
-        &cluster.system,
-        &gpus,
-        linkwright::collectives::Collective::AllReduce,
-        Algorithm::Packing,
-        Links::Auto,
-    );
-    let schedule = MessageSchedule::new(found.unwrap().schedule).unwrap();
-    let lowering = OnePlan(schedule, cluster.collectives.planned_message_size);
-    let routing = AnyRouting::Nowhere(Nowhere);
-    let mut network =
-        FlowTransport::new(&cluster.system, cluster.settings, routing, cluster.nic).unwrap();
-    let program = Arc::new(program_of(Workload::find("vgg-16").unwrap(), 4));
-    let mut alone = runtime::Job::new(&program, gpus.iter().map(|gpu| *gpu as u32).collect());
-    alone.iterations = NonZeroU32::new(3).unwrap();
-    let runtime = Runtime::new(&mut network, 8, &[alone], cluster.protocol, lowering).unwrap();
-    let alone = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
-    assert_eq!(record.finish, alone.jobs[0].end);
-    assert_eq!(outcome.plans, 1);
+fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
+    let names = ["dgx1-v100", "dgx-a100", "4x-l40s-pcie"];
+    let systems = names.map(|name| cluster(&format!("machine = \"{name}\""), Fidelity::Flow));
+    let cases =
+        systems.iter().flat_map(|system| ["packing", "nccl-ring"].map(|planner| (system, planner)));
+    for (cluster, planner) in cases {
+        let wanted = Planner::named(planner).unwrap();
+        let of = |iterations| {
+            played(cluster, wanted, "baseline", &[job("a", "vgg-16", 4, iterations)]).unwrap()
+        };
+        let outcome = of(1);
+        let record = &outcome.records[0];
+        let gpus: Vec<usize> = record.chosen.gpus().iter().collect();
+        let Planner::Plan(algorithm) = wanted else { unreachable!() };
+        let found = plan(&cluster.system, &gpus, AllReduce, algorithm, Links::Auto).unwrap();
+        let vgg = Workload::find("vgg-16").unwrap();
+        let (size, chunk) = (vgg.bytes_per_iteration(), cluster.collectives.planned_message_size);
+        let protocol = NcclProtocol::of(found.schedule.protocol);
+        let timing = time(&found.schedule, &cluster.system, size, chunk, &protocol).unwrap();
+        let iteration = vgg.compute_per_iteration().0 + timing.time.0;
+        assert_eq!(record.finish.0, iteration, "{planner} on {}", cluster.system.name());
+        // A rank that has its data computes on while others still wait for theirs.
+        assert!(of(3).records[0].finish.0 <= 3 * iteration);
+        assert_eq!(outcome.plans, 1);
+    }
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::network::{ResourceId, Routes};
-use crate::program::kernel::{Kernel, KernelStep, NcclProtocol};
-use crate::units::Picoseconds;
+use crate::network::{ConnectionIndex, Connections, ResourceId, Routes};
+use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Pieces};
+use crate::units::{Bytes, Picoseconds};
 
 use super::super::schedule::{Schedule, Step, Transport};
 use super::error::TimeError;
@@ -18,15 +18,27 @@ pub(super) struct OpenWay {
     pub(super) latency: Picoseconds,
 }
 
-/// A kernel with the ways of its connections, in their order.
+/// The most transfers that one run of a schedule takes.
+const MOST_TRANSFERS: u64 = 50_000_000;
+
+/// A schedule as a kernel on links, with the ways of its connections in their order.
 #[derive(Debug, Clone)]
-pub(super) struct Lowered {
+pub struct LoweredSchedule {
     pub(super) kernel: Arc<Kernel>,
     pub(super) ways: Vec<OpenWay>,
+    protocol: NcclProtocol,
+    /// Chunks of a shard, and shards of the longest buffer.
+    chunks: u32,
+    shards: u64,
 }
 
-impl Lowered {
-    pub(super) fn new(
+impl LoweredSchedule {
+    /// A schedule on the links of its GPUs, which [`resources`](super::resources) gives for the same
+    /// protocol.
+    ///
+    /// # Errors
+    /// [`TimeError`] where a connection has no route or no other end.
+    pub fn new(
         schedule: &Schedule,
         routes: &Routes<'_>,
         protocol: &NcclProtocol,
@@ -68,7 +80,49 @@ impl Lowered {
         if let Some(((_, rank, channel), block)) = receivers.into_iter().next() {
             return Err(TimeError::Unpaired { rank, block, channel });
         }
-        Ok(Self { kernel: Arc::new(kernel.finished()), ways })
+        let chunks = schedule.chunks.max(1);
+        let shards = (schedule.longest_buffer() as u64 / u64::from(chunks)).max(1);
+        let kernel = Arc::new(kernel.finished());
+        Ok(Self { kernel, ways, protocol: *protocol, chunks, shards })
+    }
+
+    /// Opens its connections on a network over the same links; returns the first.
+    pub fn open(&self, network: &mut Connections<'_>) -> ConnectionIndex {
+        let opened = self.ways.iter().map(|way| network.open(&way.uses, way.latency));
+        opened.reduce(|first, _| first).unwrap_or(0)
+    }
+
+    /// What its ranks call: `size` bytes, as nccl-tests counts them, in chunks of at most `chunk`,
+    /// over connections that were opened from `first_connection` on.
+    ///
+    /// # Errors
+    /// [`TimeError`] where the chunks are too many or have no bytes.
+    pub fn call(
+        &self,
+        size: Bytes,
+        chunk: Bytes,
+        first_connection: ConnectionIndex,
+    ) -> Result<KernelCall, TimeError> {
+        let pieces = self.pieces(size, chunk)?;
+        let (kernel, protocol) = (Arc::clone(&self.kernel), self.protocol);
+        Ok(KernelCall { kernel, pieces, protocol, first_connection })
+    }
+
+    fn pieces(&self, size: Bytes, chunk: Bytes) -> Result<Pieces, TimeError> {
+        if chunk.0 == 0 {
+            return Err(TimeError::EmptyChunk);
+        }
+        let shard = size.0 / self.shards;
+        let longest = self.kernel.steps.iter().map(|linked| u64::from(linked.step.count)).max();
+        let run = u128::from(shard) * u128::from(longest.unwrap_or(1));
+        let count = run.div_ceil(u128::from(chunk.0) * u128::from(self.chunks)).max(1);
+        let transfers = count * u128::from(self.kernel.sends().max(1));
+        let transfers = u64::try_from(transfers).unwrap_or(u64::MAX);
+        if transfers > MOST_TRANSFERS {
+            let limit = MOST_TRANSFERS;
+            return Err(TimeError::TooManyTransfers { size, chunk, transfers, limit });
+        }
+        Ok(Pieces::new(Bytes(shard), self.chunks, count as u64))
     }
 }
 

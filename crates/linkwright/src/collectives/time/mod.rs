@@ -19,13 +19,14 @@ mod ways;
 
 pub use crate::program::kernel::NcclProtocol;
 pub use error::TimeError;
+pub use lowered::LoweredSchedule;
 pub(super) use miad::choose_chunk_on;
 pub use miad::{ChunkTrial, choose_chunk};
 pub use play::{LinkLoad, Timing, time};
+pub use ways::resources;
 
 use crate::network::Routes;
 
-use self::lowered::Lowered;
 use super::schedule::Schedule;
 
 /// What each resource of `routes` carries for one byte of the collective's size.
@@ -33,7 +34,7 @@ use super::schedule::Schedule;
 /// # Errors
 /// [`TimeError`] where a connection has no route or no other end.
 pub fn link_bytes(schedule: &Schedule, routes: &Routes<'_>) -> Result<Vec<f64>, TimeError> {
-    let lowered = Lowered::new(schedule, routes, &NcclProtocol::of(schedule.protocol))?;
+    let lowered = LoweredSchedule::new(schedule, routes, &NcclProtocol::of(schedule.protocol))?;
     let kernel = &lowered.kernel;
     let chunks = schedule.longest_buffer() as f64;
     let mut loads = vec![0.0; routes.capacities().len()];

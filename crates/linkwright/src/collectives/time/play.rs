@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Connections, Routes};
-use crate::program::kernel::{KernelCall, NcclProtocol, Pieces};
+use crate::program::kernel::{KernelCall, NcclProtocol};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::runtime::{Job, MpiProtocol, Runtime};
@@ -16,11 +16,8 @@ use crate::units::{Bytes, Picoseconds};
 
 use super::super::schedule::Schedule;
 use super::error::TimeError;
-use super::lowered::Lowered;
+use super::lowered::LoweredSchedule;
 use super::ways::resources;
-
-/// The most transfers that one run plays.
-const MOST_TRANSFERS: u64 = 50_000_000;
 
 /// What one direction of a bundle of links carried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -85,9 +82,8 @@ pub(super) fn wiring_of(schedule: &Schedule, system: &System) -> Result<Wiring, 
 /// collective.
 pub(super) struct Player<'a> {
     schedule: &'a Schedule,
-    protocol: &'a NcclProtocol,
     routes: Routes<'a>,
-    lowered: Lowered,
+    lowered: LoweredSchedule,
 }
 
 /// The one collective of the job.
@@ -107,24 +103,21 @@ impl<'a> Player<'a> {
     pub(super) fn new(
         schedule: &'a Schedule,
         wiring: &'a Wiring,
-        protocol: &'a NcclProtocol,
+        protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
         let routes = resources(wiring, protocol);
-        let lowered = Lowered::new(schedule, &routes, protocol)?;
-        Ok(Self { schedule, protocol, routes, lowered })
+        let lowered = LoweredSchedule::new(schedule, &routes, protocol)?;
+        Ok(Self { schedule, routes, lowered })
     }
 
     pub(super) fn time(&self, size: Bytes, chunk: Bytes) -> Result<Timing, TimeError> {
-        let Self { schedule, protocol, routes, lowered } = self;
+        let Self { schedule, routes, lowered } = self;
         // The signals of a barrier are empty.
         let size = if schedule.collective.may_repeat() { Bytes(0) } else { size };
-        let pieces = self.pieces(size, chunk)?;
         let mut network = Connections::over(routes, &schedule.gpus);
-        for way in &lowered.ways {
-            network.open(&way.uses, way.latency);
-        }
-        let kernel = Arc::clone(&lowered.kernel);
-        let call = KernelCall { kernel, pieces, protocol: **protocol, first_connection: 0 };
+        let first_connection = lowered.open(&mut network);
+        let call = lowered.call(size, chunk, first_connection)?;
+        let pieces = call.pieces;
         let (job, ranks) = (job_of(schedule, size), schedule.ranks());
         let mpi = MpiProtocol::default();
         let runtime = Runtime::new(&mut network, ranks as u32, &[job], mpi, AsKernel(call))?;
@@ -144,26 +137,6 @@ impl<'a> Player<'a> {
             bus_bandwidth: algorithm_bandwidth * schedule.collective.bus_factor(ranks),
             links: self.loads(&network, time),
         })
-    }
-
-    fn pieces(&self, size: Bytes, chunk: Bytes) -> Result<Pieces, TimeError> {
-        if chunk.0 == 0 {
-            return Err(TimeError::EmptyChunk);
-        }
-        let chunks = self.schedule.chunks.max(1);
-        let shards = self.schedule.longest_buffer() as u64 / u64::from(chunks);
-        let shard = size.0 / shards.max(1);
-        let kernel = &self.lowered.kernel;
-        let longest = kernel.steps.iter().map(|linked| u64::from(linked.step.count)).max();
-        let run = u128::from(shard) * u128::from(longest.unwrap_or(1));
-        let count = run.div_ceil(u128::from(chunk.0) * u128::from(chunks)).max(1);
-        let transfers = count * u128::from(kernel.sends().max(1));
-        let transfers = u64::try_from(transfers).unwrap_or(u64::MAX);
-        if transfers > MOST_TRANSFERS {
-            let limit = MOST_TRANSFERS;
-            return Err(TimeError::TooManyTransfers { size, chunk, transfers, limit });
-        }
-        Ok(Pieces::new(Bytes(shard), chunks, count as u64))
     }
 
     fn loads(&self, network: &Connections<'_>, time: Picoseconds) -> Vec<LinkLoad> {

@@ -10,7 +10,11 @@ use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Schedule, Transpor
 use super::error::TimeError;
 
 /// The links' resources at what long transfers reach of them with this protocol.
-pub(super) fn resources<'a>(wiring: &'a Wiring, protocol: &NcclProtocol) -> Routes<'a> {
+///
+/// # Panics
+/// Never: what is reached of a kind lies between 0 and 1.
+#[must_use]
+pub fn resources<'a>(wiring: &'a Wiring, protocol: &NcclProtocol) -> Routes<'a> {
     let efficiency = |kind: LinkKind| kind.reached_share() * protocol.data_share;
     Routes::on(wiring, efficiency).expect("efficiencies lie between 0 and 1")
 }

@@ -5,6 +5,10 @@
 //! [runtime](crate::runtime) plays every message of every iteration beside those of all other jobs,
 //! over the flows or the packets of the one system. Its end gives its GPUs back.
 //!
+//! As flows, a planned collective runs as a kernel under NCCL's protocol, and takes alone as long as
+//! [`time`](crate::collectives::time) says for the same chunks. As packets, and by MPI's algorithms, it
+//! is messages under MPI's protocol.
+//!
 //! What it leaves out: host copies, the overlap of computing with the gradients' reduction, and any
 //! GPU's speed but that which the workloads are timed on; jobs of several servers.
 
@@ -18,18 +22,20 @@ use std::ops::ControlFlow;
 pub use plans::{Planner, PlanningFault, UnknownPlanner};
 
 use self::iteration::Programs;
-use self::plans::Plans;
+use self::plans::{Carries, Plans};
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
 use super::queue::{JobRecord, Queue, QueueDiscipline};
+use super::workload::Workload;
 use crate::allocation::{Policy, PreparedMachine};
+use crate::collectives::schedule::Protocol;
+use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
-use crate::network::packet::ChannelStatistics;
-use crate::network::{FlowTransport, PacketNetwork, Transport};
+use crate::network::{Connections, PacketNetwork};
+use crate::program::kernel::NcclProtocol;
 use crate::runtime::{self, Runtime, RuntimeError, RuntimeEvent};
-use crate::system::System;
-use crate::system::fabric::ChannelId;
+use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
 
 /// What becomes of jobs under one policy.
@@ -39,11 +45,6 @@ pub struct PlayedOutcome {
     pub records: Vec<JobRecord>,
     /// How many collectives were planned; allocations of one class share a plan.
     pub plans: usize,
-    /// What each channel of the fabric carried, by its index.
-    pub channels: Vec<ChannelStatistics>,
-    /// What each channel within a server carried that carried anything, by its number in the
-    /// system.
-    pub inside: Vec<(ChannelId, ChannelStatistics)>,
     /// How many events were handled.
     pub events: u64,
 }
@@ -74,30 +75,31 @@ pub fn play(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
-    let routing = cluster.routing().map_err(ClusterError::from)?;
     let Cluster { system, settings, nic, arbitration, .. } = cluster;
+    let longest = cluster.collectives.planned_message_size;
     match cluster.fidelity {
         Fidelity::Flow => {
-            let network = FlowTransport::new(system, *settings, routing, *nic);
-            let mut network = network.map_err(ClusterError::from)?;
-            let outcome = play_on(&mut network, cluster, planner, sharing, jobs, hook)?;
-            let (channels, inside) = (network.statistics(), network.inside_statistics());
-            Ok(PlayedOutcome { channels, inside, ..outcome })
+            let wiring = Wiring::of_system(system);
+            let routes = resources(&wiring, &NcclProtocol::of(Protocol::Simple));
+            let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
+            let mut network = Connections::over(&routes, &gpus);
+            let plans = Plans::new(planner, Some(&routes), longest);
+            play_on(&mut network, cluster, plans, sharing, jobs, hook)
         }
         Fidelity::Packet => {
+            let routing = cluster.routing().map_err(ClusterError::from)?;
             let network = PacketNetwork::new(system, *settings, routing, *nic, *arbitration);
             let mut network = network.map_err(ClusterError::from)?;
-            let outcome = play_on(&mut network, cluster, planner, sharing, jobs, hook)?;
-            let (channels, inside) = (network.statistics(), network.inside_statistics());
-            Ok(PlayedOutcome { channels, inside, ..outcome })
+            let plans = Plans::new(planner, None, longest);
+            play_on(&mut network, cluster, plans, sharing, jobs, hook)
         }
     }
 }
 
-fn play_on<T: Transport>(
+fn play_on<T: Carries>(
     network: &mut T,
     cluster: &Cluster,
-    planner: Planner,
+    plans: Plans<'_>,
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -107,7 +109,6 @@ fn play_on<T: Transport>(
     let machine = |server| &machines[system.kind_index_of(server)];
     let machines = (0..system.servers()).map(machine).collect();
     let queue = Queue::new(machines, jobs, policy, discipline, unhealthy)?.with_estimates();
-    let plans = Plans::new(planner, cluster.collectives.planned_message_size);
     let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
     let runtime = runtime.map_err(ClusterError::from)?;
     let (programs, running) = (Programs::default(), Vec::new());
@@ -120,7 +121,7 @@ fn play_on<T: Transport>(
     let events = engine.events();
     let plans = shared.runtime.lowering_mut().made();
     let records = shared.queue.into_records();
-    Ok(PlayedOutcome { records, plans, channels: Vec::new(), inside: Vec::new(), events })
+    Ok(PlayedOutcome { records, plans, events })
 }
 
 /// What happens to shared servers, and to the programs `R` of their jobs.
@@ -131,11 +132,11 @@ enum Event<R> {
 }
 
 /// Shared servers: the queue, and the programs of the jobs that run.
-struct Shared<'a, 'n, T> {
+struct Shared<'a, 'n, 'r, T> {
     system: &'a System,
     jobs: &'a [Job],
     queue: Queue<'a>,
-    runtime: Runtime<'n, T, Plans>,
+    runtime: Runtime<'n, T, Plans<'r>>,
     programs: Programs,
     /// The job of each that was admitted.
     running: Vec<usize>,
@@ -143,7 +144,7 @@ struct Shared<'a, 'n, T> {
     changed: bool,
 }
 
-impl<T: Transport> Model for Shared<'_, '_, T> {
+impl<T: Carries> Model for Shared<'_, '_, '_, T> {
     type Event = Event<RuntimeEvent<T::Event>>;
     type Error = SimulationError;
     const SETTLES: bool = true;
@@ -197,7 +198,7 @@ impl<T: Transport> Model for Shared<'_, '_, T> {
     }
 }
 
-impl<T: Transport> Shared<'_, '_, T> {
+impl<T: Carries> Shared<'_, '_, '_, T> {
     /// Takes up which programs have ended.
     fn hear(&mut self, now: Picoseconds) -> Result<(), SimulationError> {
         while let Some(index) = self.runtime.next_end() {
@@ -217,13 +218,15 @@ impl<T: Transport> Shared<'_, '_, T> {
         let of = &self.jobs[job];
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let server = record.server;
-        let plans = self.runtime.lowering_mut();
-        let planned = plans.of_allocation(self.system, server, &record.chosen.placement);
+        let (network, plans) = self.runtime.planning();
+        let on = (server, &record.chosen.placement[..]);
+        let size = Workload::find(&of.workload)?.bytes_per_iteration();
+        let planned = plans.of_allocation(network, self.system, on, size);
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
             job: of.name.clone(),
             fault: Box::new(fault),
         })?;
-        plans.admit(variant);
+        self.runtime.lowering_mut().admit(variant);
         let too_many = || SimulationError::TooManyIterations {
             job: of.name.clone(),
             iterations: of.iterations,

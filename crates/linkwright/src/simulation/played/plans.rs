@@ -1,5 +1,8 @@
 //! The plans of jobs' collectives, made when a job is admitted and shared by class of allocation.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use super::classes::Classes;
@@ -7,8 +10,12 @@ use crate::collectives::Collective as Planning;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
 use crate::collectives::plan::{Algorithm, Links, PlanError, plan};
-use crate::collectives::time::TimeError;
+use crate::collectives::schedule::Schedule;
+use crate::collectives::time::{LoweredSchedule, TimeError};
 use crate::diagnostic::instead_of;
+use crate::network::routing::Routing;
+use crate::network::{ConnectionIndex, Connections, PacketNetwork, Routes, Transport};
+use crate::program::kernel::{KernelCall, NcclProtocol};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, RankProgram};
 use crate::system::System;
@@ -83,56 +90,140 @@ pub enum PlanningFault {
     Schedule(#[from] TimeError),
 }
 
+/// A network that jobs are played on.
+pub(super) trait Carries: Transport {
+    /// Opens the connections of a schedule and returns the first; None where the network takes
+    /// messages alone.
+    fn open(&mut self, schedule: &LoweredSchedule) -> Option<ConnectionIndex>;
+}
+
+impl Carries for Connections<'_> {
+    fn open(&mut self, schedule: &LoweredSchedule) -> Option<ConnectionIndex> {
+        Some(schedule.open(self))
+    }
+}
+
+impl<R: Routing> Carries for PacketNetwork<'_, R> {
+    fn open(&mut self, _: &LoweredSchedule) -> Option<ConnectionIndex> {
+        None
+    }
+}
+
+/// A plan as a job's ranks play it.
+enum Form {
+    /// Under NCCL's protocol, over connections from this one on.
+    Kernel(LoweredSchedule, ConnectionIndex),
+    /// Under MPI's.
+    Messages(MessageSchedule),
+}
+
+/// The GPUs of a job within its server in the order of its ranks, and its variant.
+pub(super) type Planned = (Vec<usize>, u32);
+
 /// The plans that have been made, and the one of each job.
-pub(super) struct Plans {
+pub(super) struct Plans<'r> {
     planner: Planner,
-    /// What one message carries at most.
+    routes: Option<&'r Routes<'r>>,
+    /// What one transfer or message carries at most.
     longest: Bytes,
     classes: Classes,
     /// The plan of each class, once a job has needed it.
-    of_class: Vec<Option<u32>>,
-    messages: Vec<MessageSchedule>,
+    of_class: BTreeMap<usize, Schedule>,
+    /// The variant of GPUs, by their server and the order of ranks.
+    known: BTreeMap<(u32, Arc<[usize]>), u32>,
+    forms: Vec<Form>,
+    /// How often it was planned.
+    made: usize,
     /// The variant of each admitted job.
     of_job: Vec<u32>,
 }
 
-impl Plans {
-    pub(super) fn new(planner: Planner, longest: Bytes) -> Self {
-        let (of_class, messages, of_job) = (Vec::new(), Vec::new(), Vec::new());
-        Self { planner, longest, classes: Classes::default(), of_class, messages, of_job }
+impl<'r> Plans<'r> {
+    /// No plan yet. Networks that open connections do so on these routes.
+    pub(super) fn new(planner: Planner, routes: Option<&'r Routes<'r>>, longest: Bytes) -> Self {
+        Self {
+            planner,
+            routes,
+            longest,
+            classes: Classes::default(),
+            of_class: BTreeMap::new(),
+            known: BTreeMap::new(),
+            forms: Vec::new(),
+            made: 0,
+            of_job: Vec::new(),
+        }
     }
 
     /// How many plans were made.
     pub(super) fn made(&self) -> usize {
-        self.messages.len()
+        self.made
     }
 
-    /// The GPUs of a job within its server in the order of its ranks, and its variant.
+    /// Plans an all-reduce of that size for GPUs of a server, as far as nobody has before.
     pub(super) fn of_allocation(
         &mut self,
+        network: &mut impl Carries,
+        system: &System,
+        (server, gpus): (u32, &[usize]),
+        size: Bytes,
+    ) -> Result<Planned, PlanningFault> {
+        let (order, variant) = self.planned(network, system, server, gpus)?;
+        if let Some(Form::Kernel(lowered, first)) = self.form_of(variant) {
+            lowered.call(size, self.longest, *first)?;
+        }
+        Ok((order, variant))
+    }
+
+    fn planned(
+        &mut self,
+        network: &mut impl Carries,
         system: &System,
         server: u32,
         gpus: &[usize],
-    ) -> Result<(Vec<usize>, u32), PlanningFault> {
+    ) -> Result<Planned, PlanningFault> {
         let Planner::Plan(algorithm) = self.planner else { return Ok((gpus.to_vec(), BY_RULE)) };
         if gpus.len() < 2 {
             return Ok((gpus.to_vec(), BY_RULE));
         }
         let template = system.kind_of(server).server();
         let (class, order) = self.classes.of(system.kind_index_of(server), template, gpus);
-        if self.of_class.len() <= class {
-            self.of_class.resize(class + 1, None);
-        }
-        if let Some(variant) = self.of_class[class] {
-            return Ok((order.to_vec(), variant));
+        let key = (server, Arc::clone(&order));
+        if let Some(variant) = self.known.get(&key) {
+            return Ok((order.to_vec(), *variant));
         }
         let of_system: Vec<usize> =
             order.iter().map(|gpu| system.gpu_at(server, *gpu as u32) as usize).collect();
-        let found = plan(system, &of_system, Planning::AllReduce, algorithm, Links::Auto)?;
-        self.messages.push(MessageSchedule::new(found.schedule)?);
-        let variant = self.messages.len() as u32;
-        self.of_class[class] = Some(variant);
+        let schedule = match self.of_class.get(&class).and_then(|it| relocated(it, &of_system)) {
+            Some(schedule) => schedule,
+            None => {
+                let links = Links::Auto;
+                let found = plan(system, &of_system, Planning::AllReduce, algorithm, links)?;
+                self.made += 1;
+                self.of_class.insert(class, found.schedule.clone());
+                found.schedule
+            }
+        };
+        let form = self.form(network, schedule)?;
+        self.forms.push(form);
+        let variant = self.forms.len() as u32;
+        self.known.insert(key, variant);
         Ok((order.to_vec(), variant))
+    }
+
+    /// The plan of a variant that is one.
+    fn form_of(&self, variant: u32) -> Option<&Form> {
+        self.forms.get(variant.checked_sub(1)? as usize)
+    }
+
+    fn form(&self, network: &mut impl Carries, schedule: Schedule) -> Result<Form, PlanningFault> {
+        if let Some(routes) = self.routes {
+            let protocol = NcclProtocol::of(schedule.protocol);
+            let lowered = LoweredSchedule::new(&schedule, routes, &protocol)?;
+            if let Some(first) = network.open(&lowered) {
+                return Ok(Form::Kernel(lowered, first));
+            }
+        }
+        Ok(Form::Messages(MessageSchedule::new(schedule)?))
     }
 
     /// The next job that is admitted has this variant.
@@ -141,13 +232,27 @@ impl Plans {
     }
 }
 
-impl Lowering for Plans {
+/// The same schedule on other GPUs, which are joined alike; None where it names devices between
+/// them.
+fn relocated(schedule: &Schedule, gpus: &[usize]) -> Option<Schedule> {
+    if !schedule.routes.is_empty() {
+        return None;
+    }
+    let place = |gpu: usize| schedule.gpus.iter().position(|known| *known == gpu);
+    let mut moved = Schedule { gpus: gpus.to_vec(), ..schedule.clone() };
+    for relay in moved.channels.iter_mut().flat_map(|channel| &mut channel.relays) {
+        relay.through = gpus[place(relay.through)?];
+    }
+    Some(moved)
+}
+
+impl Lowering for Plans<'_> {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
-        match call.variant.checked_sub(1) {
-            Some(plan) => {
-                self.messages[plan as usize].program(call.index as usize, call.size, self.longest)
+        match self.form_of(call.variant) {
+            Some(Form::Messages(plan)) => {
+                plan.program(call.index as usize, call.size, self.longest)
             }
-            None => rule_of(call).lower(call),
+            Some(Form::Kernel(..)) | None => rule_of(call).lower(call),
         }
     }
 
@@ -156,6 +261,12 @@ impl Lowering for Plans {
             BY_RULE => rule_of(call).part(call, from),
             _ => (self.lower(call), None),
         }
+    }
+
+    fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
+        let Form::Kernel(lowered, first) = self.form_of(call.variant)? else { return None };
+        // A job whose data cannot be cut so was refused.
+        lowered.call(call.size, self.longest, *first).ok()
     }
 
     fn variant(&self, job: u32, _: CommunicatorId, _: Collective, _: u32) -> u32 {
