@@ -18,7 +18,7 @@ from linkwright.cli.sizes import parse_size, size_text
 
 ALGORITHMS = Path(__file__).resolve().parents[2] / "examples" / "collectives"
 TREE = ALGORITHMS / "tree-all-reduce-4.xml"
-FOUR = ("--machine", "dgx1-v100", "--gpus", "1,4,5,6")
+FOUR = ("--machine", "dgx1-v100", "--on", "1,4,5,6")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_root_is_a_gpu_of_the_job() -> None:
 
 
 def test_gpus_that_nvlink_does_not_join_are_named() -> None:
-    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "1,4,6")
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on", "1,4,6")
     shown = linkwright(*words).stdout
     notes = shown[shown.index("Notes:") :].splitlines()
     assert notes == [line.rstrip() for line in notes]
@@ -86,7 +86,7 @@ def test_gpus_that_nvlink_does_not_join_are_named() -> None:
 
 
 def test_servers_are_joined_by_a_network() -> None:
-    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "0,1,8,9")
+    words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on", "0,1,8,9")
     data = parsed(*words, "--servers", 2, "--network", "100Gb/s")
     on = "2xdgx1-v100 on single-switch-8"
     assert (data["machine"], data["links"]) == (on, "network")
@@ -163,7 +163,7 @@ def test_sizes_that_do_not_divide_say_which_would() -> None:
     assert "512 MiB at most" in fails(
         1, "collective", "run", "all-reduce", "-m", "dgx1-v100", "--size", "1T"
     )
-    three = ("all-gather", "-m", "dgx1-v100", "--gpus", "0,1,2")
+    three = ("all-gather", "-m", "dgx1-v100", "--on", "0,1,2")
     for command in ("plan", "run", "compare"):
         said = fails(1, "collective", command, *three, "--size", "8")
         assert "8 B do not divide into the 3 shards of all-gather; give 12 B" in said, command
@@ -217,7 +217,7 @@ def test_healthy_machines_lack_nothing() -> None:
     for machine, extra in (("dgx-a100", across), ("pcie-tree-4", ()), ("pcie-tree-4", across)):
         data = parsed("collective", "plan", "all-reduce", "-m", machine, *extra)
         assert not any("does not join" in note for note in data["notes"]), machine
-    apart = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus", "1,4,6,8,9")
+    apart = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on", "1,4,6,8,9")
     notes = parsed(*apart, *across)["notes"]
     assert any("NVLink does not join" in note and "GPUs 4, 6" in note for note in notes)
 
@@ -315,8 +315,8 @@ def test_bad_usage_is_one_line(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("plan", "all-reduce", "-m", "dgx1-v100", "--gpus", ""), "it is empty; write ids"),
-        (("check", TREE, "--gpus", " "), "it is empty; write ids"),
+        (("plan", "all-reduce", "-m", "dgx1-v100", "--on", ""), "it is empty; write ids"),
+        (("check", TREE, "--on", " "), "it is empty; write ids"),
         (("check", TREE, "--servers", 2, "--network", "100Gb/s"), "give --machine"),
         (
             ("plan", "all-reduce", "-m", "dgx1-v100", "--protocol", "ll"),
@@ -381,7 +381,7 @@ def test_a_hybrid_says_that_pcie_carries_part() -> None:
 
 
 def test_a_plan_across_servers_runs() -> None:
-    words = ("collective", "run", "all-reduce", "-m", "dgx1-v100", "--gpus", "0,1,8", "--size", 960)
+    words = ("collective", "run", "all-reduce", "-m", "dgx1-v100", "--on", "0,1,8", "--size", 960)
     network = ("--servers", 2, "--network", "100Gb/s", "--algorithm", "three-phase")
     shown = linkwright(*words, *network, "--dtype", "int32").stdout
     assert "on 3 ranks" in shown

@@ -18,7 +18,7 @@ from linkwright.studies.study import Study
 from linkwright.studies.tables import Section, StudyTable
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PAIR = ["all-reduce", "-m", "dgx1-v100", "--gpus", "0,3"]
+PAIR = ["all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
 SMALL = [*PAIR, "--size", "64KiB"]
 STATE = ["-m", "dgx1-v100", "--state", "state.json"]
 # A state of four GPUs, and the machine when one of them was gone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -108,8 +109,8 @@ def test_what_is_typed_wrongly_ends_with_code_two(words: list[str], command: Any
         (["--gpus", "2.0"], "`2.0` is no whole number"),
         (["--gpus", "0"], "0 is not from 1 to 65,535"),
         (["--gpus", "-1"], "-1 is not from 1 to 65,535"),
-        (["--gpus", "0-3"], "`0-3` are ids, and --gpus is here how many GPUs"),
-        (["--gpus", "0,3"], "collective takes ids, and --busy names those that are taken"),
+        (["--gpus", "0-3"], "`0-3` are ids, and --gpus is how many GPUs"),
+        (["--gpus", "0,3"], "--on names the ids to choose from, and --busy those that are taken"),
         (["--gpus", "2", "--busy", "3-0"], "`3-0` runs backwards; write 0-3"),
         (["--gpus", "2", "--busy", "a-3"], "`a-3` is no GPU id; write ids like 0,3 or 0-3"),
         (["--gpus", "2", "--busy", "0-99999999999"], "is no GPU id"),
@@ -126,17 +127,37 @@ def test_a_number_that_is_none_is_out_of_every_range() -> None:
 
 
 def test_ranges_of_ids_are_taken() -> None:
-    plan = ["collective", "plan", "all-reduce", "-m", "dgx1-v100", "--gpus"]
+    plan = ["collective", "plan", "all-reduce", "-m", "dgx1-v100", "--on"]
     assert parsed(*plan, "0-2,5")["gpus"] == [0, 1, 2, 5]
     assert parsed(*DECIDE, "--busy", "0-3,4")["gpus"] == [6, 7]
     said = fails(2, *plan, "4")
     assert "`4` is the id of one GPU" in said
-    assert "for 4 GPUs write ids, such as 0-3; only allocate takes how many" in said
+    assert "for 4 GPUs write --gpus 4" in said
+
+
+def test_gpus_counts_and_on_names_ids_in_every_command() -> None:
+    plan = ["collective", "plan", "all-reduce", "-m", "dgx1-v100"]
+    assert parsed(*plan, "--gpus", 4)["gpus"] == [0, 1, 2, 3]
+    assert parsed(*plan)["gpus"] == list(range(8))
+    for words in (["plan"], ["run", "--size", "1KiB"], ["time"], ["compare"], ["expect"]):
+        line = ["collective", words[0], "all-reduce", "-m", "dgx1-v100", *words[1:]]
+        assert parsed(*line, "--gpus", 2)["gpus"] == [0, 1] == parsed(*line, "--on", "0,1")["gpus"]
+        old = linkwright(*line, "--gpus", "0,1", "--json")
+        assert json.loads(old.stdout)["gpus"] == [0, 1]
+        assert "warning: --gpus says how many GPUs; write --on 0,1" in old.stderr
+    assert "give one" in fails(2, *plan, "--gpus", 2, "--on", "0,3")
+    assert "needs two GPUs or more" in fails(2, *plan, "--gpus", 1)
+    assert "it is empty" in fails(2, *plan, "--gpus", "")
+    assert parsed(*DECIDE, "--on", "1,4,6")["gpus"] == [4, 6]
+    assert "2 are free" in fails(3, *DECIDE[:3], "--gpus", 3, "--on", "1,4")
+    old = linkwright("machine", "list", "--gpus", "--json")
+    assert json.loads(old.stdout) == parsed("machine", "list", "--gpu-models")
+    assert "--gpus is --gpu-models now" in old.stderr
 
 
 @pytest.mark.parametrize("name", ["all_reduce", "allreduce", "AllReduce", "All-Reduce"])
 def test_the_words_of_a_collective_may_be_joined_in_any_way(name: str) -> None:
-    planned = parsed("collective", "plan", name, "-m", "dgx1-v100", "--gpus", "0,3")
+    planned = parsed("collective", "plan", name, "-m", "dgx1-v100", "--on", "0,3")
     assert planned["collective"] == "all-reduce"
     assert package.plan(package.System("dgx1-v100"), [0, 3], name).collective == "all-reduce"
 
@@ -150,7 +171,7 @@ def test_a_machine_may_come_from_standard_input(tmp_path: Path) -> None:
     assert parsed("state", "mark-unhealthy", 7, *at, stdin=text)["unhealthy"] == [7]
     assert parsed("state", "mark-healthy", 7, *at, stdin=text)["unhealthy"] == []
     assert parsed("state", "release", "a", *at, stdin=text)["released"] == [2, 3]
-    pair = ["all-reduce", "-m", "-", "--gpus", "0,3"]
+    pair = ["all-reduce", "-m", "-", "--on", "0,3"]
     for words in (["plan"], ["run", "--size", "1KiB"], ["time", "-e", "1KiB"], ["expect"]):
         assert parsed("collective", words[0], *pair, *words[1:], stdin=text)["gpus"] == [0, 3]
     assert "<stdin>:1:1" in fails(2, *DECIDE[:2], "-", "--gpus", 2, stdin="nothing")

@@ -45,7 +45,7 @@ def test_a_server_is_kept_without_any_optional_package(tmp_path: Path) -> None:
         ["state", "show", *machine, "--state", state],
         ["state", "release", "a", *machine, "--state", state],
         ["collective", "plan", "all-reduce", *machine, "--size", "64MiB"],
-        ["collective", "compare", "all-reduce", *machine, "--gpus", "1,4,5,6"],
+        ["collective", "compare", "all-reduce", *machine, "--on", "1,4,5,6"],
         ["collective", "expect", "all-reduce", *machine],
         ["compare", "examples/dgx1-v100-mix.toml"],
         ["replay", "examples/traces/stencil4d-32"],

@@ -57,12 +57,12 @@ def test_an_import_names_its_gpus_models_or_says_that_they_are_unknown(paste: Pa
 
 
 def test_the_list_of_models_is_printed() -> None:
-    rows = json.loads(linkwright("machine", "list", "--gpus", "--json").stdout)
+    rows = json.loads(linkwright("machine", "list", "--gpu-models", "--json").stdout)
     assert [row["name"] for row in rows] == [model.name for model in gpu_models()]
     row = next(row for row in rows if row["name"] == "a100-sxm4-80gb")
     assert (row["memory_capacity"], row["matrix_peak"]["bf16"]) == (80 * 2**30, 312.0)
     unknown = next(row for row in rows if row["name"] == "h20")
     assert (unknown["memory_capacity"], unknown["matrix_peak"]) == (None, {})
-    table = linkwright("machine", "list", "--gpus").stdout
+    table = linkwright("machine", "list", "--gpu-models").stdout
     assert "h20" in table
     assert "12 nvlink3" in table

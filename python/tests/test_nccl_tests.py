@@ -79,7 +79,7 @@ def test_another_collective_or_other_gpus_are_refused() -> None:
 
 
 def test_the_command_says_what_the_difference_means() -> None:
-    arguments = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--gpus", "0,3"]
+    arguments = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
     ran = linkwright(*arguments, "--log", EXAMPLE)
     assert ran.exit_code == 0, ran.output
     assert "measured" in ran.stdout

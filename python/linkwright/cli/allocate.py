@@ -88,6 +88,10 @@ def allocate(
     limit: Annotated[
         int, typer.Option(min=1, max=1000, help="How many candidates to explain.")
     ] = 5,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="IDS", help="Only among these GPUs, such as 0,3 or 0-3."),
+    ] = None,
     busy: Annotated[
         str | None, typer.Option(metavar="IDS", help="GPUs that are taken, such as 0,3 or 0-3.")
     ] = None,
@@ -123,6 +127,8 @@ def allocate(
         raise typer.BadParameter("--job needs --state, the file that remembers it.")
     if state is None and lease is not None:
         raise typer.BadParameter("--lease needs --state, the file that remembers it.")
+    if state is not None and on is not None:
+        raise typer.BadParameter("--on is for one decision; leave it out, or --state.")
     if state is not None and busy:
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
     server_machine = given_machine(machine)
@@ -137,7 +143,9 @@ def allocate(
     if state is None:
         allocator = Allocator(server_machine, **choices)
         # Nothing is kept, so that it matters only that these GPUs cannot be had.
-        for gpu in gpu_ids(busy):
+        wanted_ids = range(server_machine.gpu_count) if on is None else gpu_ids(on)
+        others = set(range(server_machine.gpu_count)) - set(wanted_ids)
+        for gpu in [*gpu_ids(busy), *sorted(others)]:
             allocator.mark_unhealthy(gpu)
         match, why = _decide(allocator, "job", wanted, sensitive, best)
         _answer(server_machine, policy, job, match, why, json)()

@@ -17,6 +17,7 @@ from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
     Links,
+    On,
     Protocol,
     Root,
     Servers,
@@ -25,11 +26,12 @@ from linkwright.cli.schedules import (
     divided,
     job_text,
     machine_of,
+    named_gpus,
     plan_fields,
     plan_on,
     print_timing,
     print_trees,
-    some_gpus,
+    some_ids,
     timing_fields,
 )
 from linkwright.cli.sizes import parse_size
@@ -55,6 +57,7 @@ Format = Literal["msccl-xml", "msccl++-json", "dot"]
 def plan(
     collective: CollectiveName,
     machine: MachineName,
+    on: On = None,
     gpus: Gpus = None,
     size: Size = "64MiB",
     algorithm: AlgorithmName = "packing",
@@ -79,6 +82,7 @@ def plan(
     The rate is what the plan reaches of the links' peak with long data, in GB/s of the
     data's size; the time counts latencies and what protocols lose.
     """
+    gpus = named_gpus(on, gpus)
     if to is not None and export is None:
         raise typer.BadParameter("--output is for an export; say which by --export.")
     if json and export is not None and to is None:
@@ -165,14 +169,15 @@ def check(
             "--machine", "-m", metavar="NAME|FILE", help="Time it on this machine as well."
         ),
     ] = None,
-    gpus: Annotated[
+    on: Annotated[
         str | None,
         typer.Option(
             metavar="IDS",
             help="The GPU of each rank; rank 0 is GPU 0 if absent.",
-            callback=some_gpus,
+            callback=some_ids,
         ),
     ] = None,
+    gpus: Gpus = None,
     size: Size = "64MiB",
     chunk: Chunk = None,
     protocol: Protocol = None,
@@ -186,6 +191,7 @@ def check(
     race and no read of what was never written, whatever the timing. Of one that is not, the
     first step at fault is named, and the exit code is 1.
     """
+    gpus = named_gpus(on, gpus)
     if machine is None and (servers > 1 or network is not None):
         raise typer.BadParameter("--servers and --network say where to time it; give --machine.")
     text, name = (

@@ -19,11 +19,13 @@ from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
     Links,
+    On,
     Root,
     Servers,
     Size,
     divided,
     machine_of,
+    named_gpus,
     plan_fields,
     plan_on,
 )
@@ -42,6 +44,7 @@ REPEATS = 3
 def run(
     collective: CollectiveName,
     machine: MachineName,
+    on: On = None,
     gpus: Gpus = None,
     size: Size = "16MiB",
     algorithm: AlgorithmName = "packing",
@@ -75,6 +78,7 @@ def run(
     The bandwidth is that of this computer's memory and says nothing of a GPU's links; a plain
     copy of as many bytes, by one thread, is measured beside it.
     """
+    gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(size))
     data, notes = _divided(schedule, parse_size(size), dtype)

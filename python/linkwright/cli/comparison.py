@@ -18,6 +18,7 @@ from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
     Links,
+    On,
     Plot,
     Root,
     Servers,
@@ -26,6 +27,7 @@ from linkwright.cli.schedules import (
     gpus_of,
     job_text,
     machine_of,
+    named_gpus,
     plan_on,
     planner_names,
     save_plot,
@@ -38,6 +40,7 @@ __all__ = ["compare"]
 def compare(
     collective: CollectiveName,
     machine: MachineName,
+    on: On = None,
     gpus: Gpus = None,
     size: Size = "64MiB",
     algorithm: Annotated[
@@ -63,6 +66,7 @@ def compare(
     do it is listed below with the reason. MPI's algorithms, which do not look at the links, are
     compared where they are named.
     """
+    gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     data = wanted = parse_size(size)
     rounded: list[str] = []

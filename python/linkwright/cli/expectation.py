@@ -16,12 +16,14 @@ from linkwright.cli.schedules import (
     Gpus,
     LeastSize,
     MostSize,
+    On,
     Plot,
     Root,
     Servers,
     gpus_of,
     job_text,
     machine_of,
+    named_gpus,
     save_plot,
 )
 from linkwright.cli.sizes import parse_size
@@ -48,6 +50,7 @@ LogFile = Annotated[
 def expected(
     machine: MachineName,
     collective: OptionalCollective = None,
+    on: On = None,
     gpus: Gpus = None,
     root: Root = None,
     least: LeastSize = "8",
@@ -66,6 +69,7 @@ def expected(
     are those of a run, each beside what it took, and a sentence says what the difference means;
     COLLECTIVE may be left out where the log names its test.
     """
+    gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     ids = gpus_of(whole, gpus)
     if log is not None:

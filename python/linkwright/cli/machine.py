@@ -32,13 +32,16 @@ app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
 
 @app.command("list")
 def list_machines(
-    gpus: Annotated[
-        bool, typer.Option("--gpus", help="List the models of GPU that are known instead.")
+    models: Annotated[
+        bool, typer.Option("--gpu-models", help="List the models of GPU that are known instead.")
     ] = False,
+    gpus: Annotated[bool, typer.Option("--gpus", hidden=True)] = False,
     json: Json = False,
 ) -> None:
     """List the built-in machines, and the kinds of network between servers."""
     if gpus:
+        typer.echo("warning: --gpus is --gpu-models now; it is read in this release only", err=True)
+    if models or gpus:
         _list_gpus(json)
         return
     rows: list[dict[str, object]] = [

@@ -99,8 +99,8 @@ def gpu_count(text: str) -> int:
         raise typer.BadParameter(f"{count} is not from 1 to {MOST_GPUS:,}.")
     if re.fullmatch(r"[\d\s,]*\d\s*[,-]\s*[\d\s,-]*", text):
         raise typer.BadParameter(
-            f"`{text}` are ids, and --gpus is here how many GPUs the job asks for, such as 4; "
-            "collective takes ids, and --busy names those that are taken."
+            f"`{text}` are ids, and --gpus is how many GPUs, such as 4; --on names the ids to "
+            "choose from, and --busy those that are taken."
         )
     raise typer.BadParameter(f"`{text}` is no whole number.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,7 +23,7 @@ from linkwright import (
     planning_seconds,
 )
 from linkwright.cli import output
-from linkwright.cli.options import MOST_GPUS, among, gpu_ids
+from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids
 from linkwright.cli.sizes import parse_size, size_text
 from linkwright.cli.standard_input import given_machine
 
@@ -39,6 +40,7 @@ __all__ = [
     "LeastSize",
     "Links",
     "MostSize",
+    "On",
     "Plot",
     "Protocol",
     "Root",
@@ -49,13 +51,14 @@ __all__ = [
     "gpus_of",
     "job_text",
     "machine_of",
+    "named_gpus",
     "plan_fields",
     "plan_on",
     "planner_names",
     "print_timing",
     "print_trees",
     "save_plot",
-    "some_gpus",
+    "some_ids",
     "timing_fields",
 ]
 
@@ -93,31 +96,68 @@ CollectiveName = Annotated[
 
 
 def some_gpus(text: str | None) -> str | None:
-    """Refuses an empty list, which a script's unset variable gives, and which is not all GPUs.
+    """The ids of so many GPUs, the first ones; ids themselves are read for one release.
 
-    A single id is most often meant as a count.
+    An empty text, which a script's unset variable gives, is not all GPUs, and is refused.
 
     Raises:
-        typer.BadParameter: If the text is there and empty, or names one GPU.
+        typer.BadParameter: If the text is there and is no number of GPUs from 2 on.
+    """
+    if text is None:
+        return None
+    if not text.strip():
+        raise typer.BadParameter("it is empty; write how many, or leave the option out.")
+    if re.search(r"\d\s*[,-]", text) and gpu_ids(text):
+        typer.echo(
+            f"warning: --gpus says how many GPUs; write --on {text.strip()} for these ids, which "
+            "--gpus takes in this release only",
+            err=True,
+        )
+        return text
+    count = gpu_count(text)
+    if count < 2:
+        raise typer.BadParameter("a collective needs two GPUs or more.")
+    return f"0-{count - 1}"
+
+
+def some_ids(text: str | None) -> str | None:
+    """Refuses an empty list of ids, and one that names a single GPU.
+
+    Raises:
+        typer.BadParameter: If the text is such a list or none.
     """
     if text is not None and not text.strip():
         raise typer.BadParameter("it is empty; write ids like 0,3, or leave the option out.")
     if text is not None and len(ids := gpu_ids(text)) == 1:
-        many = f"; for {ids[0]} GPUs write ids, such as 0-{ids[0] - 1}" if ids[0] > 1 else ""
+        many = f"; for {ids[0]} GPUs write --gpus {ids[0]}" if ids[0] > 1 else ""
         raise typer.BadParameter(
-            f"`{text.strip()}` is the id of one GPU, and a collective needs two or more{many}; "
-            "only allocate takes how many."
+            f"`{text.strip()}` is the id of one GPU, and a collective needs two or more{many}."
         )
     return text
 
 
-Gpus = Annotated[
+def named_gpus(on: str | None, gpus: str | None) -> str | None:
+    """The ids that `--on` or `--gpus` says; None, which is all, where neither is there.
+
+    Raises:
+        typer.BadParameter: If both are.
+    """
+    if on is not None and gpus is not None:
+        raise typer.BadParameter("--on names the GPUs, and --gpus counts them; give one.")
+    return gpus if on is None else on
+
+
+On = Annotated[
     str | None,
     typer.Option(
         metavar="IDS",
         help="The job's GPUs, such as 0-3 or 1,4,5,6; all of them if absent.",
-        callback=some_gpus,
+        callback=some_ids,
     ),
+]
+Gpus = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="Instead, the first so many.", callback=some_gpus),
 ]
 AlgorithmName = Annotated[
     str,

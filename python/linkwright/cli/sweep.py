@@ -19,6 +19,7 @@ from linkwright.cli.schedules import (
     LeastSize,
     Links,
     MostSize,
+    On,
     Plot,
     Protocol,
     Root,
@@ -26,6 +27,7 @@ from linkwright.cli.schedules import (
     chunk_of,
     job_text,
     machine_of,
+    named_gpus,
     plan_fields,
     plan_on,
     save_plot,
@@ -38,6 +40,7 @@ __all__ = ["time"]
 def time(
     collective: CollectiveName,
     machine: MachineName,
+    on: On = None,
     gpus: Gpus = None,
     algorithm: AlgorithmName = "packing",
     links: Links = "auto",
@@ -57,6 +60,7 @@ def time(
     Bandwidths are nccl-tests': algbw is size over time, busbw the same times the
     collective's factor. Sizes are rounded down to whole float32 elements of every shard.
     """
+    gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     # One schedule for all sizes: the one that is best for the largest.
     schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(most))
