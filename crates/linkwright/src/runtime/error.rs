@@ -11,7 +11,7 @@ use crate::units::{Bytes, Picoseconds};
 use super::call::Call;
 use super::stalled::Stalled;
 
-/// Any failure of the replay layer.
+/// Any failure of programs that run.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum RuntimeError {
     /// A mapping of another length than the program.

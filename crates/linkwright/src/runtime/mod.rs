@@ -12,7 +12,8 @@
 //! same sender and communicator, whatever the network does. Small messages are eager, large
 //! ones wait for their receive, for which their sender asks or which their receiver announces
 //! ([`MpiProtocol`]). A collective becomes messages by a
-//! [`Lowering`](crate::program::lowering::Lowering) when a rank reaches it.
+//! [`Lowering`](crate::program::lowering::Lowering) when a rank reaches it, or runs as a
+//! [`Kernel`](crate::program::kernel::Kernel) under NCCL's protocol, beside the rank's library.
 //!
 //! What it leaves out: the buffers of unexpected messages have no end, a library makes progress
 //! while its rank computes, and calls cost the same whatever their argument. The costs are

@@ -94,19 +94,22 @@ fn run(
     Runtime::new(network, 8, jobs, FREE, lowering)?.run(&mut |_| ControlFlow::Continue(()))
 }
 
+/// Two ranks that all-reduce, the second after it has computed.
+fn one_late(bytes: u64, late: u64) -> Job {
+    let second = rank(|rank| {
+        rank.run(compute(late));
+        rank.run(all_reduce(bytes));
+    });
+    let both = program(vec![rank(|rank| _ = rank.run(all_reduce(bytes))), second]);
+    Job::new(&both, vec![0, 1])
+}
+
 #[test]
 fn a_kernel_begins_at_each_rank_with_its_own_launch() {
     let routes = routes();
     let bytes = 1 << 20;
     let late = 3 * LAUNCH;
-    let both = program(vec![
-        rank(|rank| _ = rank.run(all_reduce(bytes))),
-        rank(|rank| {
-            rank.run(compute(late));
-            rank.run(all_reduce(bytes));
-        }),
-    ]);
-    let jobs = [Job::new(&both, vec![0, 1])];
+    let jobs = [one_late(bytes, late)];
     let outcome = run(&mut network(&routes), &jobs, Kernels(exchange(bytes, 1, 0))).unwrap();
     let end = late + LAUNCH + alone(&routes, bytes) + HOP;
     // The data of the first was there before the second took it.
@@ -127,18 +130,76 @@ fn a_connection_holds_as_many_pieces_as_it_has_slots() {
     }
     kernel.connect((0, 0), (1, 0), 0, false);
     let lowering = Kernels(call(kernel, Pieces::new(Bytes(bytes), 1, pieces), 0));
-    let both = program(vec![
-        rank(|rank| _ = rank.run(all_reduce(bytes))),
-        rank(|rank| {
-            rank.run(compute(late));
-            rank.run(all_reduce(bytes));
-        }),
-    ]);
-    let jobs = [Job::new(&both, vec![0, 1])];
+    let jobs = [one_late(bytes, late)];
     let outcome = run(&mut network(&routes), &jobs, lowering).unwrap();
     // Two pieces had come when the second began, and six were left to send.
     let six = 6 * alone(&routes, bytes / pieces);
     assert_eq!(ends(&outcome), [late + LAUNCH + six, late + LAUNCH + six + HOP]);
+}
+
+#[test]
+fn a_late_connection_carries_nothing_before_peer_access_is_off() {
+    let routes = routes();
+    let (bytes, switch) = (1 << 20, 70_000_000);
+    let mut late = exchange(bytes, 2, 0);
+    let mut kernel = Kernel::default();
+    for _ in 0..2 {
+        kernel.begin_rank();
+        for step in [SENDS, TAKES] {
+            kernel.begin_block();
+            kernel.step(step, []);
+        }
+    }
+    kernel.connect((0, 0), (1, 1), 0, true);
+    kernel.connect((1, 0), (0, 1), 1, false);
+    late.kernel = Arc::new(kernel.finished());
+    late.protocol.peer_access_switch = Picoseconds(switch);
+    let jobs = [one_late(bytes, 0)];
+    let outcome = run(&mut network(&routes), &jobs, Kernels(late)).unwrap();
+    let sent = 2 * alone(&routes, bytes / 2);
+    let first = LAUNCH + switch + sent;
+    assert_eq!(ends(&outcome), [first, first + HOP]);
+}
+
+/// What arrives when a transfer ends comes after it: so the one that waited for the transfer has
+/// the first turn on the lane that both want.
+#[test]
+fn what_comes_at_a_time_waits_for_the_transfers_that_end_then() {
+    let routes = routes();
+    let bytes = 1 << 20;
+    let of_third = (bytes as f64 / routes.capacities()[2].0 as f64 * 1e12).ceil() as u64;
+    let mut network = Connections::over(&routes, &GPUS);
+    for (resource, latency) in [(0, HOP), (0, HOP), (2, HOP), (4, of_third)] {
+        network.open(&[(resource, 1.0)], Picoseconds(latency));
+    }
+    let passes = KernelStep { receives: true, ..SENDS };
+    let nothing = KernelStep { count: 0, ..SENDS };
+    let mut kernel = Kernel::default();
+    let behind_third: &[(u32, u32)] = &[(2, 0)];
+    let blocks: [&[(KernelStep, &[(u32, u32)])]; 4] = [
+        &[(passes, &[]), (SENDS, behind_third), (SENDS, &[])],
+        &[(TAKES, &[])],
+        &[(nothing, &[]), (TAKES, &[])],
+        &[(TAKES, &[])],
+    ];
+    for of_rank in blocks {
+        kernel.begin_rank();
+        for (step, after) in of_rank {
+            kernel.begin_block();
+            kernel.step(*step, after.iter().copied());
+        }
+    }
+    kernel.connect((0, 0), (1, 0), 0, false);
+    kernel.connect((0, 1), (3, 0), 0, false);
+    kernel.connect((0, 2), (2, 1), 1, false);
+    kernel.connect((2, 0), (0, 0), 2, false);
+    let lowering = Kernels(call(kernel, Pieces::new(Bytes(bytes), 1, 1), 0));
+    let four = (0..4).map(|_| rank(|rank| _ = rank.run(all_reduce(bytes))));
+    let jobs = [Job::new(&program(four.collect()), vec![0, 1, 2, 3])];
+    let outcome = run(&mut network, &jobs, lowering).unwrap();
+    let (begin, each) = (LAUNCH + of_third, alone(&routes, bytes));
+    let expected = [begin + 2 * each, begin + 2 * each + HOP, begin + HOP, begin + each + HOP];
+    assert_eq!(ends(&outcome), expected);
 }
 
 #[test]
