@@ -8,8 +8,8 @@ use crate::network::{GpuIndex, TransportError};
 use crate::program::{Collective, CommunicatorId, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
 
-use super::call::Call;
-use super::stalled::Stalled;
+use crate::runtime::diagnosis::call::Call;
+use crate::runtime::diagnosis::stalled::Stalled;
 
 /// Any failure of programs that run.
 #[derive(Debug, Clone, PartialEq, Error)]
