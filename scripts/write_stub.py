@@ -45,16 +45,11 @@ RETURNS = {
     "Match.joined_by": "dict[str, int]",
     "Scenario.jobs": "str | list[Job]",
     "Scenario.kind": "Literal['mix', 'programs']",
-    # None of a scenario of programs: who asks has a mix.
-    "Scenario.machine": "tuple[str, str]",
-    "Scenario.machine_position": "tuple[int, int]",
-    "Scenario.jobs_position": "tuple[int, int]",
     "ClusterJob.mapping": "str | list[int] | None",
     "Table.__iter__": "Iterator[dict[str, Any]]",
 }
 PARAMETERS = {"Table.__arrow_c_stream__": {"requested_schema": "object | None"}}
-# Older names of the same; and how values are pickled, which no one calls.
-OTHER_NAMES = {"ClusterScenario": "Scenario", "read_cluster_scenario": "read_scenario"}
+# How values are pickled, which no one calls.
 PRIVATE = """
 def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
 def _restored(*args: Any) -> Any: ...
@@ -115,7 +110,7 @@ def body(module: ast.Module) -> str:
     core = importlib.import_module("linkwright._core")
     found = {node.name: node for node in module.body if isinstance(node, Named)}
     found.pop("__getattr__", None)
-    exported = [*found, *OTHER_NAMES, "MOST_JOBS", "__version__", "_reduced", "_restored"]
+    exported = [*found, "MOST_JOBS", "__version__", "_reduced", "_restored"]
     ranked = sorted(exported, key=lambda it: (not it.isupper(), not it[0].isupper(), it))
     parts = ["__all__ = [" + ", ".join(f'"{name}"' for name in ranked) + "]", ""]
     for kind, names in core.choice_names().items():
@@ -131,7 +126,6 @@ def body(module: ast.Module) -> str:
             parts += class_of(node, everything, getattr(core, name))
         else:
             parts += [*function(node, ""), ""]
-    parts += [f"{name} = {of}" for name, of in OTHER_NAMES.items()]
     return "\n".join(parts) + PRIVATE
 
 

@@ -11,7 +11,6 @@ from linkwright._core import (
     CheckReport,
     ClusterJob,
     ClusterRun,
-    ClusterScenario,
     Explanation,
     Export,
     Fabric,
@@ -25,6 +24,7 @@ from linkwright._core import (
     Program,
     Scenario,
     Schedule,
+    Setting,
     SimulationResult,
     System,
     Table,
@@ -45,7 +45,6 @@ from linkwright._core import (
     gpu_model,
     gpu_models,
     import_format_names,
-    is_cluster_scenario,
     packing_rate,
     pattern_names,
     plan,
@@ -55,13 +54,13 @@ from linkwright._core import (
     preset_names,
     published_effective_bandwidth,
     random_mixes,
-    read_cluster_scenario,
     read_jobs,
     read_mapping,
     read_nccl_tests,
     read_otf2,
     read_scenario,
     reduction_names,
+    settings,
     simulate,
     tie_names,
     time_sweep,
@@ -85,9 +84,11 @@ from linkwright.errors import (
 if TYPE_CHECKING:
     from linkwright.files import read_text
     from linkwright.programs import load_program
-    from linkwright.runs.cluster.play import read_trace_files, replay_scenario, replay_trace
+    from linkwright.runs.cluster.play import replay_scenario, replay_trace
     from linkwright.runs.cluster.run import Replay
+    from linkwright.runs.comparison import Comparison, compare_scenario
     from linkwright.runs.run import Run, write_run
+    from linkwright.runs.scenarios import read_trace_files
     from linkwright.runs.server.play import run_scenario
     from linkwright.runs.server.run import ScenarioRun
     from linkwright.systems import load_fabric, load_system
@@ -99,8 +100,8 @@ __all__ = [
     "CheckReport",
     "ClusterJob",
     "ClusterRun",
-    "ClusterScenario",
     "CollectiveError",
+    "Comparison",
     "Explanation",
     "Export",
     "Fabric",
@@ -122,6 +123,7 @@ __all__ = [
     "ScenarioRun",
     "Schedule",
     "ScheduleError",
+    "Setting",
     "SimulationError",
     "SimulationResult",
     "SweepError",
@@ -138,6 +140,7 @@ __all__ = [
     "bus_factor",
     "choice_names",
     "collective_names",
+    "compare_scenario",
     "expect",
     "explain_difference",
     "fabric_names",
@@ -145,7 +148,6 @@ __all__ = [
     "gpu_model",
     "gpu_models",
     "import_format_names",
-    "is_cluster_scenario",
     "load_fabric",
     "load_program",
     "load_system",
@@ -158,7 +160,6 @@ __all__ = [
     "preset_names",
     "published_effective_bandwidth",
     "random_mixes",
-    "read_cluster_scenario",
     "read_jobs",
     "read_mapping",
     "read_nccl_tests",
@@ -170,6 +171,7 @@ __all__ = [
     "replay_scenario",
     "replay_trace",
     "run_scenario",
+    "settings",
     "simulate",
     "tie_names",
     "time_sweep",
@@ -186,12 +188,14 @@ _WHERE = {
     "load_fabric": "linkwright.systems",
     "load_system": "linkwright.systems",
     "load_program": "linkwright.programs",
-    "read_trace_files": "linkwright.runs.cluster.play",
+    "read_trace_files": "linkwright.runs.scenarios",
     "replay_scenario": "linkwright.runs.cluster.play",
     "replay_trace": "linkwright.runs.cluster.play",
     "Replay": "linkwright.runs.cluster.run",
     "Run": "linkwright.runs.run",
     "write_run": "linkwright.runs.run",
+    "Comparison": "linkwright.runs.comparison",
+    "compare_scenario": "linkwright.runs.comparison",
     "run_scenario": "linkwright.runs.server.play",
     "ScenarioRun": "linkwright.runs.server.run",
 }
@@ -204,6 +208,9 @@ _NOW = {
     "load_machine": "load_system",
     "load_cluster": "load_system",
     "interconnect_names": "fabric_names",
+    "ClusterScenario": "Scenario",
+    "is_cluster_scenario": "Scenario.kind",
+    "read_cluster_scenario": "read_scenario",
     "run_cluster_scenario": "replay_scenario",
     "ClusterScenarioRun": "Replay",
     "write_replay": "write_run",

@@ -16,7 +16,6 @@ __all__ = [
     "CheckReport",
     "ClusterJob",
     "ClusterRun",
-    "ClusterScenario",
     "Explanation",
     "Export",
     "Fabric",
@@ -30,6 +29,7 @@ __all__ = [
     "Program",
     "Scenario",
     "Schedule",
+    "Setting",
     "SimulationResult",
     "System",
     "Table",
@@ -52,7 +52,6 @@ __all__ = [
     "gpu_model",
     "gpu_models",
     "import_format_names",
-    "is_cluster_scenario",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -62,13 +61,13 @@ __all__ = [
     "preset_names",
     "published_effective_bandwidth",
     "random_mixes",
-    "read_cluster_scenario",
     "read_jobs",
     "read_mapping",
     "read_nccl_tests",
     "read_otf2",
     "read_scenario",
     "reduction_names",
+    "settings",
     "simulate",
     "tie_names",
     "time_sweep",
@@ -1225,22 +1224,6 @@ class Scenario:
         """
 
     @property
-    def machine(self) -> tuple[str, str]:
-        """`("preset", name)` or `("file", path)`, the path as written."""
-
-    @property
-    def machine_position(self) -> tuple[int, int]:
-        """Line and column, from one, where the scenario names its machine."""
-
-    @property
-    def jobs_position(self) -> tuple[int, int]:
-        """Line and column, from one, where it names its job file or says what to generate."""
-
-    @property
-    def unhealthy_positions(self) -> list[tuple[int, int]]:
-        """Line and column, from one, where it names each of its GPUs that are out of order."""
-
-    @property
     def unhealthy(self) -> list[int]:
         """GPUs that are out of order from the start."""
 
@@ -1263,6 +1246,18 @@ class Scenario:
     @property
     def discipline(self) -> str:
         """`fifo` or `backfill`: which waiting job starts next."""
+
+    @property
+    def run_time(self) -> str:
+        """`formula` or `played`: what says how long a job of a mix runs."""
+
+    @property
+    def planner(self) -> str:
+        """What plans the collectives of played jobs: one of `planner_names`."""
+
+    @property
+    def fidelity(self) -> str:
+        """`packet` or `flow`: how closely the network is simulated."""
 
     @property
     def files(self) -> list[tuple[str, int, int]]:
@@ -1607,6 +1602,38 @@ class Schedule:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class Setting:
+    """A setting of a scenario: what it may be, and what stands for it where it is absent."""
+
+    @property
+    def path(self) -> str:
+        """Its table and key, as `system.network.nic`."""
+
+    @property
+    def key(self) -> str:
+        """Its key alone."""
+
+    @property
+    def unit(self) -> str:
+        """The unit that its values end in, as people mean them; empty of what has none."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names that it may have; empty of what takes no names."""
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """The least and the most that it may be; None of what is no whole number."""
+
+    @property
+    def absent(self) -> str:
+        """What stands for it where it is absent: a value as it is written, or a phrase."""
+
+    @property
+    def help(self) -> str:
+        """What it is, in a phrase."""
+
+@final
 class SimulationResult:
     """What happened to each job under one policy."""
 
@@ -1639,6 +1666,20 @@ class SimulationResult:
         sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
         bandwidths that one GPU does not have are null there. Of a system of several servers a last
         column, server, says in which the job ran; gpus are ids there.
+        """
+
+    def named(self, name: str) -> SimulationResult:
+        """The same under another name in place of the policy's, as one of several that are compared."""
+
+    def to_json(self) -> str:
+        """The whole result as JSON, which `from_json` reads back to the last bit."""
+
+    @staticmethod
+    def from_json(text: str) -> SimulationResult:
+        """The result that `to_json` of this version wrote.
+
+        Raises:
+            SimulationError: If the text is none.
         """
 
 @final
@@ -2293,12 +2334,8 @@ def read_otf2(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def is_cluster_scenario(text: str) -> bool:
-    """Whether a scenario's TOML text is of a cluster, and not of a shared server.
-
-    A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`. A text
-    that is no TOML is of no cluster.
-    """
+def settings() -> list[Setting]:
+    """Every setting of a scenario, in the order of the reference."""
 
 def read_scenario(text: str, file: str = ...) -> Scenario:
     """Reads a scenario's TOML text; reading the files it names is left to the caller.
@@ -2387,9 +2424,6 @@ def time_sweep(
             connection, or the schedule waits for ever.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-
-ClusterScenario = Scenario
-read_cluster_scenario = read_scenario
 
 def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
 def _restored(*args: Any) -> Any: ...

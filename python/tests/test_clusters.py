@@ -250,8 +250,8 @@ def scenario(folder: Path) -> Path:
 
 def test_a_scenario_reads_its_files(tmp_path: Path) -> None:
     path = scenario(tmp_path)
-    assert lw.is_cluster_scenario(path.read_text())
-    assert not lw.is_cluster_scenario((EXAMPLES / "dgx1-v100-mix.toml").read_text())
+    assert lw.read_scenario(path.read_text()).kind == "programs"
+    assert lw.read_scenario((EXAMPLES / "dgx1-v100-mix.toml").read_text()).kind == "mix"
     done = lw.replay_scenario(path)
     assert [job.name for job in done.jobs] == ["pair", "four"]
     assert done.run.mapping[0] == [0, 7]
@@ -317,7 +317,7 @@ KRIPKES = '[network]\ngpus_per_node = 16\n[[job]]\nprogram = "kripke"\nranks = 3
     [
         lambda: partial(lw.Program.skeleton, "kripke", 32_768),
         lambda: partial(lw.Program.from_goal, many_calculations()),
-        lambda: partial(lw.read_cluster_scenario, KRIPKES),
+        lambda: partial(lw.read_scenario, KRIPKES),
     ],
     ids=["application", "goal", "scenario"],
 )

@@ -40,9 +40,7 @@ from linkwright import (
     System,
     Table,
     generate_jobs,
-    is_cluster_scenario,
     preset_names,
-    read_cluster_scenario,
     read_jobs,
     read_scenario,
     simulate,
@@ -183,8 +181,6 @@ def read_toml(text: str) -> object:
         return System(network={"file": "ring.dot", "routing_table": "routes"}, files=files)
     if is_network(text):
         return Fabric.from_text(text)
-    if is_cluster_scenario(text):
-        return read_cluster_scenario(text)
     return System.from_text(text) if "[[device]]" in text else read_scenario(text)
 
 

@@ -21,7 +21,6 @@ from linkwright import (
     Allocator,
     ClusterJob,
     ClusterRun,
-    ClusterScenario,
     Fabric,
     InputError,
     Job,
@@ -35,15 +34,16 @@ from linkwright import (
     System,
     Table,
     Timing,
+    compare_scenario,
     generate_jobs,
     gpu_model,
     plan,
     preset_names,
-    read_cluster_scenario,
     read_scenario,
     replay_scenario,
     replay_trace,
     run_scenario,
+    settings,
     simulate,
 )
 from linkwright.nccl_tests import load_log
@@ -52,6 +52,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DGX1 = System("dgx1-v100")
 TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 MIX = EXAMPLES / "cluster-mix.toml"
+FABRIC = EXAMPLES / "servers-on-a-fabric.toml"
 NCCL_TESTS = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
 # Where a value of no words of its own stands in memory.
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -83,7 +84,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         ClusterJob(Program.skeleton("laghos", 4), start=0.25, priority=3, mapping=[3, 1, 0, 2])
     ],
     "ClusterRun": lambda: [a_run(), a_run(timeline=100)],
-    "ClusterScenario": lambda: [read_cluster_scenario(MIX.read_text(), "mix.toml")],
+    "Comparison": lambda: [compare_scenario(FABRIC)],
     "Fabric": lambda: [
         Fabric("fat-tree", ports=17),
         Fabric.from_text(Fabric("torus", dimensions=[3, 3]).to_dot()),
@@ -102,7 +103,12 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         Program.from_otf2(EXAMPLES / "traces" / "stencil4d-32" / "traces.otf2"),
     ],
     "Replay": lambda: [replay_trace("laghos", ranks=8), replay_scenario(MIX)],
-    "Scenario": lambda: [read_scenario(SERVER.read_text(), "mix.toml")],
+    "Scenario": lambda: [
+        read_scenario(SERVER.read_text(), "mix.toml"),
+        read_scenario(MIX.read_text(), "mix.toml").with_settings({"fidelity": "flow"}),
+        read_scenario(FABRIC.read_text(), "fabric.toml").variant("flow"),
+    ],
+    "Setting": lambda: settings()[:5],
     "ScenarioRun": lambda: [run_scenario(SERVER, policies=["preserve"])],
     "Schedule": lambda: [a_schedule(), Schedule.from_msccl_xml(TREE.read_text(), "tree.xml")],
     "SimulationResult": lambda: [simulate(DGX1, generate_jobs(1, 30), "preserve")],
@@ -195,7 +201,7 @@ def test_a_planned_schedule_is_timed_and_run_after_pickling() -> None:
 
 
 def test_a_scenario_is_read_again_by_another_process(tmp_path: Path) -> None:
-    scenario: ClusterScenario = read_cluster_scenario(MIX.read_text(), "mix.toml")
+    scenario = read_scenario(MIX.read_text(), "mix.toml")
     file = tmp_path / "values"
     file.write_bytes(pickle.dumps([scenario, Job("a", "gmm", 2), DGX1]))
     code = f"import pickle; print(*map(repr, pickle.load(open({str(file)!r}, 'rb'))), sep='\\n')"

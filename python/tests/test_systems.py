@@ -23,7 +23,7 @@ from linkwright import (
     load_system,
     plan,
     preset_names,
-    read_cluster_scenario,
+    read_scenario,
 )
 
 DGX1 = System("dgx1-v100")
@@ -148,7 +148,7 @@ def test_its_scenario_makes_it_again() -> None:
         System({"gpus": 4}, network={"kind": "dragonfly", "groups": 5}),
     ):
         job = '\n[[job]]\nprogram = "laghos"\nranks = 8\n'
-        scenario = read_cluster_scenario(system.to_toml() + job)
+        scenario = read_scenario(system.to_toml() + job)
         again, _, _ = scenario.build()
         assert again == system
         assert System(**again.settings) == system

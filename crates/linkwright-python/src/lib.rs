@@ -25,6 +25,7 @@ mod plan;
 mod program;
 mod scenario;
 mod schedule;
+mod setting;
 mod simulation;
 mod system;
 mod system_origin;
@@ -76,9 +77,11 @@ mod _core {
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};
     #[pymodule_export]
-    use crate::scenario::{Scenario, is_cluster_scenario, read_scenario};
+    use crate::scenario::{Scenario, read_scenario};
     #[pymodule_export]
     use crate::schedule::{CheckReport, Export, Schedule};
+    #[pymodule_export]
+    use crate::setting::{Setting, settings};
     #[pymodule_export]
     use crate::simulation::{SimulationResult, planner_names, simulate};
     #[pymodule_export]
@@ -93,8 +96,6 @@ mod _core {
         crate::silence_panics();
         module.add("MOST_JOBS", linkwright::simulation::MOST_JOBS)?;
         crate::pickle::register(module)?;
-        module.add("ClusterScenario", module.getattr("Scenario")?)?;
-        module.add("read_cluster_scenario", module.getattr("read_scenario")?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

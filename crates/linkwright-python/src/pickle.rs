@@ -25,6 +25,7 @@ use crate::plan::Tree;
 use crate::program::Program;
 use crate::scenario::Scenario;
 use crate::schedule::{CheckReport, Export, Schedule};
+use crate::setting::Setting;
 use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::Origin;
@@ -89,6 +90,7 @@ pickled!(
     Program,
     Scenario,
     Schedule,
+    Setting,
     SimulationResult,
     System,
     Table,

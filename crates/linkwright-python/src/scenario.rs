@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use linkwright::scenario::{self, Asked, JobSource, Mix, SETTINGS_FILE, ScenarioMapping, Work};
-use linkwright::simulation::{cluster::Mapping, generate};
+use linkwright::simulation::cluster::Mapping;
+use linkwright::simulation::played::Planner;
+use linkwright::simulation::{RunTime, generate};
 use linkwright::system::System as CoreSystem;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -145,36 +147,6 @@ impl Scenario {
         servers.map(|it| (it.kind.name.as_str(), of(it.is_file), it.count)).collect()
     }
 
-    /// `("preset", name)` or `("file", path)`, the path as written.
-    #[getter]
-    fn machine(&self) -> Option<(&'static str, &str)> {
-        self.servers().first().map(|(name, kind, _)| (*kind, *name))
-    }
-
-    /// Line and column, from one, where the scenario names its machine.
-    #[getter]
-    fn machine_position(&self) -> Option<(usize, usize)> {
-        let at = self.0.network.servers.first()?.kind.place.position;
-        Some((at.line, at.column))
-    }
-
-    /// Line and column, from one, where it names its job file or says what to generate.
-    #[getter]
-    fn jobs_position(&self) -> Option<(usize, usize)> {
-        let at = match &self.mix()?.jobs {
-            JobSource::File(file) => file.place.position,
-            JobSource::Generate(_, place) => place.position,
-        };
-        Some((at.line, at.column))
-    }
-
-    /// Line and column, from one, where it names each of its GPUs that are out of order.
-    #[getter]
-    fn unhealthy_positions(&self) -> Vec<(usize, usize)> {
-        let unhealthy = self.mix().map_or(&[][..], |mix| &mix.unhealthy);
-        unhealthy.iter().map(|(_, at)| (at.position.line, at.position.column)).collect()
-    }
-
     /// GPUs that are out of order from the start.
     #[getter]
     fn unhealthy(&self) -> Vec<usize> {
@@ -210,6 +182,27 @@ impl Scenario {
     #[getter]
     fn discipline(&self) -> &'static str {
         self.mix().map(|mix| mix.discipline).unwrap_or_default().name()
+    }
+
+    /// `formula` or `played`: what says how long a job of a mix runs.
+    #[getter]
+    fn run_time(&self) -> &'static str {
+        self.mix().map(|mix| mix.run_time).unwrap_or_default().name()
+    }
+
+    /// What plans the collectives of played jobs: one of `planner_names`.
+    #[getter]
+    fn planner(&self) -> &'static str {
+        match self.mix() {
+            Some(mix) => mix.planner.name(),
+            None => self.0.network.collectives.planner.unwrap_or(Planner::Mpi).name(),
+        }
+    }
+
+    /// `packet` or `flow`: how closely the network is simulated.
+    #[getter]
+    fn fidelity(&self) -> &'static str {
+        self.mix().map_or(self.0.network.fidelity, |mix| mix.fidelity).name()
     }
 
     /// The files that it names, each as written, with the line and column where it does.
@@ -259,6 +252,7 @@ impl Scenario {
     /// Raises:
     ///     InputError: If it is no scenario then; the file is `<settings>` where one of them is wrong.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (settings: "dict[str, Any]"))]
     fn with_settings(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         // What was read as a table once is one still.
         let mut table: Table = self.1.settings.parse().unwrap_or_default();
@@ -293,7 +287,9 @@ impl Scenario {
         let built = worker::interruptible(py, move || scenario.build(&given))?;
         let built = built.map_err(|error| errors::input(of_settings(error, &self.1.settings)))?;
         let origin = match (&built.work, lone(&built.cluster.system)) {
-            (Work::Mix(_), Some(server)) => Origin::Server(server),
+            (Work::Mix(_), Some(server)) if self.run_time() == RunTime::Formula.name() => {
+                Origin::Server(server)
+            }
             _ => Origin::Scenario(self.1.clone(), files),
         };
         let jobs: PyResult<Vec<Py<PyAny>>> = match built.work {
@@ -365,16 +361,4 @@ fn of_settings(
 #[pyo3(signature = (text, file = "<text>".to_owned()), text_signature = "(text, file='<text>')")]
 pub fn read_scenario(py: Python<'_>, text: String, file: String) -> PyResult<Scenario> {
     Scenario::read(py, Source::new(file, text))
-}
-
-/// Whether a scenario's TOML text is of a cluster, and not of a shared server.
-///
-/// A cluster has jobs in `[[job]]` and a `[network]`; a server a `[machine]` and `[jobs]`. A text
-/// that is no TOML is of no cluster.
-#[pyfunction]
-pub fn is_cluster_scenario(text: &str) -> bool {
-    let Ok(table) = linkwright::diagnostic::from_toml::<Table>("", text) else { return false };
-    let has = |key: &&str| table.contains_key(*key);
-    ["job", "network", "protocol", "collectives", "system"].iter().any(has)
-        && !["machine", "jobs"].iter().any(has)
 }

@@ -5,7 +5,7 @@ use linkwright::engine::Progress;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{Planner, Sharing, play};
 use linkwright::simulation::{
-    self, JobRecord, QueueDiscipline, SimulationError, simulate_on, tables,
+    self, JobRecord, QueueDiscipline, RunTime, SimulationError, simulate_on, tables,
 };
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ use crate::worker;
 
 /// What happened to each job under one policy.
 #[pyclass(frozen, module = "linkwright")]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
 pub struct SimulationResult {
     policy: String,
     jobs: Vec<simulation::Job>,
@@ -29,13 +29,6 @@ pub struct SimulationResult {
     servers: u32,
     run_time: RunTime,
     plans: Option<usize>,
-}
-
-/// What says how long a job runs.
-#[derive(Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-enum RunTime {
-    Formula,
-    Played,
 }
 
 impl Choice for RunTime {
@@ -83,6 +76,27 @@ impl SimulationResult {
     /// column, server, says in which the job ran; gpus are ids there.
     fn jobs(&self) -> PyResult<Table> {
         Table::new(tables::jobs(&self.jobs, &self.records, self.servers))
+    }
+
+    /// The same under another name in place of the policy's, as one of several that are compared.
+    fn named(&self, name: String) -> Self {
+        Self { policy: name, ..self.clone() }
+    }
+
+    /// The whole result as JSON, which `from_json` reads back to the last bit.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(self).map_err(|error| errors::range(error.to_string()))
+    }
+
+    /// The result that `to_json` of this version wrote.
+    ///
+    /// Raises:
+    ///     SimulationError: If the text is none.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        serde_json::from_str(text).map_err(|error| {
+            errors::range(format!("this is no result of this version: {error}; play it again"))
+        })
     }
 
     fn __repr__(&self) -> String {

@@ -15,6 +15,7 @@ __all__ = [
     "MOST_GPUS",
     "BandwidthModel",
     "BandwidthProfile",
+    "DaskAddress",
     "Json",
     "MachineName",
     "NetworkName",
@@ -22,6 +23,7 @@ __all__ = [
     "PolicyNames",
     "StateFile",
     "Ties",
+    "WorkerCount",
     "among",
     "gpu_count",
     "gpu_ids",
@@ -165,6 +167,18 @@ Ties = Annotated[
         help="What decides between equals: nearest on the host, or as published, the lowest ids.",
         callback=among("rule for ties", tie_names()),
         autocompletion=tie_names,
+    ),
+]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes here; one for each processor if not given."),
+]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Run on a Dask cluster; its scheduler's address, as tcp://node1:8786.",
     ),
 ]
 StateFile = Annotated[

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linkwright import (
-    InputError,
-    applications,
-    preset_names,
-)
+from linkwright import applications, preset_names
 from linkwright.cli import runs
 from linkwright.cli.options import Json, NetworkName, among
 from linkwright.cli.replay_systems import Settings
+from linkwright.cli.settings import describe, of_options, value_of
 from linkwright.errors import ApplicationError
 
-SETTINGS = "<settings>"
 CHARTS = (".html", ".png", ".svg", ".json")
-ARBITRATIONS = ("round-robin", "age", "priority")
-FIDELITIES = ("packet", "flow")
-# Of an application's parameter, in characters and levels; a longer one is a text.
-LONGEST_VALUE = 1_000
-DEEPEST_VALUE = 32
-ROUTINGS = (
-    "static",
-    "adaptive",
-    "minimal",
-    "valiant",
-    "ugal",
-    "progressive",
-    "dimension-order",
-    "shortest-path",
-)
+ARBITRATIONS = describe("system.network.arbitration").names
+FIDELITIES = describe("fidelity").names
+ROUTINGS = describe("system.network.routing").names
 
 Trace = Annotated[
     str,
@@ -73,21 +56,10 @@ def _pairs(texts: list[str] | None) -> dict[str, object]:
         if dot:
             table = found.setdefault(outer, {})
             if isinstance(table, dict):
-                table[inner] = _value(value)
+                table[inner] = value_of(value)
         else:
-            found[key] = _value(value)
+            found[key] = value_of(value)
     return found
-
-
-def _value(text: str) -> object:
-    """A number, a list or a truth value where the text is one in TOML; else the text."""
-    # The reader's memory grows with the square of a text's dots, and its stack with brackets.
-    if len(text) > LONGEST_VALUE or len(text.split(".")) + text.count("[") > DEEPEST_VALUE:
-        return text
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def _chart_file(path: Path | None) -> Path | None:
@@ -241,7 +213,7 @@ def replay(
     from linkwright.runs.cluster.play import MAPPINGS, replay_trace
 
     where = settings.place(machine, servers, network, sized=mapping in MAPPINGS)
-    with runs.watched() as watch:
+    with runs.watched() as watch, of_options():
         try:
             played = replay_trace(
                 trace,
@@ -256,8 +228,6 @@ def replay(
                 progress=watch.progress,
                 **settings.play,
             )
-        except InputError as error:
-            raise _of_options(error) from error
         except ApplicationError as error:
             # What was typed asks for it.
             raise typer.BadParameter(str(error)) from error
@@ -296,13 +266,3 @@ def _bandwidth(text: str | None) -> dict[str, object]:
         return {}
     is_factor = not any(letter.isalpha() and letter != "x" for letter in text)
     return {"bandwidth_scale" if is_factor else "bandwidth": text}
-
-
-def _of_options(error: InputError) -> Exception:
-    """The error without its place, where that is in no file but in what was typed."""
-    if error.file != SETTINGS:
-        return error
-    # Some problems quote the value themselves.
-    is_told = not error.value or error.value.strip('"') in error.problem
-    value = "" if is_told else f": `{error.value}`"
-    return typer.BadParameter(f"{error.problem}{value}; {error.remedy}")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright import (
-    Run,
-    is_cluster_scenario,
-    policy_names,
-    read_scenario,
-    read_text,
-    replay_scenario,
-    run_scenario,
-)
+from linkwright import Run, policy_names
 from linkwright.cli import runs
-from linkwright.cli.options import Json, PolicyNames, among
-from linkwright.errors import printable
+from linkwright.cli.options import DaskAddress, Json, PolicyNames, WorkerCount, among
+from linkwright.cli.settings import of_options, pairs
+from linkwright.runs.cluster.play import replay_loaded
+from linkwright.runs.scenarios import load_scenario
+from linkwright.runs.server.play import run_loaded
+from linkwright.runs.server.run import ScenarioRun
+
+if TYPE_CHECKING:
+    from linkwright.sweeps import Workers
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="The scenario's file (TOML).")
@@ -35,28 +34,42 @@ Directory = Annotated[
 ]
 
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Put this over the scenario, as system.network.nic=rr-4 or "
+        "job.NAME.iterations=3; repeatable.",
+    ),
+]
+
+
 def run(
-    scenario: ScenarioFile, policy: PolicyNames = None, to: Directory = None, json: Json = False
+    scenario: ScenarioFile,
+    policy: PolicyNames = None,
+    setting: Settings = None,
+    to: Directory = None,
+    json: Json = False,
 ) -> None:
     """Play a scenario's jobs and sum up what they felt.
 
-    A scenario with a [machine] plays jobs of GPUs on one server, under each policy; one with a
-    [network] plays ranks and their messages on a cluster, as replay does.
+    A scenario with [jobs] plays jobs of GPUs, which arrive, wait and get their GPUs from a policy,
+    under each policy; one with [[job]] plays ranks and their messages, as replay does.
     """
-    is_cluster = is_cluster_scenario(read_text(scenario))
-    if is_cluster and policy:
-        raise typer.BadParameter(f"`{scenario}` has a network and no policies; leave out --policy.")
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
-    with runs.watched() as watch:
+    with runs.watched() as watch, of_options():
+        loaded = load_scenario(scenario, pairs(setting))
+        if loaded.scenario.kind == "programs" and policy:
+            raise typer.BadParameter(
+                f"`{scenario}` runs programs, and no policy places them; leave out --policy."
+            )
         played: Run = (
-            replay_scenario(scenario, timeline=wanted.spans, progress=watch.progress)
-            if is_cluster
-            else run_scenario(
-                scenario,
-                policies=policy or None,
-                timeline=wanted.spans,
-                progress=watch.progress,
+            replay_loaded(loaded, timeline=wanted.spans, progress=watch.progress)
+            if loaded.scenario.kind == "programs"
+            else run_loaded(
+                loaded, policies=policy or None, timeline=wanted.spans, progress=watch.progress
             )
         )
     runs.show(played, wanted, watch)
@@ -66,38 +79,80 @@ def compare(
     scenario: ScenarioFile,
     policy: PolicyNames = None,
     baseline: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="The policy to compare with; played even if not asked for.",
-            callback=among("policy", policy_names()),
+            help="The variant to compare with: a policy, played even if not asked for, or a name "
+            "of the scenario's [compare]; that of the scenario if not given.",
             autocompletion=policy_names,
         ),
-    ] = "baseline",
+    ] = None,
+    setting: Settings = None,
+    workers: WorkerCount = None,
+    dask: DaskAddress = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Keep every finished variant here, and go on from there."
+        ),
+    ] = None,
     to: Directory = None,
     json: Json = False,
 ) -> None:
-    """Compare policies with a baseline, as MAPA's Table 3 does.
+    """Compare a scenario's variants: its policies, and what its [compare.NAME] say.
 
-    Speed-ups are ratios of the run times of the sensitive jobs of two or more GPUs: of the
-    fastest, of each quartile, and of the slowest; above 1 is faster than the baseline.
+    All are played on the same seeds. Of jobs of GPUs, speed-ups are ratios of the run times of the
+    sensitive jobs of two or more GPUs, as in MAPA's Table 3: of the fastest, of each quartile, and
+    of the slowest; of programs, of each job's time. Above 1 is faster than the baseline.
     """
+    from linkwright.runs.comparison import compare_scenario
+
+    if dask is not None and workers is not None:
+        raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
     wanted = runs.Wanted(to=to, json=json)
     wanted.check()
-    chosen = policy or read_scenario(read_text(scenario), printable(str(scenario))).policies
-    if baseline not in chosen:
-        chosen = [baseline, *chosen]
-    with runs.watched() as watch:
-        played = run_scenario(
-            scenario, policies=chosen, timeline=wanted.spans, progress=watch.progress
+    if baseline is not None:
+        _check_baseline(scenario, baseline)
+    with runs.watched() as watch, of_options():
+        played = compare_scenario(
+            scenario,
+            policies=policy or None,
+            settings=pairs(setting),
+            reference=baseline,
+            workers=_workers(workers, dask),
+            checkpoint=checkpoint,
+            timeline=wanted.spans,
+            progress=watch.progress,
         )
-    played = replace(played, compared_with=baseline)
+    if not isinstance(played, ScenarioRun):
+        runs.show(played, wanted, watch)
+        return
     document: dict[str, object] = {
         "scenario": played.path.name,
         "headline": played.headline,
         "machine": played.system.name,
         "warnings": played.warnings,
-        "baseline": baseline,
+        "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
     }
     runs.show(played, wanted, watch, document)
+
+
+def _check_baseline(scenario: Path, baseline: str) -> None:
+    """Refuses what is neither a policy nor a variant of the scenario, with what comes near.
+
+    Raises:
+        typer.BadParameter: If it is so.
+    """
+    known = load_scenario(scenario).scenario
+    policies = policy_names() if known.kind == "mix" else []
+    names = list(dict.fromkeys([*policies, *known.variants]))
+    among("policy" if known.variants == known.policies else "variant", names)(baseline)
+
+
+def _workers(count: int | None, dask: str | None) -> Workers | None:
+    from linkwright.sweeps import dask_cluster, local_processes
+
+    if dask is not None:
+        return dask_cluster(dask)
+    return None if count is None else local_processes(count)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwright.cli import output
-from linkwright.cli.options import Json
+from linkwright.cli.options import DaskAddress, Json, WorkerCount
 
 if TYPE_CHECKING:
     from linkwright.studies.study import Study
@@ -23,19 +23,6 @@ Directory = Annotated[
         "-o",
         metavar="DIRECTORY",
         help="Write report.html, the figures and study.json here.",
-    ),
-]
-
-WorkerCount = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, help="Processes here; one for each processor if not given."),
-]
-DaskAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Run on a Dask cluster; its scheduler's address, as tcp://node1:8786.",
     ),
 ]
 

@@ -6,19 +6,19 @@ use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Operation, Rank};
 use crate::units::{Bytes, Picoseconds};
 
+use super::bins::NONE;
+use super::collectives::Entry;
+use super::envelope::Envelope;
 use super::error::RuntimeError;
+use super::frame::{CollectiveFrame, Frame, OperationRef};
+use super::lane::{Work, WorkKind};
+use super::matching::{EXACT_ONLY, Posted};
 use super::observer::Observer;
+use super::plan::STARTED;
+use super::rank::{LIBRARY, PROCESSOR};
 use super::state::Runtime;
+use super::validate::has_root;
 use super::works::RuntimeEvent;
-use crate::runtime::collectives::communicator::Entry;
-use crate::runtime::jobs::validate::has_root;
-use crate::runtime::matching::bins::NONE;
-use crate::runtime::matching::envelope::Envelope;
-use crate::runtime::matching::queues::{EXACT_ONLY, Posted};
-use crate::runtime::ranks::frame::{CollectiveFrame, Frame, OperationRef};
-use crate::runtime::ranks::lane::{Work, WorkKind};
-use crate::runtime::ranks::plan::STARTED;
-use crate::runtime::ranks::rank::{LIBRARY, PROCESSOR};
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Starts an operation that waits for nothing any more.

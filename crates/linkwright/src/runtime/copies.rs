@@ -17,17 +17,17 @@ use crate::program::lowering::Lowering;
 use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
+use super::bins::NONE;
+use super::envelope::Leg;
 use super::error::RuntimeError;
+use super::frame::OperationRef;
+use super::job::Job;
+use super::lane::{Work, WorkKind};
 use super::observer::{CopyRecord, Observer};
+use super::plan::STARTED;
+use super::rank::PROCESSOR;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
-use crate::runtime::jobs::job::Job;
-use crate::runtime::matching::bins::NONE;
-use crate::runtime::matching::envelope::Leg;
-use crate::runtime::ranks::frame::OperationRef;
-use crate::runtime::ranks::lane::{Work, WorkKind};
-use crate::runtime::ranks::plan::STARTED;
-use crate::runtime::ranks::rank::PROCESSOR;
 
 /// More engines than this do nothing more.
 const MOST_ENGINES: u32 = 32;

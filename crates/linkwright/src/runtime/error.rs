@@ -8,8 +8,8 @@ use crate::network::{GpuIndex, TransportError};
 use crate::program::{Collective, CommunicatorId, Rank, Tag};
 use crate::units::{Bytes, Picoseconds};
 
-use crate::runtime::diagnosis::call::Call;
-use crate::runtime::diagnosis::stalled::Stalled;
+use super::call::Call;
+use super::stalled::Stalled;
 
 /// Any failure of programs that run.
 #[derive(Debug, Clone, PartialEq, Error)]

@@ -11,16 +11,16 @@ use crate::network::{Message, RouteClass, TrafficClass, Transport};
 use crate::program::lowering::Lowering;
 use crate::units::{Bytes, Picoseconds};
 
+use super::bins::NONE;
+use super::envelope::{Envelope, Leg};
 use super::error::RuntimeError;
+use super::lane::{Work, WorkKind};
+use super::matching::Posted;
 use super::observer::{MessageRecord, Observer};
+use super::plan::STARTED;
+use super::rank::LIBRARY;
 use super::state::Runtime;
 use super::works::RuntimeEvent;
-use crate::runtime::matching::bins::NONE;
-use crate::runtime::matching::envelope::{Envelope, Leg};
-use crate::runtime::matching::queues::Posted;
-use crate::runtime::ranks::lane::{Work, WorkKind};
-use crate::runtime::ranks::plan::STARTED;
-use crate::runtime::ranks::rank::LIBRARY;
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// The call of a send returns: the message, or its request, goes to the network.

@@ -22,31 +22,46 @@
 //! Nothing is allocated per operation once the tables have grown to what is under way at a
 //! time, and the same inputs give the same result to the last picosecond.
 
+mod admission;
+mod announcements;
+mod bins;
+mod call;
 mod calls;
 mod collectives;
 mod copies;
+mod dependencies;
 mod diagnosis;
+mod envelope;
 mod error;
-mod jobs;
+mod frame;
+mod job;
+mod lane;
 mod matching;
 mod messages;
 mod observer;
+mod occupancy;
+mod outcome;
+mod pairs;
+mod plan;
 mod play;
 mod protocols;
-mod ranks;
+mod ranges;
+mod rank;
 mod slab;
+mod stalled;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
+mod validate;
 mod works;
 
-pub use diagnosis::call::{Call, Pending, PendingKind, RankId};
-pub use diagnosis::stalled::{Absence, Stalled};
+pub use call::{Call, Pending, PendingKind, RankId};
 pub use error::RuntimeError;
-pub use jobs::job::Job;
-pub use jobs::outcome::{JobOutcome, Outcome, RankOutcome};
-pub use jobs::validate::validate;
+pub use job::Job;
 pub use observer::{CopyRecord, MessageRecord, Observer};
+pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocols::{MpiProtocol, Rendezvous};
+pub use stalled::{Absence, Stalled};
 pub use state::Runtime;
+pub use validate::validate;
 pub use works::RuntimeEvent;

@@ -3,7 +3,7 @@
 use crate::program::{CopyDirection, Tag};
 use crate::units::{Bytes, Picoseconds};
 
-use crate::runtime::diagnosis::call::RankId;
+use super::call::RankId;
 
 /// A message as an observer sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,15 +5,15 @@ use crate::network::{Occurrence, Transport};
 use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
+use super::diagnosis::diagnose;
+use super::envelope::Leg;
 use super::error::RuntimeError;
 use super::observer::Observer;
+use super::outcome::Outcome;
 use super::protocols::nccl::OF_KERNEL;
+use super::rank::{LIBRARY, PROCESSOR};
 use super::state::Runtime;
 use super::works::RuntimeEvent;
-use crate::runtime::diagnosis::pending::diagnose;
-use crate::runtime::jobs::outcome::Outcome;
-use crate::runtime::matching::envelope::Leg;
-use crate::runtime::ranks::rank::{LIBRARY, PROCESSOR};
 
 impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
     type Event = RuntimeEvent<T::Event>;

@@ -6,27 +6,26 @@ use crate::network::Transport;
 use crate::program::Collective;
 use crate::program::lowering::Lowering;
 
+use super::admission::JobState;
+use super::announcements::Announcement;
+use super::call::Call;
+use super::collectives::{Communicator, Plans};
 use super::copies::{CopyUnderWay, check_gpus};
+use super::envelope::Envelope;
 use super::error::RuntimeError;
+use super::frame::{Frame, OperationRef};
+use super::job::Job;
+use super::lane::Work;
+use super::matching::Matcher;
 use super::observer::Observer;
+use super::occupancy::Occupancy;
+use super::pairs::Pairs;
 use super::protocols::MpiProtocol;
 use super::protocols::nccl::Kernels;
+use super::ranges::Ranges;
+use super::rank::RankState;
 use super::slab::Slab;
-use crate::runtime::collectives::communicator::Communicator;
-use crate::runtime::collectives::plans::Plans;
-use crate::runtime::diagnosis::call::Call;
-use crate::runtime::jobs::admission::JobState;
-use crate::runtime::jobs::job::Job;
-use crate::runtime::jobs::occupancy::Occupancy;
-use crate::runtime::jobs::ranges::Ranges;
-use crate::runtime::jobs::validate::validate;
-use crate::runtime::matching::announcements::Announcement;
-use crate::runtime::matching::envelope::Envelope;
-use crate::runtime::matching::pairs::Pairs;
-use crate::runtime::matching::queues::Matcher;
-use crate::runtime::ranks::frame::{Frame, OperationRef};
-use crate::runtime::ranks::lane::Work;
-use crate::runtime::ranks::rank::RankState;
+use super::validate::validate;
 
 /// Jobs that run over a network.
 ///

@@ -7,11 +7,11 @@ use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
 use super::error::RuntimeError;
+use super::frame::OperationRef;
+use super::lane::{Work, WorkKind};
 use super::observer::Observer;
+use super::rank::PROCESSOR;
 use super::state::Runtime;
-use crate::runtime::ranks::frame::OperationRef;
-use crate::runtime::ranks::lane::{Work, WorkKind};
-use crate::runtime::ranks::rank::PROCESSOR;
 
 /// What happens to programs, and to the network `N` that they run on.
 #[derive(Debug, Clone, Copy)]

@@ -85,11 +85,27 @@ pub(super) fn differing(
         let remedy = "name one policy, and compare others below names of their own";
         return Err(source.refuse(&span, "a variant is played under one policy", remedy));
     }
-    if found == read_one(source, &base)? {
+    let base = read_one(source, &base)?;
+    if let (Asked::Mix(other), Asked::Mix(first)) = (&found.asked, &base.asked)
+        && other.run_time != first.run_time
+        && !says_run_time(entry)
+    {
+        let problem = "this lets jobs be played whose run times follow the formula elsewhere";
+        let remedy = "write `run_time = \"played\"` in `[jobs]`, or `jobs.run_time` here";
+        return Err(source.refuse(&entry.key, problem, remedy));
+    }
+    if found == base {
         let remedy = "write what differs, by the scenario's keys, or remove it";
         return Err(source.refuse(&entry.key, "this changes nothing of the scenario", remedy));
     }
     Ok(found)
+}
+
+/// Whether what differs says itself what run times follow.
+fn says_run_time(entry: &Entry) -> bool {
+    let jobs = entry.node.as_tree().and_then(|tree| tree.get("jobs"));
+    let jobs = jobs.and_then(|jobs| jobs.node.as_tree());
+    jobs.is_some_and(|jobs| jobs.contains_key("run_time"))
 }
 
 fn span_within(tree: &Tree, path: &[&str]) -> Option<std::ops::Range<usize>> {

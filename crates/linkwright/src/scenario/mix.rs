@@ -4,6 +4,7 @@
 //! ```toml
 //! [jobs]
 //! file = "jobs.csv"               # or generate = { seed = 7, count = 300, max_gpus = 5 }
+//! run_time = "formula"            # or "played", which heeds [collectives] and [protocol]
 //!
 //! [allocation]
 //! policies = ["baseline", "preserve"]    # all four where absent
@@ -15,15 +16,23 @@
 //! discipline = "fifo"             # or "backfill"
 //! ```
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
+use super::network::{NetworkSettings, fidelity};
+use super::settings::RUN_TIMES;
 use super::source::{Place, Source};
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};
-use crate::diagnostic::InputError;
+use crate::collectives::plan::Algorithm;
+use crate::diagnostic::{InputError, instead_of};
+use crate::program::Collective;
+use crate::simulation::cluster::Fidelity;
+use crate::simulation::played::Planner;
 use crate::simulation::{
-    Job, MOST_JOBS, MixOptions, QueueDiscipline, SimulationError, Workload, generate, job_file,
+    Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, SimulationError, Workload, generate,
+    job_file,
 };
 use crate::system::{BandwidthProfile, System};
 
@@ -51,24 +60,62 @@ pub struct Mix {
     pub ties: Ties,
     /// In which order waiting jobs start.
     pub discipline: QueueDiscipline,
+    /// What says how long a job runs.
+    pub run_time: RunTime,
+    /// Of played jobs, how closely the network is simulated.
+    pub fidelity: Fidelity,
+    /// Of played jobs, what plans their collectives.
+    pub planner: Planner,
     /// GPUs that are out of order from the start, and where the scenario names each.
     pub unhealthy: Vec<(usize, Place)>,
 }
 
-/// The tables that only jobs of programs heed.
-const OF_PROGRAMS: [(&str, &str); 4] = [
-    ("mapping", "a policy gives jobs of `[jobs]` their GPUs"),
-    ("fidelity", "run times of `[jobs]` follow a formula, for which nothing crosses a network"),
-    ("protocol", "run times of `[jobs]` follow a formula, in which no message is sent"),
-    ("collectives", "run times of `[jobs]` follow a formula, in which no collective is called"),
-];
+/// What says how jobs are played.
+const OF_PLAYED: [&str; 3] = ["fidelity", "protocol", "collectives"];
+
+/// What says how long jobs run; where nobody says, they are played if it is said how.
+fn run_time(scenario: &Fields<'_>) -> Result<RunTime, InputError> {
+    let said = OF_PLAYED.into_iter().find(|key| scenario.has(key));
+    let jobs = scenario.table("jobs")?;
+    let wanted = jobs.named("run_time", |name| match name {
+        "formula" => Ok(RunTime::Formula),
+        "played" => Ok(RunTime::Played),
+        _ => Err(format!("there is no such model; {}", instead_of(name, &RUN_TIMES))),
+    })?;
+    match (wanted, said) {
+        (None, None) => Ok(RunTime::Formula),
+        (None, Some(_)) => Ok(RunTime::Played),
+        (Some(RunTime::Formula), Some(key)) => {
+            let problem = format!("`{key}` beside a formula, in which no message is sent");
+            let remedy = "remove it, or write `run_time = \"played\"`";
+            Err(scenario.refuse(key, &problem, remedy))
+        }
+        (Some(wanted), _) => Ok(wanted),
+    }
+}
+
+/// What plans the collectives of played jobs; they call no other than an all-reduce.
+fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<Planner, InputError> {
+    let collectives = scenario.table("collectives")?;
+    let keys = Collective::ALL.map(|kind| kind.name().replace('-', "_"));
+    if let Some(key) = keys.iter().find(|key| collectives.has(key)) {
+        let problem = "an algorithm for a collective of jobs that a policy places";
+        let remedy = "remove it, or name what plans their all-reduces as `planner`";
+        return Err(collectives.refuse(key, problem, remedy));
+    }
+    Ok(network.collectives.planner.unwrap_or(Planner::Plan(Algorithm::Packing)))
+}
 
 impl Mix {
     /// The jobs of a scenario whose keys are settled.
-    pub(super) fn read(scenario: &Fields<'_>, seed: u64) -> Result<Self, InputError> {
-        if let Some((key, why)) = OF_PROGRAMS.iter().find(|(key, _)| scenario.has(key)) {
-            let problem = format!("`{key}` beside `[jobs]`");
-            return Err(scenario.refuse(key, &problem, format!("remove it: {why}")));
+    pub(super) fn read(
+        scenario: &Fields<'_>,
+        network: &NetworkSettings,
+        seed: u64,
+    ) -> Result<Self, InputError> {
+        if scenario.has("mapping") {
+            let remedy = "remove it: a policy gives jobs of `[jobs]` their GPUs";
+            return Err(scenario.refuse("mapping", "`mapping` beside `[jobs]`", remedy));
         }
         let unhealthy = scenario.table("system")?.list("unhealthy")?.unwrap_or_default();
         let allocation = scenario.table("allocation")?;
@@ -81,6 +128,9 @@ impl Mix {
             bandwidth_profile: allocation.optional("bandwidth_profile")?,
             ties: allocation.or("ties", Ties::default())?,
             discipline: queue.or("discipline", QueueDiscipline::default())?,
+            run_time: run_time(scenario)?,
+            fidelity: scenario.named("fidelity", fidelity)?.unwrap_or(Fidelity::Flow),
+            planner: planner(scenario, network)?,
             unhealthy: unhealthy.into_iter().map(place).collect(),
         })
     }
@@ -106,10 +156,14 @@ impl Mix {
             let remedy = format!("its GPUs are 0 to {}", gpus - 1);
             return Err(place.refuse(scenario, &problem, &gpu.to_string(), remedy));
         }
-        let mut ids: Vec<usize> = self.unhealthy.iter().map(|(gpu, _)| *gpu).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let healthy = gpus - ids.len();
+        let mut healthy: Vec<usize> =
+            (0..system.servers()).map(|it| system.kind_of(it).server().gpus().len()).collect();
+        let ids: BTreeSet<usize> = self.unhealthy.iter().map(|(gpu, _)| *gpu).collect();
+        for gpu in ids {
+            healthy[system.gpu(gpu as u32).server as usize] -= 1;
+        }
+        // A job runs within one server.
+        let healthy = healthy.into_iter().max().unwrap_or(0);
         match &self.jobs {
             JobSource::File(file) => {
                 let text = text_of(scenario, file, files)?;
@@ -121,8 +175,9 @@ impl Mix {
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
                     return Ok(jobs);
                 };
+                let of = if system.servers() == 1 { "the machine" } else { "a server at most" };
                 let problem = format!(
-                    "the mix has a job of {} GPUs, and {healthy} of the machine are healthy",
+                    "the mix has a job of {} GPUs, and {healthy} of {of} are healthy",
                     large.gpus
                 );
                 let remedy = format!("set max_gpus to {healthy} or less");

@@ -135,7 +135,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
             let system = fields.span_of("system");
             return Err(source.refuse(&system, "jobs without a server that is described", remedy));
         }
-        Asked::Mix(Mix::read(&fields, seed)?)
+        Asked::Mix(Mix::read(&fields, &network, seed)?)
     } else {
         Asked::Programs(Programs::read(&fields, &network)?)
     };

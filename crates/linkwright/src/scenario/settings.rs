@@ -9,6 +9,7 @@ use crate::network::RoutingKind;
 use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS};
 use crate::program::Collective;
 use crate::simulation::cluster::Choice;
+use crate::simulation::played::Planner;
 use crate::simulation::{MOST_JOBS, Workload};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
 use crate::system::fabric::FABRICS;
@@ -107,6 +108,8 @@ pub(super) const FIDELITIES: [&str; 2] = ["packet", "flow"];
 pub(super) const SWITCHINGS: [&str; 2] = ["store-and-forward", "cut-through"];
 /// What `rendezvous` may be.
 pub(super) const RENDEZVOUS: [&str; 2] = ["sender", "receiver"];
+/// What `run_time` may be.
+pub(super) const RUN_TIMES: [&str; 2] = ["formula", "played"];
 /// What a mapping by a rule may be.
 pub(super) const MAPPINGS: [&str; 2] = ["linear", "random"];
 
@@ -153,7 +156,7 @@ macro_rules! settings {
 settings! {
     "" name: Kind::Text, "none", "what people call the scenario";
     "" seed: WHOLE, "0", "of routing, of random mappings and of jobs that are generated";
-    "" fidelity: Kind::Name(|| FIDELITIES.to_vec()), "packet",
+    "" fidelity: Kind::Name(|| FIDELITIES.to_vec()), "packet; for `[jobs]`, flow",
         "how closely the network is simulated: every packet, or messages as flows";
     "" mapping: Kind::NameOr(|| MAPPINGS.to_vec()), "linear",
         "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
@@ -243,6 +246,9 @@ settings! {
         "jobs of GPUs that arrive, wait in a queue, and get their GPUs from a policy";
     "jobs" file: Kind::File, "either this or `generate`", "a list of jobs";
     "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
+    "jobs" run_time: Kind::Name(|| RUN_TIMES.to_vec()), "by what else is said",
+        "how long a job runs: as MAPA's formula says, or as its program takes on the system; where \
+         nobody says, jobs are played if `fidelity`, `[protocol]` or `[collectives]` is given";
     "jobs.generate" seed: WHOLE, "that of the scenario", "the same seed gives the same jobs";
     "jobs.generate" count: Kind::Whole { least: 1, most: MOST_JOBS as u64 }, "300",
         "how many jobs";
@@ -295,26 +301,28 @@ settings! {
     "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte";
     "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer";
     "" collectives: Kind::Table, "", "how collectives become messages";
-    "collectives" barrier: Kind::Name(|| Choice::names(Collective::Barrier)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" broadcast: Kind::Name(|| Choice::names(Collective::Broadcast)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" reduce: Kind::Name(|| Choice::names(Collective::Reduce)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" all_reduce: Kind::Name(|| Choice::names(Collective::AllReduce)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" gather: Kind::Name(|| Choice::names(Collective::Gather)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" scatter: Kind::Name(|| Choice::names(Collective::Scatter)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" all_gather: Kind::Name(|| Choice::names(Collective::AllGather)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" reduce_scatter: Kind::Name(|| Choice::names(Collective::ReduceScatter)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" all_to_all: Kind::Name(|| Choice::names(Collective::AllToAll)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
-    "collectives" scan: Kind::Name(|| Choice::names(Collective::Scan)), "by size",
-        "its algorithm, or `planned` for the GPUs that it has";
+    "collectives" planner: Kind::Name(Planner::names), "packing for `[jobs]`, mpi for `[[job]]`",
+        "what plans collectives for the GPUs; `mpi` goes by size and knows nothing of the links";
+    "collectives" barrier: Kind::Name(|| Choice::names(Collective::Barrier)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" broadcast: Kind::Name(|| Choice::names(Collective::Broadcast)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" reduce: Kind::Name(|| Choice::names(Collective::Reduce)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" all_reduce: Kind::Name(|| Choice::names(Collective::AllReduce)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" gather: Kind::Name(|| Choice::names(Collective::Gather)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" scatter: Kind::Name(|| Choice::names(Collective::Scatter)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" all_gather: Kind::Name(|| Choice::names(Collective::AllGather)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" reduce_scatter: Kind::Name(|| Choice::names(Collective::ReduceScatter)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" all_to_all: Kind::Name(|| Choice::names(Collective::AllToAll)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
+    "collectives" scan: Kind::Name(|| Choice::names(Collective::Scan)), "by the planner",
+        "its algorithm, or `planned`: the best plan for its GPUs";
     "collectives" planned_message_size: Kind::Size, "1 MiB",
         "the most that a message of a planned collective carries";
 }

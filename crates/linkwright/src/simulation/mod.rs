@@ -20,3 +20,14 @@ pub use job::Job;
 pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, QueueDiscipline};
 pub use workload::{Work, Workload};
+
+/// What says how long a job runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunTime {
+    /// MAPA's formula, from the links that it got: [`Workload::run_time`].
+    #[default]
+    Formula,
+    /// Its program, played on the system: [`played`].
+    Played,
+}

@@ -13,15 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linkwright import ClusterJob, System, __version__, read_cluster_scenario, read_mapping
-from linkwright.errors import FileError, InputError, SimulationError, printable
-from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, read_text, sha256
-from linkwright.programs import read_program, refuse_other_formats, trace_of, with_notes
+from linkwright import ClusterJob, System, __version__, read_mapping
+from linkwright.errors import FileError, SimulationError, printable
+from linkwright.files import portable_name, read_bytes, read_text, sha256
+from linkwright.programs import read_program, trace_of, with_notes
 from linkwright.runs.cluster.run import Replay
 from linkwright.runs.run import Progress
+from linkwright.runs.scenarios import ScenarioFile, load_scenario, read_trace_files
 from linkwright.systems import fat_tree_for, load_system
 
-__all__ = ["MAPPINGS", "SIZED", "read_trace_files", "replay_scenario", "replay_trace"]
+__all__ = ["MAPPINGS", "SIZED", "of_system", "replay_loaded", "replay_scenario", "replay_trace"]
 
 MAPPINGS = ("linear", "random")
 
@@ -139,12 +140,17 @@ def replay_trace(
 
 
 def replay_scenario(
-    path: str | Path, *, timeline: int = 0, progress: Progress | None = None
+    path: str | Path,
+    *,
+    settings: Mapping[str, object] | None = None,
+    timeline: int = 0,
+    progress: Progress | None = None,
 ) -> Replay:
-    """Reads a scenario of a cluster and plays its jobs.
+    """Reads a scenario of programs and plays its jobs.
 
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
+        settings: What is put over it, as for `Scenario.with_settings`.
         timeline: How many intervals of computation, as many messages and as many stays in
             regions the run keeps.
         progress: Called about every 100 ms with the scenario's name, operations done, operations
@@ -154,21 +160,29 @@ def replay_scenario(
         FileError: If the scenario cannot be read.
         InputError: If it or a file that it names is not what it should be or cannot be read,
             with line and column.
-        SimulationError: If the jobs do not come to an end.
+        SimulationError: If the jobs do not come to an end, or are a mix of GPUs.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    path = Path(path)
-    text = read_bytes(path, LARGEST_TEXT)
-    scenario = read_cluster_scenario(decode(str(path), text), printable(str(path)))
-    files: dict[str, bytes] = {}
-    lines: dict[str, int] = {}
-    for name, line, column in scenario.files:
-        if name not in files:
-            found = _read_named(path, (line, column), name)
-            files |= found
-            lines |= dict.fromkeys(found, line)
-    system, jobs, notes = scenario.build(files)
-    name = scenario.name or path.stem
+    return replay_loaded(load_scenario(path, settings), timeline=timeline, progress=progress)
+
+
+def replay_loaded(
+    loaded: ScenarioFile, *, timeline: int = 0, progress: Progress | None = None
+) -> Replay:
+    """Plays the jobs of a scenario of programs that was read.
+
+    Raises:
+        InputError: If a file is not what it should be, or the jobs do not fit.
+        SimulationError: If the jobs do not come to an end, or are a mix of GPUs.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    scenario = loaded.scenario
+    if scenario.kind != "programs":
+        raise SimulationError(
+            f"`{loaded.path.name}` has jobs of GPUs, which a policy places; run_scenario plays them"
+        )
+    system, jobs, notes = loaded.build()
+    name = scenario.name or loaded.path.stem
     try:
         run = system.replay(
             jobs, **scenario.play, timeline=timeline, progress=_telling(name, progress)
@@ -177,11 +191,11 @@ def replay_scenario(
         raise with_notes(error, notes) from error
     manifest: dict[str, object] = {
         "linkwright": __version__,
-        "scenario": {"file": path.name, "sha256": sha256(text)},
+        "scenario": loaded.facts,
         # Two files may have one name in two folders: the scenario's line tells which is which.
         "files": [
-            {"file": portable_name(name), "line": lines[name], "sha256": sha256(content)}
-            for name, content in files.items()
+            {"file": portable_name(name), "line": loaded.lines[name], "sha256": sha256(content)}
+            for name, content in loaded.files.items()
         ],
         "seed": scenario.seed,
         "system": system.name,
@@ -228,34 +242,3 @@ def _trace_files(trace: str | Path) -> dict[str, bytes]:
     if first is None:
         return {}
     return read_trace_files(first) if first.suffix == ".otf2" else {first.name: read_bytes(first)}
-
-
-def read_trace_files(anchor: str | Path) -> dict[str, bytes]:
-    """The files of an OTF2 archive, by their names in the anchor's folder.
-
-    Args:
-        anchor: The path of the anchor file, which ends in `.otf2`.
-
-    Raises:
-        FileError: If a file cannot be read.
-    """
-    anchor = Path(anchor)
-    parts = [anchor, anchor.with_suffix(".def"), *sorted(anchor.with_suffix("").glob("*.*"))]
-    wanted = [part for part in parts if part == anchor or part.suffix in {".def", ".evt"}]
-    found = [part for part in wanted if part == anchor or part.exists()]
-    return {part.relative_to(anchor.parent).as_posix(): read_bytes(part) for part in found}
-
-
-def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, bytes]:
-    """A file that a scenario names; where it cannot be read, the error is the scenario's."""
-    try:
-        if not name.endswith(".otf2"):
-            refuse_other_formats(scenario.parent / name)
-            return {name: read_bytes(scenario.parent / name)}
-        folder = name[: name.rfind("/") + 1]
-        files = read_trace_files(scenario.parent / name)
-        return {f"{folder}{part}": content for part, content in files.items()}
-    except FileError as error:
-        problem, _, remedy = str(error).partition("; ")
-        remedy = remedy or "let it be read"
-        raise InputError(printable(str(scenario)), *place, problem, name, remedy) from error

@@ -1,4 +1,4 @@
-"""A server's scenario from its file to its run.
+"""A scenario of jobs of GPUs from its file to its run.
 
 A run is repeatable: its manifest names the version and the hash of every input, and holds no
 clock and no folder, so that the same inputs give the same bytes anywhere.
@@ -6,48 +6,42 @@ clock and no folder, so that the same inputs give the same bytes anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from linkwright import (
     AllocationError,
     Job,
     Scenario,
+    SimulationResult,
     System,
     __version__,
     policy_names,
-    read_jobs,
-    read_scenario,
     simulate,
 )
-from linkwright.errors import InputError, printable
-from linkwright.files import (
-    LARGEST_TEXT,
-    decode,
-    portable_name,
-    read_bytes,
-    read_named,
-    sha256,
-)
+from linkwright.errors import SimulationError
+from linkwright.files import sha256
 from linkwright.runs.run import Progress
+from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.run import ScenarioRun
-from linkwright.systems import load_server
 
-__all__ = ["run_scenario"]
+__all__ = ["check_policies", "manifest_of", "run_loaded", "run_scenario", "simulated"]
 
 
 def run_scenario(
     path: str | Path,
     *,
     policies: Sequence[str] | None = None,
+    settings: Mapping[str, object] | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
 ) -> ScenarioRun:
-    """Reads a scenario and plays its jobs under each policy.
+    """Reads a scenario of jobs of GPUs and plays them under each policy.
 
     Args:
         path: The scenario's TOML file; the files that it names are relative to it.
         policies: Instead of the scenario's own; at least one.
+        settings: What is put over it, as for `Scenario.with_settings`.
         timeline: How many jobs of each policy the run's timeline holds at most.
         progress: Called about every 100 ms with a policy, its jobs done, its jobs in all, the
             simulated seconds and the events of the network, which are none here.
@@ -57,100 +51,127 @@ def run_scenario(
         InputError: If it or a file that it names is not what it should be or cannot be read,
             with line and column.
         AllocationError: If there is no policy of a given name, or `policies` is empty.
-        SimulationError: If a job can never start.
+        SimulationError: If a job can never start, or the scenario is of programs.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
-    path = Path(path)
-    content = read_bytes(path, LARGEST_TEXT)
-    scenario = read_scenario(decode(str(path), content), printable(str(path)))
+    check_policies(policies)
+    loaded = load_scenario(path, settings)
+    return run_loaded(loaded, policies=policies, timeline=timeline, progress=progress)
+
+
+def check_policies(policies: Sequence[str] | None) -> None:
+    """Refuses names that no policy has, and a list of none.
+
+    Raises:
+        AllocationError: If it is so.
+    """
+    known = ", ".join(policy_names())
     if policies is not None and not policies:
-        known = ", ".join(policy_names())
         raise AllocationError(f"`policies` is empty; name some of {known}, or leave it out")
-    chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
-    for policy in chosen:
+    for policy in policies or ():
         if policy not in policy_names():
-            known = ", ".join(policy_names())
             raise AllocationError(f"there is no policy `{policy}`; the policies are {known}")
-    machine, machine_facts = _machine_of(scenario, path)
-    _check_unhealthy(scenario, path, machine)
-    healthy = machine.gpu_count - len(set(scenario.unhealthy))
-    jobs, job_facts = _jobs_of(scenario, path, healthy)
-    results = []
-    for policy in chosen:
 
-        def report(done: int, total: int, time: float, policy: str = policy) -> None:
-            if progress is not None:
-                progress(policy, done, total, time, 0)
 
-        report(0, len(jobs), 0.0)
-        results.append(
-            simulate(
-                machine,
-                jobs,
-                policy,
-                bandwidth_model=scenario.bandwidth_model,
-                bandwidth_profile=scenario.bandwidth_profile,
-                ties=scenario.ties,
-                discipline=scenario.discipline,
-                unhealthy=scenario.unhealthy,
-                progress=report,
-            )
+def run_loaded(
+    loaded: ScenarioFile,
+    *,
+    policies: Sequence[str] | None = None,
+    timeline: int = 0,
+    progress: Progress | None = None,
+) -> ScenarioRun:
+    """Plays the jobs of a scenario that was read, under these policies instead of its own.
+
+    Raises:
+        InputError: If a file is not what it should be, or a job is too large.
+        SimulationError: If a job can never start, or the scenario is of programs.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    scenario = loaded.scenario
+    if scenario.kind != "mix":
+        raise SimulationError(
+            f"`{loaded.path.name}` runs programs, and which replay_scenario plays"
         )
-        report(len(jobs), len(jobs), results[-1].makespan)
-    manifest: dict[str, object] = {
-        "linkwright": __version__,
-        "scenario": {"file": path.name, "sha256": sha256(content)},
-        "machine": machine_facts,
-        "jobs": job_facts,
-        "unhealthy": scenario.unhealthy,
-        "policies": chosen,
-        "bandwidth_model": scenario.bandwidth_model,
-        "bandwidth_profile": scenario.bandwidth_profile or machine.default_bandwidth_profile,
-        "ties": scenario.ties,
-        "discipline": scenario.discipline,
-    }
-    run = ScenarioRun(scenario, path, machine, jobs, results, manifest, timeline)
+    system, jobs, _ = loaded.build()
+    chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
+    results = [simulated(scenario, system, jobs, policy, progress) for policy in chosen]
+    manifest = manifest_of(loaded, system, jobs, chosen)
+    run = ScenarioRun(scenario, loaded.path, system, jobs, results, manifest, timeline)
     if run.warnings:
         manifest["warnings"] = run.warnings
     return run
 
 
-def _machine_of(scenario: Scenario, path: Path) -> tuple[System, dict[str, object]]:
-    kind, name = scenario.machine
-    facts: dict[str, object] = {}
-    if kind == "preset":
-        machine = System(name)
-        facts["preset"] = name
-    else:
-        content = read_named(path, scenario.machine_position, name, LARGEST_TEXT)
-        facts |= {"file": portable_name(name), "sha256": sha256(content)}
-        machine = load_server(path.parent / name)
-    facts |= {"name": machine.name, "toml_sha256": sha256(machine.to_toml().encode())}
-    return machine, facts
+def simulated(
+    scenario: Scenario,
+    system: System,
+    jobs: Sequence[Job],
+    policy: str,
+    progress: Progress | None = None,
+) -> SimulationResult:
+    """Plays jobs under one policy, as a scenario says.
+
+    Raises:
+        SimulationError: If a job can never start.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+    def report(done: int, total: int, time: float) -> None:
+        if progress is not None:
+            progress(policy, done, total, time, 0)
+
+    report(0, len(jobs), 0.0)
+    result = simulate(
+        system,
+        list(jobs),
+        policy,
+        bandwidth_model=scenario.bandwidth_model,
+        bandwidth_profile=scenario.bandwidth_profile,
+        ties=scenario.ties,
+        discipline=scenario.discipline,
+        unhealthy=scenario.unhealthy,
+        run_time=scenario.run_time,
+        planner=scenario.planner,
+        fidelity=scenario.fidelity,
+        progress=report,
+    )
+    report(len(jobs), len(jobs), result.makespan)
+    return result
 
 
-def _check_unhealthy(scenario: Scenario, path: Path, machine: System) -> None:
-    for gpu, place in zip(scenario.unhealthy, scenario.unhealthy_positions, strict=True):
-        if gpu >= machine.gpu_count:
-            problem = f"`{machine.name}` has no such GPU"
-            remedy = f"its GPUs are 0 to {machine.gpu_count - 1}"
-            raise InputError(printable(str(path)), *place, problem, str(gpu), remedy)
+def manifest_of(
+    loaded: ScenarioFile, system: System, jobs: Sequence[Job], names: Sequence[str]
+) -> dict[str, object]:
+    """What repeats a run: the version, the choices, the hash of every input."""
+    scenario = loaded.scenario
+    servers: list[dict[str, object]] = [
+        {kind: name} if kind == "preset" else loaded.file_facts(name)
+        for name, kind, _ in scenario.servers
+    ]
+    machine = servers[0] | {"name": system.name, "toml_sha256": _sha256_of(system)}
+    if system.server_count > 1:
+        machine |= {"servers": system.server_count, "gpus": system.gpu_count}
+    count: dict[str, object] = {"count": len(jobs)}
+    listed = scenario.jobs
+    of_jobs = loaded.file_facts(listed) if isinstance(listed, str) else {"seed": scenario.jobs_seed}
+    played: dict[str, object] = {}
+    if scenario.run_time == "played":
+        played = {key: getattr(scenario, key) for key in ("run_time", "planner", "fidelity")}
+    profiles = scenario.bandwidth_profile or system.default_bandwidth_profile
+    return {
+        "linkwright": __version__,
+        "scenario": loaded.facts,
+        "machine": machine,
+        "jobs": count | of_jobs,
+        "unhealthy": scenario.unhealthy,
+        "policies": list(names),
+        "bandwidth_model": scenario.bandwidth_model,
+        "bandwidth_profile": profiles,
+        "ties": scenario.ties,
+        "discipline": scenario.discipline,
+        **played,
+    }
 
 
-def _jobs_of(
-    scenario: Scenario, path: Path, healthy_gpus: int
-) -> tuple[list[Job], dict[str, object]]:
-    jobs = scenario.jobs
-    if isinstance(jobs, str):
-        content = read_named(path, scenario.jobs_position, jobs)
-        file = printable(str(path.parent / jobs))
-        read = read_jobs(decode(file, content), file, healthy_gpus=healthy_gpus)
-        return read, {"count": len(read), "file": portable_name(jobs), "sha256": sha256(content)}
-    large = next((job for job in jobs if job.gpus > healthy_gpus), None)
-    if large is not None:
-        problem = (
-            f"the mix has a job of {large.gpus} GPUs, and {healthy_gpus} of the machine are healthy"
-        )
-        remedy = f"set max_gpus to {healthy_gpus} or less"
-        raise InputError(printable(str(path)), *scenario.jobs_position, problem, "", remedy)
-    return jobs, {"count": len(jobs), "seed": scenario.jobs_seed}
+def _sha256_of(system: System) -> str:
+    return sha256(system.to_toml().encode())

@@ -15,6 +15,7 @@ use crate::scenario::fields::Fields;
 use crate::scenario::servers;
 use crate::scenario::settings::{FIDELITIES, RENDEZVOUS, SWITCHINGS};
 use crate::simulation::cluster::{Choice, CollectiveChoices, Fidelity};
+use crate::simulation::played::Planner;
 use crate::system::AbstractNode;
 use crate::system::fabric::{FABRICS, FabricSpecification};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
@@ -79,7 +80,7 @@ fn rendezvous(name: &str) -> Result<Rendezvous, String> {
     Ok([Rendezvous::Sender, Rendezvous::Receiver][at])
 }
 
-fn fidelity(name: &str) -> Result<Fidelity, String> {
+pub(in crate::scenario) fn fidelity(name: &str) -> Result<Fidelity, String> {
     let at = among(&FIDELITIES, "fidelity", name)?;
     Ok([Fidelity::Packet, Fidelity::Flow][at])
 }
@@ -201,6 +202,7 @@ fn collectives(fields: &Fields<'_>) -> Result<CollectiveChoices, InputError> {
         let choice = fields.named(&key, |name| Choice::named(kind, name))?;
         read.chosen.extend(choice.map(|choice| (kind, choice)));
     }
+    read.planner = fields.named("planner", Planner::named)?;
     let size = "planned_message_size";
     read.planned_message_size = fields.or(size, read.planned_message_size)?;
     if read.planned_message_size.0 == 0 {

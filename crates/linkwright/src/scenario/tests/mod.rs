@@ -1,8 +1,10 @@
 //! Scenarios, what they refuse, and what their runs give.
 
+mod comparisons;
 mod mixes;
 mod refusals;
 mod runs;
+mod settings;
 
 use super::*;
 use crate::diagnostic::InputError;

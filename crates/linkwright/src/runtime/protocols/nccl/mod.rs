@@ -23,12 +23,12 @@ use crate::units::{Bytes, Picoseconds};
 
 use self::running::Running;
 use super::super::error::RuntimeError;
+use super::super::frame::OperationRef;
 use super::super::observer::Observer;
+use super::super::plan::STARTED;
 use super::super::slab::Slab;
 use super::super::state::Runtime;
 use super::super::works::RuntimeEvent;
-use crate::runtime::ranks::frame::OperationRef;
-use crate::runtime::ranks::plan::STARTED;
 
 /// Marks the token of a kernel's transfer, of which the rest is the kernel and its connection.
 pub(in crate::runtime) const OF_KERNEL: u64 = 1 << 63;

@@ -7,7 +7,7 @@ use crate::network::{ConnectionIndex, Transport, TransportError};
 use crate::program::Collective;
 use crate::program::kernel::{Block, KernelCall};
 use crate::program::lowering::CollectiveCall;
-use crate::runtime::ranks::frame::OperationRef;
+use crate::runtime::frame::OperationRef;
 use crate::runtime::works::RuntimeEvent;
 use crate::units::Bytes;
 

@@ -7,8 +7,10 @@ use thiserror::Error;
 
 use crate::collectives::Collective as Planning;
 use crate::collectives::mpi::Algorithm;
+use crate::collectives::plan;
 use crate::diagnostic::closest;
 use crate::program::Collective;
+use crate::simulation::played::Planner;
 use crate::units::Bytes;
 
 /// What a scenario calls [`Choice::Planned`].
@@ -76,8 +78,11 @@ impl Choice {
 /// How each kind of collective becomes messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectiveChoices {
-    /// What was chosen; any other collective takes [`Algorithm::default_for`] its size.
+    /// What was chosen; any other collective goes by the planner.
     pub chosen: BTreeMap<Collective, Choice>,
+    /// What plans whatever can be planned and was not chosen; where nobody says, programs take
+    /// [`Algorithm::default_for`] a collective's size.
+    pub planner: Option<Planner>,
     /// What one message of a planned collective carries at most.
     pub planned_message_size: Bytes,
 }
@@ -94,7 +99,7 @@ impl Default for CollectiveChoices {
         let read: Defaults = toml::from_str(include_str!("defaults.toml"))
             .expect("the defaults are valid, as the tests check");
         let Defaults { planned_message_size } = read;
-        Self { chosen: BTreeMap::new(), planned_message_size }
+        Self { chosen: BTreeMap::new(), planner: None, planned_message_size }
     }
 }
 
@@ -102,7 +107,19 @@ impl CollectiveChoices {
     /// Whether a collective goes by plans.
     #[must_use]
     pub fn is_planned(&self, kind: Collective) -> bool {
-        self.chosen.get(&kind) == Some(&Choice::Planned)
+        match self.chosen.get(&kind) {
+            Some(choice) => *choice == Choice::Planned,
+            None => self.algorithm().is_some() && planning(kind, 0).is_some(),
+        }
+    }
+
+    /// The only algorithm that plans; None where the best of several does.
+    #[must_use]
+    pub const fn algorithm(&self) -> Option<plan::Algorithm> {
+        match self.planner {
+            Some(Planner::Plan(algorithm)) => Some(algorithm),
+            Some(Planner::Mpi) | None => None,
+        }
     }
 }
 

@@ -82,7 +82,7 @@ impl Planned {
         hook: Hook<'_>,
     ) -> Result<Self, ClusterError> {
         let mut planned = Self::default();
-        if cluster.collectives.chosen.keys().all(|kind| !cluster.collectives.is_planned(*kind)) {
+        if Collective::ALL.into_iter().all(|kind| !cluster.collectives.is_planned(kind)) {
             return Ok(planned);
         }
         jobs.iter().try_for_each(|job| validate(job, cluster.gpus()))?;
@@ -117,7 +117,9 @@ impl Planned {
                         let (time, done, total) = (Picoseconds(0), 0, 0);
                         return Err(RuntimeError::Interrupted { time, done, total }.into());
                     }
-                    let found = best(&cluster.system, nodes, &gpus, kind, place).map_err(refuse)?;
+                    let only = cluster.collectives.algorithm();
+                    let found = best(&cluster.system, only, nodes, &gpus, kind, place);
+                    let found = found.map_err(refuse)?;
                     let index = planned.messages.len() as u32;
                     planned.messages.push(found.messages);
                     notes.push(found.notes);
@@ -200,9 +202,11 @@ fn tried(kind: Collective, ranks: usize, nodes: usize) -> Vec<Algorithm> {
     .collect()
 }
 
-/// The plan of the highest rate for GPUs on so many servers; of equals the first.
+/// The plan of the highest rate for GPUs on so many servers; of equals the first. Where there is
+/// an `only` algorithm, its plan.
 pub(super) fn best(
     system: &System,
+    only: Option<Algorithm>,
     nodes: usize,
     gpus: &[u32],
     kind: Collective,
@@ -212,7 +216,7 @@ pub(super) fn best(
     let ranks = gpus.len();
     let collective = planning(kind, root).expect("only what can be planned is chosen so");
     let mut best: Option<Result<Plan, PlanError>> = None;
-    for algorithm in tried(kind, ranks, nodes) {
+    for algorithm in only.map_or_else(|| tried(kind, ranks, nodes), |only| vec![only]) {
         let found = plan(system, &gpus, collective, algorithm, Links::Auto);
         let is_better = match (&best, &found) {
             (None, _) => true,
@@ -228,7 +232,7 @@ pub(super) fn best(
     let found = best.expect("some algorithm is tried for every collective")?;
     let Plan { schedule, algorithm, rate, .. } = found;
     let mut notes = Vec::new();
-    if kind != Collective::AllToAll && nodes > 1 && ranks > MOST_PACKED_GPUS {
+    if only.is_none() && kind != Collective::AllToAll && nodes > 1 && ranks > MOST_PACKED_GPUS {
         notes.push(format!(
             "trees are packed exactly for {MOST_PACKED_GPUS} GPUs at most, and these are {ranks}: \
              {} was the fastest of what is known besides",

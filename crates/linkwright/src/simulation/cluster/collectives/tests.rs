@@ -124,7 +124,7 @@ proptest! {
         let root = if kind.has_root() { root } else { 0 };
         let cluster = cluster(per_node);
         let nodes = placement::Placement::new(&cluster.system, &gpus).nodes();
-        let found = planner::best(&cluster.system, nodes, &gpus, kind, root).unwrap();
+        let found = planner::best(&cluster.system, None, nodes, &gpus, kind, root).unwrap();
         check(found.messages.schedule()).unwrap();
         assert_contract(&found.messages, Bytes(size), Bytes(longest), size);
         assert_contract(&found.messages, Bytes(100_003), Bytes(longest), size);
@@ -229,8 +229,9 @@ fn more_than_are_packed_are_told_so() {
     let cluster = cluster(8);
     let gpus: Vec<u32> = (0..24).collect();
     let nodes = |gpus| placement::Placement::new(&cluster.system, gpus).nodes();
-    let best =
-        |gpus| planner::best(&cluster.system, nodes(gpus), gpus, Collective::AllGather, 0).unwrap();
+    let best = |gpus| {
+        planner::best(&cluster.system, None, nodes(gpus), gpus, Collective::AllGather, 0).unwrap()
+    };
     let found = best(&gpus);
     assert_eq!(
         found.notes,

@@ -24,7 +24,7 @@ impl Wants {
 
 /// The jobs that hold GPUs, and those that wait for some.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Occupancy {
+pub(super) struct Occupancy {
     /// For each GPU, the jobs that want it; the first has it, or will.
     queues: Vec<VecDeque<u32>>,
     /// Each job.
@@ -32,17 +32,17 @@ pub(in crate::runtime) struct Occupancy {
 }
 
 impl Occupancy {
-    pub(in crate::runtime) fn new(gpus: u32) -> Self {
+    pub(super) fn new(gpus: u32) -> Self {
         Self { queues: vec![VecDeque::new(); gpus as usize], wants: Vec::new() }
     }
 
     /// One job more, which will want these GPUs.
-    pub(in crate::runtime) fn add(&mut self, gpus: &[GpuIndex]) {
+    pub(super) fn add(&mut self, gpus: &[GpuIndex]) {
         self.wants.push(Wants { gpus: gpus.to_vec(), first_at: 0 });
     }
 
     /// A job arrives; whether it has its GPUs, so that it starts.
-    pub(in crate::runtime) fn arrive(&mut self, job: u32) -> bool {
+    pub(super) fn arrive(&mut self, job: u32) -> bool {
         let wants = &mut self.wants[job as usize];
         for gpu in &wants.gpus {
             let queue = &mut self.queues[*gpu as usize];
@@ -53,7 +53,7 @@ impl Occupancy {
     }
 
     /// A job gives its GPUs back; which others have theirs now, in the order of its ranks.
-    pub(in crate::runtime) fn leave(&mut self, job: u32) -> Vec<u32> {
+    pub(super) fn leave(&mut self, job: u32) -> Vec<u32> {
         let mut starting = Vec::new();
         for gpu in std::mem::take(&mut self.wants[job as usize].gpus) {
             let queue = &mut self.queues[gpu as usize];

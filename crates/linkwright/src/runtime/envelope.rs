@@ -3,58 +3,58 @@
 use crate::network::RouteClass;
 use crate::program::Collective;
 
-use crate::runtime::diagnosis::call::Call;
-use crate::runtime::matching::bins::Key;
-use crate::runtime::ranks::frame::OperationRef;
+use super::bins::Key;
+use super::call::Call;
+use super::frame::OperationRef;
 
 /// A message between its send and its receipt.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct Envelope {
+pub(super) struct Envelope {
     /// The sender, among all ranks of the runtime.
-    pub(in crate::runtime) source: u32,
+    pub(super) source: u32,
     /// The receiver, among all ranks of the runtime.
-    pub(in crate::runtime) destination: u32,
+    pub(super) destination: u32,
     /// What it may match within: a communicator, or one call of a collective.
-    pub(in crate::runtime) context: u32,
-    pub(in crate::runtime) tag: u32,
-    pub(in crate::runtime) size: u64,
+    pub(super) context: u32,
+    pub(super) tag: u32,
+    pub(super) size: u64,
     /// Over which links its data goes.
-    pub(in crate::runtime) route: RouteClass,
-    pub(in crate::runtime) send: OperationRef,
+    pub(super) route: RouteClass,
+    pub(super) send: OperationRef,
     /// The rank's call that sends it, and the collective that it is within.
-    pub(in crate::runtime) call: Call,
-    pub(in crate::runtime) within: Option<Collective>,
+    pub(super) call: Call,
+    pub(super) within: Option<Collective>,
     /// The receive that it matched, once it did.
-    pub(in crate::runtime) receive: OperationRef,
+    pub(super) receive: OperationRef,
     /// When its send was called.
-    pub(in crate::runtime) since: u64,
+    pub(super) since: u64,
     /// When it, or the request to send it, was handed to the network.
-    pub(in crate::runtime) sent: u64,
+    pub(super) sent: u64,
     /// The message of the same pair and context that was sent after this one.
-    pub(in crate::runtime) next: u32,
+    pub(super) next: u32,
     /// How many occurrences the network still owes for it.
-    pub(in crate::runtime) owed: u8,
-    pub(in crate::runtime) eager: bool,
+    pub(super) owed: u8,
+    pub(super) eager: bool,
     /// Whether its receiver announces large receives, so that it is matched when it is sent.
-    pub(in crate::runtime) announced: bool,
+    pub(super) announced: bool,
     /// Whether a receive has matched it; where receives are announced, before it arrives.
-    pub(in crate::runtime) matched: bool,
+    pub(super) matched: bool,
     /// Whether it, or the request to send it, has arrived.
-    pub(in crate::runtime) arrived: bool,
+    pub(super) arrived: bool,
     /// Whether the replay is done with it.
-    pub(in crate::runtime) finished: bool,
+    pub(super) finished: bool,
 }
 
 impl Envelope {
     /// What its receives are looked up by.
-    pub(in crate::runtime) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> Key {
         [self.destination, self.context, self.source, self.tag]
     }
 }
 
 /// The parts of a message's way through the network, in the token's last three bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) enum Leg {
+pub(super) enum Leg {
     /// An eager message with its data.
     Eager,
     /// The request to send a large message.
@@ -72,11 +72,11 @@ pub(in crate::runtime) enum Leg {
 impl Leg {
     /// What the network calls a part; of an announcement and a copy the index is its own, of any other
     /// that of the envelope.
-    pub(in crate::runtime) fn token(self, index: u32) -> u64 {
+    pub(super) fn token(self, index: u32) -> u64 {
         u64::from(index) << 3 | self as u64
     }
 
-    pub(in crate::runtime) fn of_token(token: u64) -> (Self, u32) {
+    pub(super) fn of_token(token: u64) -> (Self, u32) {
         let leg = match token & 7 {
             0 => Self::Eager,
             1 => Self::Request,

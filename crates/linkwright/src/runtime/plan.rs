@@ -9,13 +9,13 @@ use crate::program::{Dependency, Operation, Program, Rank, RankProgram};
 const ON_START: u32 = 1 << 31;
 
 /// What happens to an operation, as a set of bits.
-pub(in crate::runtime) const STARTED: u8 = 1;
+pub(super) const STARTED: u8 = 1;
 /// See [`STARTED`].
-pub(in crate::runtime) const COMPLETED: u8 = 2;
+pub(super) const COMPLETED: u8 = 2;
 
 /// Whose operations a plan has.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) enum Source {
+pub(super) enum Source {
     /// A rank of a job's program.
     Rank(Arc<Program>, Rank),
     /// A rank's part in a collective.
@@ -36,7 +36,7 @@ impl Source {
 /// One past the last operation stands the end of the loop's iteration, as if it were an
 /// operation that depends on those of the loop that nothing else in the loop depends on.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Plan {
+pub(super) struct Plan {
     source: Source,
     successor_start: Vec<u32>,
     successors: Vec<u32>,
@@ -46,7 +46,7 @@ pub(in crate::runtime) struct Plan {
 }
 
 impl Plan {
-    pub(in crate::runtime) fn new(source: Source) -> Self {
+    pub(super) fn new(source: Source) -> Self {
         let program = source.program();
         let count = program.operations().len();
         let body = program.body().map_or(0..0, |(start, end)| start..end);
@@ -80,41 +80,37 @@ impl Plan {
         Self { source, successor_start, successors, waits, body }
     }
 
-    pub(in crate::runtime) fn operation(&self, operation: u32) -> Operation {
+    pub(super) fn operation(&self, operation: u32) -> Operation {
         self.operations()[operation as usize]
     }
 
-    pub(in crate::runtime) fn operations(&self) -> &[Operation] {
+    pub(super) fn operations(&self) -> &[Operation] {
         self.source.program().operations()
     }
 
     /// The index of the iteration's end.
-    pub(in crate::runtime) fn end(&self) -> u32 {
+    pub(super) fn end(&self) -> u32 {
         self.operations().len() as u32
     }
 
-    pub(in crate::runtime) fn body(&self) -> &Range<u32> {
+    pub(super) fn body(&self) -> &Range<u32> {
         &self.body
     }
 
     /// How much each operation waits for at first.
-    pub(in crate::runtime) fn waits(&self) -> &[u32] {
+    pub(super) fn waits(&self) -> &[u32] {
         &self.waits
     }
 
     /// How much an operation of the loop waits for in a later iteration: what lies before the
     /// loop has long happened.
-    pub(in crate::runtime) fn waits_within_body(&self, operation: u32) -> u32 {
+    pub(super) fn waits_within_body(&self, operation: u32) -> u32 {
         let dependencies = self.source.program().dependencies(operation as usize).iter();
         dependencies.filter(|dependency| edge(**dependency).0 >= self.body.start).count() as u32
     }
 
     /// The operations that wait for any of these events of an operation.
-    pub(in crate::runtime) fn successors(
-        &self,
-        operation: u32,
-        events: u8,
-    ) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn successors(&self, operation: u32, events: u8) -> impl Iterator<Item = u32> + '_ {
         let from = self.successor_start[operation as usize] as usize;
         let to = self.successor_start[operation as usize + 1] as usize;
         self.successors[from..to].iter().filter_map(move |successor| {

@@ -1,23 +1,130 @@
-//! What collectives, and the programs of ranks, are made of.
+//! Who is in which collective, and what the collective is made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::program::lowering::{CollectiveCall, Lowering};
-use crate::program::{Operation, Program, RankProgram};
+use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankProgram};
 use crate::units::Bandwidth;
 
-use crate::runtime::error::RuntimeError;
-use crate::runtime::ranks::plan::{Plan, Source};
+use super::call::Call;
+use super::error::RuntimeError;
+use super::plan::{Plan, Source};
 
 /// How many operations of lowered collectives are kept for the next call of the same kind.
 const MOST_KEPT: u64 = 1 << 20;
+
+/// A collective that some rank has entered and another has not.
+#[derive(Debug, Clone, Copy)]
+struct OpenCall {
+    kind: Collective,
+    root: Option<Rank>,
+    context: u32,
+    entered: u32,
+    /// Who entered first.
+    rank: Rank,
+    call: Call,
+}
+
+/// A rank's entry into a collective.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) rank: Rank,
+    pub(super) call: Call,
+    pub(super) kind: Collective,
+    /// The root's rank in the program, where there is one.
+    pub(super) root: Option<Rank>,
+}
+
+/// A communicator as it runs.
+#[derive(Debug, Clone)]
+pub(super) struct Communicator {
+    pub(super) job: u32,
+    pub(super) id: CommunicatorId,
+    pub(super) members: Vec<Rank>,
+    /// What the messages of its own match within.
+    pub(super) context: u32,
+    /// The places of the members, in the order of their ranks.
+    by_rank: Vec<u32>,
+    /// How many collectives each member has entered.
+    entered: Vec<u64>,
+    /// The collectives that not all members have entered, in their order.
+    open: VecDeque<OpenCall>,
+    /// How many collectives all members have entered.
+    closed: u64,
+}
+
+impl Communicator {
+    pub(super) fn new(job: u32, id: CommunicatorId, members: Vec<Rank>, context: u32) -> Self {
+        let mut by_rank: Vec<u32> = (0..members.len() as u32).collect();
+        by_rank.sort_unstable_by_key(|place| members[*place as usize]);
+        let entered = vec![0; members.len()];
+        Self { job, id, members, context, by_rank, entered, open: VecDeque::new(), closed: 0 }
+    }
+
+    /// A member's place.
+    pub(super) fn index_of(&self, rank: Rank) -> u32 {
+        if self.members.get(rank as usize) == Some(&rank) {
+            return rank;
+        }
+        let found = self.by_rank.binary_search_by_key(&rank, |place| self.members[*place as usize]);
+        found.map_or(0, |position| self.by_rank[position])
+    }
+
+    /// A member enters its next collective; returns what the messages of this collective match
+    /// within, for which the first to enter takes the context offered.
+    pub(super) fn enter(
+        &mut self,
+        entry: Entry,
+        job: &str,
+        next_context: &mut u32,
+    ) -> Result<u32, RuntimeError> {
+        let index = self.index_of(entry.rank) as usize;
+        let sequence = self.entered[index];
+        self.entered[index] += 1;
+        let position = (sequence - self.closed) as usize;
+        if position == self.open.len() {
+            let Entry { rank, call, kind, root } = entry;
+            let context = *next_context;
+            *next_context += 1;
+            self.open.push_back(OpenCall { kind, root, context, entered: 0, rank, call });
+        }
+        let open = &mut self.open[position];
+        if open.kind != entry.kind || open.root != entry.root {
+            return Err(RuntimeError::CollectiveMismatch {
+                job: job.to_owned(),
+                communicator: self.id,
+                sequence,
+                ranks: [open.rank, entry.rank],
+                calls: [open.call, entry.call],
+                kinds: [open.kind, entry.kind],
+                roots: [open.root, entry.root],
+            });
+        }
+        open.entered += 1;
+        let context = open.context;
+        while self.open.front().is_some_and(|first| first.entered as usize == self.members.len()) {
+            self.open.pop_front();
+            self.closed += 1;
+        }
+        Ok(context)
+    }
+
+    /// The first collective that some members have entered and others have not, with these in
+    /// the order of their ranks.
+    pub(super) fn absent(&self) -> Option<(Collective, Vec<Rank>)> {
+        let open = self.open.front()?;
+        let away =
+            self.by_rank.iter().filter(|place| self.entered[**place as usize] == self.closed);
+        Some((open.kind, away.map(|place| self.members[*place as usize]).collect()))
+    }
+}
 
 /// The plans of all frames: those of the ranks, then those of collectives. Of a collective that is
 /// lowered as a whole the plan is kept for the next call of the same kind, as long as they are not
 /// too many; of a longer one a frame has the part that it plays.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Plans {
+pub(super) struct Plans {
     plans: Vec<Plan>,
     /// How many frames play each plan.
     users: Vec<u32>,
@@ -29,11 +136,11 @@ pub(in crate::runtime) struct Plans {
     kept: u64,
     most: u64,
     /// A part that is no program, found where an operation was completed.
-    pub(in crate::runtime) fault: Option<RuntimeError>,
+    pub(super) fault: Option<RuntimeError>,
 }
 
 impl Plans {
-    pub(in crate::runtime) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             plans: Vec::new(),
             users: Vec::new(),
@@ -57,7 +164,7 @@ impl Plans {
     }
 
     /// The plan of each rank of a program, for one job more; jobs that run one program share them.
-    pub(in crate::runtime) fn of_program(&mut self, program: &Arc<Program>) -> Arc<[u32]> {
+    pub(super) fn of_program(&mut self, program: &Arc<Program>) -> Arc<[u32]> {
         if let Some((plans, users)) = self.programs.get_mut(&address(program)) {
             *users += 1;
             return Arc::clone(plans);
@@ -71,7 +178,7 @@ impl Plans {
     }
 
     /// One job less runs a program; the plans of one that none runs are forgotten.
-    pub(in crate::runtime) fn release_program(&mut self, program: &Arc<Program>) {
+    pub(super) fn release_program(&mut self, program: &Arc<Program>) {
         let Some((plans, users)) = self.programs.get_mut(&address(program)) else { return };
         *users -= 1;
         if *users > 0 {
@@ -86,7 +193,7 @@ impl Plans {
 
     /// How many plans are in use or kept for the next call.
     #[cfg(test)]
-    pub(in crate::runtime) fn kept(&self) -> usize {
+    pub(super) fn kept(&self) -> usize {
         self.plans.len() - self.free.len()
     }
 
@@ -96,7 +203,7 @@ impl Plans {
     }
 
     /// The plan of a rank's part in a collective, for one frame more, and where it goes on.
-    pub(in crate::runtime) fn lower<L: Lowering>(
+    pub(super) fn lower<L: Lowering>(
         &mut self,
         lowering: &L,
         call: &CollectiveCall,
@@ -123,7 +230,7 @@ impl Plans {
 
     /// Puts the next part of a collective in the place of one that has been played; tells where it
     /// goes on. What is no program is noted as a fault.
-    pub(in crate::runtime) fn go_on<L: Lowering>(
+    pub(super) fn go_on<L: Lowering>(
         &mut self,
         index: u32,
         lowering: &L,
@@ -143,7 +250,7 @@ impl Plans {
     }
 
     /// One frame less plays a plan; the last part of a longer collective is forgotten.
-    pub(in crate::runtime) fn release(&mut self, plan: u32, call: &CollectiveCall) {
+    pub(super) fn release(&mut self, plan: u32, call: &CollectiveCall) {
         self.users[plan as usize] -= 1;
         if self.lowered.get(call) != Some(&plan) {
             self.forget(plan);

@@ -8,7 +8,7 @@ use crate::diagnostic::shown;
 use crate::program::{Collective, CommunicatorId, Rank};
 use crate::units::{Bytes, Picoseconds};
 
-use crate::runtime::diagnosis::call::Pending;
+use super::call::Pending;
 
 /// Nothing is left to happen, but ranks have not ended or messages were not received.
 ///

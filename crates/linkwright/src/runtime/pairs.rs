@@ -3,27 +3,27 @@
 //! A network that routes adaptively may deliver them in another order. MPI matches them in the
 //! order of their sends (MPI 4.1, 3.5), so that one which arrives early is held back.
 
-use crate::runtime::matching::bins::{Bins, Key, NONE};
-use crate::runtime::matching::envelope::Envelope;
-use crate::runtime::slab::Slab;
+use super::bins::{Bins, Key, NONE};
+use super::envelope::Envelope;
+use super::slab::Slab;
 
 /// The messages under way of each pair and context, in the order of their sends.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Pairs {
+pub(super) struct Pairs {
     queues: Bins,
 }
 
 impl Pairs {
-    pub(in crate::runtime) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { queues: Bins::new() }
     }
 
-    pub(in crate::runtime) fn comparisons(&self) -> u64 {
+    pub(super) fn comparisons(&self) -> u64 {
         self.queues.comparisons
     }
 
     /// Notes that a message is under way.
-    pub(in crate::runtime) fn depart(&mut self, envelopes: &mut Slab<Envelope>, envelope: u32) {
+    pub(super) fn depart(&mut self, envelopes: &mut Slab<Envelope>, envelope: u32) {
         let key = key(&envelopes[envelope]);
         let last = self.queues.append(&key, envelope);
         if last != NONE {
@@ -33,11 +33,7 @@ impl Pairs {
 
     /// Notes that a message has arrived; returns the first of those that may be matched now,
     /// which are linked by `next` up to [`NONE`].
-    pub(in crate::runtime) fn arrive(
-        &mut self,
-        envelopes: &mut Slab<Envelope>,
-        envelope: u32,
-    ) -> u32 {
+    pub(super) fn arrive(&mut self, envelopes: &mut Slab<Envelope>, envelope: u32) -> u32 {
         envelopes[envelope].arrived = true;
         let key = key(&envelopes[envelope]);
         let Some(queue) = self.queues.find(&key) else { return NONE };

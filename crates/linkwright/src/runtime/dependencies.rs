@@ -4,14 +4,14 @@ use crate::network::Transport;
 use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
-use crate::runtime::observer::Observer;
-use crate::runtime::ranks::frame::{CollectiveFrame, OperationRef};
-use crate::runtime::ranks::plan::COMPLETED;
-use crate::runtime::state::Runtime;
+use super::frame::{CollectiveFrame, OperationRef};
+use super::observer::Observer;
+use super::plan::COMPLETED;
+use super::state::Runtime;
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Makes the operations of a new frame ready that wait for nothing.
-    pub(in crate::runtime) fn start_frame(&mut self, frame: u32) {
+    pub(super) fn start_frame(&mut self, frame: u32) {
         let waits = &self.frames[frame as usize].waits;
         let operations = waits.len() as u32 - 1;
         for (operation, waits) in (0..operations).zip(waits) {
@@ -22,7 +22,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// Something has happened to an operation: makes ready what waited for nothing else.
-    pub(in crate::runtime) fn propagate(&mut self, of: OperationRef, events: u8) {
+    pub(super) fn propagate(&mut self, of: OperationRef, events: u8) {
         let frame = &mut self.frames[of.frame as usize];
         let plan = &self.plans[frame.plan];
         let body = plan.body();
@@ -61,7 +61,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// An operation is complete, and has started too where `events` say so.
-    pub(in crate::runtime) fn complete(&mut self, operation: OperationRef, events: u8) {
+    pub(super) fn complete(&mut self, operation: OperationRef, events: u8) {
         self.propagate(operation, events | COMPLETED);
         let frame = &mut self.frames[operation.frame as usize];
         frame.left -= 1;
@@ -95,11 +95,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// A send, a receive or a collective is complete.
-    pub(in crate::runtime) fn complete_communication(
-        &mut self,
-        operation: OperationRef,
-        events: u8,
-    ) {
+    pub(super) fn complete_communication(&mut self, operation: OperationRef, events: u8) {
         let frame = &self.frames[operation.frame as usize];
         if frame.collective.is_none() {
             self.ranks[frame.rank as usize].end_communication(self.now);
@@ -107,7 +103,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         self.complete(operation, events);
     }
 
-    pub(in crate::runtime) fn finish_rank(&mut self, rank: u32) {
+    pub(super) fn finish_rank(&mut self, rank: u32) {
         let state = &mut self.ranks[rank as usize];
         let job = state.id.job;
         let of_job = &mut self.jobs[job as usize];

@@ -11,18 +11,18 @@ use crate::network::{Message, TrafficClass, Transport};
 use crate::program::lowering::Lowering;
 use crate::units::Picoseconds;
 
-use crate::runtime::error::RuntimeError;
-use crate::runtime::matching::bins::NONE;
-use crate::runtime::matching::envelope::Leg;
-use crate::runtime::matching::queues::{EXACT_ONLY, Posted};
-use crate::runtime::observer::Observer;
-use crate::runtime::protocols::Rendezvous;
-use crate::runtime::state::Runtime;
-use crate::runtime::works::RuntimeEvent;
+use super::bins::NONE;
+use super::envelope::Leg;
+use super::error::RuntimeError;
+use super::matching::{EXACT_ONLY, Posted};
+use super::observer::Observer;
+use super::protocols::Rendezvous;
+use super::state::Runtime;
+use super::works::RuntimeEvent;
 
 /// The announcement of a receive, until its message is found and the network is done with it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct Announcement {
+pub(super) struct Announcement {
     /// The large message that waits for it.
     envelope: u32,
     /// Whether its sender has it.
@@ -35,14 +35,14 @@ pub(in crate::runtime) struct Announcement {
 
 impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     /// Whether a rank announces its large receives, in its program or in a collective.
-    pub(in crate::runtime) fn announces(&self, receiver: u32, in_collective: bool) -> bool {
+    pub(super) fn announces(&self, receiver: u32, in_collective: bool) -> bool {
         self.protocol.rendezvous == Rendezvous::Receiver
             && self.classes(receiver, in_collective) == EXACT_ONLY
     }
 
     /// A receive that a message is to find or has found: it is announced if it is large, and from
     /// another rank that names it, unless its message is there.
-    pub(in crate::runtime) fn post(
+    pub(super) fn post(
         &mut self,
         mut posted: Posted,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
@@ -93,7 +93,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// A message and an announced receive have found each other: a large one goes when its sender
     /// has the announcement.
-    pub(in crate::runtime) fn pair(
+    pub(super) fn pair(
         &mut self,
         index: u32,
         envelope: u32,
@@ -111,13 +111,13 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// The last byte of an announcement has left.
-    pub(in crate::runtime) fn announcement_sent(&mut self, index: u32) {
+    pub(super) fn announcement_sent(&mut self, index: u32) {
         self.announcements[index].owed -= 1;
         self.release_announcement(index);
     }
 
     /// An announcement is at its sender.
-    pub(in crate::runtime) fn announcement_arrived(
+    pub(super) fn announcement_arrived(
         &mut self,
         index: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
@@ -138,7 +138,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// The sender of a large message has leave: its data goes after the protocol's delay.
-    pub(in crate::runtime) fn go(
+    pub(super) fn go(
         &mut self,
         envelope: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,

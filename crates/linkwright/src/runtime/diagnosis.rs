@@ -5,19 +5,16 @@ use std::collections::BTreeMap;
 use crate::program::Collective;
 use crate::units::{Bytes, Picoseconds};
 
-use crate::runtime::diagnosis::call::{Call, Pending, PendingKind};
-use crate::runtime::diagnosis::stalled::{Absence, Stalled};
-use crate::runtime::protocols::nccl::WaitingRank;
-use crate::runtime::state::Runtime;
+use super::call::{Call, Pending, PendingKind};
+use super::protocols::nccl::WaitingRank;
+use super::stalled::{Absence, Stalled};
+use super::state::Runtime;
 
 /// How many of each kind an error lists.
 const MOST_LISTED: usize = 5;
 
 /// Everything that never completed; `None` where all has. `ranks` have not ended.
-pub(in crate::runtime) fn diagnose<T, L, O>(
-    runtime: &Runtime<'_, T, L, O>,
-    ranks: usize,
-) -> Option<Stalled> {
+pub(super) fn diagnose<T, L, O>(runtime: &Runtime<'_, T, L, O>, ranks: usize) -> Option<Stalled> {
     let rank_of = |rank: u32| runtime.ranks[rank as usize].id.rank;
     let pending = |kind, rank: u32, (call, within): (Call, Option<Collective>)| {
         let id = runtime.ranks[rank as usize].id;

@@ -3,41 +3,36 @@
 use crate::network::DeviceIndex;
 use crate::units::{Bytes, Picoseconds};
 
-use crate::runtime::copies::RankGpu;
-use crate::runtime::diagnosis::call::RankId;
-use crate::runtime::jobs::outcome::RankOutcome;
-use crate::runtime::ranks::lane::Lane;
+use super::call::RankId;
+use super::copies::RankGpu;
+use super::lane::Lane;
+use super::outcome::RankOutcome;
 
 /// The lane of computation.
-pub(in crate::runtime) const PROCESSOR: usize = 0;
+pub(super) const PROCESSOR: usize = 0;
 /// The lane of the messaging library's calls.
-pub(in crate::runtime) const LIBRARY: usize = 1;
+pub(super) const LIBRARY: usize = 1;
 
 /// A rank as it runs, and what it has done so far.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct RankState {
-    pub(in crate::runtime) id: RankId,
-    pub(in crate::runtime) device: DeviceIndex,
-    pub(in crate::runtime) lanes: [Lane; 2],
+pub(super) struct RankState {
+    pub(super) id: RankId,
+    pub(super) device: DeviceIndex,
+    pub(super) lanes: [Lane; 2],
     /// Its GPU, where its program copies or reduces.
-    pub(in crate::runtime) gpu: Option<Box<RankGpu>>,
+    pub(super) gpu: Option<Box<RankGpu>>,
     /// The classes of receives that its program uses.
-    pub(in crate::runtime) classes: u8,
+    pub(super) classes: u8,
     /// Where its program runs.
-    pub(in crate::runtime) frame: u32,
-    pub(in crate::runtime) outcome: RankOutcome,
+    pub(super) frame: u32,
+    pub(super) outcome: RankOutcome,
     /// How many communications of its program are under way, and since when any is.
     under_way: u32,
     since: u64,
 }
 
 impl RankState {
-    pub(in crate::runtime) fn new(
-        id: RankId,
-        device: DeviceIndex,
-        classes: u8,
-        frame: u32,
-    ) -> Self {
+    pub(super) fn new(id: RankId, device: DeviceIndex, classes: u8, frame: u32) -> Self {
         Self {
             id,
             device,
@@ -52,7 +47,7 @@ impl RankState {
     }
 
     /// A communication of its program starts.
-    pub(in crate::runtime) fn begin_communication(&mut self, now: u64) {
+    pub(super) fn begin_communication(&mut self, now: u64) {
         if self.under_way == 0 {
             self.since = now;
         }
@@ -60,7 +55,7 @@ impl RankState {
     }
 
     /// A communication of its program is complete.
-    pub(in crate::runtime) fn end_communication(&mut self, now: u64) {
+    pub(super) fn end_communication(&mut self, now: u64) {
         self.under_way -= 1;
         if self.under_way == 0 {
             self.outcome.communicating.0 += now - self.since;
@@ -68,19 +63,19 @@ impl RankState {
     }
 
     /// Counts a message sent.
-    pub(in crate::runtime) fn count_message(&mut self, size: u64) {
+    pub(super) fn count_message(&mut self, size: u64) {
         self.outcome.messages += 1;
         self.outcome.bytes = Bytes(self.outcome.bytes.0.saturating_add(size));
     }
 
     /// Counts what a kernel has sent.
-    pub(in crate::runtime) fn count_messages(&mut self, messages: u64, bytes: u64) {
+    pub(super) fn count_messages(&mut self, messages: u64, bytes: u64) {
         self.outcome.messages += messages;
         self.outcome.bytes = Bytes(self.outcome.bytes.0.saturating_add(bytes));
     }
 
     /// Its last operation is complete.
-    pub(in crate::runtime) fn finish(&mut self, job_start: Picoseconds, now: Picoseconds) {
+    pub(super) fn finish(&mut self, job_start: Picoseconds, now: Picoseconds) {
         self.outcome.end = now;
         let computing = self.outcome.computing.0;
         self.outcome.exposed_communication = Picoseconds(now.0 - job_start.0 - computing);

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Which places of an array are taken, in runs. A run goes into the first gap that holds it, so
 /// that the array is as long as what is taken needs, and places are the same in every run.
 #[derive(Debug, Clone, Default)]
-pub(in crate::runtime) struct Ranges {
+pub(super) struct Ranges {
     /// The gaps, none beside another or behind the last run: where each begins, and how long it is.
     gaps: BTreeMap<u32, u32>,
     /// The end of the last run.
@@ -15,7 +15,7 @@ pub(in crate::runtime) struct Ranges {
 
 impl Ranges {
     /// Takes a run of places.
-    pub(in crate::runtime) fn take(&mut self, length: u32) -> Range<u32> {
+    pub(super) fn take(&mut self, length: u32) -> Range<u32> {
         let gap = self.gaps.iter().find(|(_, gap)| **gap >= length).map(|(at, gap)| (*at, *gap));
         let Some((start, gap)) = gap.filter(|_| length > 0) else {
             let start = self.end;
@@ -30,7 +30,7 @@ impl Ranges {
     }
 
     /// Gives a run back that was taken.
-    pub(in crate::runtime) fn give_back(&mut self, run: Range<u32>) {
+    pub(super) fn give_back(&mut self, run: Range<u32>) {
         if run.is_empty() {
             return;
         }

@@ -1,19 +1,19 @@
 //! A table of queues by key, for matching in constant time.
 
 /// No record.
-pub(in crate::runtime) const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// What messages are sorted by: the receiver, the context, the source, the tag.
-pub(in crate::runtime) type Key = [u32; 4];
+pub(super) type Key = [u32; 4];
 
 /// A queue's key, its first and its last record.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct Bin {
+pub(super) struct Bin {
     key: Key,
     /// The first record; [`NONE`] marks a free place of the table.
-    pub(in crate::runtime) head: u32,
+    pub(super) head: u32,
     /// The last record.
-    pub(in crate::runtime) tail: u32,
+    pub(super) tail: u32,
 }
 
 const FREE: Bin = Bin { key: [0; 4], head: NONE, tail: NONE };
@@ -21,16 +21,16 @@ const FREE: Bin = Bin { key: [0; 4], head: NONE, tail: NONE };
 /// Queues that are not empty, by key: open addressing with linear probing, which needs no
 /// memory of its own for each queue and gives a place back without a trace.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Bins {
+pub(super) struct Bins {
     /// A power of two of them, at most half in use.
     bins: Vec<Bin>,
     used: usize,
     /// How many keys were compared.
-    pub(in crate::runtime) comparisons: u64,
+    pub(super) comparisons: u64,
 }
 
 impl Bins {
-    pub(in crate::runtime) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { bins: vec![FREE; 16], used: 0, comparisons: 0 }
     }
 
@@ -52,14 +52,14 @@ impl Bins {
     }
 
     /// The queue of a key.
-    pub(in crate::runtime) fn find(&mut self, key: &Key) -> Option<&mut Bin> {
+    pub(super) fn find(&mut self, key: &Key) -> Option<&mut Bin> {
         let place = self.place(key);
         let bin = &mut self.bins[place];
         (bin.head != NONE).then_some(bin)
     }
 
     /// The queue of a key: the last record before this one joined, [`NONE`] for a new queue.
-    pub(in crate::runtime) fn append(&mut self, key: &Key, record: u32) -> u32 {
+    pub(super) fn append(&mut self, key: &Key, record: u32) -> u32 {
         if self.used * 2 >= self.bins.len() {
             self.grow();
         }
@@ -74,7 +74,7 @@ impl Bins {
     }
 
     /// Sets a queue's ends; a queue without a head is taken from the table.
-    pub(in crate::runtime) fn set(&mut self, key: &Key, head: u32, tail: u32) {
+    pub(super) fn set(&mut self, key: &Key, head: u32, tail: u32) {
         let place = self.place(key);
         if head != NONE {
             self.bins[place] = Bin { key: *key, head, tail };
@@ -113,7 +113,7 @@ impl Bins {
 
     /// How many queues there are.
     #[cfg(test)]
-    pub(in crate::runtime) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.used
     }
 }

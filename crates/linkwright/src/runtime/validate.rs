@@ -6,8 +6,8 @@ use crate::network::{GpuIndex, RouteClass};
 use crate::program::{Collective, CopyDirection, Operation, Program, Rank};
 use crate::units::Bandwidth;
 
-use crate::runtime::error::RuntimeError;
-use crate::runtime::jobs::job::Job;
+use super::error::RuntimeError;
+use super::job::Job;
 
 /// Checks that a job can start on that many GPUs and that every operation names what there is, as
 /// [`Runtime::new`](super::Runtime::new) does.
@@ -157,7 +157,7 @@ fn copy_problem(
 }
 
 /// Whether one rank of the collective is special.
-pub(in crate::runtime) fn has_root(kind: Collective) -> bool {
+pub(super) fn has_root(kind: Collective) -> bool {
     match kind {
         Collective::Broadcast | Collective::Reduce | Collective::Gather | Collective::Scatter => {
             true

@@ -9,23 +9,23 @@ use crate::program::lowering::Lowering;
 use crate::program::{Operation, Program};
 use crate::units::Picoseconds;
 
-use crate::runtime::collectives::communicator::Communicator;
-use crate::runtime::copies::{RankGpu, check_gpus, needs_gpu};
-use crate::runtime::diagnosis::call::RankId;
-use crate::runtime::error::RuntimeError;
-use crate::runtime::jobs::job::Job;
-use crate::runtime::jobs::outcome::{JobOutcome, RankOutcome};
-use crate::runtime::jobs::validate::validate;
-use crate::runtime::matching::queues::class_bit;
-use crate::runtime::observer::Observer;
-use crate::runtime::ranks::frame::Frame;
-use crate::runtime::ranks::rank::RankState;
-use crate::runtime::state::Runtime;
-use crate::runtime::works::RuntimeEvent;
+use super::call::RankId;
+use super::collectives::Communicator;
+use super::copies::{RankGpu, check_gpus, needs_gpu};
+use super::error::RuntimeError;
+use super::frame::Frame;
+use super::job::Job;
+use super::matching::class_bit;
+use super::observer::Observer;
+use super::outcome::{JobOutcome, RankOutcome};
+use super::rank::RankState;
+use super::state::Runtime;
+use super::validate::validate;
+use super::works::RuntimeEvent;
 
 /// What a job holds from its admission to its end.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Held {
+pub(super) struct Held {
     program: Arc<Program>,
     /// Its ranks among all, and its communicators.
     ranks: Range<u32>,
@@ -34,18 +34,18 @@ pub(in crate::runtime) struct Held {
 
 /// A job that was admitted.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct JobState {
-    pub(in crate::runtime) name: String,
-    pub(in crate::runtime) priority: u8,
-    pub(in crate::runtime) computation_scale: f64,
-    pub(in crate::runtime) first_rank: u32,
-    pub(in crate::runtime) first_communicator: u32,
+pub(super) struct JobState {
+    pub(super) name: String,
+    pub(super) priority: u8,
+    pub(super) computation_scale: f64,
+    pub(super) first_rank: u32,
+    pub(super) first_communicator: u32,
     /// When its ranks start; its arrival up to then.
-    pub(in crate::runtime) start: Picoseconds,
+    pub(super) start: Picoseconds,
     /// How many of its ranks have not ended.
-    pub(in crate::runtime) running: u32,
+    pub(super) running: u32,
     /// How many of its messages something will still be heard of.
-    pub(in crate::runtime) messages: u32,
+    pub(super) messages: u32,
     arrival: Picoseconds,
     held: Option<Held>,
     /// Its ranks, once all have ended.
@@ -89,7 +89,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// Gives a checked job its ranks, its communicators and its plans; returns its index.
-    pub(in crate::runtime) fn add(&mut self, job: &Job, arrival: Picoseconds) -> u32 {
+    pub(super) fn add(&mut self, job: &Job, arrival: Picoseconds) -> u32 {
         let index = self.jobs.len() as u32;
         let count = job.mapping.len() as u32;
         let ranks = self.rank_places.take(count);
@@ -134,7 +134,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         let iterations = if body == 0 { 1 } else { job.iterations.get() };
         let left = of_plan.operations().len() as u64 + body * u64::from(iterations - 1);
         let waits = of_plan.waits().to_vec();
-        let mut classes = crate::runtime::matching::queues::EXACT_ONLY;
+        let mut classes = super::matching::EXACT_ONLY;
         for operation in of_plan.operations() {
             if let Operation::Receive { from, tag, .. } = *operation {
                 classes |= class_bit(from, tag);
@@ -160,7 +160,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// A place for a frame.
-    pub(in crate::runtime) fn new_frame(&mut self, frame: Frame) -> u32 {
+    pub(super) fn new_frame(&mut self, frame: Frame) -> u32 {
         if let Some(index) = self.free_frames.pop() {
             self.frames[index as usize] = frame;
             return index;
@@ -170,7 +170,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
     }
 
     /// All ranks of a job have ended: its GPUs are free, and what became of it is known.
-    pub(in crate::runtime) fn end_job(
+    pub(super) fn end_job(
         &mut self,
         job: u32,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
@@ -188,7 +188,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
 
     /// Gives a job's ranks, frames, communicators and plans to the next, once it has ended and
     /// nothing will be heard of its messages any more.
-    pub(in crate::runtime) fn give_back(&mut self, job: u32) {
+    pub(super) fn give_back(&mut self, job: u32) {
         let state = &mut self.jobs[job as usize];
         if state.running > 0 || state.messages > 0 {
             return;

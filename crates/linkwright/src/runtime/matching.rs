@@ -6,9 +6,9 @@
 //! queues of all classes that its receiver uses. So the cost does not grow with the number of
 //! receives posted or messages waiting.
 
-use crate::runtime::matching::bins::{Bins, Key, NONE};
-use crate::runtime::ranks::frame::OperationRef;
-use crate::runtime::slab::Slab;
+use super::bins::{Bins, Key, NONE};
+use super::frame::OperationRef;
+use super::slab::Slab;
 
 const CLASSES: usize = 4;
 /// The class of receives that name both source and tag.
@@ -20,10 +20,10 @@ fn class(source: Option<u32>, tag: Option<u32>) -> u8 {
 }
 
 /// The set of classes of a receiver without wildcards.
-pub(in crate::runtime) const EXACT_ONLY: u8 = 1 << EXACT;
+pub(super) const EXACT_ONLY: u8 = 1 << EXACT;
 
 /// The set with the class of one receive.
-pub(in crate::runtime) fn class_bit(source: Option<u32>, tag: Option<u32>) -> u8 {
+pub(super) fn class_bit(source: Option<u32>, tag: Option<u32>) -> u8 {
     1 << class(source, tag)
 }
 
@@ -38,20 +38,20 @@ fn masked(key: &Key, class: u8) -> Key {
 
 /// A receive to which no message has come.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct Posted {
-    pub(in crate::runtime) operation: OperationRef,
-    pub(in crate::runtime) receiver: u32,
-    pub(in crate::runtime) context: u32,
+pub(super) struct Posted {
+    pub(super) operation: OperationRef,
+    pub(super) receiver: u32,
+    pub(super) context: u32,
     /// The sender among all ranks; `None` takes any.
-    pub(in crate::runtime) source: Option<u32>,
-    pub(in crate::runtime) tag: Option<u32>,
-    pub(in crate::runtime) size: u64,
-    pub(in crate::runtime) since: u64,
+    pub(super) source: Option<u32>,
+    pub(super) tag: Option<u32>,
+    pub(super) size: u64,
+    pub(super) since: u64,
     /// Its announcement to the sender, if it sent one.
-    pub(in crate::runtime) announcement: u32,
+    pub(super) announcement: u32,
     /// Which receive was posted before which.
-    pub(in crate::runtime) order: u64,
-    pub(in crate::runtime) next: u32,
+    pub(super) order: u64,
+    pub(super) next: u32,
 }
 
 impl Posted {
@@ -71,7 +71,7 @@ struct Unexpected {
 
 /// Receives without messages and messages without receives.
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct Matcher {
+pub(super) struct Matcher {
     posted_queues: [Bins; CLASSES],
     posted: Slab<Posted>,
     unexpected_queues: [Bins; CLASSES],
@@ -81,7 +81,7 @@ pub(in crate::runtime) struct Matcher {
 }
 
 impl Matcher {
-    pub(in crate::runtime) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             posted_queues: std::array::from_fn(|_| Bins::new()),
             posted: Slab::new(),
@@ -92,19 +92,14 @@ impl Matcher {
     }
 
     /// How many keys were compared.
-    pub(in crate::runtime) fn comparisons(&self) -> u64 {
+    pub(super) fn comparisons(&self) -> u64 {
         self.posted_queues.iter().chain(&self.unexpected_queues).map(|bins| bins.comparisons).sum()
     }
 
     /// The receive for a message, the oldest that takes it; else the message waits.
     ///
     /// `classes` are those that the receiver uses in this context.
-    pub(in crate::runtime) fn arrive(
-        &mut self,
-        key: &Key,
-        classes: u8,
-        envelope: u32,
-    ) -> Option<Posted> {
+    pub(super) fn arrive(&mut self, key: &Key, classes: u8, envelope: u32) -> Option<Posted> {
         let mut oldest: Option<(u64, u8, u32)> = None;
         for class in in_set(classes) {
             let Some(queue) = self.posted_queues[class as usize].find(&masked(key, class)) else {
@@ -145,7 +140,7 @@ impl Matcher {
     /// The envelope of the earliest message that a receive takes; else the receive waits.
     ///
     /// `classes` are those that the receiver uses in this context, this receive's among them.
-    pub(in crate::runtime) fn post(&mut self, receive: Posted, classes: u8) -> Option<u32> {
+    pub(super) fn post(&mut self, receive: Posted, classes: u8) -> Option<u32> {
         let class = class(receive.source, receive.tag);
         let key = receive.key();
         if let Some(queue) = self.unexpected_queues[class as usize].find(&key) {
@@ -188,12 +183,12 @@ impl Matcher {
     }
 
     /// The receives to which no message has come.
-    pub(in crate::runtime) fn posted(&self) -> impl Iterator<Item = &Posted> {
+    pub(super) fn posted(&self) -> impl Iterator<Item = &Posted> {
         self.posted.kept()
     }
 
     /// The envelopes of the messages that no receive took.
-    pub(in crate::runtime) fn unexpected(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn unexpected(&self) -> impl Iterator<Item = u32> {
         self.unexpected.kept().map(|message| message.envelope)
     }
 }

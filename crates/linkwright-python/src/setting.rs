@@ -1,0 +1,84 @@
+//! `linkwright.Setting`.
+
+use linkwright::scenario::{self, Kind, SETTINGS};
+use pyo3::prelude::*;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A setting of a scenario: what it may be, and what stands for it where it is absent.
+#[pyclass(frozen, module = "linkwright")]
+pub struct Setting(&'static scenario::Setting);
+
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.path().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let path = String::deserialize(deserializer)?;
+        let found = SETTINGS.iter().find(|setting| setting.path() == path);
+        found.map(Self).ok_or_else(|| D::Error::custom(format!("no setting `{path}`")))
+    }
+}
+
+#[pymethods]
+impl Setting {
+    /// Its table and key, as `system.network.nic`.
+    #[getter]
+    fn path(&self) -> String {
+        self.0.path()
+    }
+
+    /// Its key alone.
+    #[getter]
+    fn key(&self) -> &'static str {
+        self.0.key
+    }
+
+    /// The unit that its values end in, as people mean them; empty of what has none.
+    #[getter]
+    fn unit(&self) -> &'static str {
+        match self.0.kind {
+            Kind::Time => "s",
+            Kind::Size => "B",
+            Kind::Bandwidth => "B/s",
+            _ => "",
+        }
+    }
+
+    /// The names that it may have; empty of what takes no names.
+    #[getter]
+    fn names(&self) -> Vec<&'static str> {
+        self.0.names()
+    }
+
+    /// The least and the most that it may be; None of what is no whole number.
+    #[getter]
+    fn range(&self) -> Option<(u64, u64)> {
+        self.0.range()
+    }
+
+    /// What stands for it where it is absent: a value as it is written, or a phrase.
+    #[getter]
+    fn absent(&self) -> &'static str {
+        self.0.absent
+    }
+
+    /// What it is, in a phrase.
+    #[getter]
+    fn help(&self) -> &'static str {
+        self.0.help
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Setting {}: {}>", self.0.path(), self.0.help)
+    }
+}
+
+/// Every setting of a scenario, in the order of the reference.
+#[pyfunction]
+pub fn settings() -> Vec<Setting> {
+    SETTINGS.iter().map(Setting).collect()
+}

@@ -1,0 +1,320 @@
+"""A scenario's variants, played on the same seeds and set against one of them.
+
+The variants are runs of a sweep: each is a function of the scenario's file and the variant's name,
+so that a comparison that was killed goes on where it stopped, and any executor can play it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkwright import SimulationResult, System, __version__
+from linkwright.errors import SimulationError
+from linkwright.runs.cluster.play import of_system, replay_loaded
+from linkwright.runs.run import Progress, Run, Section, Sheet
+from linkwright.runs.scenarios import ScenarioFile, load_scenario
+from linkwright.runs.server.play import check_policies, manifest_of, run_loaded, simulated
+from linkwright.runs.server.run import ScenarioRun
+from linkwright.sweeps import Sweep, Workers, run_sweep
+from linkwright.texts import duration
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Comparison", "compare_scenario", "play_variant"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one variant of programs came to.
+
+    Attributes:
+        variant: Its name.
+        system: What its jobs ran on.
+        makespan: Seconds until the last job ended.
+        jobs: The jobs' names, in order.
+        times: Seconds that each took.
+    """
+
+    variant: str
+    system: str
+    makespan: float
+    jobs: Sequence[str]
+    times: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Comparison(Run):
+    """The variants of a scenario of programs, set against one of them.
+
+    Attributes:
+        path: The scenario's file.
+        system: What the reference's jobs ran on.
+        reference: The variant that the others are compared with.
+        outcomes: What each came to, in order.
+        manifest: What repeats the comparison.
+        notes: What was left out of the inputs or could not be told.
+    """
+
+    path: Path
+    system: System
+    reference: str
+    outcomes: Sequence[Outcome]
+    manifest: Mapping[str, object] = field(repr=False)
+    notes: Sequence[str] = ()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per variant and job: its time, and how many times as fast as the reference's.
+
+        The last row of each variant, whose job is None, is of the whole: its makespan.
+        """
+        of = {outcome.variant: outcome for outcome in self.outcomes}
+        base = of[self.reference]
+        rows = []
+        for outcome in self.outcomes:
+            times = dict(zip(base.jobs, base.times, strict=True))
+            each: list[tuple[str | None, float, float | None]] = [
+                (job, time, times.get(job))
+                for job, time in zip(outcome.jobs, outcome.times, strict=True)
+            ]
+            each.append((None, outcome.makespan, base.makespan))
+            rows += [
+                {
+                    "variant": outcome.variant,
+                    "job": job,
+                    "time": time,
+                    "speedup": None if before is None else (before / time if time else 1.0),
+                }
+                for job, time, before in each
+            ]
+        return rows
+
+    @property
+    def title(self) -> str:
+        """What was compared, for headings."""
+        return f"Speed-up over {self.reference}: {self.path.name} on {self.system.name}"
+
+    @property
+    def headline(self) -> str:
+        """Which variant ends first, and by how much."""
+        whole = {row["variant"]: row for row in self.rows if row["job"] is None}
+        best = max(whole.values(), key=lambda row: row["speedup"])
+        if best["speedup"] <= 1:
+            return f"Nothing ends before {self.reference}, which takes {duration(best['time'])}."
+        return (
+            f"{best['variant']} ends first, after {duration(best['time'])}: "
+            f"{best['speedup']:.3f} times as fast as {self.reference}."
+        )
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """One row per variant and job."""
+        import pyarrow as pa
+
+        text, seconds = {"unit": ""}, {"unit": "s"}
+        columns: list[pa.Field[Any]] = [
+            pa.field("variant", pa.string(), nullable=False, metadata=text),
+            pa.field("job", pa.string(), metadata=text),
+            pa.field("time", pa.float64(), nullable=False, metadata=seconds),
+            pa.field("speedup", pa.float64(), metadata=text),
+        ]
+        schema = pa.schema(columns)
+        return {"comparison": pa.Table.from_pylist(self.rows, schema=schema)}
+
+    def summary(self) -> dict[str, object]:
+        """What `summary.json` holds and `--json` prints."""
+        return {
+            "scenario": self.path.name,
+            "headline": self.headline,
+            "reference": self.reference,
+            "variants": [
+                {
+                    "variant": outcome.variant,
+                    "system": outcome.system,
+                    "makespan": outcome.makespan,
+                    "jobs": [row for row in self.rows if row["variant"] == outcome.variant][:-1],
+                }
+                for outcome in self.outcomes
+            ],
+            "notes": list(self.notes),
+        }
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Each job of each variant, and the whole."""
+        rows = [
+            (
+                row["variant"],
+                row["job"] or "all",
+                duration(row["time"]),
+                "none" if row["speedup"] is None else f"{row['speedup']:.3f}",
+            )
+            for row in self.rows
+        ]
+        note = (
+            f"Times as fast as under {self.reference}: above 1 is faster. All variants have the "
+            "same seeds; `all` is the time until the last job ended."
+        )
+        return [
+            Sheet(["variant", "job", "time", "speed-up"], rows, words=["variant", "job"], note=note)
+        ]
+
+    def sections(self) -> Sequence[Section]:
+        """The table, and what is to be known of the inputs."""
+        systems = [(outcome.variant, outcome.system) for outcome in self.outcomes]
+        return [
+            Section("What it came to", sheets=self.sheets()),
+            Section("Systems", facts=systems),
+            Section("Notes", points=self.notes),
+        ]
+
+
+def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) -> dict[str, object]:
+    """Plays one variant of a scenario: the run of a sweep, whose result JSON can hold.
+
+    Args:
+        scenario: The scenario's file.
+        variant: The variant's name.
+        settings: What is put over the scenario.
+    """
+    loaded = load_scenario(scenario, settings).variant(variant)
+    if loaded.scenario.kind == "mix":
+        system, jobs, _ = loaded.build()
+        policy = loaded.scenario.policies[0]
+        return {"result": simulated(loaded.scenario, system, jobs, policy).to_json()}
+    played = replay_loaded(loaded)
+    return {
+        "system": played.system.name,
+        "makespan": played.run.makespan,
+        "jobs": [job.name for job in played.jobs],
+        "times": played.run.times,
+    }
+
+
+def compare_scenario(
+    path: str | Path,
+    *,
+    policies: Sequence[str] | None = None,
+    settings: Mapping[str, object] | None = None,
+    reference: str | None = None,
+    workers: Workers | Executor | None = None,
+    checkpoint: str | Path | None = None,
+    timeline: int = 0,
+    progress: Progress | None = None,
+) -> ScenarioRun | Comparison:
+    """Plays the variants of a scenario and sets them against one of them.
+
+    They are each of its policies, or the scenario `as-written` where programs run; then what each
+    `[compare.NAME]` says, applied to the first of them.
+
+    Args:
+        path: The scenario's TOML file; the files that it names are relative to it.
+        policies: Instead of the scenario's own; at least one.
+        settings: What is put over it, as for `Scenario.with_settings`.
+        reference: The variant to compare with. A policy is played even if the scenario does not
+            name it. If not given, that of the scenario: `compare.reference`, else `baseline`, else
+            the first; of a scenario without `[compare]`, `baseline`.
+        workers: Where the variants are played, as for `run_sweep`. If not given, and no
+            checkpoint, policies are played here one after the other, anything else by processes.
+        checkpoint: A file that keeps every finished variant, as for `run_sweep`.
+        timeline: How many jobs of each policy the run's timeline holds at most.
+        progress: Called with what is played, how much is done, how much there is, the simulated
+            seconds and the events of the network.
+
+    Raises:
+        FileError: If the scenario cannot be read.
+        InputError: If it, a variant or a file that it names is not as it should be, with its place.
+        AllocationError: If there is no policy of a given name.
+        SimulationError: If there is nothing to compare, or no such reference; if a job can never
+            start.
+        SweepError: If a variant that was begun cannot be played.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+    check_policies(policies)
+    loaded = load_scenario(path, settings)
+    scenario = loaded.scenario
+    given = dict(settings or {})
+    is_mix = scenario.kind == "mix"
+    if policies is not None and not is_mix:
+        raise SimulationError(f"`{loaded.path.name}` runs programs, and no policy places them")
+    own = list(policies or scenario.policies)
+    others = scenario.variants[len(scenario.policies) or 1 :]
+    if reference is None and is_mix and not others:
+        reference = "baseline"
+    if is_mix:
+        known = [*own, *others]
+        if reference is not None and reference not in known:
+            check_policies([reference])
+            # Named before the others, so that [compare] stays applied to the same policy.
+            own = [reference, *own] if not others else [*own, reference]
+        given = {**given, "allocation.policies": own}
+        loaded = load_scenario(path, given)
+        scenario = loaded.scenario
+    chosen = reference or scenario.reference or scenario.variants[0]
+    if chosen not in scenario.variants:
+        names = ", ".join(scenario.variants)
+        raise SimulationError(f"there is no variant `{chosen}`; there are {names}")
+    if len(scenario.variants) < 2 and not is_mix:
+        raise SimulationError(
+            f"`{loaded.path.name}` has nothing to compare; say what differs below [compare.NAME]"
+        )
+    if is_mix and not others and workers is None and checkpoint is None:
+        played = run_loaded(loaded, timeline=timeline, progress=progress)
+        return replace(played, compared_with=chosen)
+    # What cannot be built is refused before anything is played.
+    built = {name: loaded.variant(name).build() for name in scenario.variants}
+    runs = [
+        {"scenario": str(path), "variant": name, "settings": given} for name in scenario.variants
+    ]
+    inputs = [loaded.path, *_files_of(loaded, scenario.variants)]
+    found = run_sweep(
+        Sweep(play_variant, runs, scenario.seed, inputs),
+        workers,
+        checkpoint=checkpoint,
+        progress=_telling(progress),
+        what="variants",
+    ).results
+    system, jobs, notes = built[chosen]
+    if is_mix:
+        results = [
+            SimulationResult.from_json(result["result"]).named(name)
+            for name, result in zip(scenario.variants, found, strict=True)
+        ]
+        manifest = manifest_of(loaded, system, jobs, own)
+        manifest |= {"compared": list(scenario.variants), "reference": chosen}
+        run = ScenarioRun(scenario, loaded.path, system, jobs, results, manifest, timeline, chosen)
+        if run.warnings:
+            manifest["warnings"] = run.warnings
+        return run
+    outcomes = [
+        Outcome(name, result["system"], result["makespan"], result["jobs"], result["times"])
+        for name, result in zip(scenario.variants, found, strict=True)
+    ]
+    of_manifest: dict[str, object] = {
+        "linkwright": __version__,
+        "scenario": loaded.facts,
+        "files": [loaded.file_facts(name) for name in loaded.files],
+        "seed": scenario.seed,
+        "settings": given,
+        "compared": list(scenario.variants),
+        "reference": chosen,
+    }
+    told = (*notes, *of_system(system))
+    return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told)
+
+
+def _files_of(loaded: ScenarioFile, names: Sequence[str]) -> list[Path]:
+    """The files that any variant reads."""
+    found: dict[str, None] = {}
+    for name in names:
+        found |= dict.fromkeys(loaded.variant(name).files)
+    return [loaded.path.parent / name for name in found]
+
+
+def _telling(progress: Progress | None) -> Callable[[str, int, int], object] | None:
+    if progress is None:
+        return None
+    return lambda what, done, total: progress(what, done, total, 0.0, 0)

@@ -1,0 +1,129 @@
+"""Scenarios from files: what they name is read here, since the core reads texts only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from linkwright import Scenario, System, read_scenario
+from linkwright.errors import FileError, InputError, printable
+from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, sha256
+from linkwright.programs import refuse_other_formats
+
+__all__ = ["ScenarioFile", "load_scenario", "read_trace_files"]
+
+
+@dataclass(frozen=True)
+class ScenarioFile:
+    """A scenario with the files that it names.
+
+    Attributes:
+        scenario: The scenario as written, with what was put over it.
+        path: Its file.
+        content: What the file holds.
+        files: What each file that it names holds, by the name as written.
+        lines: The line where it names each.
+    """
+
+    scenario: Scenario
+    path: Path
+    content: bytes
+    files: Mapping[str, bytes]
+    lines: Mapping[str, int]
+
+    def variant(self, name: str) -> ScenarioFile:
+        """The same as one of its variants has it.
+
+        Raises:
+            InputError: If it has none of that name, or a file that this one names cannot be read.
+        """
+        return replace(self, **_with_files(self.path, self.scenario.variant(name)))
+
+    def build(self) -> tuple[System, list[Any], list[str]]:
+        """The system, the jobs and notes, as `Scenario.build`.
+
+        Raises:
+            InputError: If a file is not what it should be, or the jobs do not fit.
+        """
+        try:
+            return self.scenario.build(dict(self.files))
+        except InputError as error:
+            if self.scenario.kind == "mix" and error.file in self.files:
+                # As it can be opened from here.
+                file = printable(str(self.path.parent / error.file))
+                found = (error.line, error.column, error.problem, error.value, error.remedy)
+                raise InputError(file, *found) from error
+            raise
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What a manifest says of the scenario's file."""
+        return {"file": self.path.name, "sha256": sha256(self.content)}
+
+    def file_facts(self, name: str) -> dict[str, object]:
+        """What a manifest says of a file that it names."""
+        return {"file": portable_name(name), "sha256": sha256(self.files[name])}
+
+
+def load_scenario(path: str | Path, settings: Mapping[str, object] | None = None) -> ScenarioFile:
+    """Reads a scenario and the files that it names, which are relative to it.
+
+    Args:
+        path: Its TOML file.
+        settings: What is put over it, as for `Scenario.with_settings`.
+
+    Raises:
+        FileError: If the scenario cannot be read.
+        InputError: If it is not what it should be, or a file that it names cannot be read, with
+            line and column.
+    """
+    path = Path(path)
+    content = read_bytes(path, LARGEST_TEXT)
+    scenario = read_scenario(decode(str(path), content), printable(str(path)))
+    if settings:
+        scenario = scenario.with_settings(dict(settings))
+    return ScenarioFile(path=path, content=content, **_with_files(path, scenario))
+
+
+def _with_files(path: Path, scenario: Scenario) -> dict[str, Any]:
+    files: dict[str, bytes] = {}
+    lines: dict[str, int] = {}
+    for name, line, column in scenario.files:
+        if name not in files:
+            found = _read_named(path, (line, column), name)
+            files |= found
+            lines |= dict.fromkeys(found, line)
+    return {"scenario": scenario, "files": files, "lines": lines}
+
+
+def read_trace_files(anchor: str | Path) -> dict[str, bytes]:
+    """The files of an OTF2 archive, by their names in the anchor's folder.
+
+    Args:
+        anchor: The path of the anchor file, which ends in `.otf2`.
+
+    Raises:
+        FileError: If a file cannot be read.
+    """
+    anchor = Path(anchor)
+    parts = [anchor, anchor.with_suffix(".def"), *sorted(anchor.with_suffix("").glob("*.*"))]
+    wanted = [part for part in parts if part == anchor or part.suffix in {".def", ".evt"}]
+    found = [part for part in wanted if part == anchor or part.exists()]
+    return {part.relative_to(anchor.parent).as_posix(): read_bytes(part) for part in found}
+
+
+def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, bytes]:
+    """A file that a scenario names; where it cannot be read, the error is the scenario's."""
+    try:
+        if not name.endswith(".otf2"):
+            refuse_other_formats(scenario.parent / name)
+            return {name: read_bytes(scenario.parent / name)}
+        folder = name[: name.rfind("/") + 1]
+        files = read_trace_files(scenario.parent / name)
+        return {f"{folder}{part}": content for part, content in files.items()}
+    except FileError as error:
+        problem, _, remedy = str(error).partition("; ")
+        remedy = remedy or "let it be read"
+        raise InputError(printable(str(scenario)), *place, problem, name, remedy) from error

@@ -1,0 +1,163 @@
+"""`compare` of any scenario: its variants, on the same seeds, through a sweep."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from commands import fails, linkwright, parsed
+
+from linkwright import (
+    Comparison,
+    InputError,
+    ScenarioRun,
+    SimulationError,
+    compare_scenario,
+    read_scenario,
+    settings,
+)
+
+PROGRAMS = """\
+seed = 3
+[network]
+kind = "fat-tree"
+radix = 4
+pods = 4
+gpus_per_node = 2
+routing = "adaptive"
+nic = "rr-4"
+[[job]]
+name = "a"
+program = "stencil4d"
+ranks = 16
+parameters = { message = "16 KiB" }
+mapping = "random"
+[[job]]
+program = "laghos"
+ranks = 8
+start = "1 ms"
+[compare.static]
+network.routing = "static"
+[compare.fcfs]
+nic-of = 1
+""".replace("nic-of = 1", 'network.nic = "fcfs"')
+SHARED = """\
+seed = 7
+[system]
+server = "dgx1-v100"
+servers = 2
+network = "fat-tree"
+[jobs]
+generate = { count = 12, max_gpus = 4, workloads = ["gmm", "jacobi"] }
+run_time = "formula"
+[allocation]
+policies = ["preserve", "greedy"]
+[compare.one]
+system.servers = 1
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "scenario.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_programs_are_compared_with_the_scenario_as_written(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAMS)
+    with ThreadPoolExecutor(2) as pool:
+        found = compare_scenario(path, workers=pool)
+    assert isinstance(found, Comparison)
+    names = ["as-written", "static", "fcfs"]
+    assert [outcome.variant for outcome in found.outcomes] == names
+    assert found.reference == "as-written"
+    base = [row for row in found.rows if row["variant"] == "as-written"]
+    assert [row["job"] for row in base] == ["a", "laghos", None]
+    assert [row["speedup"] for row in base] == [1.0, 1.0, 1.0]
+    for row in found.rows:
+        before = next(it for it in base if it["job"] == row["job"])
+        assert row["speedup"] == before["time"] / row["time"]
+    # The times are those of the same scenario played alone.
+    alone = written(tmp_path, PROGRAMS.replace("adaptive", "static").split("[compare")[0])
+    times = parsed("run", alone)["jobs"]
+    of_static = [row["time"] for row in found.rows if row["variant"] == "static"][:-1]
+    assert [job["time"] for job in times] == of_static
+
+
+def test_jobs_of_gpus_are_compared_under_policies_and_what_differs(tmp_path: Path) -> None:
+    path = written(tmp_path, SHARED)
+    with ThreadPoolExecutor(2) as pool:
+        found = compare_scenario(path, workers=pool)
+    assert isinstance(found, ScenarioRun)
+    assert [result.policy for result in found.results] == ["preserve", "greedy", "one"]
+    assert found.reference == "preserve"
+    preserve, _, one = found.results
+    # The same jobs wait longer for one server than for two.
+    assert one.makespan > preserve.makespan
+    jobs = [list(result.jobs()) for result in found.results]
+    assert [row["job"] for row in jobs[0]] == [row["job"] for row in jobs[2]]
+
+
+def test_a_comparison_is_printed_written_and_gone_on_with(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAMS)
+    kept = tmp_path / "kept.jsonl"
+    first = parsed("compare", path, "--checkpoint", kept, "--workers", "1")
+    assert [variant["variant"] for variant in first["variants"]] == ["as-written", "static", "fcfs"]
+    assert len(kept.read_text().splitlines()) == 4
+    again = parsed("compare", path, "--checkpoint", kept, "--workers", "1", "-o", tmp_path / "out")
+    assert again == first
+    assert len(kept.read_text().splitlines()) == 4
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == first
+    table = pq.read_table(tmp_path / "out" / "comparison.parquet")
+    assert table.num_rows == 9
+    assert (table.schema.field("time").metadata or {})[b"unit"] == b"s"
+    shown = linkwright("compare", path, "--checkpoint", kept, "--baseline", "static")
+    assert "Speed-up over static: scenario.toml on" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--set", "system.network.nic=rr5"], "system.network.nic: there is no NIC policy `rr5`"),
+        (["--set", "sytem.servers=3"], "sytem: unknown key; did you mean `system`?"),
+        (["--baseline", "statc"], "there is no variant `statc`; did you mean `static`?"),
+        (["--policy", "greedy"], "runs programs, and no policy places them"),
+        (["--dask", "tcp://x:1", "--workers", "2"], "exclude each other"),
+        (["--set", "seed"], "`seed` is no setting; write key=value"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(tmp_path: Path, options: list[str], said: str) -> None:
+    assert said in fails(
+        2 if "--policy" not in options else 1,
+        "compare",
+        written(tmp_path, PROGRAMS),
+        *options,
+    )
+
+
+def test_a_variant_that_does_not_fit_is_refused_before_any_is_played(tmp_path: Path) -> None:
+    text = SHARED.replace("max_gpus = 4", "max_gpus = 8") + "unhealthy = []\n"
+    text = text.replace("system.servers = 1\nunhealthy = []", "system.unhealthy = [0, 8]")
+    with pytest.raises(InputError, match=r"scenario\.toml:7:12: the mix has a job of 8 GPUs"):
+        compare_scenario(written(tmp_path, text))
+    bare = written(tmp_path, PROGRAMS.split("[compare")[0])
+    with pytest.raises(SimulationError, match="nothing to compare"):
+        compare_scenario(bare)
+
+
+def test_settings_are_put_over_a_scenario() -> None:
+    scenario = read_scenario(PROGRAMS, "s.toml")
+    assert (scenario.kind, scenario.job_count, scenario.reference) == ("programs", 2, "as-written")
+    other = scenario.with_settings({"fidelity": "flow"}).with_settings({"seed": 4})
+    assert (other.fidelity, other.seed, other.play["seed"]) == ("flow", 4, 4)
+    assert scenario.variant("fcfs").build()[0].nic == "fcfs"
+    with pytest.raises(InputError, match="did you mean `fcfs`"):
+        scenario.variant("fcf")
+    described = {setting.path: setting for setting in settings()}
+    assert described["system.network.nic"].absent == "fcfs"
+    assert described["system.network.buffer_packets"].range == (1, 1024)
+    assert described["fidelity"].names == ["packet", "flow"]
+    assert described["system.network.router_delay"].unit == "s"
