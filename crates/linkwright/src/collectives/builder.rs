@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::collective::Collective;
 use super::schedule::{
-    Channel, Operation, Protocol, RankProgram, Schedule, Slice, Step, StepId, ThreadBlock,
+    Channel, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation, ThreadBlock,
 };
 
 /// The blocks of one rank that hold a connection, by channel and peer.
@@ -42,7 +42,7 @@ impl ScheduleBuilder {
             out_of_place: true,
             channels: Vec::new(),
             routes: Vec::new(),
-            programs: vec![RankProgram::default(); ranks],
+            programs: vec![RankSchedule::default(); ranks],
         };
         Self { schedule, connections: vec![Connections::default(); ranks] }
     }
@@ -73,7 +73,7 @@ impl ScheduleBuilder {
     ) -> StepId {
         let block = self.local_block(rank, channel);
         let step = Step {
-            operation: Operation::Copy,
+            operation: StepOperation::Copy,
             source: Some(source),
             destination: Some(destination),
             count,
@@ -85,7 +85,7 @@ impl ScheduleBuilder {
     /// A rank's wait for several of its steps.
     pub fn wait(&mut self, rank: usize, channel: usize, after: &[StepId]) -> StepId {
         let block = self.local_block(rank, channel);
-        let (operation, count) = (Operation::Nop, 0);
+        let (operation, count) = (StepOperation::Nop, 0);
         let step = Step { operation, source: None, destination: None, count, after: Vec::new() };
         self.push(rank, block, step, after)
     }
@@ -110,7 +110,7 @@ impl ScheduleBuilder {
     ) -> StepId {
         let block = self.block_that_sends(rank, channel, to);
         let step = Step {
-            operation: Operation::Send,
+            operation: StepOperation::Send,
             source: Some(source),
             destination: None,
             count,
@@ -133,8 +133,11 @@ impl ScheduleBuilder {
         after: &[StepId],
     ) -> StepId {
         let block = self.block_that_receives(rank, channel, from);
-        let operation =
-            if source.is_some() { Operation::ReceiveReduceCopy } else { Operation::Receive };
+        let operation = if source.is_some() {
+            StepOperation::ReceiveReduceCopy
+        } else {
+            StepOperation::Receive
+        };
         let step =
             Step { operation, source, destination: Some(destination), count, after: Vec::new() };
         self.push(rank, block, step, after)
@@ -162,9 +165,9 @@ impl ScheduleBuilder {
             return received;
         };
         let (operation, destination) = match (source, destination) {
-            (None, kept) => (Operation::ReceiveCopySend, Some(kept.unwrap_or(room))),
-            (Some(_), None) => (Operation::ReceiveReduceSend, None),
-            (Some(_), kept) => (Operation::ReceiveReduceCopySend, kept),
+            (None, kept) => (StepOperation::ReceiveCopySend, Some(kept.unwrap_or(room))),
+            (Some(_), None) => (StepOperation::ReceiveReduceSend, None),
+            (Some(_), kept) => (StepOperation::ReceiveReduceCopySend, kept),
         };
         self.push(
             rank,

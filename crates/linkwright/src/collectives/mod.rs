@@ -44,6 +44,6 @@ pub use collective::{Collective, Content};
 pub use execute::{Element, ExecuteError, ExecuteOptions, Reduction, execute, reference};
 pub use placement::{MemoryMap, Placement};
 pub use schedule::{
-    Buffer, Channel, ChosenRoute, ChosenWay, Operation, Protocol, RankProgram, Relay, Schedule,
-    Slice, Step, StepId, ThreadBlock, Transport,
+    Buffer, Channel, ChannelTransport, ChosenRoute, ChosenWay, Protocol, RankSchedule, Relay,
+    Schedule, Slice, Step, StepId, StepOperation, ThreadBlock,
 };

@@ -56,7 +56,7 @@ impl Slice {
 /// of chunks from the block's receive peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Operation {
+pub enum StepOperation {
     /// Send the source.
     Send,
     /// Write what is received to the destination.
@@ -77,7 +77,7 @@ pub enum Operation {
     Nop,
 }
 
-impl Operation {
+impl StepOperation {
     /// Whether the block's receive peer is read.
     #[must_use]
     pub const fn receives(self) -> bool {
@@ -124,7 +124,7 @@ impl Operation {
 /// A step of the same rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StepId {
-    /// Index in [`RankProgram::blocks`].
+    /// Index in [`RankSchedule::blocks`].
     pub block: u32,
     /// Index in [`ThreadBlock::steps`].
     pub step: u32,
@@ -134,12 +134,12 @@ pub struct StepId {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Step {
     /// What it does.
-    pub operation: Operation,
-    /// What it reads, where [`Operation::reads_source`].
+    pub operation: StepOperation,
+    /// What it reads, where [`StepOperation::reads_source`].
     pub source: Option<Slice>,
-    /// What it writes, where [`Operation::writes_destination`].
+    /// What it writes, where [`StepOperation::writes_destination`].
     pub destination: Option<Slice>,
-    /// How many chunks; zero for [`Operation::Nop`] only.
+    /// How many chunks; zero for [`StepOperation::Nop`] only.
     pub count: u32,
     /// Steps of other blocks of the rank that must have ended before this one starts.
     pub after: Vec<StepId>,
@@ -161,7 +161,7 @@ pub struct ThreadBlock {
 
 /// What one rank does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Default, Deserialize)]
-pub struct RankProgram {
+pub struct RankSchedule {
     /// Length of the scratch buffer, in chunks.
     pub scratch_chunks: u32,
     /// The blocks, which run side by side.
@@ -171,7 +171,7 @@ pub struct RankProgram {
 /// Which links carry a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Transport {
+pub enum ChannelTransport {
     /// NVLink or xGMI where the pair has it, else the host, and the network between servers.
     Best,
     /// PCIe and what joins the sockets, also where the pair has NVLink.
@@ -193,14 +193,14 @@ pub struct Relay {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Channel {
     /// The links that it uses.
-    pub transport: Transport,
+    pub transport: ChannelTransport,
     /// Connections that a third GPU relays.
     pub relays: Vec<Relay>,
 }
 
 impl Default for Channel {
     fn default() -> Self {
-        Self { transport: Transport::Best, relays: Vec::new() }
+        Self { transport: ChannelTransport::Best, relays: Vec::new() }
     }
 }
 
@@ -269,10 +269,10 @@ pub struct Schedule {
     pub out_of_place: bool,
     /// The channels.
     pub channels: Vec<Channel>,
-    /// Ways that connections of [`Transport::Best`] take; any other takes those of fewest hops.
+    /// Ways that connections of [`ChannelTransport::Best`] take; any other takes those of fewest hops.
     pub routes: Vec<ChosenRoute>,
     /// What each rank does.
-    pub programs: Vec<RankProgram>,
+    pub programs: Vec<RankSchedule>,
 }
 
 impl Schedule {

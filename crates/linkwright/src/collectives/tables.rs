@@ -4,7 +4,7 @@ use crate::system::System;
 use crate::table::Table;
 
 use super::baselines::Expectation;
-use super::schedule::{Buffer, Operation, Schedule, Slice};
+use super::schedule::{Buffer, Schedule, Slice, StepOperation};
 use super::time::Timing;
 
 /// One row per direction of a link that carried something: its ends, bytes and utilisation.
@@ -106,17 +106,17 @@ pub fn steps(schedule: &Schedule) -> Table {
         .with("after", "", after)
 }
 
-const fn operation(operation: Operation) -> &'static str {
+const fn operation(operation: StepOperation) -> &'static str {
     match operation {
-        Operation::Send => "send",
-        Operation::Receive => "receive",
-        Operation::ReceiveCopySend => "receive-copy-send",
-        Operation::ReceiveReduceSend => "receive-reduce-send",
-        Operation::ReceiveReduceCopy => "receive-reduce-copy",
-        Operation::ReceiveReduceCopySend => "receive-reduce-copy-send",
-        Operation::Copy => "copy",
-        Operation::Reduce => "reduce",
-        Operation::Nop => "nop",
+        StepOperation::Send => "send",
+        StepOperation::Receive => "receive",
+        StepOperation::ReceiveCopySend => "receive-copy-send",
+        StepOperation::ReceiveReduceSend => "receive-reduce-send",
+        StepOperation::ReceiveReduceCopy => "receive-reduce-copy",
+        StepOperation::ReceiveReduceCopySend => "receive-reduce-copy-send",
+        StepOperation::Copy => "copy",
+        StepOperation::Reduce => "reduce",
+        StepOperation::Nop => "nop",
     }
 }
 

@@ -9,7 +9,7 @@ use super::constants::{Generation, switched_channels};
 use super::fabric::{Fabric, host_order};
 use super::search::pack_rings;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
-use crate::collectives::schedule::{Relay, Transport};
+use crate::collectives::schedule::{ChannelTransport, Relay};
 use crate::system::{System, Wiring};
 
 /// Which NCCL.
@@ -37,10 +37,10 @@ pub enum RingPath {
 impl RingPath {
     /// The links that a schedule's channel uses.
     #[must_use]
-    pub const fn transport(self) -> Transport {
+    pub const fn transport(self) -> ChannelTransport {
         match self {
-            Self::Host => Transport::Host,
-            Self::Direct | Self::Switched | Self::Relayed => Transport::Best,
+            Self::Host => ChannelTransport::Host,
+            Self::Direct | Self::Switched | Self::Relayed => ChannelTransport::Best,
         }
     }
 }

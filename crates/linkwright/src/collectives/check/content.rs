@@ -12,7 +12,7 @@ use super::order::{StepGraph, StepIndex};
 use super::structure::chunk_of;
 use crate::collectives::collective::Content;
 use crate::collectives::placement::{MemoryMap, Placement};
-use crate::collectives::schedule::{Buffer, Operation, Schedule, Slice};
+use crate::collectives::schedule::{Buffer, Schedule, Slice, StepOperation};
 
 mod value;
 
@@ -143,7 +143,7 @@ impl Play<'_> {
         };
         let source = read(self, source)?;
         let (first, second) = match operation {
-            Operation::Reduce => (source, read(self, destination)?),
+            StepOperation::Reduce => (source, read(self, destination)?),
             _ if operation.reduces() => (received, source),
             _ if operation.receives() => (received, Vec::new()),
             _ => (source, Vec::new()),

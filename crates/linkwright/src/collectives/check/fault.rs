@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::collectives::placement::Placement;
-use crate::collectives::schedule::{Buffer, Operation};
+use crate::collectives::schedule::{Buffer, StepOperation};
 
 /// A step, by rank, block and position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,7 +141,7 @@ pub enum ScheduleFault {
         /// The step.
         place: Place,
         /// What it does.
-        operation: Operation,
+        operation: StepOperation,
         /// "send to" or "receive from".
         direction: &'static str,
     },
@@ -151,7 +151,7 @@ pub enum ScheduleFault {
         /// The step.
         place: Place,
         /// What it does.
-        operation: Operation,
+        operation: StepOperation,
         /// "source" or "destination".
         what: &'static str,
     },
@@ -161,7 +161,7 @@ pub enum ScheduleFault {
         /// The step.
         place: Place,
         /// What it does.
-        operation: Operation,
+        operation: StepOperation,
     },
     /// A step beyond the end of a buffer.
     #[error(

@@ -10,7 +10,7 @@ use super::limits;
 use super::order::{StepGraph, StepIndex};
 use super::structure::chunk_of;
 use crate::collectives::placement::{MemoryMap, Placement};
-use crate::collectives::schedule::{Operation, Schedule, Slice};
+use crate::collectives::schedule::{Schedule, Slice, StepOperation};
 
 /// A step of the rank at hand: its block and its position there.
 type Access = (usize, usize);
@@ -88,7 +88,7 @@ impl Rank<'_> {
     fn slices(&self, index: StepIndex) -> impl Iterator<Item = (Slice, bool)> {
         let step = self.graph.step(index);
         let address = |slice| self.memory.address(slice);
-        let still = step.operation == Operation::Copy
+        let still = step.operation == StepOperation::Copy
             && step.source.map(address) == step.destination.map(address);
         let read = step.source.filter(|_| step.operation.reads_source());
         let writes = step.operation.writes_destination() && !still;

@@ -6,7 +6,7 @@ use std::thread;
 use super::element::{Element, Reduction};
 use super::exchange::Exchange;
 use super::memory::{Part, Piece, RankMemory, Stretch, Widths};
-use crate::collectives::schedule::{Operation, RankProgram, Schedule, StepId};
+use crate::collectives::schedule::{RankSchedule, Schedule, StepId, StepOperation};
 
 /// Turns in which no block could go on before the thread sleeps. With fewer cores than ranks
 /// it is others that must go on, so each such turn gives the core away.
@@ -37,7 +37,7 @@ pub(super) fn connections(schedule: &Schedule) -> Connections {
 /// A step with everything looked up.
 #[derive(Debug, Clone)]
 struct Task<'a> {
-    operation: Operation,
+    operation: StepOperation,
     source: Option<Stretch>,
     destination: Option<Stretch>,
     after: &'a [StepId],
@@ -94,7 +94,7 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
     /// Runs all pieces and returns the memory, or nothing when the ranks were stopped.
     pub(super) fn run(
         mut self,
-        program: &RankProgram,
+        program: &RankSchedule,
         connections: &Connections,
     ) -> Option<RankMemory<T>> {
         let mut blocks = self.prepare(program, connections);
@@ -131,7 +131,7 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
         }
     }
 
-    fn prepare<'p>(&self, program: &'p RankProgram, connections: &Connections) -> Vec<Block<'p>> {
+    fn prepare<'p>(&self, program: &'p RankSchedule, connections: &Connections) -> Vec<Block<'p>> {
         let blocks = program.blocks.iter().map(|block| {
             let tasks = block.steps.iter().map(|step| Task {
                 operation: step.operation,

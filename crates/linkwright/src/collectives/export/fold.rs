@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::collectives::schedule::{RankProgram, Schedule, Step, StepId, ThreadBlock};
+use crate::collectives::schedule::{RankSchedule, Schedule, Step, StepId, ThreadBlock};
 
 /// Rank, block and step.
 type Place = (usize, usize, usize);
@@ -23,7 +23,7 @@ pub(super) fn fold_blocks(schedule: &Schedule) -> Option<Schedule> {
         schedule.channels.iter().position(|other| other == links).unwrap_or(channel)
     };
     let order = run(schedule, &first_alike)?;
-    let mut programs: Vec<RankProgram> = Vec::with_capacity(schedule.ranks());
+    let mut programs: Vec<RankSchedule> = Vec::with_capacity(schedule.ranks());
     let mut places: BTreeMap<Place, StepId> = BTreeMap::new();
     let mut known: Vec<BTreeMap<(usize, Option<usize>), usize>> = Vec::new();
     for program in &schedule.programs {
@@ -38,7 +38,7 @@ pub(super) fn fold_blocks(schedule: &Schedule) -> Option<Schedule> {
             blocks[at].send = blocks[at].send.or(block.send);
             blocks[at].receive = blocks[at].receive.or(block.receive);
         }
-        programs.push(RankProgram { scratch_chunks: program.scratch_chunks, blocks });
+        programs.push(RankSchedule { scratch_chunks: program.scratch_chunks, blocks });
         known.push(own);
     }
     for (rank, block, step) in order {

@@ -106,7 +106,7 @@ fn placement_notes(schedule: &super::Schedule, executor: &str) -> Vec<String> {
         ));
     }
     for (index, channel) in schedule.channels.iter().enumerate() {
-        if channel.transport == super::Transport::Host {
+        if channel.transport == super::ChannelTransport::Host {
             notes.push(format!(
                 "Channel {index} is planned over PCIe and the host; {executor} chooses the \
                  links itself and takes NVLink where two GPUs have it."

@@ -26,7 +26,7 @@ use super::normal::{Connections, connections, normalise};
 use super::peers::spread_peers;
 use super::{Export, ExportError, placement_notes};
 use crate::collectives::collective::Collective;
-use crate::collectives::schedule::{Buffer, Operation, Schedule, Slice, Step};
+use crate::collectives::schedule::{Buffer, Schedule, Slice, Step, StepOperation};
 use crate::units::Bytes;
 
 const FORMAT: &str = "MSCCL XML";
@@ -79,16 +79,16 @@ pub(super) const fn collective_word(collective: Collective) -> Option<&'static s
 }
 
 /// The words for what a step does.
-pub(super) const STEP_WORDS: [(&str, Operation); 9] = [
-    ("s", Operation::Send),
-    ("r", Operation::Receive),
-    ("rcs", Operation::ReceiveCopySend),
-    ("rrs", Operation::ReceiveReduceSend),
-    ("rrc", Operation::ReceiveReduceCopy),
-    ("rrcs", Operation::ReceiveReduceCopySend),
-    ("cpy", Operation::Copy),
-    ("re", Operation::Reduce),
-    ("nop", Operation::Nop),
+pub(super) const STEP_WORDS: [(&str, StepOperation); 9] = [
+    ("s", StepOperation::Send),
+    ("r", StepOperation::Receive),
+    ("rcs", StepOperation::ReceiveCopySend),
+    ("rrs", StepOperation::ReceiveReduceSend),
+    ("rrc", StepOperation::ReceiveReduceCopy),
+    ("rrcs", StepOperation::ReceiveReduceCopySend),
+    ("cpy", StepOperation::Copy),
+    ("re", StepOperation::Reduce),
+    ("nop", StepOperation::Nop),
 ];
 
 /// How many shards the executor counts in a call: it cuts them into `nchunksperloop`.
@@ -372,7 +372,7 @@ fn write_rank(
     Ok(split)
 }
 
-fn word(operation: Operation) -> &'static str {
+fn word(operation: StepOperation) -> &'static str {
     let found = STEP_WORDS.iter().find(|(_, known)| *known == operation);
     found.map_or("nop", |(word, _)| word)
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ExportError;
 use crate::collectives::schedule::{
-    Operation, RankProgram, Schedule, Slice, Step, StepId, ThreadBlock,
+    RankSchedule, Schedule, Slice, Step, StepId, StepOperation, ThreadBlock,
 };
 
 /// A connection: channel, sending rank, receiving rank.
@@ -64,7 +64,7 @@ pub(super) fn connections(schedule: &Schedule) -> Result<Connections, ExportErro
             ];
             for (ends, connection, sending) in ends {
                 let Some(connection) = connection else { continue };
-                let uses = |operation: Operation| {
+                let uses = |operation: StepOperation| {
                     if sending { operation.sends() } else { operation.receives() }
                 };
                 let steps = (0..block.steps.len())
@@ -142,7 +142,7 @@ fn check_step(
     step: &Step,
 ) -> Result<(), String> {
     let operation = step.operation;
-    if operation == Operation::Nop {
+    if operation == StepOperation::Nop {
         return Ok(());
     }
     if step.count == 0 {
@@ -172,13 +172,13 @@ fn check_step(
 }
 
 /// The steps that have ended once this one has: itself, or for a `nop` what it stands for.
-fn real_steps(program: &RankProgram, step: StepId) -> BTreeSet<StepId> {
+fn real_steps(program: &RankSchedule, step: StepId) -> BTreeSet<StepId> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![step];
     while let Some(id) = open.pop() {
         let step = &program.blocks[id.block as usize].steps[id.step as usize];
-        if step.operation != Operation::Nop {
+        if step.operation != StepOperation::Nop {
             found.insert(id);
         } else if seen.insert(id) {
             open.extend(&step.after);
@@ -190,7 +190,7 @@ fn real_steps(program: &RankProgram, step: StepId) -> BTreeSet<StepId> {
     found
 }
 
-fn normal_program(program: &RankProgram, rank: usize) -> Result<RankProgram, ExportError> {
+fn normal_program(program: &RankSchedule, rank: usize) -> Result<RankSchedule, ExportError> {
     let numbers: Vec<Vec<u32>> = program
         .blocks
         .iter()
@@ -198,7 +198,7 @@ fn normal_program(program: &RankProgram, rank: usize) -> Result<RankProgram, Exp
             let mut next = 0;
             let number = |step: &Step| {
                 let number = next;
-                next += u32::from(step.operation != Operation::Nop);
+                next += u32::from(step.operation != StepOperation::Nop);
                 number
             };
             block.steps.iter().map(number).collect()
@@ -224,7 +224,7 @@ fn normal_program(program: &RankProgram, rank: usize) -> Result<RankProgram, Exp
                 let entry = pending.entry(id.block).or_insert(last);
                 *entry = last.max(*entry);
             }
-            if step.operation == Operation::Nop {
+            if step.operation == StepOperation::Nop {
                 continue;
             }
             let mut after = Vec::new();
@@ -245,7 +245,7 @@ fn normal_program(program: &RankProgram, rank: usize) -> Result<RankProgram, Exp
         }
         blocks.push(ThreadBlock { steps, ..*block });
     }
-    Ok(RankProgram { scratch_chunks: program.scratch_chunks, blocks })
+    Ok(RankSchedule { scratch_chunks: program.scratch_chunks, blocks })
 }
 
 #[cfg(test)]
@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn nop(after: Vec<StepId>) -> Step {
-        Step { operation: Operation::Nop, source: None, destination: None, count: 0, after }
+        Step { operation: StepOperation::Nop, source: None, destination: None, count: 0, after }
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
         for step in &mut copies.steps {
             let (source, destination) = (Some(Slice::input(0)), Some(Slice::output(0)));
             let after = vec![id(0, 2), id(0, 1)];
-            *step = Step { operation: Operation::Copy, source, destination, count: 1, after };
+            *step = Step { operation: StepOperation::Copy, source, destination, count: 1, after };
         }
         copies.steps[2].after = vec![id(0, 3)];
         let normal = normalise(&schedule).unwrap();

@@ -5,19 +5,19 @@
 //! chunks, and every block does its steps for the first piece, then for the second, as the time
 //! model's blocks do. What lies in the scratch buffer lies there once for each piece.
 
-use crate::collectives::schedule::{Buffer, RankProgram, Schedule, Slice, Step, StepId};
+use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, Slice, Step, StepId};
 
 /// The schedule that does `pieces` times as many steps, each on a piece of the data; None where a
 /// step moves a run of chunks that lies in several shards.
 #[must_use]
 pub fn in_pieces(schedule: &Schedule, pieces: u32) -> Option<Schedule> {
     let chunks = schedule.chunks.checked_mul(pieces).filter(|chunks| *chunks > 0)?;
-    let in_program = |program: &RankProgram| cut_program(schedule.chunks, program, pieces);
-    let programs: Option<Vec<RankProgram>> = schedule.programs.iter().map(in_program).collect();
+    let in_program = |program: &RankSchedule| cut_program(schedule.chunks, program, pieces);
+    let programs: Option<Vec<RankSchedule>> = schedule.programs.iter().map(in_program).collect();
     Some(Schedule { chunks, programs: programs?, ..schedule.clone() })
 }
 
-fn cut_program(chunks: u32, program: &RankProgram, pieces: u32) -> Option<RankProgram> {
+fn cut_program(chunks: u32, program: &RankSchedule, pieces: u32) -> Option<RankSchedule> {
     let scratch_chunks = program.scratch_chunks.checked_mul(pieces)?;
     let lengths: Vec<u32> = program.blocks.iter().map(|block| block.steps.len() as u32).collect();
     // Where a run of a piece starts; in a shard the pieces follow one another.
@@ -51,7 +51,7 @@ fn cut_program(chunks: u32, program: &RankProgram, pieces: u32) -> Option<RankPr
             }
         }
     }
-    Some(RankProgram { scratch_chunks, blocks })
+    Some(RankSchedule { scratch_chunks, blocks })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::collectives::{
-    Channel, Collective, Operation, Protocol, Schedule, ScheduleBuilder, Slice, Step, StepId,
+    Channel, Collective, Protocol, Schedule, ScheduleBuilder, Slice, Step, StepId, StepOperation,
 };
 
 /// A ring all-reduce: reduce-scatter, then all-gather, `chunks` chunks in each rank's part.
@@ -131,7 +131,7 @@ pub(super) fn gathered_reduce_scatter(ranks: usize, chunks: u32) -> Schedule {
     let mut schedule = builder.finish();
     for (rank, block, room, arrived) in reductions {
         schedule.programs[rank].blocks[block].steps.push(Step {
-            operation: Operation::Reduce,
+            operation: StepOperation::Reduce,
             source: Some(room),
             destination: Some(Slice::output(0)),
             count: chunks,

@@ -2,7 +2,7 @@
 
 use super::super::builder::ScheduleBuilder;
 use super::super::collective::Collective;
-use super::super::schedule::{Channel, Schedule, Slice, Transport};
+use super::super::schedule::{Channel, ChannelTransport, Schedule, Slice};
 
 /// Part of what one rank has for another, and the ranks that it passes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub fn schedule_of_ways(
     gpus: &[usize],
     ways: &[Way],
     chunks: u32,
-    transport: Transport,
+    transport: ChannelTransport,
 ) -> Schedule {
     let ranks = gpus.len();
     // Which shard of its sender's input a pair's is, and which of its receiver's output.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use crate::collectives::schedule::{Buffer, RankProgram, Schedule, Slice, StepId, ThreadBlock};
+use crate::collectives::schedule::{Buffer, RankSchedule, Schedule, Slice, StepId, ThreadBlock};
 use crate::collectives::time::TimeError;
 
 /// What following the data through a schedule gives.
@@ -60,7 +60,7 @@ pub(super) fn walk(schedule: &Schedule) -> Result<Walk, TimeError> {
     let mut next: Vec<Vec<usize>> =
         programs.iter().map(|program| vec![0; program.blocks.len()]).collect();
     let mut under_way: BTreeMap<Connection, VecDeque<Vec<u32>>> = BTreeMap::new();
-    let empty = |rank: &RankProgram| {
+    let empty = |rank: &RankSchedule| {
         rank.blocks.iter().map(|block| vec![Vec::new(); block.steps.len()]).collect()
     };
     let mut found = Walk {

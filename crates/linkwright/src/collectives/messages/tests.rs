@@ -70,7 +70,7 @@ fn schedules_that_the_check_refuses_are_refused() {
     let blocks = &mut unpaired.programs[1].blocks;
     let block = blocks.iter_mut().find(sends).unwrap();
     let (source, destination) = (Some(crate::collectives::Slice::input(0)), None);
-    let operation = crate::collectives::Operation::Send;
+    let operation = crate::collectives::StepOperation::Send;
     block.steps.push(crate::collectives::Step {
         operation,
         source,

@@ -17,7 +17,7 @@ use crate::system::Wiring;
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, LinkGraph};
 use super::super::lowering::RootedTree;
-use super::super::schedule::{Channel, Transport};
+use super::super::schedule::{Channel, ChannelTransport};
 use super::shares::chunks_of;
 use super::{PlanError, packing};
 
@@ -57,7 +57,8 @@ pub(super) fn pack(
         let collective = collective.name();
         return Err(PlanError::Unsupported { algorithm: "blink", collective, remedy });
     }
-    let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
+    let transport =
+        if class == LinkClass::Host { ChannelTransport::Host } else { ChannelTransport::Best };
     if class == LinkClass::Fabric && graph.has_switches() {
         return Ok((packing::stars(gpus.len(), collective, transport)?, None));
     }

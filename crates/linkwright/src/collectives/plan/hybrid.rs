@@ -15,7 +15,7 @@ use crate::units::{Bytes, Picoseconds};
 
 use super::super::collective::Collective;
 use super::super::lowering::{RootedTree, schedule_of_trees};
-use super::super::schedule::Transport;
+use super::super::schedule::ChannelTransport;
 use super::rate::{reached_rate, steady_rate};
 use super::shares::chunks_of;
 use super::{
@@ -156,7 +156,7 @@ fn merged(fabric: &Plan, host: &Plan, part: f64) -> Vec<RootedTree> {
 fn part_over_host(trees: &[RootedTree]) -> f64 {
     let chunks = |host: bool| -> f64 {
         let of_kind =
-            trees.iter().filter(|tree| host == (tree.channel.transport == Transport::Host));
+            trees.iter().filter(|tree| host == (tree.channel.transport == ChannelTransport::Host));
         of_kind.map(|tree| f64::from(tree.chunks)).sum()
     };
     chunks(true) / (chunks(true) + chunks(false))

@@ -36,7 +36,7 @@ use super::collective::Collective;
 use super::link_graph::{LinkClass, LinkGraphError, check_gpus, fabric_of};
 use super::lowering::{RootedTree, schedule_of_trees, schedule_of_ways};
 use super::mpi as rules;
-use super::schedule::{ChosenRoute, Protocol, Schedule, Transport};
+use super::schedule::{ChannelTransport, ChosenRoute, Protocol, Schedule};
 use super::source::TooManyRanks;
 use super::time::TimeError;
 use crate::graph::arborescences::Preference;
@@ -304,7 +304,8 @@ fn plan_preferring(
         return Ok(found);
     }
     let (ways, chunks) = scatter::ways(&graph, collective, root);
-    let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
+    let transport =
+        if class == LinkClass::Host { ChannelTransport::Host } else { ChannelTransport::Best };
     let name = &found.schedule.name;
     let schedule = schedule_of_ways(name, collective, gpus, &ways, chunks, transport);
     let rate = rate::steady_rate(&schedule, wiring)?;
@@ -349,7 +350,8 @@ fn plan_along_trees(
     }
     let mut notes = Vec::new();
     let Ground { class, graph, is_whole } = choose_links(wiring, gpus, links, &mut notes)?;
-    let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
+    let transport =
+        if class == LinkClass::Host { ChannelTransport::Host } else { ChannelTransport::Best };
     let name = format!("{}-{}", algorithm.name(), collective.name());
     let (mut reach, mut chosen) = (None, Vec::new());
     let (trees, optimum) = match algorithm {

@@ -4,7 +4,7 @@ use super::{Algorithm, Plan, PlanError, rate};
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::LinkClass;
 use crate::collectives::mpi::{self, Source};
-use crate::collectives::schedule::{Channel, Transport};
+use crate::collectives::schedule::{Channel, ChannelTransport};
 use crate::collectives::source::materialise;
 use crate::system::Wiring;
 use crate::units::Bandwidth;
@@ -75,7 +75,7 @@ pub(super) fn plan(
     gpus: &[usize],
     collective: Collective,
     rule: mpi::Algorithm,
-    (links, transport): (LinkClass, Transport),
+    (links, transport): (LinkClass, ChannelTransport),
     notes: Vec<String>,
 ) -> Result<Plan, PlanError> {
     let root = collective.root().unwrap_or(0) as u32;

@@ -14,7 +14,7 @@ use crate::system::Wiring;
 use super::super::collective::Collective;
 use super::super::link_graph::LinkGraph;
 use super::super::lowering::RootedTree;
-use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Transport};
+use super::super::schedule::{Channel, ChannelTransport, ChosenRoute, ChosenWay};
 use super::PlanError;
 use super::shares::chunks_of;
 
@@ -37,7 +37,7 @@ impl Packed {
 pub(super) fn pack(
     graph: &LinkGraph,
     collective: Collective,
-    transport: Transport,
+    transport: ChannelTransport,
     preference: Preference,
 ) -> Result<Packed, PlanError> {
     let ranks = graph.gpus as f64;
@@ -119,7 +119,7 @@ pub(super) fn all_reduce_rate(graph: &LinkGraph) -> Result<f64, PlanError> {
 pub(super) fn stars(
     ranks: usize,
     collective: Collective,
-    transport: Transport,
+    transport: ChannelTransport,
 ) -> Result<Vec<RootedTree>, PlanError> {
     let star = |root: usize| RootedTree {
         parent: (0..ranks).map(|rank| (rank != root).then_some(root)).collect(),
@@ -138,7 +138,7 @@ pub(super) fn stars(
 }
 
 /// The undirected packing, whose trees carry a reduction up and a broadcast down.
-fn undirected(graph: &LinkGraph, transport: Transport) -> Result<Packed, PlanError> {
+fn undirected(graph: &LinkGraph, transport: ChannelTransport) -> Result<Packed, PlanError> {
     let packing = pack_spanning_trees(graph.gpus, &graph.direct_capacity(), Search::default())
         .ok_or(PlanError::TooFine)?;
     let weights = packing.trees.iter().map(|tree| tree.weight).collect();
@@ -155,7 +155,7 @@ fn undirected(graph: &LinkGraph, transport: Transport) -> Result<Packed, PlanErr
 fn from_root(
     graph: &LinkGraph,
     (collective, root): (Collective, usize),
-    transport: Transport,
+    transport: ChannelTransport,
     preference: Preference,
 ) -> Result<Packed, PlanError> {
     let packing = pack_from_root(&directed(graph), root, preference).map_err(too_fine)?;
@@ -165,7 +165,7 @@ fn from_root(
 fn from_every_root(
     graph: &LinkGraph,
     collective: Collective,
-    transport: Transport,
+    transport: ChannelTransport,
     preference: Preference,
 ) -> Result<Packed, PlanError> {
     let packing = pack_from_every_root(&directed(graph), preference).map_err(too_fine)?;
@@ -177,7 +177,7 @@ fn from_every_root(
 pub(super) fn to_root_and_back(
     graph: &LinkGraph,
     root: usize,
-    transport: Transport,
+    transport: ChannelTransport,
     preference: Preference,
 ) -> Result<Packed, PlanError> {
     from_root(graph, (Collective::AllReduce, root), transport, preference)
@@ -187,7 +187,7 @@ fn packed(
     graph: &LinkGraph,
     collective: Collective,
     packing: &ArborescencePacking,
-    transport: Transport,
+    transport: ChannelTransport,
 ) -> Packed {
     let (trees, most) = (rooted(graph, packing, transport), share(packing));
     Packed { trees, most, routes: routes(graph, collective, packing) }
@@ -253,7 +253,7 @@ fn too_fine(error: ArborescenceError) -> PlanError {
 fn rooted(
     graph: &LinkGraph,
     packing: &ArborescencePacking,
-    transport: Transport,
+    transport: ChannelTransport,
 ) -> Vec<RootedTree> {
     let of_one_root = |trees: &[Arborescence]| -> Vec<u128> {
         trees.iter().map(|tree| u128::from(tree.weight)).collect()

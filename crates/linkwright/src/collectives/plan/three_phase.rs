@@ -11,7 +11,7 @@ use super::super::baselines::by_server;
 use super::super::collective::Collective;
 use super::super::link_graph::LinkClass;
 use super::super::lowering::{LocalTree, Partition, RootedTree, schedule_of_partitions};
-use super::super::schedule::{Channel, Transport};
+use super::super::schedule::{Channel, ChannelTransport};
 use super::packing;
 use super::rate::steady_rate;
 use super::{Algorithm, Ground, Links, Plan, PlanError, choose_links};
@@ -81,7 +81,8 @@ fn server(
     }
     let own: Vec<usize> = ranks.iter().map(|rank| gpus[*rank]).collect();
     let Ground { class, graph, .. } = choose_links(wiring, &own, links, notes)?;
-    let transport = if class == LinkClass::Host { Transport::Host } else { Transport::Best };
+    let transport =
+        if class == LinkClass::Host { ChannelTransport::Host } else { ChannelTransport::Best };
     let whole = Collective::AllReduce;
     let trees = packing::pack(&graph, whole, transport, Preference::FewTrees)?.trees;
     let in_job = |tree: RootedTree| {
@@ -115,7 +116,7 @@ impl ServerTrees {
     /// The tree for the data at `at` of `parts`.
     fn tree_at(&self, at: u128, parts: u128, ranks: usize) -> LocalTree {
         let Some(tree) = turn(&self.trees, at, parts) else {
-            let channel = Channel { transport: Transport::Best, relays: Vec::new() };
+            let channel = Channel { transport: ChannelTransport::Best, relays: Vec::new() };
             return LocalTree { root: self.roots[0].0, parent: vec![None; ranks], channel };
         };
         let root = match turn(&self.roots, at, parts) {

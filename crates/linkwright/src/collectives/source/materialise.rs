@@ -2,7 +2,7 @@
 
 use super::{Group, MOST_MATERIALISED, ScheduleSource, SourceStep, TooManyRanks};
 use crate::collectives::builder::ScheduleBuilder;
-use crate::collectives::schedule::{Channel, Operation, Schedule, StepId};
+use crate::collectives::schedule::{Channel, Schedule, StepId, StepOperation};
 
 /// Writes down what all ranks do, on one channel.
 ///
@@ -105,7 +105,7 @@ impl Writer<'_> {
         let source = || step.source.expect("what is read has a place");
         let destination = || step.destination.expect("what is written has a place");
         match (step.operation, step.peer) {
-            (Operation::Send, Some(to)) => {
+            (StepOperation::Send, Some(to)) => {
                 self.builder.send(rank, channel, to as usize, source(), count, after)
             }
             (_, Some(from)) => {

@@ -13,7 +13,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::collective::Collective;
-use super::schedule::{Operation, Slice};
+use super::schedule::{Slice, StepOperation};
 
 pub use materialise::materialise;
 
@@ -35,7 +35,7 @@ pub struct TooManyRanks {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStep {
     /// What it does.
-    pub operation: Operation,
+    pub operation: StepOperation,
     /// The other rank, where it sends or receives.
     pub peer: Option<u32>,
     /// What it reads: the data, or what is received is reduced with.
@@ -87,7 +87,7 @@ impl Group {
     pub fn copy(&mut self, source: Slice, destination: Slice, count: u32) {
         if self.with_copies && count > 0 {
             let (source, destination) = (Some(source), Some(destination));
-            let operation = Operation::Copy;
+            let operation = StepOperation::Copy;
             let step =
                 SourceStep { operation, peer: None, source, destination, count, moved: 0..0 };
             self.steps.push(step);
@@ -96,13 +96,13 @@ impl Group {
 
     /// Adds a message to a peer.
     pub fn send(&mut self, to: u32, source: Slice, count: u32, moved: Range<u32>) {
-        let (operation, peer, source) = (Operation::Send, Some(to), Some(source));
+        let (operation, peer, source) = (StepOperation::Send, Some(to), Some(source));
         self.steps.push(SourceStep { operation, peer, source, destination: None, count, moved });
     }
 
     /// Adds a message from a peer.
     pub fn receive(&mut self, from: u32, destination: Slice, count: u32, moved: Range<u32>) {
-        let (operation, peer) = (Operation::Receive, Some(from));
+        let (operation, peer) = (StepOperation::Receive, Some(from));
         let destination = Some(destination);
         self.steps.push(SourceStep { operation, peer, source: None, destination, count, moved });
     }
@@ -115,7 +115,7 @@ impl Group {
         count: u32,
         moved: Range<u32>,
     ) {
-        let (operation, peer) = (Operation::ReceiveReduceCopy, Some(from));
+        let (operation, peer) = (StepOperation::ReceiveReduceCopy, Some(from));
         let (source, destination) = (Some(with), Some(destination));
         self.steps.push(SourceStep { operation, peer, source, destination, count, moved });
     }

@@ -7,7 +7,7 @@ use crate::network::{ConnectionIndex, Connections, ResourceId, Routes};
 use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Pieces};
 use crate::units::{Bytes, Picoseconds};
 
-use super::super::schedule::{Schedule, Step, Transport};
+use super::super::schedule::{ChannelTransport, Schedule, Step};
 use super::error::TimeError;
 use super::ways::way;
 
@@ -60,7 +60,8 @@ impl LoweredSchedule {
         }
         let mut lanes = BTreeMap::new();
         let mut ways = Vec::new();
-        let mixed = schedule.channels.iter().any(|channel| channel.transport == Transport::Best);
+        let mixed =
+            schedule.channels.iter().any(|channel| channel.transport == ChannelTransport::Best);
         for (rank, program) in schedule.programs.iter().enumerate() {
             for (index, block) in program.blocks.iter().enumerate() {
                 let Some(to) = block.send else { continue };
@@ -72,7 +73,7 @@ impl LoweredSchedule {
                 ways.push(OpenWay { uses, latency });
                 let next = lanes.len() as u32;
                 let lane = *lanes.entry((rank, to, channel)).or_insert(next);
-                let is_late = mixed && channel.transport == Transport::Host;
+                let is_late = mixed && channel.transport == ChannelTransport::Host;
                 let sender = (rank as u32, index as u32);
                 kernel.connect(sender, (to as u32, receiver as u32), lane, is_late);
             }

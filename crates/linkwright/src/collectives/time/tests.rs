@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::collectives::Collective;
 use crate::collectives::schedule::{
-    Channel, Operation, Protocol, RankProgram, Slice, Step, StepId, ThreadBlock, Transport,
+    Channel, ChannelTransport, Protocol, RankSchedule, Slice, Step, StepId, StepOperation,
+    ThreadBlock,
 };
 use crate::engine::Random;
 use crate::network::Routes;
@@ -20,8 +21,9 @@ fn below(random: &mut Random, most: usize) -> usize {
 fn by_chance(random: &mut Random) -> Schedule {
     let ranks = 2 + below(random, 5);
     let (chunks, channels) = (4, 1 + below(random, 3));
-    let mut programs = vec![RankProgram::default(); ranks];
-    let transport = |at: usize| if at == 0 { Transport::Best } else { Transport::Host };
+    let mut programs = vec![RankSchedule::default(); ranks];
+    let transport =
+        |at: usize| if at == 0 { ChannelTransport::Best } else { ChannelTransport::Host };
     let channels: Vec<Channel> = (0..channels)
         .map(|_| Channel { transport: transport(below(random, 3)), relays: Vec::new() })
         .collect();
@@ -66,12 +68,14 @@ fn by_chance(random: &mut Random) -> Schedule {
                 block.receive = Some(peer)
             };
             let slice = Some(Slice::input(offset));
-            let operation = if sends { Operation::Send } else { Operation::Receive };
+            let operation = if sends { StepOperation::Send } else { StepOperation::Receive };
             match block.steps.last_mut() {
                 Some(last)
-                    if sends && last.operation == Operation::Receive && below(random, 2) == 0 =>
+                    if sends
+                        && last.operation == StepOperation::Receive
+                        && below(random, 2) == 0 =>
                 {
-                    last.operation = Operation::ReceiveCopySend;
+                    last.operation = StepOperation::ReceiveCopySend;
                 }
                 _ => block.steps.push(Step {
                     operation,
@@ -83,7 +87,7 @@ fn by_chance(random: &mut Random) -> Schedule {
             }
             if below(random, 8) == 0 {
                 let step = Step {
-                    operation: Operation::Copy,
+                    operation: StepOperation::Copy,
                     source: slice,
                     destination: slice,
                     count,

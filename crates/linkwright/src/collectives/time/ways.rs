@@ -6,7 +6,7 @@ use crate::system::views::wiring::WiredId;
 use crate::system::{LinkKind, Wire, Wiring};
 use crate::units::Picoseconds;
 
-use super::super::schedule::{Channel, ChosenRoute, ChosenWay, Schedule, Transport};
+use super::super::schedule::{Channel, ChannelTransport, ChosenRoute, ChosenWay, Schedule};
 use super::error::TimeError;
 
 /// The links' resources at what long transfers reach of them with this protocol.
@@ -33,7 +33,7 @@ pub(super) fn way(
     let gpu = |rank: usize| schedule.gpus[rank];
     let relay = channel.relays.iter().find(|relay| (relay.from, relay.to) == (from, to));
     let Some(relay) = relay else {
-        let may_choose = channel.transport == Transport::Best;
+        let may_choose = channel.transport == ChannelTransport::Best;
         let chosen = schedule.routes.iter().find(|route| (route.from, route.to) == (from, to));
         let ends = [from, to].map(|rank| routes.wiring().gpu(gpu(rank)));
         if let Some(way) = chosen.filter(|_| may_choose).and_then(|at| along(routes, at, ends)) {
@@ -42,8 +42,8 @@ pub(super) fn way(
         return hop(routes, channel.transport, (gpu(from), gpu(to)));
     };
     let through = relay.through;
-    let (mut uses, first, _) = hop(routes, Transport::Best, (gpu(from), through))?;
-    let (onward, second, reach) = hop(routes, Transport::Best, (through, gpu(to)))?;
+    let (mut uses, first, _) = hop(routes, ChannelTransport::Best, (gpu(from), through))?;
+    let (onward, second, reach) = hop(routes, ChannelTransport::Best, (through, gpu(to)))?;
     uses.extend(onward);
     Ok((uses, Picoseconds(first.0 + second.0), reach))
 }
@@ -76,18 +76,18 @@ fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Optio
 
 fn hop(
     routes: &Routes<'_>,
-    transport: Transport,
+    transport: ChannelTransport,
     (from, to): (usize, usize),
 ) -> Result<Way, TimeError> {
     let wiring = routes.wiring();
     let ends = [from, to].map(|gpu| wiring.gpu(gpu));
     let classes: &[(RouteClass, Reach)] = match transport {
-        Transport::Best => &[
+        ChannelTransport::Best => &[
             (RouteClass::Fabric, Reach::Fabric),
             (RouteClass::Host, Reach::Host),
             (RouteClass::Network, Reach::Network),
         ],
-        Transport::Host => {
+        ChannelTransport::Host => {
             &[(RouteClass::Host, Reach::Host), (RouteClass::Network, Reach::Network)]
         }
     };
@@ -96,7 +96,7 @@ fn hop(
         Some((route.uses, route.latency, *reach))
     });
     found.next().ok_or_else(|| TimeError::NoRoute {
-        links: if transport == Transport::Best { "link" } else { "PCIe path" },
+        links: if transport == ChannelTransport::Best { "link" } else { "PCIe path" },
         from,
         to,
         machine: wiring.name().to_owned(),

@@ -13,7 +13,7 @@ pub struct Event {
 
 /// A message, seen from one of its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageRecord {
     /// The other end, as its rank in the communicator.
     pub peer: u32,
     /// The communicator's id.
@@ -26,7 +26,7 @@ pub struct Message {
 
 /// The part that one rank took in a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CollectiveCall {
+pub struct CollectiveRecord {
     /// Which collective.
     pub operation: CollectiveOperation,
     /// The communicator's id.
@@ -66,11 +66,11 @@ pub enum EventKind {
         region: u32,
     },
     /// A blocking send, between the entry and the exit of its MPI call.
-    MpiSend(Message),
+    MpiSend(MessageRecord),
     /// A non-blocking send was started.
     MpiIsend {
         /// The message.
-        message: Message,
+        message: MessageRecord,
         /// The request's number, unique among the location's open ones.
         request: u64,
     },
@@ -85,11 +85,11 @@ pub enum EventKind {
         request: u64,
     },
     /// A blocking receive, between the entry and the exit of its MPI call.
-    MpiRecv(Message),
+    MpiRecv(MessageRecord),
     /// A non-blocking receive was found complete, within the call that waited or tested.
     MpiIrecv {
         /// The message that came.
-        message: Message,
+        message: MessageRecord,
         /// The request's number.
         request: u64,
     },
@@ -106,7 +106,7 @@ pub enum EventKind {
     /// A collective begins; what it is comes with its end.
     MpiCollectiveBegin,
     /// A collective ended.
-    MpiCollectiveEnd(CollectiveCall),
+    MpiCollectiveEnd(CollectiveRecord),
     /// A non-blocking collective was started.
     NonBlockingCollectiveRequest {
         /// The request's number.
@@ -115,7 +115,7 @@ pub enum EventKind {
     /// A non-blocking collective was found complete.
     NonBlockingCollectiveComplete {
         /// The collective.
-        call: CollectiveCall,
+        call: CollectiveRecord,
         /// The request's number.
         request: u64,
     },

@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::bytes::File;
-use super::event::{CollectiveCall, CollectiveOperation, Event, EventKind, Message, Root};
+use super::event::{CollectiveOperation, CollectiveRecord, Event, EventKind, MessageRecord, Root};
 use super::local::{LocalDefinitions, Mapped};
 use super::records::{Content, Record, Records, TIMESTAMP};
 use crate::diagnostic::InputError;
@@ -155,12 +155,12 @@ impl Reader<'_> {
         Err(record.refuse(&problem, &rank.to_string()))
     }
 
-    fn message(&self, record: &mut Record) -> Result<Message, InputError> {
+    fn message(&self, record: &mut Record) -> Result<MessageRecord, InputError> {
         let peer = record.body.u32("a message's peer")?;
         let communicator = self.communicator(record)?;
         self.check_rank(record, communicator, peer)?;
         let tag = record.body.u32("a message's tag")?;
-        Ok(Message { peer, communicator, tag, length: length(record)? })
+        Ok(MessageRecord { peer, communicator, tag, length: length(record)? })
     }
 
     fn probe(&self, record: &mut Record) -> Result<EventKind, InputError> {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         Ok(EventKind::MpiProbe { sender, communicator, tag, message: probed(record)? })
     }
 
-    fn collective(&self, record: &mut Record) -> Result<CollectiveCall, InputError> {
+    fn collective(&self, record: &mut Record) -> Result<CollectiveRecord, InputError> {
         let operation = CollectiveOperation::of(record.body.byte("a collective's operation")?);
         let communicator = self.communicator(record)?;
         let root = match record.body.u32("a collective's root")? {
@@ -185,7 +185,7 @@ impl Reader<'_> {
         };
         let sent = Bytes(record.body.u64("the bytes that a collective sent")?);
         let received = Bytes(record.body.u64("the bytes that a collective received")?);
-        Ok(CollectiveCall { operation, communicator, root, sent, received })
+        Ok(CollectiveRecord { operation, communicator, root, sent, received })
     }
 }
 

@@ -26,7 +26,7 @@ use super::communicators::Communicators;
 use super::error::{CallFault, TraceError};
 use super::steps::{Action, Steps};
 use crate::program::Collective;
-use crate::program::otf2::{Archive, CollectiveCall, CollectiveOperation};
+use crate::program::otf2::{Archive, CollectiveOperation, CollectiveRecord};
 use crate::units::Bytes;
 
 /// What the ranks of a collective recorded, together.
@@ -79,13 +79,13 @@ impl Sizes {
     }
 
     /// The size of the collective that is this many calls behind its communicator's first.
-    pub fn get(&self, call: &CollectiveCall, sequence: usize) -> Bytes {
+    pub fn get(&self, call: &CollectiveRecord, sequence: usize) -> Bytes {
         self.records[&call.communicator][sequence].size(call.operation)
     }
 }
 
 impl Records {
-    fn add(&mut self, call: &CollectiveCall) {
+    fn add(&mut self, call: &CollectiveRecord) {
         self.most_sent = self.most_sent.max(call.sent.0);
         self.most_received = self.most_received.max(call.received.0);
         self.sent += u128::from(call.sent.0);

@@ -10,7 +10,9 @@ use super::note::{Counts, is_mpi};
 use super::steps::{Action, Step, Steps};
 use super::{TRACER_LOOP, TraceOptions};
 use crate::network::RouteClass;
-use crate::program::otf2::{Archive, CollectiveCall, EventKind, Location, Members, Message, Root};
+use crate::program::otf2::{
+    Archive, CollectiveRecord, EventKind, Location, Members, MessageRecord, Root,
+};
 use crate::program::{MOST_MESSAGE, Operation, Rank, RankBuilder, RankProgram, Request};
 use crate::units::{Bytes, Picoseconds};
 
@@ -362,7 +364,7 @@ impl Writer<'_> {
 
     /// The other end of a message, as a rank of the program. The reader has checked that there
     /// is such a rank, and the communicators that they hold this one.
-    fn peer(&self, message: &Message) -> Rank {
+    fn peer(&self, message: &MessageRecord) -> Rank {
         match self.context.archive.communicators[&message.communicator].members {
             Members::Itself => self.rank,
             _ => self.context.communicators.members(message.communicator)[message.peer as usize],
@@ -372,7 +374,7 @@ impl Writer<'_> {
     fn collective(
         &mut self,
         event: usize,
-        call: &CollectiveCall,
+        call: &CollectiveRecord,
     ) -> Result<Option<Operation>, TraceError> {
         let Context { archive, communicators, sizes, .. } = self.context;
         let sequence = self.sequences.entry(call.communicator).or_default();

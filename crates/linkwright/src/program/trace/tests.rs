@@ -7,8 +7,8 @@ use super::*;
 use crate::network::RouteClass;
 use crate::program::otf2::CollectiveOperation as Of;
 use crate::program::otf2::{
-    ClockCorrection, ClockProperties, CollectiveCall, Communicator, Event, EventKind, Imbalance,
-    Location, LocationKind, Members, Message, Region, RegionRole, Root, Unbalanced,
+    ClockCorrection, ClockProperties, CollectiveRecord, Communicator, Event, EventKind, Imbalance,
+    Location, LocationKind, Members, MessageRecord, Region, RegionRole, Root, Unbalanced,
 };
 use crate::program::{Collective, Dependency, MOST_MESSAGE, Operation, Rank, RankProgram, WORLD};
 use crate::units::{Bytes, Picoseconds};
@@ -77,8 +77,8 @@ fn archive(ranks: &[&[(u64, EventKind)]]) -> Archive {
     }
 }
 
-fn message(peer: u32, communicator: u32) -> Message {
-    Message { peer, communicator, tag: 7, length: Bytes(100) }
+fn message(peer: u32, communicator: u32) -> MessageRecord {
+    MessageRecord { peer, communicator, tag: 7, length: Bytes(100) }
 }
 
 fn read(archive: &Archive) -> TraceProgram {
@@ -169,7 +169,7 @@ fn requests_are_posted_where_made_and_waited_for_where_complete() {
 
 #[test]
 fn requests_without_an_end_or_a_start_are_noted() {
-    let call = CollectiveCall {
+    let call = CollectiveRecord {
         operation: Of::AllReduce,
         communicator: ALL,
         root: Root::None,
@@ -265,7 +265,7 @@ fn sizes_follow_from_what_all_ranks_record() {
         (Of::ExclusiveScan, Collective::Scan, [(3 * n, 0), (2 * n, n), (n, 2 * n), (0, 3 * n)]),
     ];
     let events = |rank: usize| -> Vec<(u64, EventKind)> {
-        let call = |(operation, _, sizes): &Recorded| CollectiveCall {
+        let call = |(operation, _, sizes): &Recorded| CollectiveRecord {
             operation: *operation,
             communicator: ALL,
             root: Root::Rank(2),
@@ -292,7 +292,7 @@ fn sizes_follow_from_what_all_ranks_record() {
 fn what_cannot_be_played_is_refused_by_rank_event_and_call() {
     let call = |operation, communicator, root| {
         let (sent, received) = (Bytes(0), Bytes(0));
-        EventKind::MpiCollectiveEnd(CollectiveCall {
+        EventKind::MpiCollectiveEnd(CollectiveRecord {
             operation,
             communicator,
             root,
@@ -324,8 +324,8 @@ fn what_cannot_be_played_is_refused_by_rank_event_and_call() {
 #[test]
 fn what_no_rank_has_the_memory_to_send_is_refused() {
     let sized = |length| {
-        let message = Message { length, ..message(1, ALL) };
-        let call = CollectiveCall {
+        let message = MessageRecord { length, ..message(1, ALL) };
+        let call = CollectiveRecord {
             operation: Of::Broadcast,
             communicator: ALL,
             root: Root::Rank(0),
@@ -360,7 +360,7 @@ fn what_no_rank_has_the_memory_to_send_is_refused() {
 
 #[test]
 fn collectives_of_one_rank_move_nothing() {
-    let call = CollectiveCall {
+    let call = CollectiveRecord {
         operation: Of::AllReduce,
         communicator: SELF,
         root: Root::None,

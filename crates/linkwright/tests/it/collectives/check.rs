@@ -2,7 +2,7 @@
 
 use linkwright::collectives::check::{Cause, Place, check_with_slots, limits};
 use linkwright::collectives::{
-    Collective, Operation, Placement, Schedule, ScheduleFault, Slice, StepId, check,
+    Collective, Placement, Schedule, ScheduleFault, Slice, StepId, StepOperation, check,
 };
 
 use super::schedules;
@@ -97,7 +97,7 @@ fn wrong_content_is_named() {
         let step = &mut s.programs[2].blocks[0].steps[0];
         step.source = Some(Slice::input(0));
         s.programs[0].blocks[0].steps.push(linkwright::collectives::Step {
-            operation: Operation::Reduce,
+            operation: StepOperation::Reduce,
             source: Some(Slice::input(0)),
             destination: Some(Slice::output(0)),
             count: 2,
@@ -136,7 +136,7 @@ fn only_the_declared_placements_count() {
     let mut late = schedules::ring_all_reduce(2, 1);
     let steps = &mut late.programs[0].blocks[0].steps;
     let read = linkwright::collectives::Step {
-        operation: Operation::Copy,
+        operation: StepOperation::Copy,
         source: Some(Slice::input(1)),
         destination: Some(Slice::scratch(0)),
         count: 1,
@@ -144,7 +144,7 @@ fn only_the_declared_placements_count() {
     };
     steps.push(read.clone());
     steps.push(linkwright::collectives::Step {
-        operation: Operation::Reduce,
+        operation: StepOperation::Reduce,
         source: Some(Slice::scratch(0)),
         destination: Some(Slice::scratch(1)),
         ..read.clone()

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
 use linkwright::collectives::{
-    Buffer, Collective, Content, Operation, Placement, Schedule, Slice, StepId,
+    Buffer, Collective, Content, Placement, Schedule, Slice, StepId, StepOperation,
 };
 use linkwright::engine::Random;
 
@@ -80,10 +80,10 @@ pub fn play(
             let read = |slice| memory[rank].get(&at(slice, chunk)).cloned().flatten();
             let taken = || received.as_ref().and_then(|run| run.get(chunk).cloned().flatten());
             values.push(match step.operation {
-                Operation::Send | Operation::Copy => read(step.source),
-                Operation::Receive | Operation::ReceiveCopySend => taken(),
-                Operation::Reduce => sum(read(step.source), read(step.destination)),
-                Operation::Nop => None,
+                StepOperation::Send | StepOperation::Copy => read(step.source),
+                StepOperation::Receive | StepOperation::ReceiveCopySend => taken(),
+                StepOperation::Reduce => sum(read(step.source), read(step.destination)),
+                StepOperation::Nop => None,
                 _ => sum(taken(), read(step.source)),
             });
         }

@@ -1,7 +1,7 @@
 //! Broken schedules: whatever the checker accepts must be right in every interleaving.
 
 use linkwright::collectives::{
-    Buffer, Operation, Placement, Schedule, ScheduleFault, StepId, check,
+    Buffer, Placement, Schedule, ScheduleFault, StepId, StepOperation, check,
 };
 use linkwright::engine::Random;
 use proptest::prelude::*;
@@ -9,16 +9,16 @@ use proptest::prelude::*;
 use super::interpreter::play;
 use super::schedules;
 
-const OPERATIONS: [Operation; 9] = [
-    Operation::Send,
-    Operation::Receive,
-    Operation::ReceiveCopySend,
-    Operation::ReceiveReduceSend,
-    Operation::ReceiveReduceCopy,
-    Operation::ReceiveReduceCopySend,
-    Operation::Copy,
-    Operation::Reduce,
-    Operation::Nop,
+const OPERATIONS: [StepOperation; 9] = [
+    StepOperation::Send,
+    StepOperation::Receive,
+    StepOperation::ReceiveCopySend,
+    StepOperation::ReceiveReduceSend,
+    StepOperation::ReceiveReduceCopy,
+    StepOperation::ReceiveReduceCopySend,
+    StepOperation::Copy,
+    StepOperation::Reduce,
+    StepOperation::Nop,
 ];
 
 /// One change of one step or block.

@@ -94,7 +94,7 @@ pub fn scratch_reduce(ranks: usize, chunks: u32) -> Schedule {
     let copy = local.steps[0].clone();
     for (room, received) in program {
         local.steps.push(linkwright::collectives::Step {
-            operation: linkwright::collectives::Operation::Reduce,
+            operation: linkwright::collectives::StepOperation::Reduce,
             source: Some(room),
             after: vec![received],
             ..copy.clone()

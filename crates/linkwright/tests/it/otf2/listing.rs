@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::fs;
 
 use linkwright::program::otf2::{
-    Archive, CollectiveCall, CollectiveOperation, EventKind, Location, LocationKind, Members,
-    Message, Paradigm, RegionRole, Root,
+    Archive, CollectiveOperation, CollectiveRecord, EventKind, Location, LocationKind, Members,
+    MessageRecord, Paradigm, RegionRole, Root,
 };
 
 use super::{FOUR_RANKS, FOUR_RANKS_BIG_ENDIAN, STENCIL, files, repository};
@@ -48,11 +48,11 @@ fn ranks(ranks: &[u32]) -> String {
     ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn message(Message { peer, communicator, tag, length }: Message) -> String {
+fn message(MessageRecord { peer, communicator, tag, length }: MessageRecord) -> String {
     format!("{peer} {communicator} {tag} {}", length.0)
 }
 
-fn collective(call: CollectiveCall) -> String {
+fn collective(call: CollectiveRecord) -> String {
     let operation = match call.operation {
         CollectiveOperation::Barrier => 0,
         CollectiveOperation::Broadcast => 1,
@@ -66,7 +66,7 @@ fn collective(call: CollectiveCall) -> String {
         Root::ThisGroup => NONE - 2,
         Root::Rank(rank) => rank,
     };
-    let CollectiveCall { communicator, sent, received, .. } = call;
+    let CollectiveRecord { communicator, sent, received, .. } = call;
     format!("{operation} {communicator} {root} {} {}", sent.0, received.0)
 }
 

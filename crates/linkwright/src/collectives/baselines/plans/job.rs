@@ -7,7 +7,7 @@ use crate::collectives::baselines::rings::{Era, FoundRing, RingPath, Rings, on_h
 use crate::collectives::link_graph::LinkClass;
 use crate::collectives::lowering::{Ring, RootedTree, Way};
 use crate::collectives::plan::{Links, PlanError};
-use crate::collectives::schedule::{Channel, Relay, Transport};
+use crate::collectives::schedule::{Channel, ChannelTransport, Relay};
 use crate::system::{DeviceKind, Wiring};
 
 /// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
@@ -79,7 +79,7 @@ impl<'a> Job<'a> {
             notes.push(relay_note(gpus, &relays));
         }
         let host = falls_back || links == Links::Host;
-        let transport = if host { Transport::Host } else { Transport::Best };
+        let transport = if host { ChannelTransport::Host } else { ChannelTransport::Best };
         let ring = |order: &Vec<Vec<usize>>| {
             let order: Vec<usize> = order.concat();
             let next = |at: usize| order[(at + 1) % order.len()];

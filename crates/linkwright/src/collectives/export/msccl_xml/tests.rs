@@ -5,7 +5,7 @@ use crate::collectives::export::read_msccl_xml;
 use crate::collectives::export::test_support::{
     any_schedule, chain_broadcast, gathered_reduce_scatter, ring_all_reduce, tree_all_reduce,
 };
-use crate::collectives::{Channel, RankProgram, Relay, StepId, ThreadBlock, Transport};
+use crate::collectives::{Channel, ChannelTransport, RankSchedule, Relay, StepId, ThreadBlock};
 
 fn written(schedule: &Schedule) -> Export {
     to_msccl_xml(schedule, &MscclOptions::default()).unwrap()
@@ -155,7 +155,7 @@ fn every_limit_is_named_with_its_remedy() {
         s.chunks = 64;
         let copies = pair(Collective::AllGather, 64, &[1; 64]).programs[0].blocks[0].steps.clone();
         let copies = copies.into_iter().map(|step| Step {
-            operation: Operation::Copy,
+            operation: StepOperation::Copy,
             destination: step.source.map(|slice| Slice::output(slice.offset)),
             ..step
         });
@@ -172,9 +172,9 @@ fn every_limit_is_named_with_its_remedy() {
     assert!(blocks.contains("rank 0 has 1025 thread blocks"), "{blocks}");
     let peers = with(&|s| {
         s.gpus = (0..40).collect();
-        s.programs = vec![RankProgram::default(); 40];
+        s.programs = vec![RankSchedule::default(); 40];
         // No other channel has the links of the first, and there is no room for a further one.
-        let host = Channel { transport: Transport::Host, relays: Vec::new() };
+        let host = Channel { transport: ChannelTransport::Host, relays: Vec::new() };
         s.channels.truncate(1);
         s.channels.resize(32, host);
         for peer in 1..34 {
@@ -185,7 +185,7 @@ fn every_limit_is_named_with_its_remedy() {
     assert!(peers.contains("rank 0, channel 0 has 33 peers"), "{peers}");
     let ranks = with(&|s| {
         s.gpus = (0..1025).collect();
-        s.programs = vec![RankProgram::default(); 1025];
+        s.programs = vec![RankSchedule::default(); 1025];
     });
     assert!(ranks.contains("1025 ranks"), "{ranks}");
 }
@@ -210,7 +210,7 @@ fn options_out_of_range_are_refused() {
 #[test]
 fn what_xml_cannot_say_is_noted() {
     let mut schedule = chain_broadcast(&[1, 0], 1, 1);
-    schedule.channels[0].transport = Transport::Host;
+    schedule.channels[0].transport = ChannelTransport::Host;
     schedule.channels[0].relays.push(Relay { from: 1, to: 0, through: 6 });
     let notes = written(&schedule).notes.join("\n");
     for said in ["CUDA_VISIBLE_DEVICES=1,3", "PCIe", "1 to 0 by GPU 6", "root 1 only"] {

@@ -5,7 +5,7 @@ use roxmltree::Node;
 use super::attributes::Source;
 use super::buffer_of;
 use crate::collectives::export::msccl_xml::{MOST_COUNT, MOST_OFFSET, STEP_WORDS};
-use crate::collectives::schedule::{Operation, Schedule, Slice, Step, StepId, ThreadBlock};
+use crate::collectives::schedule::{Schedule, Slice, Step, StepId, StepOperation, ThreadBlock};
 use crate::diagnostic::InputError;
 
 /// What a rank's blocks may refer to.
@@ -21,7 +21,7 @@ pub(super) struct Limits {
 /// A `step` of the file.
 struct RawStep<'a> {
     node: Node<'a, 'a>,
-    operation: Operation,
+    operation: StepOperation,
     source: Option<Slice>,
     destination: Option<Slice>,
     count: u32,
@@ -46,7 +46,7 @@ pub(super) struct RawBlock<'a> {
 
 impl RawBlock<'_> {
     /// What its steps do.
-    pub(super) fn operations(&self) -> impl Iterator<Item = Operation> {
+    pub(super) fn operations(&self) -> impl Iterator<Item = StepOperation> {
         self.steps.iter().map(|step| step.operation)
     }
 }
@@ -106,7 +106,7 @@ fn read_step<'a>(
             return Err(source.refuse_value(&word, problem, &remedy));
         }
     }
-    let least = i64::from(operation != Operation::Nop);
+    let least = i64::from(operation != StepOperation::Nop);
     let count =
         source.number_between(node, "cnt", if least == 1 { 1 } else { -1 }, MOST_COUNT.into())?;
     let place = |buffer: &str, offset: &str, used: bool| {
@@ -159,14 +159,14 @@ pub(super) fn resolve(
         let mut next = 0;
         let mut number = |step: &RawStep| {
             let own = next;
-            next += u32::from(step.operation != Operation::Nop);
+            next += u32::from(step.operation != StepOperation::Nop);
             own
         };
         numbers.push(block.steps.iter().map(&mut number).collect());
         let mut ahead = None;
         let mut tells = vec![None; block.steps.len()];
         for (index, step) in block.steps.iter().enumerate().rev() {
-            if step.tells && step.operation != Operation::Nop {
+            if step.tells && step.operation != StepOperation::Nop {
                 ahead = Some(index);
             }
             tells[index] = ahead;
@@ -189,7 +189,7 @@ pub(super) fn resolve(
                     return Err(source.refuse_value(&attribute, problem, "name an earlier step"));
                 }
             }
-            if step.operation == Operation::Nop {
+            if step.operation == StepOperation::Nop {
                 continue;
             }
             check_bounds(source, schedule, rank, step)?;

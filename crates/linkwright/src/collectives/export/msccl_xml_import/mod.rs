@@ -32,7 +32,7 @@ use self::blocks::{Limits, RawBlock, read_block, resolve};
 use super::msccl_xml::{MOST_CHANNELS, MOST_OFFSET, collective_word, shards_of_a_call};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
-    Buffer, Channel, Operation, Protocol, RankProgram, Schedule, ThreadBlock,
+    Buffer, Channel, Protocol, RankSchedule, Schedule, StepOperation, ThreadBlock,
 };
 use crate::diagnostic::{InputError, Position};
 use crate::xml;
@@ -136,7 +136,7 @@ fn read_algorithm(source: &Source) -> Result<Schedule, InputError> {
         routes: Vec::new(),
         programs: ranks
             .iter()
-            .map(|rank| RankProgram { scratch_chunks: rank.scratch_chunks, blocks: Vec::new() })
+            .map(|rank| RankSchedule { scratch_chunks: rank.scratch_chunks, blocks: Vec::new() })
             .collect(),
     };
     for (rank, raw) in ranks.iter().enumerate() {
@@ -277,7 +277,7 @@ fn find_collective(
     }
     let spreads = matches!(collective, Collective::Broadcast { .. } | Collective::Scatter { .. });
     let chunks = |rank: &RawRank| if spreads { rank.input_chunks } else { rank.output_chunks };
-    let touches = |operation: Operation| {
+    let touches = |operation: StepOperation| {
         if spreads { operation.receives() } else { operation.sends() }
     };
     let only = |fits: &dyn Fn(&RawRank) -> bool| {

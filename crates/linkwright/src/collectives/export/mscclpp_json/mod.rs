@@ -41,7 +41,7 @@ use super::normal::{Connection, Connections, connections, normalise};
 use super::{Export, ExportError, in_pieces, placement_notes};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
-    Buffer, Operation, Protocol, RankProgram, Schedule, Slice, Step, StepId,
+    Buffer, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation,
 };
 use crate::units::Bytes;
 
@@ -212,7 +212,7 @@ struct Landing {
 }
 
 impl Landing {
-    fn of(rank: usize, program: &RankProgram) -> Result<Self, ExportError> {
+    fn of(rank: usize, program: &RankSchedule) -> Result<Self, ExportError> {
         let mut next = u64::from(program.scratch_chunks);
         let mut offsets = Vec::with_capacity(program.blocks.len());
         for block in &program.blocks {
@@ -416,27 +416,27 @@ fn move_data(sequence: &mut Sequence, step: &Step, landing: Slice, far: Option<u
         Op::data(name, inputs, std::iter::once(local(kept)).chain(remote).collect())
     };
     match step.operation {
-        Operation::Send => sequence.data(put(source)),
-        Operation::Receive => {
+        StepOperation::Send => sequence.data(put(source)),
+        StepOperation::Receive => {
             sequence.data(Op::data("copy", vec![local(landing)], vec![local(destination)]));
         }
-        Operation::ReceiveCopySend => {
+        StepOperation::ReceiveCopySend => {
             sequence.data(put(landing));
             // Both read what landed and neither writes it, so they need no wait in between.
             let copy = Op::data("copy", vec![local(landing)], vec![local(destination)]);
             sequence.data_beside(copy);
         }
-        Operation::ReceiveReduceSend => sequence.data(reduce(landing)),
-        Operation::ReceiveReduceCopy | Operation::ReceiveReduceCopySend => {
+        StepOperation::ReceiveReduceSend => sequence.data(reduce(landing)),
+        StepOperation::ReceiveReduceCopy | StepOperation::ReceiveReduceCopySend => {
             sequence.data(reduce(destination));
         }
-        Operation::Copy => {
+        StepOperation::Copy => {
             sequence.data(Op::data("copy", vec![local(source)], vec![local(destination)]));
         }
-        Operation::Reduce => {
+        StepOperation::Reduce => {
             let inputs = vec![local(destination), local(source)];
             sequence.data(Op::data("re", inputs, vec![local(destination)]));
         }
-        Operation::Nop => {}
+        StepOperation::Nop => {}
     }
 }
