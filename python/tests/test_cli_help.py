@@ -67,7 +67,8 @@ def test_the_page_of_the_documentation_shows_every_help_and_code() -> None:
     rows = "".join(f"| {code} | {what} |\n" for code, what in EXIT_CODES.items())
     parts = [
         "# Command line\n\n"
-        "Every command prints for people, or with `--json` for programs; then nothing but JSON is\n"
+        "Every command prints for people, or with [`--json`](json.md) for programs; then nothing "
+        "but JSON is\n"
         "on standard output. Errors are one line on standard error, for a text that cannot be\n"
         "read with `file:line:column` first. A progress bar shows only on a terminal.\n"
         "`--quiet` leaves only errors on standard error; every command takes it, too. Where the\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from linkwright.cli.commands import app
 from linkwright.studies.study import Study
 from linkwright.studies.tables import Section, StudyTable
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "json.md"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PAIR = ["all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
 SMALL = [*PAIR, "--size", "64KiB"]
@@ -98,3 +100,64 @@ def test_json_is_an_object_or_a_list_of_objects(command: str) -> None:
     objects = found if isinstance(found, list) else [found]
     assert objects
     assert all(isinstance(each, dict) and each for each in objects)
+    check(found, "", schema(command))
+
+
+TYPES: dict[str, Any] = {
+    "boolean": bool,
+    "integer": int,
+    "list": list,
+    "null": type(None),
+    "object": dict,
+}
+TYPES |= {"number": (int, float), "text": str}
+# Kinds of objects whose keys are names: of jobs, of algorithms, of labels.
+ANY_KEY = "*"
+
+
+def schema(command: str) -> dict[str, set[str]]:
+    """The types of each field, as the page of the documentation says them."""
+    part = PAGE.read_text(encoding="utf-8").split(f"## linkwright {command}\n")[1]
+    rows = re.findall(r"^\| \(?`([^`]+)`\)? \| ([a-z ]+) \|", part.split("\n## ")[0], re.MULTILINE)
+    assert rows
+    return {name: set(types.split(" or ")) for name, types in rows}
+
+
+def optional(command: str) -> set[str]:
+    """The fields that may be left out."""
+    part = PAGE.read_text(encoding="utf-8").split(f"## linkwright {command}\n")[1]
+    return set(re.findall(r"^\| \(`([^`]+)`\)", part.split("\n## ")[0], re.MULTILINE))
+
+
+def check(value: object, at: str, fields: dict[str, set[str]]) -> None:
+    """That a value has the types that the page says, and every object its fields, and no more."""
+    if at in fields:
+        kinds = [kind for kind in fields[at] if isinstance(value, TYPES[kind])]
+        assert kinds, f"{at} is {value!r}, and not {fields[at]}"
+        assert not isinstance(value, bool) or "boolean" in kinds, at
+    if isinstance(value, list):
+        for each in value:
+            check(each, f"{at}[]", fields)
+    if not isinstance(value, dict):
+        is_root = isinstance(value, list) and not at
+        assert is_root or at in fields, f"docs/reference/json.md does not know `{at}`"
+        return
+    below = f"{at}." if at else ""
+    for name, inner in value.items():
+        path = f"{below}{ANY_KEY if f'{below}{ANY_KEY}' in fields else name}"
+        assert path in fields, f"docs/reference/json.md does not know `{path}`"
+        check(inner, path, fields)
+
+
+@pytest.mark.usefixtures("_workplace")
+@pytest.mark.parametrize("command", CASES)
+def test_every_field_that_the_page_promises_is_there(command: str) -> None:
+    found = json.loads(linkwright(*command.split(), *CASES[command], "--json").stdout)
+    first = found[0] if isinstance(found, list) else found
+    start = "[]." if isinstance(found, list) else ""
+    promised = {
+        name.removeprefix(start)
+        for name in schema(command).keys() - optional(command)
+        if re.fullmatch(rf"{re.escape(start)}[a-z_]+", name)
+    }
+    assert promised <= first.keys()
