@@ -27,6 +27,8 @@ __all__ = [
     "Owner",
     "Pattern",
     "Program",
+    "ProgramBuilder",
+    "ProgramOperation",
     "Scenario",
     "Schedule",
     "Setting",
@@ -1178,6 +1180,303 @@ class Program:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class ProgramBuilder:
+    """Writes a program down, operation by operation: for what no reader reads.
+
+    Each operation stands in a stream of its rank, behind those that the stream has already, and
+    waits for those that `after` lists, too. With `blocking=False` the stream goes on as soon as the
+    operation has started, as with MPI's non-blocking calls; `wait` waits for its end. Different
+    streams of a rank are under way at once, as far as its one processor, its messaging library and
+    its GPU's copy engines let them.
+
+    Sizes are bytes, or texts such as "64 MiB"; times are seconds, or texts such as "30 us".
+    """
+
+    def __new__(cls, ranks: int, name: str = "program") -> ProgramBuilder:
+        """An empty program.
+
+        Args:
+            ranks: How many ranks it has, 1 to 1,048,576.
+            name: What people call it.
+
+        Raises:
+            SimulationError: If there are no ranks, or too many.
+        """
+
+    def compute(
+        self,
+        rank: int,
+        duration: float | str,
+        *,
+        stream: int = 0,
+        blocking: bool = True,
+        after: Sequence[ProgramOperation] | None = None,
+    ) -> ProgramOperation:
+        """Computes; a rank computes and reduces one thing at a time.
+
+        Args:
+            rank: Whose operation it is.
+            duration: Seconds, or a text such as "30 us"; a job's `computation_scale` multiplies it.
+            stream: In which of the rank's sequences it stands.
+            blocking: Whether what follows in the stream waits until it is complete.
+            after: Operations of the same rank that have to be complete before.
+
+        Returns:
+            What a later `after` or `wait` may name.
+
+        Raises:
+            SimulationError: If there is no such rank, a number is out of range, or an operation of
+                `after` is of another rank or builder.
+        """
+
+    def send(
+        self,
+        rank: int,
+        to: int,
+        size: int | str,
+        *,
+        tag: int = 0,
+        communicator: int = 0,
+        route: Literal["fabric", "host", "network", "any"] = "any",
+        stream: int = 0,
+        blocking: bool = True,
+        after: Sequence[ProgramOperation] | None = None,
+    ) -> ProgramOperation:
+        """Sends a message; complete when its buffer may be used again.
+
+        Args:
+            rank: Who sends.
+            to: Who receives.
+            size: Bytes, or a text such as "64 MiB".
+            tag: What the receiver may select by.
+            communicator: Of which both are, as `communicator` numbers them; 0 has all ranks.
+            route: Over which links its data goes: `any`, `fabric` (NVLink, xGMI), `host` (PCIe) or
+                `network`.
+            stream: As in `compute`.
+            blocking: As in `compute`.
+            after: As in `compute`.
+
+        Returns:
+            What a later `after` or `wait` may name.
+
+        Raises:
+            SimulationError: If there is no such rank, communicator or class of links, a number is
+                out of range, or an operation of `after` is of another rank or builder.
+        """
+
+    def receive(
+        self,
+        rank: int,
+        source: int | None,
+        size: int | str,
+        *,
+        tag: int | None = ...,
+        communicator: int = 0,
+        stream: int = 0,
+        blocking: bool = True,
+        after: Sequence[ProgramOperation] | None = None,
+    ) -> ProgramOperation:
+        """Receives a message; complete when it is there.
+
+        Args:
+            rank: Who receives.
+            source: Who sends; None takes any.
+            size: How much at most: bytes, or a text such as "64 MiB".
+            tag: The message's tag; None takes any.
+            communicator: Of which both are; 0 has all ranks.
+            stream: As in `compute`.
+            blocking: As in `compute`.
+            after: As in `compute`.
+
+        Returns:
+            What a later `after` or `wait` may name.
+
+        Raises:
+            SimulationError: If there is no such rank or communicator, a number is out of range, or
+                an operation of `after` is of another rank or builder.
+        """
+
+    def copy(
+        self,
+        rank: int,
+        direction: Literal["host-to-device", "device-to-host", "peer"],
+        size: int | str,
+        *,
+        peer: int | None = None,
+        route: Literal["fabric", "host", "network", "any"] = "any",
+        stream: int = 0,
+        blocking: bool = True,
+        after: Sequence[ProgramOperation] | None = None,
+    ) -> ProgramOperation:
+        """Copies between a rank's GPU and its host, or to a peer's GPU.
+
+        It is complete when the last byte is there. It needs one of the GPU's copy engines; a peer
+        takes no part.
+
+        Args:
+            rank: Whose GPU it is.
+            direction: `host-to-device`, `device-to-host` or `peer`.
+            size: Bytes, or a text such as "64 MiB".
+            peer: The rank whose GPU gets the data, with `peer`; of the same server.
+            route: Over which links: `any`, `fabric` (NVLink, xGMI) or `host` (PCIe).
+            stream: As in `compute`.
+            blocking: As in `compute`.
+            after: As in `compute`.
+
+        Returns:
+            What a later `after` or `wait` may name.
+
+        Raises:
+            SimulationError: If there is no such rank, direction or class of links, `peer` is
+                missing or too much, a number is out of range, or an operation of `after` is of
+                another rank or builder.
+        """
+
+    def reduce(
+        self,
+        rank: int,
+        size: int | str,
+        *,
+        rate: float | str | None = None,
+        stream: int = 0,
+        blocking: bool = True,
+        after: Sequence[ProgramOperation] | None = None,
+    ) -> ProgramOperation:
+        """Adds what has come to what the GPU holds; it occupies the rank's processor.
+
+        Args:
+            rank: Whose operation it is.
+            size: How much of each of the two: bytes, or a text such as "64 MiB".
+            rate: Bytes per second, or a text such as "300 GB/s"; where absent as fast as the GPU's
+                memory, which reads both and writes the sum.
+            stream: As in `compute`.
+            blocking: As in `compute`.
+            after: As in `compute`.
+
+        Returns:
+            What a later `after` or `wait` may name.
+
+        Raises:
+            SimulationError: If there is no such rank, a number is out of range, or an operation of
+                `after` is of another rank or builder.
+        """
+
+    def collective(
+        self,
+        kind: str,
+        size: int | str,
+        *,
+        root: int | None = None,
+        communicator: int = 0,
+        stream: int = 0,
+        blocking: bool = True,
+        after: Sequence[ProgramOperation] | None = None,
+    ) -> list[ProgramOperation]:
+        """A collective of all ranks of a communicator; of each, complete when its part is done.
+
+        Args:
+            kind: Its name, such as `all-reduce`: one of `collective_names()`.
+            size: What each rank contributes, for all-to-all to each other: bytes, or a text such as
+                "64 MiB".
+            root: The rank that is special, where the collective has one.
+            communicator: Of which ranks; 0 has all.
+            stream: As in `compute`, in each rank.
+            blocking: As in `compute`.
+            after: As in `compute`: each rank waits for those that are its own.
+
+        Returns:
+            The operation of each rank, in the order of the communicator.
+
+        Raises:
+            SimulationError: If there is no such collective, communicator or rank, a number is out
+                of range, or an operation of `after` is of no rank of it or of another builder.
+        """
+
+    def wait(
+        self, rank: int, after: Sequence[ProgramOperation], *, stream: int = 0
+    ) -> ProgramOperation:
+        """Waits until operations are complete: what follows in the stream comes after them.
+
+        Args:
+            rank: Who waits.
+            after: Operations of the same rank.
+            stream: In which of the rank's sequences.
+
+        Raises:
+            SimulationError: If there is no such rank, or an operation is of another rank or
+                builder.
+        """
+
+    def enter(self, rank: int, name: str, *, stream: int = 0) -> ProgramOperation:
+        """Enters a region of the program, by its name: what timelines and results of regions show.
+
+        Raises:
+            SimulationError: If there is no such rank.
+        """
+
+    def leave(self, rank: int, name: str, *, stream: int = 0) -> ProgramOperation:
+        """Leaves a region of the program.
+
+        Raises:
+            SimulationError: If there is no such rank, or no rank has entered such a region.
+        """
+
+    def communicator(self, ranks: Sequence[int]) -> int:
+        """A communicator of some ranks, beside that of all, which is 0.
+
+        Args:
+            ranks: Its ranks, in the order of their places in it.
+
+        Returns:
+            Its number, which messages and collectives name.
+
+        Raises:
+            SimulationError: If there are none, one is named twice, or there is no such rank.
+        """
+
+    def main_loop(self) -> ProgramBuilder:
+        """The main loop, which a job's `iterations` repeat: `with builder.main_loop(): ...`.
+
+        A program has one at most.
+
+        Raises:
+            SimulationError: If there is one already.
+        """
+
+    def __enter__(self) -> ProgramBuilder: ...
+    def __exit__(self, *_error) -> None: ...
+    def build(self) -> Program:
+        """The program as it stands; more may be added, and built again.
+
+        Raises:
+            SimulationError: If its main loop is still open.
+        """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has."""
+
+    @property
+    def operations(self) -> int:
+        """How many operations its ranks have so far."""
+
+@final
+class ProgramOperation:
+    """An operation of a program that is being built, which later ones may wait for."""
+
+    @property
+    def rank(self) -> int:
+        """The rank whose it is."""
+
+    @property
+    def index(self) -> int:
+        """Its place among the operations of its rank, from zero, as in `Program.operations_of`."""
 
 @final
 class Scenario:

@@ -23,6 +23,7 @@ mod pattern;
 mod pickle;
 mod plan;
 mod program;
+mod program_builder;
 mod scenario;
 mod schedule;
 mod setting;
@@ -76,6 +77,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};
+    #[pymodule_export]
+    use crate::program_builder::{ProgramBuilder, ProgramOperation};
     #[pymodule_export]
     use crate::scenario::{Scenario, read_scenario};
     #[pymodule_export]

@@ -9,6 +9,14 @@ use super::operation::{Dependency, Operation};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Request(u32);
 
+impl Request {
+    /// The operation's index in its rank's program.
+    #[must_use]
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// Writes a rank's operations one after another, as a sequential program runs them.
 ///
 /// ```
@@ -41,14 +49,24 @@ pub struct RankBuilder {
 impl RankBuilder {
     /// Appends an operation that the following ones wait for: a blocking call.
     pub fn run(&mut self, operation: Operation) -> Request {
-        let index = self.append(operation, &[]);
+        self.run_after(operation, &[])
+    }
+
+    /// The same, once these requests are complete, too.
+    pub fn run_after(&mut self, operation: Operation, after: &[Request]) -> Request {
+        let index = self.append(operation, after);
         self.previous = Some(Dependency::Completed(index));
         Request(index)
     }
 
     /// Appends an operation that the following ones only see started: a non-blocking call.
     pub fn start(&mut self, operation: Operation) -> Request {
-        let index = self.append(operation, &[]);
+        self.start_after(operation, &[])
+    }
+
+    /// The same, once these requests are complete.
+    pub fn start_after(&mut self, operation: Operation, after: &[Request]) -> Request {
+        let index = self.append(operation, after);
         self.previous = Some(Dependency::Started(index));
         Request(index)
     }
@@ -66,10 +84,7 @@ impl RankBuilder {
 
     /// Waits until the requests are complete.
     pub fn wait(&mut self, requests: &[Request]) {
-        let completed: Vec<_> =
-            requests.iter().map(|request| Dependency::Completed(request.0)).collect();
-        let index = self.append(Operation::Join, &completed);
-        self.previous = Some(Dependency::Completed(index));
+        self.run_after(Operation::Join, requests);
     }
 
     /// Appends an operation outside the sequence, with just these dependencies; returns its
@@ -93,9 +108,16 @@ impl RankBuilder {
         index
     }
 
-    fn append(&mut self, operation: Operation, more: &[Dependency]) -> u32 {
-        let dependencies: Vec<_> = self.previous.into_iter().chain(more.iter().copied()).collect();
+    fn append(&mut self, operation: Operation, after: &[Request]) -> u32 {
+        let completed = after.iter().map(|request| Dependency::Completed(request.0));
+        let dependencies: Vec<_> = self.previous.into_iter().chain(completed).collect();
         self.push(operation, &dependencies)
+    }
+
+    /// The operations so far.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        self.program.operations()
     }
 
     /// The main loop starts here.
