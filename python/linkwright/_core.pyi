@@ -2633,9 +2633,6 @@ def read_otf2(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def settings() -> list[Setting]:
-    """Every setting of a scenario, in the order of the reference."""
-
 def read_scenario(text: str, file: str = ...) -> Scenario:
     """Reads a scenario's TOML text; reading the files it names is left to the caller.
 
@@ -2643,6 +2640,9 @@ def read_scenario(text: str, file: str = ...) -> Scenario:
         InputError: If the text is no scenario, with line and column.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+
+def settings() -> list[Setting]:
+    """Every setting of a scenario, in the order of the reference."""
 
 def planner_names() -> list[str]:
     """The names of what plans the collectives of jobs that are played."""
