@@ -58,11 +58,9 @@ impl NcclTestsLog {
         let within = |of: fn(&Measured) -> f64| -> Vec<Option<f64>> {
             rows.iter().map(|row| row.in_place.as_ref().map(of)).collect()
         };
-        let (time, algorithm, bus): (
-            fn(&Measured) -> f64,
-            fn(&Measured) -> f64,
-            fn(&Measured) -> f64,
-        ) = (|it| it.time, |it| it.algorithm_bandwidth, |it| it.bus_bandwidth);
+        let time = |it: &Measured| it.time;
+        let algorithm = |it: &Measured| it.algorithm_bandwidth;
+        let bus = |it: &Measured| it.bus_bandwidth;
         let count = |of: fn(&Row) -> u64| rows.iter().map(of).collect::<Vec<u64>>();
         Table::new(
             table::Table::new()

@@ -27,6 +27,9 @@ impl FileName {
     }
 }
 
+/// A value with its place in the text.
+pub(super) type Placed<T> = (T, Range<usize>);
+
 /// One table of a scenario.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'a> {
@@ -156,7 +159,7 @@ impl<'a> Fields<'a> {
     pub fn list<T: DeserializeOwned>(
         &self,
         key: &str,
-    ) -> Result<Option<Vec<(T, Range<usize>)>>, InputError> {
+    ) -> Result<Option<Vec<Placed<T>>>, InputError> {
         let Some(node) = self.node(key) else { return Ok(None) };
         let Item::List(nodes) = &node.item else {
             // What is no list is refused as one.

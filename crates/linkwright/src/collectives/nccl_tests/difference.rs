@@ -233,7 +233,7 @@ mod tests {
                 .into_iter()
                 .map(|(power, ratio)| Compared { size: Bytes(1 << power), measured: ratio, expected: 1.0 })
                 .collect();
-            rows.sort_by(|a, b| (a.size, a.measured.to_bits()).cmp(&(b.size, b.measured.to_bits())));
+            rows.sort_by_key(|row| (row.size, row.measured.to_bits()));
             rows.dedup_by_key(|row| row.size);
             let said = difference(&rows);
             let text = said.to_string();

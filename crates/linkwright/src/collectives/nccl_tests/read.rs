@@ -262,7 +262,7 @@ fn row_of(line: usize, columns: &Columns, words: &[&str]) -> Option<Row> {
             time: number(time).filter(|time| *time > 0.0)? * 1e-6,
             algorithm_bandwidth: number(algorithm)?,
             bus_bandwidth: number(bus)?,
-            wrong: columns.wrong[which].and_then(|at| number(at)).map(|wrong| wrong as u64),
+            wrong: columns.wrong[which].and_then(&number).map(|wrong| wrong as u64),
         })
     };
     Some(Row { line, size, out_of_place: measured(0)?, in_place: measured(1) })

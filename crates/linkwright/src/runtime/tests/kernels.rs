@@ -176,7 +176,8 @@ fn what_comes_at_a_time_waits_for_the_transfers_that_end_then() {
     let nothing = KernelStep { count: 0, ..SENDS };
     let mut kernel = Kernel::default();
     let behind_third: &[(u32, u32)] = &[(2, 0)];
-    let blocks: [&[(KernelStep, &[(u32, u32)])]; 4] = [
+    type Linked<'a> = (KernelStep, &'a [(u32, u32)]);
+    let blocks: [&[Linked<'_>]; 4] = [
         &[(passes, &[]), (SENDS, behind_third), (SENDS, &[])],
         &[(TAKES, &[])],
         &[(nothing, &[]), (TAKES, &[])],
