@@ -17,7 +17,12 @@ DRAWING = "The machine: its devices and links"
 
 
 def machine_section(system: System) -> Section:
-    """The part of a report that shows a server which stands alone."""
+    """The part of a report that shows a server; of several, the first."""
+    if system.fabric is not None:
+        listed = system.servers()
+        if not listed:
+            return Section("The machine")
+        system = listed[0][0]
     return Section(
         "The machine",
         text=[system.source] if system.source else [],
