@@ -1446,7 +1446,7 @@ class ProgramBuilder:
         """
 
     def __enter__(self) -> ProgramBuilder: ...
-    def __exit__(self, *_error) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
     def build(self) -> Program:
         """The program as it stands; more may be added, and built again.
 
@@ -1964,7 +1964,7 @@ class SimulationResult:
         aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
         sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
         bandwidths that one GPU does not have are null there. Of a system of several servers a last
-        column, server, says in which the job ran; gpus are ids there.
+        column, server, says in which the job ran.
         """
 
     def named(self, name: str) -> SimulationResult:

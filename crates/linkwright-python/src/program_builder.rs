@@ -511,7 +511,7 @@ impl ProgramBuilder {
         Ok(slf)
     }
 
-    #[pyo3(signature = (*_error))]
+    #[pyo3(signature = (*_error: "object"))]
     fn __exit__(&mut self, _error: &Bound<'_, PyAny>) {
         let starts = self.loop_starts.take().unwrap_or_default();
         for (rank, start) in self.ranks.iter_mut().zip(starts) {

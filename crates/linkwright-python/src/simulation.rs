@@ -26,7 +26,8 @@ pub struct SimulationResult {
     policy: String,
     jobs: Vec<simulation::Job>,
     records: Vec<JobRecord>,
-    servers: u32,
+    /// The system's id of each server's first GPU.
+    first_gpus: Vec<u32>,
     run_time: RunTime,
     plans: Option<usize>,
 }
@@ -73,9 +74,9 @@ impl SimulationResult {
     /// aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
     /// sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
     /// bandwidths that one GPU does not have are null there. Of a system of several servers a last
-    /// column, server, says in which the job ran; gpus are ids there.
+    /// column, server, says in which the job ran.
     fn jobs(&self) -> PyResult<Table> {
-        Table::new(tables::jobs(&self.jobs, &self.records, self.servers))
+        Table::new(tables::jobs(&self.jobs, &self.records, &self.first_gpus))
     }
 
     /// The same under another name in place of the policy's, as one of several that are compared.
@@ -195,8 +196,9 @@ pub fn simulate(
         }
     })?;
     let (records, plans) = played.map_err(errors::simulation)?;
-    let (policy, servers) = (policy.name().to_owned(), core.servers());
-    Ok(SimulationResult { policy, jobs, records, servers, run_time, plans })
+    let first_gpus = (0..core.servers()).map(|server| core.gpu_at(server, 0)).collect();
+    let policy = policy.name().to_owned();
+    Ok(SimulationResult { policy, jobs, records, first_gpus, run_time, plans })
 }
 
 /// The servers of GPUs, and their ids there.

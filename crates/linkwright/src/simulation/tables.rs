@@ -8,13 +8,14 @@ use crate::units::{Bandwidth, Picoseconds};
 
 /// One row per record: the job, when it waited and ran, its GPUs and their scores.
 ///
-/// Times are in seconds and bandwidths in GB/s, as people plot them. Of several servers a last column
-/// says in which a job ran; its GPUs have their ids there.
+/// Times are in seconds and bandwidths in GB/s, as people plot them. GPUs have the ids that they
+/// have in the system, of which `first_gpus` names that of each server's first; of several servers a
+/// last column says in which a job ran.
 ///
 /// # Panics
 /// If a record's job is not in the list.
 #[must_use]
-pub fn jobs(jobs: &[Job], records: &[JobRecord], servers: u32) -> Table {
+pub fn jobs(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
     let of_job = |column: &dyn Fn(&Job) -> String| -> Vec<String> {
         records.iter().map(|record| column(&jobs[record.job])).collect()
     };
@@ -31,7 +32,11 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], servers: u32) -> Table {
     let optional = |value: &dyn Fn(&JobRecord) -> Option<f64>| -> Column {
         records.iter().map(value).collect::<Vec<_>>().into()
     };
-    let gpus = |set: GpuSet| set.iter().map(|gpu| gpu as u32).collect::<Vec<u32>>();
+    let gpus = |record: &JobRecord| {
+        let first = first_gpus[record.server as usize];
+        let set: GpuSet = record.chosen.gpus();
+        set.iter().map(|gpu| first + gpu as u32).collect::<Vec<u32>>()
+    };
     let sensitive: Vec<bool> = records.iter().map(|record| jobs[record.job].sensitive).collect();
     let between = |from: Picoseconds, to: Picoseconds| Picoseconds(to.0 - from.0);
     let table = Table::new()
@@ -45,7 +50,7 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], servers: u32) -> Table {
         .with("finish", "s", seconds(&|_, record| record.finish))
         .with("wait", "s", seconds(&|job, record| between(job.arrival, record.start)))
         .with("run_time", "s", seconds(&|_, record| between(record.start, record.finish)))
-        .with("gpus", "", records.iter().map(|r| gpus(r.chosen.gpus())).collect::<Vec<_>>())
+        .with("gpus", "", records.iter().map(gpus).collect::<Vec<_>>())
         .with("double_links", "", counts(&|record| record.chosen.links.double))
         .with("single_links", "", counts(&|record| record.chosen.links.single))
         .with("pcie_links", "", counts(&|record| record.chosen.links.pcie))
@@ -56,7 +61,7 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], servers: u32) -> Table {
         .with("preserved_bandwidth", "GB/s", gigabytes(&|r| r.chosen.preserved_bandwidth))
         .with("candidates", "", records.iter().map(|r| r.candidates).collect::<Vec<u64>>())
         .with("optimal", "", records.iter().map(|r| r.optimal).collect::<Vec<bool>>());
-    if servers < 2 {
+    if first_gpus.len() < 2 {
         return table;
     }
     let server = records.iter().map(|record| u64::from(record.server));

@@ -21,7 +21,7 @@ from linkwright.plot import (
     inline_chart,
     rounded,
 )
-from linkwright.runs.server.summary import job_rows
+from linkwright.runs.server.summary import job_rows, time_unit
 
 __all__ = ["allocation_quality", "bandwidth_by_workload", "occupancy", "run_time_by_workload"]
 
@@ -120,21 +120,22 @@ def allocation_quality(
 def occupancy(
     result: SimulationResult, gpu_names: Sequence[str] = (), *, title: str | None = None
 ) -> alt.Chart:
-    """Which job held which GPU when: a bar per job and GPU over simulated time, in hours.
+    """Which job held which GPU when: a bar per job and GPU over simulated time.
 
     Args:
         result: The run.
         gpu_names: The machine's GPU names by id; idle GPUs are only shown where named here.
         title: Instead of the default.
     """
+    unit, seconds = time_unit(result.makespan)
     rows = [
         {
             "gpu": _gpu_name(gpu, gpu_names),
             "job": row["job"],
             "workload": row["workload"],
             "gpus": row["gpu_count"],
-            "start": rounded(row["start"] / 3600),
-            "finish": rounded(row["finish"] / 3600),
+            "start": rounded(row["start"] / seconds),
+            "finish": rounded(row["finish"] / seconds),
         }
         for row in job_rows(result)
         for gpu in row["gpus"]
@@ -143,14 +144,14 @@ def occupancy(
     names = [_gpu_name(gpu, gpu_names) for gpu in range(max(used, len(gpu_names)))]
     default = f"Who held which GPU when, under {result.policy}"
     busy = sum(row["finish"] - row["start"] for row in rows)
-    whole = result.makespan / 3600 * len(names)
+    whole = result.makespan / seconds * len(names)
     share = f"{busy / whole:.0%} of the GPUs' time was given out." if whole else ""
     chart: alt.Chart = (
         inline_chart(rows, title or default, share)
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
             y=alt.Y("gpu:N", title="GPU", sort=names, scale=alt.Scale(domain=names)),
-            x=alt.X("start:Q", title="simulated time (h)"),
+            x=alt.X("start:Q", title=f"simulated time ({unit})"),
             x2="finish:Q",
             color=alt.Color(
                 "gpus:O",

@@ -17,6 +17,7 @@ from linkwright.runs.server.summary import (
     job_rows,
     speedups,
     summarise,
+    time_unit,
 )
 from linkwright.runs.timeline import Slice, Timeline, Track, whole_nanoseconds
 from linkwright.texts import counted
@@ -27,12 +28,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ScenarioRun"]
 
-LEFT_OUT = (
+OF_THE_FORMULA = (
     "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
     "another job's GPUs, run as if alone.",
     "Communication does not overlap with computation, and a collective call costs no start-up.",
     "Run times follow the sound model of effective bandwidth, whichever model the policies rank "
     "by; it holds for large messages.",
+)
+OF_PLAYED_JOBS = (
+    "Communication does not overlap with computation, nothing is copied from or to the host, and "
+    "reducing takes a GPU no time.",
+    "A job runs within one server.",
+)
+LEFT_OUT = (
     "No job is preempted, moved or stopped early, and a decision takes no simulated time.",
     "Workloads are iterations of equal length; batch sizes are calibrated to published run "
     "times, so that ratios between policies mean more than seconds.",
@@ -128,10 +136,11 @@ class ScenarioRun(Run):
             return _gained(self.speedups, self.reference)
         ordered = sorted(self.summaries, key=lambda summary: summary.makespan)
         first, last = ordered[0], ordered[-1]
+        name, unit = time_unit(last.makespan)
         found = (
             f"Under {first.policy} the {counted(first.jobs, 'job')} end after "
-            f"{first.makespan / 3600:.2f} h, {first.throughput:.1f} an hour, with a median wait of "
-            f"{first.wait.median / 3600:.2f} h"
+            f"{first.makespan / unit:.2f} {name}, {first.throughput:.1f} an hour, with a median "
+            f"wait of {first.wait.median / unit:.2f} {name}"
         )
         if first.makespan < last.makespan:
             found += (
@@ -193,12 +202,14 @@ class ScenarioRun(Run):
             for name in ("run_time", "effective_bandwidth", "sound_bandwidth")
         }
         upper = [None if it.run_time is None else it.run_time.upper for it in summaries]
+        name, unit = time_unit(max(it.makespan for it in summaries))
+        seconds = ".0f" if name == "h" else ".2f"
         columns: list[_Column] = [
-            ("makespan\nh", [it.makespan / 3600 for it in summaries], min, ".2f"),
+            (f"makespan\n{name}", [it.makespan / unit for it in summaries], min, ".2f"),
             ("jobs\nper h", [it.throughput for it in summaries], max, ".1f"),
-            ("median\nwait h", [it.wait.median / 3600 for it in summaries], min, ".2f"),
-            ("median\nrun s", median["run_time"], min, ".0f"),
-            ("75 %\nrun s", upper, min, ".0f"),
+            (f"median\nwait {name}", [it.wait.median / unit for it in summaries], min, ".2f"),
+            ("median\nrun s", median["run_time"], min, seconds),
+            ("75 %\nrun s", upper, min, seconds),
             ("sound\nGB/s", median["sound_bandwidth"], max, ".1f"),
         ]
         # Where the policies ranked by the sound model, both columns would be one and the same.
@@ -237,6 +248,7 @@ class ScenarioRun(Run):
         for result in self.results:
             shown = charts.occupancy(result, self.system.gpu_names)
             drawn[f"Occupancy of the GPUs under {result.policy}"] = shown
+        of_model = OF_PLAYED_JOBS if self.results[0].run_time == "played" else OF_THE_FORMULA
         what = "What each policy came to" if len(self.results) > 1 else "What it came to"
         alone = self._alone()
         return [
@@ -246,7 +258,7 @@ class ScenarioRun(Run):
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
             Section("What was run", facts=self._facts()),
             machine_section(self.system),
-            Section("What the model leaves out", points=LEFT_OUT),
+            Section("What the model leaves out", points=[*of_model, *LEFT_OUT]),
         ]
 
     def _bandwidths(self, sound: bool) -> list[Sheet]:
@@ -263,16 +275,24 @@ class ScenarioRun(Run):
 
     def _alone(self) -> list[Sheet]:
         rows = []
+        name, unit = time_unit(max(it.makespan for it in self.summaries))
         for result in self.results:
             alone = [row for row in job_rows(result) if row["gpu_count"] == 1]
             if not alone:
                 return []
             run_time = Quartiles.of(row["run_time"] for row in alone).median
-            wait = Quartiles.of(row["wait"] / 3600 for row in alone)
-            cells = [f"{run_time:.0f}", f"{wait.median:.2f}", f"{wait.maximum:.2f}"]
+            wait = Quartiles.of(row["wait"] / unit for row in alone)
+            seconds = ".0f" if name == "h" else ".2f"
+            cells = [f"{run_time:{seconds}}", f"{wait.median:.2f}", f"{wait.maximum:.2f}"]
             rows.append([result.policy, f"{len(alone):,}", *cells])
-        heads = ["jobs", "median\nrun s", "median\nwait h", "longest\nwait h"]
+        heads = ["jobs", "median\nrun s", f"median\nwait {name}", f"longest\nwait {name}"]
         return [Sheet(["policy", *heads], rows, ["policy"])]
+
+    def _run_times(self) -> str:
+        if self.results[0].run_time == "formula":
+            return "by the formula"
+        scenario = self.scenario
+        return f"played as {scenario.fidelity}s, all-reduces by {scenario.planner}"
 
     def _facts(self) -> list[tuple[str, str]]:
         jobs = self.manifest["jobs"]
@@ -287,6 +307,7 @@ class ScenarioRun(Run):
             "Bandwidth profile": str(self.manifest["bandwidth_profile"]),
             "Ties": self.scenario.ties,
             "Queue": self.scenario.discipline,
+            "Run times": self._run_times(),
             "Version": __version__,
         }
         if self.scenario.unhealthy:

@@ -17,7 +17,10 @@ from linkwright import SimulationResult
 from linkwright.errors import SimulationError
 from linkwright.quartiles import Quartiles
 
-__all__ = ["PolicySummary", "Speedup", "job_rows", "speedups", "summarise"]
+__all__ = ["PolicySummary", "Speedup", "job_rows", "speedups", "summarise", "time_unit"]
+
+# Seconds from which on spans are told in hours.
+HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -130,3 +133,8 @@ def _ratio(numerator: float, denominator: float) -> float:
     if numerator == denominator:
         return 1.0
     return numerator / denominator if denominator else math.inf
+
+
+def time_unit(longest: float) -> tuple[str, float]:
+    """What spans of a run are told in, by its longest one in seconds: a unit and its seconds."""
+    return ("h", HOUR) if longest >= HOUR else ("s", 1.0)
