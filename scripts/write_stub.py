@@ -176,7 +176,8 @@ def function(node: ast.FunctionDef, owner: str) -> list[str]:
     if arguments.posonlyargs and len(arguments.posonlyargs) == 1:
         arguments.args = [*arguments.posonlyargs, *arguments.args]
         arguments.posonlyargs = []
-    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+    several = [arguments.vararg] if arguments.vararg is not None else []
+    for argument in [*arguments.posonlyargs, *arguments.args, *several, *arguments.kwonlyargs]:
         said = PARAMETERS.get(name, {}).get(argument.arg)
         if said or argument.annotation is not None:
             argument.annotation = annotation(said or argument.annotation)
