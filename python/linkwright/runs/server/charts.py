@@ -35,6 +35,9 @@ POLICY_COLOURS = {
 Model = Literal["effective", "sound"]
 WHISKERS = "Box: quartiles; whiskers: minimum and maximum"
 
+# What the longest name of a workload takes below an axis, in pixels.
+LABEL_WIDTH = 80
+
 
 def bandwidth_by_workload(
     results: Sequence[SimulationResult], *, model: Model = "effective", title: str | None = None
@@ -75,6 +78,8 @@ def _boxes_by_workload(
     policies = [result.policy for result in results]
     workloads = [name for name in workload_names() if any(name == group for group, _ in groups)]
     count = sum(map(len, groups.values()))
+    # As wide as a workload's name, however few the policies.
+    step = max(17, LABEL_WIDTH // (len(policies) + 1))
     return boxes(
         groups,
         across=alt.X("group:N", sort=workloads, title=None, axis=alt.Axis(labelAngle=0)),
@@ -84,7 +89,7 @@ def _boxes_by_workload(
         scale=alt.Scale(zero=from_zero),
         title=title,
         subtitle=f"{WHISKERS}; {count} job runs.",
-    ).properties(width=alt.Step(17, **{"for": "offset"}), height=260)
+    ).properties(width=alt.Step(step, **{"for": "offset"}), height=260)
 
 
 def allocation_quality(
