@@ -9,7 +9,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use linkwright::collectives::Collective;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, plan};
-use linkwright::collectives::time::{NcclProtocol, time};
+use linkwright::collectives::time::{protocol_of, time};
 use linkwright::system::System;
 use linkwright::units::Bytes;
 use linkwright_bench::systems::{alone, dgx_a100s};
@@ -40,7 +40,7 @@ fn plans(criterion: &mut Criterion) {
 fn timing(criterion: &mut Criterion) {
     let machine = alone("dgx1-v100");
     let schedule = packed(&machine, Collective::AllReduce).schedule;
-    let costs = NcclProtocol::of(schedule.protocol);
+    let costs = protocol_of(&schedule, &machine).unwrap();
     let (size, chunk) = (Bytes(64 << 20), Bytes(1 << 20));
     criterion.bench_function("time/dgx1-v100/all-reduce 64 MiB by 1 MiB", |bencher| {
         bencher.iter(|| time(black_box(&schedule), &machine, size, chunk, &costs));

@@ -148,7 +148,9 @@ pub fn time_schedule(
     let protocol = protocol.unwrap_or(schedule.data().protocol);
     // It delays nothing but PCIe beside NVLink.
     let switch = peer_access_time(None, schedule.data().ranks())?;
-    let costs = NcclProtocol { peer_access_switch: switch, ..NcclProtocol::of(protocol) };
+    let usual = time::protocol_as(schedule.data(), protocol, system.core());
+    let usual = usual.map_err(errors::collective)?;
+    let costs = NcclProtocol { peer_access_switch: switch, ..usual };
     let source = schedule.source();
     let on = Arc::clone(system.core());
     let found = interruptible(py, move || timed(source.schedule(), &on, (size, chunk), &costs))?;

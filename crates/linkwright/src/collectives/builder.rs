@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use super::collective::Collective;
 use super::schedule::{
-    Channel, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation, ThreadBlock,
+    Channel, Pacing, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation,
+    ThreadBlock,
 };
 
 /// The blocks of one rank that hold a connection, by channel and peer.
@@ -36,6 +37,7 @@ impl ScheduleBuilder {
             name: name.to_owned(),
             collective,
             protocol: Protocol::Simple,
+            pacing: Pacing::InTurns,
             gpus,
             chunks,
             in_place: collective != Collective::AllToAll,

@@ -10,6 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::collective::Collective;
+use crate::units::Bytes;
 
 /// One of a rank's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -250,6 +251,21 @@ impl Protocol {
     }
 }
 
+/// How a schedule's thread blocks share links, and how its data is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Connections between two GPUs take turns, chunk by chunk, as Blink's streams do, so that each
+    /// gets a link in proportion to its data; in chunks of whatever size is the fastest.
+    #[default]
+    InTurns,
+    /// Blocks run side by side and share their links equally, as NCCL's do.
+    SideBySide {
+        /// The longest run that a step moves.
+        chunk: Bytes,
+    },
+}
+
 /// A collective, planned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Schedule {
@@ -259,6 +275,9 @@ pub struct Schedule {
     pub collective: Collective,
     /// The protocol that its connections use.
     pub protocol: Protocol,
+    /// How its blocks share links.
+    #[serde(default)]
+    pub pacing: Pacing,
     /// For each rank its GPU, by id in the machine.
     pub gpus: Vec<usize>,
     /// Chunks in a shard.

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::collectives::Collective;
     use crate::collectives::plan::{Algorithm, Links, plan};
-    use crate::collectives::time::{NcclProtocol, time};
+    use crate::collectives::time::{protocol_of, time};
     use crate::system::test_support::alone;
     use crate::table::Column;
     use crate::units::Bytes;
@@ -151,7 +151,7 @@ mod tests {
         };
         assert!(peers.iter().any(|peer| peer == "1"), "{peers:?}");
 
-        let costs = NcclProtocol::of(plan.schedule.protocol);
+        let costs = protocol_of(&plan.schedule, &machine).unwrap();
         let size = Bytes(1 << 20);
         let timing = time(&plan.schedule, &machine, size, Bytes(1 << 18), &costs).unwrap();
         let loads = link_loads(&machine, &timing);

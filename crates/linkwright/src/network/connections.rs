@@ -19,7 +19,7 @@ use super::transport::{
 use super::{PathError, ResourceId};
 use crate::engine::{Model, Scheduler};
 use crate::system::views::wiring::WiredId;
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// What was sent has arrived.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +32,8 @@ pub struct Arrival {
 struct Connection {
     /// Its range of the uses of all.
     uses: (u32, u32),
+    /// The most that a transfer takes of them.
+    limit: Option<Bandwidth>,
     latency: Picoseconds,
     carried: Bytes,
 }
@@ -109,10 +111,20 @@ impl<'a> Connections<'a> {
     /// Opens a connection over resources of the routes, each with the part of the data, above 0 and
     /// at most 1, that crosses it; what is sent arrives `latency` after its last byte has left.
     pub fn open(&mut self, uses: &[(ResourceId, f64)], latency: Picoseconds) -> ConnectionIndex {
+        self.open_limited(uses, latency, None)
+    }
+
+    /// As [`Self::open`], for a sender that is no faster than `limit`.
+    pub fn open_limited(
+        &mut self,
+        uses: &[(ResourceId, f64)],
+        latency: Picoseconds,
+        limit: Option<Bandwidth>,
+    ) -> ConnectionIndex {
         let first = self.uses.len() as u32;
         self.uses.extend_from_slice(uses);
         let uses = (first, self.uses.len() as u32);
-        self.connections.push(Connection { uses, latency, carried: Bytes(0) });
+        self.connections.push(Connection { uses, limit, latency, carried: Bytes(0) });
         (self.connections.len() - 1) as ConnectionIndex
     }
 
@@ -236,7 +248,7 @@ impl Transport for Connections<'_> {
         };
         over.carried.0 += size.0;
         let uses = &self.uses[over.uses.0 as usize..over.uses.1 as usize];
-        let flow = self.flows.start(uses, size, None, scheduler.now());
+        let flow = self.flows.start(uses, size, over.limit, scheduler.now());
         let carried = Carried { connection, token };
         match self.of_flow.get_mut(flow.slot()) {
             Some(place) => *place = carried,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
 use linkwright::collectives::Collective::AllReduce;
 use linkwright::collectives::plan::{Links, plan};
-use linkwright::collectives::time::{NcclProtocol, time};
+use linkwright::collectives::time::{protocol_of, time};
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{Planner, PlayedOutcome, Sharing, play};
@@ -73,7 +73,7 @@ fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
         let found = plan(&cluster.system, &gpus, AllReduce, algorithm, Links::Auto).unwrap();
         let vgg = Workload::find("vgg-16").unwrap();
         let (size, chunk) = (vgg.bytes_per_iteration(), cluster.collectives.planned_message_size);
-        let protocol = NcclProtocol::of(found.schedule.protocol);
+        let protocol = protocol_of(&found.schedule, &cluster.system).unwrap();
         let timing = time(&found.schedule, &cluster.system, size, chunk, &protocol).unwrap();
         let iteration = vgg.compute_per_iteration().0 + timing.time.0;
         assert_eq!(record.finish.0, iteration, "{planner} on {}", cluster.system.name());

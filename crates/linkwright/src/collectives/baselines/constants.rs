@@ -10,7 +10,7 @@ use crate::system::{DeviceKind, LinkKind, Proximity, Wiring};
 
 /// A GPU generation as the cost model tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Generation {
+pub(in crate::collectives) enum Generation {
     /// Pascal and older, which NCCL times as Volta, without LL128.
     Pascal,
     Volta,
@@ -21,7 +21,7 @@ pub(super) enum Generation {
 
 impl Generation {
     /// That of the job's GPUs: by the name of the product, else by its NVLinks, else by PCIe.
-    pub(super) fn of(wiring: &Wiring, gpus: &[usize]) -> Self {
+    pub(in crate::collectives) fn of(wiring: &Wiring, gpus: &[usize]) -> Self {
         gpus.iter().map(|gpu| Self::of_one(wiring, *gpu)).min().unwrap_or(Self::Volta)
     }
 

@@ -20,6 +20,7 @@ mod plans;
 pub mod rings;
 mod search;
 
+pub(super) use constants::Generation;
 pub use expect::{ExpectError, Expectation, ExpectedAlgorithm, expect};
 pub(super) use fabric::by_server;
 pub(super) use plans::plan_on;

@@ -10,8 +10,9 @@ use crate::collectives::lowering::{
     Ring, RootedTree, schedule_of_rings, schedule_of_trees, schedule_of_ways,
 };
 use crate::collectives::plan::{Links, PlanError, by_rule_alone};
-use crate::collectives::schedule::Schedule;
+use crate::collectives::schedule::{Pacing, Schedule};
 use crate::system::{System, Wiring};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Which NCCL, and which of its algorithms.
@@ -94,7 +95,7 @@ pub(in crate::collectives) fn plan_on(
     let job = Job::new(wiring, gpus, baseline, links)?;
     let name = format!("{}-{}", baseline.name(), collective.name());
     let mut trees = Vec::new();
-    let schedule = match collective {
+    let mut schedule = match collective {
         Collective::AllToAll => {
             let transport = job.rings[0].channel.transport;
             schedule_of_ways(&name, collective, gpus, &job.ways(), 1, transport)
@@ -122,7 +123,19 @@ pub(in crate::collectives) fn plan_on(
             schedule_of_rings(&name, collective, gpus, &rings)
         }
     };
+    schedule.pacing = Pacing::SideBySide { chunk: chunk_of(collective, baseline) };
     Ok(BaselinePlan { schedule, links: job.class, trees, notes: job.notes })
+}
+
+/// The longest run that a step of the protocol Simple moves: steps of 512 KiB, of which a ring's
+/// chunk takes four (NCCL, `src/include/collectives.h` and `device.h`).
+const fn chunk_of(collective: Collective, baseline: Baseline) -> Bytes {
+    let is_ring = match collective {
+        Collective::AllReduce => !matches!(baseline, Baseline::Tree),
+        Collective::AllGather | Collective::ReduceScatter => true,
+        _ => false,
+    };
+    Bytes(if is_ring { 2 << 20 } else { 512 << 10 })
 }
 
 /// Whether NCCL runs it as sends and receives between pairs, which it has since 2.7.

@@ -58,7 +58,7 @@ fn cut_program(chunks: u32, program: &RankSchedule, pieces: u32) -> Option<RankS
 mod tests {
     use super::*;
     use crate::collectives::plan::{Algorithm, Links, PlanError, plan};
-    use crate::collectives::time::{NcclProtocol, time};
+    use crate::collectives::time::{protocol_of, time};
     use crate::collectives::{Collective, check};
     use crate::system::test_support::alone;
     use crate::units::Bytes;
@@ -80,7 +80,7 @@ mod tests {
                 let Some(cut) = in_pieces(&plan.schedule, 3) else { continue };
                 check(&cut).unwrap_or_else(|fault| panic!("{}: {fault}", cut.name));
                 assert_eq!(cut.step_count(), 3 * plan.schedule.step_count());
-                let costs = NcclProtocol::of(plan.schedule.protocol);
+                let costs = protocol_of(&plan.schedule, &machine).unwrap();
                 let size = Bytes((60 * u64::from(cut.chunks)) << 10);
                 let whole = time(&cut, &machine, size, size, &costs).unwrap();
                 assert_eq!(whole.pieces, 1);

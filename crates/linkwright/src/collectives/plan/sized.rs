@@ -5,7 +5,7 @@ use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::lowering::tree::MAX_CHANNELS;
 use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::Schedule;
-use super::super::time::{NcclProtocol, choose_chunk_on};
+use super::super::time::{NcclProtocol, choose_chunk_on, protocol_on};
 use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan_preferring};
 use crate::graph::arborescences::Preference;
 use crate::system::{System, Wiring};
@@ -90,7 +90,7 @@ pub(super) fn time_of(
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Picoseconds, PlanError> {
-    let costs = NcclProtocol { peer_access_switch, ..NcclProtocol::of(plan.schedule.protocol) };
+    let costs = NcclProtocol { peer_access_switch, ..protocol_on(&plan.schedule, wiring) };
     Ok(choose_chunk_on(&plan.schedule, wiring, size, &costs)?.0.time)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::network::{ConnectionIndex, Connections, ResourceId, Routes};
 use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Pieces};
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::super::schedule::{ChannelTransport, Schedule, Step};
 use super::error::TimeError;
@@ -16,6 +16,8 @@ use super::ways::way;
 pub(super) struct OpenWay {
     pub(super) uses: Vec<(ResourceId, f64)>,
     pub(super) latency: Picoseconds,
+    /// The most that its block sends, where its links carry more.
+    pub(super) limit: Option<Bandwidth>,
 }
 
 /// The most transfers that one run of a schedule takes.
@@ -33,8 +35,7 @@ pub struct LoweredSchedule {
 }
 
 impl LoweredSchedule {
-    /// A schedule on the links of its GPUs, which [`resources`](super::resources) gives for the same
-    /// protocol.
+    /// A schedule on the links of its GPUs, as [`resources`](super::resources) gives them.
     ///
     /// # Errors
     /// [`TimeError`] where a connection has no route or no other end.
@@ -70,7 +71,9 @@ impl LoweredSchedule {
                 let channel = &schedule.channels[block.channel];
                 let (uses, wire, reach) = way(schedule, routes, channel, (rank, to))?;
                 let latency = protocol.hop(reach).max(wire);
-                ways.push(OpenWay { uses, latency });
+                let limit =
+                    protocol.send_bandwidth.filter(|limit| carries_more(routes, &uses, *limit));
+                ways.push(OpenWay { uses, latency, limit });
                 let next = lanes.len() as u32;
                 let lane = *lanes.entry((rank, to, channel)).or_insert(next);
                 let is_late = mixed && channel.transport == ChannelTransport::Host;
@@ -89,7 +92,8 @@ impl LoweredSchedule {
 
     /// Opens its connections on a network over the same links; returns the first.
     pub fn open(&self, network: &mut Connections<'_>) -> ConnectionIndex {
-        let opened = self.ways.iter().map(|way| network.open(&way.uses, way.latency));
+        let open = |way: &OpenWay| network.open_limited(&way.uses, way.latency, way.limit);
+        let opened = self.ways.iter().map(open);
         opened.reduce(|first, _| first).unwrap_or(0)
     }
 
@@ -107,6 +111,11 @@ impl LoweredSchedule {
         let pieces = self.pieces(size, chunk)?;
         let (kernel, protocol) = (Arc::clone(&self.kernel), self.protocol);
         Ok(KernelCall { kernel, pieces, protocol, first_connection })
+    }
+
+    /// The data of so many bytes on its links.
+    pub(super) fn data_of(&self, on_wire: Bytes) -> f64 {
+        on_wire.0 as f64 * self.protocol.data_share
     }
 
     fn pieces(&self, size: Bytes, chunk: Bytes) -> Result<Pieces, TimeError> {
@@ -127,6 +136,12 @@ impl LoweredSchedule {
     }
 }
 
+/// Whether each of a connection's links carries more than its sender sends.
+fn carries_more(routes: &Routes<'_>, uses: &[(ResourceId, f64)], limit: Bandwidth) -> bool {
+    let capacities = routes.capacities();
+    uses.iter().all(|(resource, share)| capacities[*resource].0 as f64 > share * limit.0 as f64)
+}
+
 fn lowered_step(step: &Step, chunks: u32) -> KernelStep {
     let place = step.source.or(step.destination);
     KernelStep {
@@ -134,5 +149,6 @@ fn lowered_step(step: &Step, chunks: u32) -> KernelStep {
         receives: step.operation.receives(),
         start: place.map_or(0, |slice| slice.offset % chunks.max(1)),
         count: step.count,
+        copies: step.operation.writes_destination() && !step.operation.sends(),
     }
 }

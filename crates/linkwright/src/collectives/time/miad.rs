@@ -9,7 +9,7 @@ use crate::system::{System, Wiring};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::super::schedule::Schedule;
+use super::super::schedule::{Pacing, Schedule};
 use super::error::TimeError;
 use super::play::{Player, Timing, wiring_of};
 
@@ -28,7 +28,8 @@ pub struct ChunkTrial {
     pub algorithm_bandwidth: f64,
 }
 
-/// The best timing over chunk sizes, and what was tried on the way, in order.
+/// The best timing over chunk sizes, and what was tried on the way, in order; with the chunks that
+/// the schedule names, where it does.
 ///
 /// # Errors
 /// As [`time`](fn@super::time).
@@ -50,6 +51,9 @@ pub(in crate::collectives) fn choose_chunk_on(
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
     let player = Player::new(schedule, wiring, protocol)?;
     let mut trials = Vec::new();
+    if let Pacing::SideBySide { chunk } = schedule.pacing {
+        return Ok((attempt(&player, size, chunk.0, &mut trials)?, trials));
+    }
     // Pipelines of thousands of pieces take long to play and gain nothing from more.
     let least = size.0 >> 12;
     let mut chunk = FIRST.max(least).min(size.0.max(1));

@@ -5,14 +5,15 @@
 //! data has arrived, the steps that it waits for have ended and the receiver has room, and is
 //! busy while it sends; what is sent arrives one hop's latency after its last byte. Data is
 //! cut into pieces that follow one another through the blocks, so that a long way fills like a
-//! pipeline. Latencies and protocol losses are NCCL's tuning constants ([`NcclProtocol`]). What it
-//! leaves out: reduction and copy time inside a GPU, and what else the links carry.
+//! pipeline. What a block takes and does not send on it writes to its own GPU's memory, which takes
+//! time, too. Each term has a cause and a source ([`Terms`]). What it leaves out: that a GPU's blocks
+//! share its memory, and what else the links carry.
 
-mod costs;
 mod error;
 mod lowered;
 mod miad;
 mod play;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod ways;
@@ -23,6 +24,8 @@ pub use lowered::LoweredSchedule;
 pub(super) use miad::choose_chunk_on;
 pub use miad::{ChunkTrial, choose_chunk};
 pub use play::{LinkLoad, Timing, time};
+pub(super) use terms::protocol_on;
+pub use terms::{Processes, Terms, protocol_as, protocol_of};
 pub use ways::resources;
 
 use crate::network::Routes;
@@ -34,7 +37,7 @@ use super::schedule::Schedule;
 /// # Errors
 /// [`TimeError`] where a connection has no route or no other end.
 pub fn link_bytes(schedule: &Schedule, routes: &Routes<'_>) -> Result<Vec<f64>, TimeError> {
-    let lowered = LoweredSchedule::new(schedule, routes, &NcclProtocol::of(schedule.protocol))?;
+    let lowered = LoweredSchedule::new(schedule, routes, &protocol_on(schedule, routes.wiring()))?;
     let kernel = &lowered.kernel;
     let chunks = schedule.longest_buffer() as f64;
     let mut loads = vec![0.0; routes.capacities().len()];

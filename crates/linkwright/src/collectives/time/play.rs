@@ -105,7 +105,7 @@ impl<'a> Player<'a> {
         wiring: &'a Wiring,
         protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
-        let routes = resources(wiring, protocol);
+        let routes = resources(wiring);
         let lowered = LoweredSchedule::new(schedule, &routes, protocol)?;
         Ok(Self { schedule, routes, lowered })
     }
@@ -143,9 +143,9 @@ impl<'a> Player<'a> {
         let capacities = self.routes.capacities();
         let mut bytes = vec![0.0; capacities.len()];
         for (connection, way) in (0..).zip(&self.lowered.ways) {
-            let Bytes(carried) = network.carried(connection);
+            let carried = self.lowered.data_of(network.carried(connection));
             for (resource, share) in &way.uses {
-                bytes[*resource] += share * carried as f64;
+                bytes[*resource] += share * carried;
             }
         }
         let used = bytes.iter().enumerate().filter(|(_, bytes)| **bytes > 0.0);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::collectives::Collective;
 use crate::collectives::schedule::{
-    Channel, ChannelTransport, Protocol, RankSchedule, Slice, Step, StepId, StepOperation,
+    Channel, ChannelTransport, Pacing, Protocol, RankSchedule, Slice, Step, StepId, StepOperation,
     ThreadBlock,
 };
 use crate::engine::Random;
@@ -101,6 +101,7 @@ fn by_chance(random: &mut Random) -> Schedule {
         name: "by chance".to_owned(),
         collective: Collective::AllReduce,
         protocol: Protocol::Simple,
+        pacing: Pacing::InTurns,
         gpus: (0..ranks).collect(),
         chunks,
         in_place: true,
@@ -124,7 +125,7 @@ proptest! {
         let size = Bytes(4 << 16);
         let peer_access_switch = Picoseconds(late);
         let protocol = NcclProtocol {
-            slots, stream_reuse, peer_access_switch, ..NcclProtocol::of(Protocol::Simple)
+            slots, stream_reuse, peer_access_switch, ..protocol_of(&schedule, &system).unwrap()
         };
         let chunk = Bytes(size.0 / pieces);
         let played = |launch| {

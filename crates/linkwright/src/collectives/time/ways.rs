@@ -1,22 +1,21 @@
 //! The ways of a schedule's connections over a system's links.
 
 use crate::network::{ResourceId, RouteClass, Routes};
-use crate::program::kernel::{NcclProtocol, Reach};
+use crate::program::kernel::Reach;
 use crate::system::views::wiring::WiredId;
-use crate::system::{LinkKind, Wire, Wiring};
+use crate::system::{DeviceKind, LinkKind, Wire, Wiring};
 use crate::units::Picoseconds;
 
 use super::super::schedule::{Channel, ChannelTransport, ChosenRoute, ChosenWay, Schedule};
 use super::error::TimeError;
 
-/// The links' resources at what long transfers reach of them with this protocol.
+/// The links' resources at what long transfers reach of them.
 ///
 /// # Panics
 /// Never: what is reached of a kind lies between 0 and 1.
 #[must_use]
-pub fn resources<'a>(wiring: &'a Wiring, protocol: &NcclProtocol) -> Routes<'a> {
-    let efficiency = |kind: LinkKind| kind.reached_share() * protocol.data_share;
-    Routes::on(wiring, efficiency).expect("efficiencies lie between 0 and 1")
+pub fn resources(wiring: &Wiring) -> Routes<'_> {
+    Routes::on(wiring, LinkKind::reached_share).expect("shares lie between 0 and 1")
 }
 
 /// The resources that a connection uses, each with its part of the data, the latency of its links,
@@ -61,17 +60,24 @@ fn along(routes: &Routes<'_>, chosen: &ChosenRoute, ends: [WiredId; 2]) -> Optio
     let units = chosen.ways.iter().map(|way| way.units as f64);
     let ways: Vec<_> = devices.iter().map(|way| &way[..]).zip(units).collect();
     let route = routes.along(&ways)?;
-    let over = |what: fn(&Wire) -> bool| {
+    let over = |what: &dyn Fn(&Wire) -> bool| {
         route.uses.iter().any(|(resource, _)| what(routes.wire(*resource).0))
     };
-    let reach = if over(Wire::is_network) {
+    let reach = if over(&Wire::is_network) {
         Reach::Network
-    } else if over(|wire| !wire.is_gpu_fabric()) {
+    } else if over(&|wire| !wire.is_gpu_fabric()) {
         Reach::Host
+    } else if over(&|wire| is_switched(routes.wiring(), wire)) {
+        Reach::Switch
     } else {
         Reach::Fabric
     };
     Some((route.uses, route.latency, reach))
+}
+
+/// Whether a wire ends at a switch between GPUs.
+fn is_switched(wiring: &Wiring, wire: &Wire) -> bool {
+    [wire.a, wire.b].iter().any(|end| wiring.devices()[*end].kind == DeviceKind::NvSwitch)
 }
 
 fn hop(
@@ -93,7 +99,11 @@ fn hop(
     };
     let mut found = classes.iter().filter_map(|(class, reach)| {
         let route = routes.route(ends[0], ends[1], *class)?;
-        Some((route.uses, route.latency, *reach))
+        let is_switched = |uses: &(ResourceId, f64)| is_switched(wiring, routes.wire(uses.0).0);
+        let is_fabric = *reach == Reach::Fabric;
+        let reach =
+            if is_fabric && route.uses.iter().any(is_switched) { Reach::Switch } else { *reach };
+        Some((route.uses, route.latency, reach))
     });
     found.next().ok_or_else(|| TimeError::NoRoute {
         links: if transport == ChannelTransport::Best { "link" } else { "PCIe path" },

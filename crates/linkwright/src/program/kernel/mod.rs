@@ -28,6 +28,8 @@ pub struct KernelStep {
     pub start: u32,
     /// How many chunks.
     pub count: u32,
+    /// Whether it writes them to its own GPU's memory alone, and sends none.
+    pub copies: bool,
 }
 
 /// A step with those that it waits for and those that may wait for it.
@@ -38,6 +40,9 @@ pub(crate) struct LinkedStep {
     pub(crate) waits: (u32, u32),
     /// Range of [`Kernel::wakes`].
     pub(crate) wakes: (u32, u32),
+    /// Whether nothing that its block does next needs what it copies, so that the block goes on while
+    /// that is written.
+    pub(crate) is_behind: bool,
 }
 
 /// One block.
@@ -66,7 +71,8 @@ pub(crate) struct KernelConnection {
 /// use linkwright::program::kernel::{Kernel, KernelStep};
 ///
 /// let mut kernel = Kernel::default();
-/// let (sends, receives) = (KernelStep { sends: true, receives: false, start: 0, count: 1 }, KernelStep { sends: false, receives: true, start: 0, count: 1 });
+/// let sends = KernelStep { sends: true, receives: false, start: 0, count: 1, copies: false };
+/// let receives = KernelStep { sends: false, receives: true, start: 0, count: 1, copies: true };
 /// for step in [sends, receives] {
 ///     kernel.begin_rank();
 ///     kernel.begin_block();
@@ -113,7 +119,7 @@ impl Kernel {
         let from = self.waits_named.len() as u32;
         self.waits_named.extend(after);
         let waits = (from, self.waits_named.len() as u32);
-        self.steps.push(LinkedStep { step, waits, wakes: (0, 0) });
+        self.steps.push(LinkedStep { step, waits, wakes: (0, 0), is_behind: false });
         self.blocks.last_mut().expect("a block was begun").steps.1 += 1;
     }
 
@@ -165,6 +171,15 @@ impl Kernel {
             let from = self.wakes.len() as u32;
             self.wakes.extend(blocks);
             step.wakes = (from, self.wakes.len() as u32);
+        }
+        for block in &self.blocks {
+            let mut next_copies = true;
+            for step in self.steps[block.steps.0 as usize..block.steps.1 as usize].iter_mut().rev()
+            {
+                let is_awaited = step.wakes.0 < step.wakes.1;
+                step.is_behind = step.step.copies && next_copies && !is_awaited;
+                next_copies = step.step.copies;
+            }
         }
         self
     }

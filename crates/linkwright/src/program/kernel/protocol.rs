@@ -1,35 +1,45 @@
 //! What a kernel's transfers cost beside their bytes.
 
-use crate::units::Picoseconds;
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// Over what a connection leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// NVLink or xGMI.
+    /// NVLink or xGMI from GPU to GPU.
     Fabric,
+    /// NVLink through switches.
+    Switch,
     /// PCIe and what joins sockets.
     Host,
     /// To another server.
     Network,
 }
 
-/// Latencies and data share of one of NCCL's protocols, and what its connections hold.
+/// What one of NCCL's protocols costs on a generation of GPUs, and what its connections hold.
 ///
-/// The latencies are those of NCCL 2.30 (`src/graph/tuning.cc`): one for the launch of each
-/// operation and one for each hop by kind of link. What a long transfer reaches of its links'
-/// peak stands on the links' kind.
+/// Each term has a cause of its own; where its value comes from stands beside it in
+/// `collectives/time/terms.toml`. What a long transfer reaches of its links' peak stands on the links'
+/// kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NcclProtocol {
     /// Before anything moves: launching the kernel on a GPU.
     pub launch: Picoseconds,
-    /// From the last byte sent to the next step of the receiver, over NVLink or xGMI.
+    /// From the last byte sent to the next step of the receiver, over NVLink or xGMI from GPU
+    /// to GPU: the sender's fence, the way of its flag, and the receiver's look at it.
     pub fabric_hop: Picoseconds,
+    /// The same through NVLink switches.
+    pub switch_hop: Picoseconds,
     /// The same over PCIe.
     pub host_hop: Picoseconds,
     /// The same between servers.
     pub network_hop: Picoseconds,
     /// The part of the bytes on a link that is data: 1 for the protocol `Simple`.
     pub data_share: f64,
+    /// What a block writes to its own GPU's memory of what it takes and does not send on.
+    pub copy_bandwidth: Bandwidth,
+    /// The most that a block sends, on the wire, however wide its link is; none where a block
+    /// fills any link.
+    pub send_bandwidth: Option<Bandwidth>,
     /// How many sends a connection holds that the receiver has not taken yet.
     pub slots: u32,
     /// Whether the trees between two GPUs take turns chunk by chunk (Blink's reuse of CUDA
@@ -46,8 +56,25 @@ impl NcclProtocol {
     pub const fn hop(&self, reach: Reach) -> Picoseconds {
         match reach {
             Reach::Fabric => self.fabric_hop,
+            Reach::Switch => self.switch_hop,
             Reach::Host => self.host_hop,
             Reach::Network => self.network_hop,
         }
+    }
+
+    /// The bytes on a link that carry so many of data.
+    #[must_use]
+    pub fn on_wire(&self, data: Bytes) -> Bytes {
+        if self.data_share >= 1.0 {
+            data
+        } else {
+            Bytes((data.0 as f64 / self.data_share).round() as u64)
+        }
+    }
+
+    /// How long a block takes to write so much to its own GPU's memory.
+    #[must_use]
+    pub fn copy_time(&self, data: Bytes) -> Picoseconds {
+        Picoseconds((data.0 as f64 / self.copy_bandwidth.0 as f64 * 1e12).round() as u64)
     }
 }

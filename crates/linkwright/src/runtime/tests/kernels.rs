@@ -6,6 +6,7 @@ use crate::program::Collective;
 use crate::program::kernel::{Kernel, KernelCall, KernelStep, NcclProtocol, Pieces};
 use crate::program::lowering::Lowering;
 use crate::system::{System, presets};
+use crate::units::Bandwidth;
 
 const LAUNCH: u64 = 5_000_000;
 const HOP: u64 = 600_000;
@@ -13,9 +14,12 @@ const HOP: u64 = 600_000;
 const NCCL: NcclProtocol = NcclProtocol {
     launch: Picoseconds(LAUNCH),
     fabric_hop: Picoseconds(HOP),
+    switch_hop: Picoseconds(HOP),
     host_hop: Picoseconds(HOP),
     network_hop: Picoseconds(HOP),
     data_share: 1.0,
+    copy_bandwidth: Bandwidth(u64::MAX),
+    send_bandwidth: None,
     slots: 2,
     stream_reuse: true,
     peer_access_switch: Picoseconds(0),
@@ -38,8 +42,10 @@ impl Lowering for Kernels {
     }
 }
 
-const SENDS: KernelStep = KernelStep { sends: true, receives: false, start: 0, count: 1 };
-const TAKES: KernelStep = KernelStep { sends: false, receives: true, start: 0, count: 1 };
+const SENDS: KernelStep =
+    KernelStep { sends: true, receives: false, start: 0, count: 1, copies: false };
+const TAKES: KernelStep =
+    KernelStep { sends: false, receives: true, start: 0, count: 1, copies: false };
 
 /// Both ranks send what they have to the other, in so many pieces; on their ways `first` and on.
 fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {

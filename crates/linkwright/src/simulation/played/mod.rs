@@ -29,11 +29,9 @@ use super::job::Job;
 use super::queue::{JobRecord, Queue, QueueDiscipline};
 use super::workload::Workload;
 use crate::allocation::{Policy, PreparedMachine};
-use crate::collectives::schedule::Protocol;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::{Connections, PacketNetwork};
-use crate::program::kernel::NcclProtocol;
 use crate::runtime::{self, Runtime, RuntimeError, RuntimeEvent};
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
@@ -80,7 +78,7 @@ pub fn play(
     match cluster.fidelity {
         Fidelity::Flow => {
             let wiring = Wiring::of_system(system);
-            let routes = resources(&wiring, &NcclProtocol::of(Protocol::Simple));
+            let routes = resources(&wiring);
             let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
             let mut network = Connections::over(&routes, &gpus);
             let plans = Plans::new(planner, Some(&routes), longest);

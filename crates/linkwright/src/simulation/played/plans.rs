@@ -11,11 +11,11 @@ use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
 use crate::collectives::plan::{Algorithm, Links, PlanError, plan};
 use crate::collectives::schedule::Schedule;
-use crate::collectives::time::{LoweredSchedule, TimeError};
+use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
 use crate::diagnostic::instead_of;
 use crate::network::routing::Routing;
 use crate::network::{ConnectionIndex, Connections, PacketNetwork, Routes, Transport};
-use crate::program::kernel::{KernelCall, NcclProtocol};
+use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, RankProgram};
 use crate::system::System;
@@ -203,7 +203,7 @@ impl<'r> Plans<'r> {
                 found.schedule
             }
         };
-        let form = self.form(network, schedule)?;
+        let form = self.form(network, system, schedule)?;
         self.forms.push(form);
         let variant = self.forms.len() as u32;
         self.known.insert(key, variant);
@@ -215,9 +215,14 @@ impl<'r> Plans<'r> {
         self.forms.get(variant.checked_sub(1)? as usize)
     }
 
-    fn form(&self, network: &mut impl Carries, schedule: Schedule) -> Result<Form, PlanningFault> {
+    fn form(
+        &self,
+        network: &mut impl Carries,
+        system: &System,
+        schedule: Schedule,
+    ) -> Result<Form, PlanningFault> {
         if let Some(routes) = self.routes {
-            let protocol = NcclProtocol::of(schedule.protocol);
+            let protocol = protocol_of(&schedule, system)?;
             let lowered = LoweredSchedule::new(&schedule, routes, &protocol)?;
             if let Some(first) = network.open(&lowered) {
                 return Ok(Form::Kernel(lowered, first));

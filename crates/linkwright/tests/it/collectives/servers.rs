@@ -5,7 +5,7 @@ use linkwright::collectives::link_graph::LinkClass;
 use linkwright::collectives::plan::{
     Algorithm, Links, Plan, PlanError, assumed_peer_access_switch, plan, plan_for_size, plan_hybrid,
 };
-use linkwright::collectives::time::{NcclProtocol, choose_chunk, link_bytes, time};
+use linkwright::collectives::time::{choose_chunk, link_bytes, protocol_of, time};
 use linkwright::collectives::{Collective, Schedule};
 use linkwright::network::Routes;
 use linkwright::system::{DeviceKind, System, SystemDevice};
@@ -21,7 +21,7 @@ fn all_reduce(machine: &System, gpus: &[usize], algorithm: Algorithm) -> Plan {
 
 /// GB/s of a long all-reduce.
 fn speed(schedule: &Schedule, machine: &System) -> f64 {
-    let costs = NcclProtocol::of(schedule.protocol);
+    let costs = protocol_of(schedule, machine).unwrap();
     let (size, chunk) = (Bytes(256 << 20), Bytes(1 << 20));
     time(schedule, machine, size, chunk, &costs).unwrap().algorithm_bandwidth
 }
@@ -218,7 +218,7 @@ fn packing_across_servers_is_no_slower_than_three_phases_or_nccl() {
             let whole = Collective::AllReduce;
             let plan = plan_for_size(&machine, &gpus, whole, algorithm, Links::Auto, size).unwrap();
             holds(&plan);
-            let costs = NcclProtocol::of(plan.schedule.protocol);
+            let costs = protocol_of(&plan.schedule, &machine).unwrap();
             choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0.time
         };
         let packed = took(Algorithm::Packing);
@@ -270,7 +270,7 @@ fn a_fat_tree_is_planned_on_as_its_hosts_see_it() {
             assert_eq!(found.schedule.gpus, gpus);
             let other = plan(&pair, &alike, collective, algorithm, Links::Auto).unwrap();
             assert_eq!((&found.trees, found.rate), (&other.trees, other.rate), "{collective}");
-            let costs = NcclProtocol::of(found.schedule.protocol);
+            let costs = protocol_of(&found.schedule, &tree).unwrap();
             let (size, chunk) = (Bytes(5 << 20), Bytes(1 << 20));
             let timing = time(&found.schedule, &tree, size, chunk, &costs).unwrap();
             let fabric = tree.fabric_channels() as u32;

@@ -3,10 +3,9 @@
 use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::Baseline;
 use linkwright::collectives::plan::{Algorithm, Links, Plan, plan, plan_for_size};
-use linkwright::collectives::schedule::Protocol;
-use linkwright::collectives::time::{NcclProtocol, TimeError, choose_chunk, time};
+use linkwright::collectives::time::{NcclProtocol, TimeError, choose_chunk, protocol_of, time};
 use linkwright::system::System;
-use linkwright::units::{Bytes, Picoseconds};
+use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 use crate::systems::alone;
 
@@ -22,7 +21,8 @@ fn planned(name: &str, gpus: usize, collective: Collective) -> (System, Plan) {
 fn turns_on_shared_links_bring_trees_near_their_rate() {
     let (machine, plan) = planned("dgx1-v100", 8, Collective::AllReduce);
     let reached = |stream_reuse: bool| {
-        let costs = NcclProtocol { stream_reuse, ..NcclProtocol::of(Protocol::Simple) };
+        let usual = protocol_of(&plan.schedule, &machine).unwrap();
+        let costs = NcclProtocol { stream_reuse, ..usual };
         choose_chunk(&plan.schedule, &machine, Bytes(1 << 30), &costs).unwrap().0.bus_bandwidth
     };
     let (equally, in_turns) = (reached(false), reached(true));
@@ -48,7 +48,7 @@ fn a_packed_broadcast_is_as_fast_as_rings_of_the_same_rate() {
         let timed = |algorithm| {
             let links = Links::Fabric;
             let plan = plan_for_size(&machine, gpus, broadcast, algorithm, links, size).unwrap();
-            let costs = NcclProtocol::of(Protocol::Simple);
+            let costs = protocol_of(&plan.schedule, &machine).unwrap();
             (plan.rate, choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0.time)
         };
         let (rate, packed) = timed(Algorithm::Packing);
@@ -63,7 +63,7 @@ fn a_packed_broadcast_is_as_fast_as_rings_of_the_same_rate() {
 fn no_time_is_below_the_links_or_above_one_byte_at_a_time() {
     for collective in [Collective::AllReduce, Collective::AllGather, Collective::AllToAll] {
         let (machine, plan) = planned("dgx1-v100", 6, collective);
-        let costs = NcclProtocol::of(Protocol::Simple);
+        let costs = protocol_of(&plan.schedule, &machine).unwrap();
         let mut before = Picoseconds(0);
         for size in [6 << 10, 6 << 16, 6 << 22] {
             let timing = time(&plan.schedule, &machine, Bytes(size), Bytes(1 << 18), &costs);
@@ -81,11 +81,26 @@ fn no_time_is_below_the_links_or_above_one_byte_at_a_time() {
 #[test]
 fn chunks_that_would_take_for_ever_are_refused() {
     let (machine, plan) = planned("dgx1-v100", 8, Collective::AllReduce);
-    let costs = NcclProtocol::of(Protocol::Simple);
+    let costs = protocol_of(&plan.schedule, &machine).unwrap();
     let timed = |size, chunk| time(&plan.schedule, &machine, Bytes(size), Bytes(chunk), &costs);
     assert!(matches!(timed(1 << 40, 1), Err(TimeError::TooManyTransfers { .. })));
     assert_eq!(timed(1 << 20, 0), Err(TimeError::EmptyChunk));
 }
+
+/// What was asked of every GPU before terms had causes.
+const BEFORE: NcclProtocol = NcclProtocol {
+    launch: Picoseconds(8_400_000),
+    fabric_hop: Picoseconds(4_000_000),
+    switch_hop: Picoseconds(4_000_000),
+    host_hop: Picoseconds(4_000_000),
+    network_hop: Picoseconds(14_000_000),
+    data_share: 1.0,
+    copy_bandwidth: Bandwidth(u64::MAX),
+    send_bandwidth: None,
+    slots: 2,
+    stream_reuse: true,
+    peer_access_switch: Picoseconds(0),
+};
 
 /// What the loop that played schedules before the runtime did gave, to the picosecond.
 #[test]
@@ -102,7 +117,7 @@ fn the_runtime_gives_what_the_loop_before_it_gave() {
     let found = figures.map(|(name, gpus, collective, mebibytes, stream_reuse, _)| {
         let collective = Collective::named(collective, 0).unwrap();
         let (machine, plan) = planned(name, gpus, collective);
-        let protocol = NcclProtocol { stream_reuse, ..NcclProtocol::of(Protocol::Simple) };
+        let protocol = NcclProtocol { stream_reuse, ..BEFORE };
         let (size, chunk) = (Bytes(mebibytes << 20), Bytes(1 << 20));
         time(&plan.schedule, &machine, size, chunk, &protocol).unwrap().time.0
     });

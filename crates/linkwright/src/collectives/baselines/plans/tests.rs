@@ -1,7 +1,7 @@
 use super::*;
 use crate::collectives::plan::{Algorithm, Plan, plan};
 use crate::collectives::schedule::Relay;
-use crate::collectives::time::{NcclProtocol, time};
+use crate::collectives::time::{protocol_of, time};
 use crate::system::test_support::{alone, on_one_switch};
 use crate::units::{Bandwidth, Bytes};
 
@@ -55,7 +55,7 @@ fn every_collective_is_planned_and_timed_or_refused_with_a_remedy() {
                 let algorithm = Algorithm::Nccl(baseline);
                 match plan(&machine, gpus, collective, algorithm, Links::Auto) {
                     Ok(found) => {
-                        let costs = NcclProtocol::of(found.schedule.protocol);
+                        let costs = protocol_of(&found.schedule, &machine).unwrap();
                         let (size, chunk) = (Bytes(1 << 20), Bytes(1 << 18));
                         time(&found.schedule, &machine, size, chunk, &costs).unwrap();
                     }

@@ -32,7 +32,7 @@ use self::blocks::{Limits, RawBlock, read_block, resolve};
 use super::msccl_xml::{MOST_CHANNELS, MOST_OFFSET, collective_word, shards_of_a_call};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
-    Buffer, Channel, Protocol, RankSchedule, Schedule, StepOperation, ThreadBlock,
+    Buffer, Channel, Pacing, Protocol, RankSchedule, Schedule, StepOperation, ThreadBlock,
 };
 use crate::diagnostic::{InputError, Position};
 use crate::xml;
@@ -128,6 +128,7 @@ fn read_algorithm(source: &Source) -> Result<Schedule, InputError> {
         name: algorithm.name,
         collective,
         protocol: algorithm.protocol,
+        pacing: Pacing::InTurns,
         gpus: (0..algorithm.ranks).collect(),
         chunks: algorithm.chunks_in_loop / shards,
         in_place: algorithm.in_place,

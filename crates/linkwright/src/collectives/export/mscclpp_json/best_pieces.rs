@@ -3,7 +3,7 @@
 use super::{MscclppOptions, to_mscclpp_json};
 use crate::collectives::export::{Export, ExportError, in_pieces, normalise};
 use crate::collectives::schedule::Schedule;
-use crate::collectives::time::{NcclProtocol, TimeError, Timing, choose_chunk, time};
+use crate::collectives::time::{TimeError, Timing, choose_chunk, protocol_of, time};
 use crate::system::System;
 use crate::units::Bytes;
 
@@ -31,7 +31,10 @@ pub fn best_pieces(
     options: &MscclppOptions,
 ) -> Result<Result<BestPieces, TimeError>, ExportError> {
     let normal = normalise(schedule)?;
-    let costs = NcclProtocol::of(schedule.protocol);
+    let costs = match protocol_of(schedule, system) {
+        Ok(costs) => costs,
+        Err(refused) => return Ok(Err(refused)),
+    };
     to_mscclpp_json(schedule, &MscclppOptions { pieces: 1, ..*options })?;
     let mut best = match time(&normal, system, size, size, &costs) {
         Ok(timing) => BestPieces { pieces: 1, timing },
@@ -69,8 +72,9 @@ pub fn to_fastest_mscclpp_json(
         return to_mscclpp_json(schedule, options);
     };
     let mut export = to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options })?;
-    let costs = NcclProtocol::of(schedule.protocol);
-    if let Ok((whole, _)) = choose_chunk(schedule, system, size, &costs) {
+    let whole = protocol_of(schedule, system)
+        .and_then(|costs| choose_chunk(schedule, system, size, &costs));
+    if let Ok((whole, _)) = whole {
         let cut = if pieces == 1 { "one piece".to_owned() } else { format!("{pieces} pieces") };
         export.notes.push(format!(
             "By the time model the plan in {cut} reaches {:.2} GB/s at {size}, and the schedule \

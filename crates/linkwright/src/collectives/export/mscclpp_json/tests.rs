@@ -10,7 +10,7 @@ use crate::collectives::export::test_support::{
     any_schedule, chain_broadcast, gathered_reduce_scatter, ring_all_reduce,
 };
 use crate::collectives::plan::{Algorithm, Links, plan};
-use crate::collectives::time::{NcclProtocol, choose_chunk, time};
+use crate::collectives::time::{choose_chunk, protocol_of, time};
 use crate::system::test_support::alone;
 use crate::system::{DeviceKind, LinkKind, ServerBuilder, System};
 
@@ -245,7 +245,7 @@ fn a_plan_in_pieces_is_nearly_as_fast_as_its_schedule() {
     let plan = plan(&machine, &ids, whole, Algorithm::Packing, Links::Auto).unwrap();
     let (size, options) = (Bytes(64 << 20), MscclppOptions::default());
     let best = best_pieces(&plan.schedule, &machine, size, &options).unwrap().unwrap();
-    let costs = NcclProtocol::of(plan.schedule.protocol);
+    let costs = protocol_of(&plan.schedule, &machine).unwrap();
     let once = time(&plan.schedule, &machine, size, size, &costs).unwrap();
     let pipelined = choose_chunk(&plan.schedule, &machine, size, &costs).unwrap().0;
     assert!(best.pieces > 1);

@@ -2,7 +2,7 @@ use super::*;
 use crate::collectives::check;
 use crate::collectives::execute::{ExecuteOptions, Reduction, execute, reference};
 use crate::collectives::plan::{plan, plan_for_size};
-use crate::collectives::time::{NcclProtocol, Timing, choose_chunk};
+use crate::collectives::time::{NcclProtocol, Timing, choose_chunk, protocol_of};
 use crate::system::test_support::alone;
 
 const MILLISECOND: Picoseconds = Picoseconds(1_000_000_000);
@@ -10,7 +10,7 @@ const MILLISECOND: Picoseconds = Picoseconds(1_000_000_000);
 fn timed(machine: &System, plan: &Plan, size: Bytes) -> Timing {
     let costs = NcclProtocol {
         peer_access_switch: MILLISECOND,
-        ..NcclProtocol::of(plan.schedule.protocol)
+        ..protocol_of(&plan.schedule, machine).unwrap()
     };
     choose_chunk(&plan.schedule, machine, size, &costs).unwrap().0
 }

@@ -2,13 +2,13 @@
 //!
 //! What it represents: a rank's call launches its blocks. A block starts a step when its data has
 //! arrived, the steps that it waits for have ended and its connection has a slot free, and is busy
-//! while it sends. What is sent arrives a connection's latency after its last byte, and holds its
+//! while it sends, or while it writes what it has taken to its GPU's memory. What is sent arrives a connection's latency after its last byte, and holds its
 //! slot until the receiver's step has ended. Connections of one lane take turns, the block that is
 //! furthest behind first, where streams are used again; else they share. Transfers that end at a
 //! time end before anything that comes then is looked at.
 //!
-//! What it leaves out: reduction and copy time inside a GPU, and everything that a rank's library
-//! would do: kernels run beside it.
+//! What it leaves out: that blocks share their GPU's memory, and everything that a rank's library would
+//! do: kernels run beside it.
 
 mod running;
 
@@ -48,6 +48,8 @@ enum What {
     Opening(u32),
     /// What was sent over a connection has arrived.
     Arrival(u32),
+    /// A block has written what it took in a step to its GPU's memory.
+    Copied { block: u32, step: u32 },
 }
 
 /// The kernels at work.
@@ -134,8 +136,9 @@ impl Kernels {
     ) -> Result<(), TransportError> {
         let running = &mut self.running[kernel as usize];
         let token = OF_KERNEL | u64::from(kernel) << 32;
-        while let Some(block) = self.woken.pop() {
-            running.advance(block, token, &mut self.woken, transport, scheduler)?;
+        let Self { woken, timed, .. } = self;
+        while let Some(block) = woken.pop() {
+            running.advance(block, token, woken, timed, transport, scheduler)?;
         }
         Ok(())
     }
@@ -218,7 +221,9 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         self.kernels.timed.release(timed);
         match happening.what {
             What::Launch(_) => self.happen_to_kernel(happening, scheduler),
-            What::Opening(_) | What::Arrival(_) => self.come_to_kernel(happening, scheduler),
+            What::Opening(_) | What::Arrival(_) | What::Copied { .. } => {
+                self.come_to_kernel(happening, scheduler)
+            }
         }
     }
 
@@ -289,6 +294,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             }
             What::Opening(connection) => of_kernel.opened(connection, woken),
             What::Arrival(connection) => of_kernel.arrived(connection, woken),
+            What::Copied { block, step } => of_kernel.copied(block, step, woken),
         }
         self.kernel_goes_on(kernel, scheduler)
     }

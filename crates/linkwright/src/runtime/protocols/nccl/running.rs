@@ -8,16 +8,22 @@ use crate::program::Collective;
 use crate::program::kernel::{Block, KernelCall};
 use crate::program::lowering::CollectiveCall;
 use crate::runtime::frame::OperationRef;
+use crate::runtime::slab::Slab;
 use crate::runtime::works::RuntimeEvent;
-use crate::units::Bytes;
+use crate::units::{Bytes, Picoseconds};
+
+use super::{Happening, OF_KERNEL, What};
 
 /// What a block is doing.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     piece: u64,
     step: u32,
-    /// Whether it sends; or is not launched.
+    /// Whether it sends, or copies what it needs next; or is not launched.
     busy: bool,
+    /// When it has written all that it copies, and how many steps' copies are yet to end.
+    copied_at: u64,
+    copying: u32,
 }
 
 /// What a connection holds, and when it may carry its first byte.
@@ -25,6 +31,8 @@ struct Turn {
 struct Held {
     started: u64,
     arrived: u64,
+    /// How many its receiver has begun to take, and of how many it has given the slots back.
+    begun: u64,
     taken: u64,
     opens: u64,
 }
@@ -89,8 +97,14 @@ impl Running {
     /// Begins a kernel in the room of one that has ended.
     pub(super) fn begin(&mut self, call: KernelCall, of: &CollectiveCall, context: u32) {
         let kernel = &call.kernel;
-        let turn = |block: &Block| Turn { piece: 0, step: block.steps.0, busy: true };
-        let nothing = Held { started: 0, arrived: 0, taken: 0, opens: 0 };
+        let turn = |block: &Block| Turn {
+            piece: 0,
+            step: block.steps.0,
+            busy: true,
+            copied_at: 0,
+            copying: 0,
+        };
+        let nothing = Held { started: 0, arrived: 0, begun: 0, taken: 0, opens: 0 };
         refill(&mut self.members, (0..kernel.ranks()).map(|_| ABSENT));
         refill(&mut self.turns, kernel.blocks.iter().map(turn));
         refill(&mut self.held, kernel.connections.iter().map(|_| nothing));
@@ -150,7 +164,7 @@ impl Running {
     pub(super) fn sent(&mut self, connection: u32, woken: &mut Vec<u32>) {
         let link = self.call.kernel.connections[connection as usize];
         self.turns[link.sender as usize].busy = false;
-        self.end_step(link.sender, woken);
+        self.end_step(link.sender, true, woken);
         woken.push(link.sender);
         if self.call.protocol.stream_reuse {
             self.occupied[link.lane as usize] = false;
@@ -162,6 +176,20 @@ impl Running {
         }
     }
 
+    /// A block has written what it took in a step to its GPU's memory.
+    pub(super) fn copied(&mut self, index: u32, step: u32, woken: &mut Vec<u32>) {
+        let turn = &mut self.turns[index as usize];
+        turn.copying -= 1;
+        if self.call.kernel.steps[step as usize].is_behind {
+            self.release(index, step, woken);
+            self.finish_block(index);
+        } else {
+            turn.busy = false;
+            self.end_step(index, true, woken);
+            woken.push(index);
+        }
+    }
+
     /// Lets a block go on as far as it can. Its transfers have the token of the kernel and their
     /// connection.
     pub(super) fn advance<T: Transport>(
@@ -169,6 +197,7 @@ impl Running {
         index: u32,
         token: u64,
         woken: &mut Vec<u32>,
+        timed: &mut Slab<Happening>,
         transport: &mut T,
         scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
     ) -> Result<(), TransportError> {
@@ -188,14 +217,38 @@ impl Running {
             let incoming = block.incoming.filter(|_| linked.step.receives);
             let nothing_there = |connection: u32| {
                 let held = &self.held[connection as usize];
-                held.arrived == held.taken
+                held.arrived == held.begun
             };
             if incoming.is_some_and(nothing_there) {
                 return Ok(());
             }
+            let bytes = self.call.pieces.bytes(turn.piece, linked.step.start, linked.step.count);
             let Some(outgoing) = block.outgoing.filter(|_| linked.step.sends) else {
-                self.end_step(index, woken);
-                continue;
+                let protocol = &self.call.protocol;
+                let time = if linked.step.copies { protocol.copy_time(bytes).0 } else { 0 };
+                if let Some(incoming) = incoming {
+                    self.held[incoming as usize].begun += 1;
+                }
+                if time == 0 {
+                    self.end_step(index, true, woken);
+                    continue;
+                }
+                let turn = &mut self.turns[index as usize];
+                let starts = turn.copied_at.max(scheduler.now().0);
+                turn.copied_at = starts.saturating_add(time);
+                turn.copying += 1;
+                let what = What::Copied { block: index, step: turn.step };
+                let ends = Picoseconds(turn.copied_at);
+                let kernel = ((token & !OF_KERNEL) >> 32) as u32;
+                scheduler
+                    .schedule(ends, RuntimeEvent::Kernel(timed.insert(Happening { kernel, what })));
+                self.owed += 1;
+                if linked.is_behind {
+                    self.end_step(index, false, woken);
+                    continue;
+                }
+                turn.busy = true;
+                return Ok(());
             };
             let lane = kernel.connections[outgoing as usize].lane;
             let held = &mut self.held[outgoing as usize];
@@ -206,21 +259,24 @@ impl Running {
             }
             *lane = self.call.protocol.stream_reuse;
             held.started += 1;
+            if let Some(incoming) = incoming {
+                self.held[incoming as usize].begun += 1;
+            }
             self.owed += 1;
             self.turns[index as usize].busy = true;
-            let Bytes(bytes) =
-                self.call.pieces.bytes(turn.piece, linked.step.start, linked.step.count);
             let member = &mut self.members[block.rank as usize];
             member.transfers += 1;
-            member.bytes = member.bytes.saturating_add(bytes);
+            member.bytes = member.bytes.saturating_add(bytes.0);
+            let bytes = self.call.protocol.on_wire(bytes);
             let connection: ConnectionIndex = self.call.first_connection + outgoing;
             let mut within = Within::<_, RuntimeEvent<T::Event>>::new(scheduler);
             let token = token | u64::from(outgoing);
-            return transport.transfer(connection, Bytes(bytes), token, &mut within);
+            return transport.transfer(connection, bytes, token, &mut within);
         }
     }
 
-    fn end_step(&mut self, index: u32, woken: &mut Vec<u32>) {
+    /// A block's step has ended; whether it gives the slot back that it took from.
+    fn end_step(&mut self, index: u32, gives_back: bool, woken: &mut Vec<u32>) {
         let kernel = &self.call.kernel;
         let block = kernel.blocks[index as usize];
         let turn = &mut self.turns[index as usize];
@@ -232,19 +288,39 @@ impl Running {
             (turn.step, turn.piece) = (block.steps.0, turn.piece + 1);
             is_done = turn.piece == self.call.pieces.count();
         }
-        let linked = kernel.steps[at];
-        if let Some(incoming) = block.incoming.filter(|_| linked.step.receives) {
-            self.held[incoming as usize].taken += 1;
-            woken.push(kernel.connections[incoming as usize].sender);
+        if gives_back {
+            self.release(index, at as u32, woken);
         }
+        let kernel = &self.call.kernel;
+        let linked = kernel.steps[at];
         let wakes = &kernel.wakes[linked.wakes.0 as usize..linked.wakes.1 as usize];
         woken.extend(wakes.iter().rev());
         if is_done {
-            let left = &mut self.members[block.rank as usize].blocks;
-            *left -= 1;
-            if *left == 0 {
-                self.finish(block.rank);
-            }
+            self.finish_block(index);
+        }
+    }
+
+    /// Gives the slot back from which a block's step took, where it did.
+    fn release(&mut self, index: u32, step: u32, woken: &mut Vec<u32>) {
+        let kernel = &self.call.kernel;
+        let receives = kernel.steps[step as usize].step.receives;
+        if let Some(incoming) = kernel.blocks[index as usize].incoming.filter(|_| receives) {
+            self.held[incoming as usize].taken += 1;
+            woken.push(kernel.connections[incoming as usize].sender);
+        }
+    }
+
+    /// Counts a block that has come to its end, and whose copies have.
+    fn finish_block(&mut self, index: u32) {
+        let turn = self.turns[index as usize];
+        if turn.piece < self.call.pieces.count() || turn.copying > 0 {
+            return;
+        }
+        let rank = self.call.kernel.blocks[index as usize].rank;
+        let left = &mut self.members[rank as usize].blocks;
+        *left -= 1;
+        if *left == 0 {
+            self.finish(rank);
         }
     }
 

@@ -1,0 +1,198 @@
+//! What NCCL's kernels cost on a generation of GPUs, term by term, each with a cause of its own.
+//!
+//! `terms.toml` has the values and says where each comes from: most are NCCL's own constants, some are
+//! fitted to measurements (`make calibrate`). What long transfers reach of a link's peak is no term:
+//! it stands on the link's kind.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::collectives::baselines::Generation;
+use crate::program::kernel::NcclProtocol;
+use crate::system::{System, Wiring};
+use crate::units::{Bandwidth, Picoseconds};
+
+use super::super::schedule::{Pacing, Protocol, Schedule};
+use super::error::TimeError;
+use super::play::wiring_of;
+
+/// The values of all terms.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// Those that measurements gave.
+    #[serde(rename = "fitted")]
+    _fitted: Vec<String>,
+    launch: Launch,
+    hop: Hop,
+    block: Block,
+}
+
+/// How a job's ranks are processes, on which the launch of a kernel depends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processes {
+    /// One for each rank.
+    Each,
+    /// One with all GPUs, which launches a kernel on one after the other.
+    Shared,
+    /// One with all GPUs, which launches them as one (NCCL up to 2.8).
+    Group,
+}
+
+impl Processes {
+    /// How nccl-tests is usually run: within a server one process has all GPUs (`-g 8`), between
+    /// servers every rank has its own.
+    #[must_use]
+    pub fn usual(wiring: &Wiring, gpus: &[usize]) -> Self {
+        let server = |gpu: &usize| wiring.server_of(*gpu);
+        let is_alone = gpus.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]));
+        if is_alone { Self::Shared } else { Self::Each }
+    }
+}
+
+/// Microseconds.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Launch {
+    alone: f64,
+    group: f64,
+    each: f64,
+}
+
+/// Microseconds by protocol: LL, LL128, Simple.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hop {
+    direct: [f64; 3],
+    switch: [f64; 3],
+    host: [f64; 3],
+    network: [f64; 3],
+}
+
+/// GB/s.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Block {
+    copy: f64,
+    ll: f64,
+    scale: Scales,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scales {
+    copy: Scale,
+    ll: Scale,
+}
+
+/// Parts of what Volta has.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scale {
+    pascal: f64,
+    volta: f64,
+    ampere: f64,
+    hopper: f64,
+    blackwell: f64,
+}
+
+impl Scale {
+    const fn of(&self, generation: Generation) -> f64 {
+        match generation {
+            Generation::Pascal => self.pascal,
+            Generation::Volta => self.volta,
+            Generation::Ampere => self.ampere,
+            Generation::Hopper => self.hopper,
+            Generation::Blackwell => self.blackwell,
+        }
+    }
+}
+
+static SHIPPED: LazyLock<Terms> =
+    LazyLock::new(|| toml::from_str(include_str!("terms.toml")).expect("the file is tested"));
+
+impl Terms {
+    /// Those that linkwright has.
+    #[must_use]
+    pub fn shipped() -> &'static Self {
+        &SHIPPED
+    }
+
+    /// What a protocol costs on the GPUs of a wiring, whose blocks go on as `pacing` says.
+    #[must_use]
+    pub fn protocol(
+        &self,
+        protocol: Protocol,
+        pacing: Pacing,
+        (wiring, gpus): (&Wiring, &[usize]),
+        processes: Processes,
+    ) -> NcclProtocol {
+        let generation = Generation::of(wiring, gpus);
+        let row = protocol as usize;
+        let Launch { alone, group, each } = self.launch;
+        let of_process = gpus.len() as f64;
+        let launch = match processes {
+            Processes::Each => alone,
+            Processes::Shared => alone + each * (of_process - 1.0),
+            Processes::Group => group,
+        };
+        let ll = gigabytes(self.block.ll * self.block.scale.ll.of(generation));
+        NcclProtocol {
+            launch: microseconds(launch),
+            fabric_hop: microseconds(self.hop.direct[row]),
+            switch_hop: microseconds(self.hop.switch[row]),
+            host_hop: microseconds(self.hop.host[row]),
+            network_hop: microseconds(self.hop.network[row]),
+            data_share: match protocol {
+                Protocol::LL => 0.5,
+                Protocol::LL128 => 0.92,
+                Protocol::Simple => 1.0,
+            },
+            copy_bandwidth: gigabytes(self.block.copy * self.block.scale.copy.of(generation)),
+            send_bandwidth: (protocol == Protocol::LL).then_some(ll),
+            slots: 2,
+            stream_reuse: pacing == Pacing::InTurns,
+            peer_access_switch: Picoseconds(0),
+        }
+    }
+}
+
+/// What a schedule's protocol costs on a system, with linkwright's own terms and the usual processes.
+///
+/// # Errors
+/// [`TimeError::UnknownGpu`] where the system has no such GPU.
+pub fn protocol_of(schedule: &Schedule, system: &System) -> Result<NcclProtocol, TimeError> {
+    protocol_as(schedule, schedule.protocol, system)
+}
+
+/// As [`protocol_of`], with another protocol than the schedule's.
+///
+/// # Errors
+/// As [`protocol_of`].
+pub fn protocol_as(
+    schedule: &Schedule,
+    protocol: Protocol,
+    system: &System,
+) -> Result<NcclProtocol, TimeError> {
+    let wiring = wiring_of(schedule, system)?;
+    Ok(usual(schedule, protocol, &wiring))
+}
+
+/// As [`protocol_of`], on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn protocol_on(schedule: &Schedule, wiring: &Wiring) -> NcclProtocol {
+    usual(schedule, schedule.protocol, wiring)
+}
+
+fn usual(schedule: &Schedule, protocol: Protocol, wiring: &Wiring) -> NcclProtocol {
+    let processes = Processes::usual(wiring, &schedule.gpus);
+    Terms::shipped().protocol(protocol, schedule.pacing, (wiring, &schedule.gpus), processes)
+}
+
+fn microseconds(value: f64) -> Picoseconds {
+    Picoseconds((value * 1e6).round() as u64)
+}
+
+fn gigabytes(value: f64) -> Bandwidth {
+    Bandwidth((value * 1e9).round() as u64)
+}
