@@ -257,10 +257,9 @@ impl LinkKind {
             ),
             Self::Nvlink4 => (0.824, "NCCL counts on 20.6 of 25 GB/s (src/graph/topo.h)"),
             Self::Nvlink5 => (0.802, "NCCL counts on 40.1 of 50 GB/s (src/graph/topo.h)"),
-            Self::XgmiMi300 => (
-                0.71,
-                "rccl-tests: an all-reduce of 8 GiB on eight MI300X, 316 of 448 GB/s",
-            ),
+            Self::XgmiMi300 => {
+                (0.71, "rccl-tests: an all-reduce of 8 GiB on eight MI300X, 316 of 448 GB/s")
+            }
             _ if self.is_nvlink() || self.is_xgmi() => (0.916, "assumed as of NVLink 2"),
             _ if self.is_pcie() => (0.71, "assumed as of PCIe 3"),
             _ if self.is_network() => (0.92, "assumed"),
