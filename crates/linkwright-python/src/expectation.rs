@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use linkwright::collectives::baselines::Settings;
 use linkwright::collectives::{baselines, tables};
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -50,6 +51,8 @@ pub fn expect(
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
     let on = Arc::clone(system.core());
-    let found = interruptible(py, move || baselines::expect(&on, &gpus, wanted, &sizes))?;
-    Table::new(tables::expectations(&found.map_err(errors::collective)?))
+    let found = interruptible(py, move || {
+        baselines::expect(&on, &gpus, wanted, &sizes, &Settings::default())
+    })?;
+    Table::new(tables::expectations(&found.map_err(errors::collective)?.rows))
 }

@@ -2,9 +2,10 @@
 
 use crate::system::System;
 use crate::table::Table;
+use crate::units::Picoseconds;
 
-use super::baselines::Expectation;
-use super::schedule::{Buffer, Schedule, Slice};
+use super::baselines::{Choice, Expectation};
+use super::schedule::{Buffer, Schedule, Slice, StepOperation};
 use super::time::Timing;
 
 /// One row per direction of a link that carried something: its ends, bytes and utilisation.
@@ -40,20 +41,44 @@ pub fn sweep(timings: &[Timing]) -> Table {
         .with("chunk", "B", timings.iter().map(|timing| timing.chunk.0).collect::<Vec<_>>())
 }
 
-/// One row per size, with the columns of nccl-tests and what NCCL runs.
+/// One row per size, with the columns of nccl-tests and what the library runs.
 #[must_use]
 pub fn expectations(rows: &[Expectation]) -> Table {
     let real = |of: fn(&Expectation) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
-    let text = |of: fn(&Expectation) -> &'static str| {
-        rows.iter().map(|row| of(row).to_owned()).collect::<Vec<String>>()
-    };
-    Table::new()
+    let times = Table::new()
         .with("size", "B", rows.iter().map(|row| row.size.0).collect::<Vec<_>>())
         .with("time", "s", real(|row| row.time.as_seconds()))
         .with("algorithm_bandwidth", "GB/s", real(|row| row.algorithm_bandwidth))
-        .with("bus_bandwidth", "GB/s", real(|row| row.bus_bandwidth))
+        .with("bus_bandwidth", "GB/s", real(|row| row.bus_bandwidth));
+    with_choices(times, &rows.iter().map(|row| row.choice).collect::<Vec<_>>())
+}
+
+/// One row per choice, with the time that the library's cost model gives it; empty where it has
+/// no model.
+#[must_use]
+pub fn choices(rows: &[Choice]) -> Table {
+    let time = |row: &Choice| row.model_time.map_or(f64::NAN, Picoseconds::as_seconds);
+    let table = Table::new().with("model_time", "s", rows.iter().map(time).collect::<Vec<_>>());
+    with_choices(table, rows)
+        .with("threads", "", rows.iter().map(|row| u64::from(row.threads)).collect::<Vec<_>>())
+        .with(
+            "slices",
+            "",
+            rows.iter().map(|row| u64::from(row.chunking.slices)).collect::<Vec<_>>(),
+        )
+        .with("loops", "", rows.iter().map(|row| row.chunking.loops).collect::<Vec<_>>())
+        .with("last_chunk", "B", rows.iter().map(|row| row.chunking.last.0).collect::<Vec<_>>())
+}
+
+fn with_choices(table: Table, rows: &[Choice]) -> Table {
+    let text = |of: fn(&Choice) -> &'static str| {
+        rows.iter().map(|row| of(row).to_owned()).collect::<Vec<String>>()
+    };
+    table
         .with("algorithm", "", text(|row| row.algorithm.name()))
         .with("protocol", "", text(|row| row.protocol.name()))
+        .with("channels", "", rows.iter().map(|row| u64::from(row.channels)).collect::<Vec<_>>())
+        .with("chunk", "B", rows.iter().map(|row| row.chunking.chunk.0).collect::<Vec<_>>())
 }
 
 /// One row per step, rank by rank and block by block.
@@ -77,7 +102,7 @@ pub fn steps(schedule: &Schedule) -> Table {
                 };
                 let after = step.after.iter().map(|id| format!("{}.{}", id.block, id.step));
                 let row = [
-                    step.operation.name().to_owned(),
+                    operation(step.operation).to_owned(),
                     peer(step.operation.sends(), block.send),
                     peer(step.operation.receives(), block.receive),
                     step.source.map_or_else(String::new, place),
@@ -104,6 +129,20 @@ pub fn steps(schedule: &Schedule) -> Table {
         .with("destination", "", destination)
         .with("count", "", count)
         .with("after", "", after)
+}
+
+const fn operation(operation: StepOperation) -> &'static str {
+    match operation {
+        StepOperation::Send => "send",
+        StepOperation::Receive => "receive",
+        StepOperation::ReceiveCopySend => "receive-copy-send",
+        StepOperation::ReceiveReduceSend => "receive-reduce-send",
+        StepOperation::ReceiveReduceCopy => "receive-reduce-copy",
+        StepOperation::ReceiveReduceCopySend => "receive-reduce-copy-send",
+        StepOperation::Copy => "copy",
+        StepOperation::Reduce => "reduce",
+        StepOperation::Nop => "nop",
+    }
 }
 
 fn place(slice: Slice) -> String {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use linkwright::collectives::Collective;
-use linkwright::collectives::baselines::{Baseline, Era, RingPath, expect, find_rings};
+use linkwright::collectives::baselines::{Baseline, Era, RingPath, Settings, expect, find_rings};
 use linkwright::collectives::plan::{Algorithm, Links, plan};
 use linkwright::graph::max_flow::FlowNetwork;
 use linkwright::system::{DeviceKind, LinkKind, Server, ServerBuilder, System};
@@ -62,7 +62,8 @@ fn measured_table() -> (String, BTreeMap<(String, String), Vec<f64>>) {
         };
         let size = Bytes(record[4].parse().unwrap());
         let (time, bus): (f64, f64) = (record[5].parse().unwrap(), record[7].parse().unwrap());
-        let ours = expect(&machine, &gpus, collective, &[size]).unwrap()[0];
+        let found = expect(&machine, &gpus, collective, &[size], &Settings::default());
+        let ours = found.unwrap().rows[0];
         let model = ours.time.as_seconds() * 1e6;
         let error = (model / time - 1.0) * 100.0;
         errors.entry((name.to_owned(), collective.name().to_owned())).or_default().push(error);
@@ -71,8 +72,8 @@ fn measured_table() -> (String, BTreeMap<(String, String), Vec<f64>>) {
             "| {name} | {} | {size} | {time:.0} | {model:.0} | {error:+.0} % | {bus:.1} | {:.1} | {} {} |",
             collective.name(),
             ours.bus_bandwidth,
-            ours.algorithm.name(),
-            ours.protocol.name(),
+            ours.choice.algorithm.name(),
+            ours.choice.protocol.name(),
         )
         .unwrap();
     }
@@ -215,7 +216,8 @@ fn h100_table() -> String {
     let mut table = String::from(
         "| size | time, us | algbw, GB/s | busbw, GB/s | chosen |\n| ---: | ---: | ---: | ---: | --- |\n",
     );
-    for row in expect(&machine, &gpus, Collective::AllReduce, &sizes).unwrap() {
+    let found = expect(&machine, &gpus, Collective::AllReduce, &sizes, &Settings::default());
+    for row in found.unwrap().rows {
         writeln!(
             table,
             "| {} | {:.1} | {:.2} | {:.2} | {} {} |",
@@ -223,8 +225,8 @@ fn h100_table() -> String {
             row.time.as_seconds() * 1e6,
             row.algorithm_bandwidth,
             row.bus_bandwidth,
-            row.algorithm.name(),
-            row.protocol.name()
+            row.choice.algorithm.name(),
+            row.choice.protocol.name()
         )
         .unwrap();
     }

@@ -5,7 +5,8 @@
 //! the form of the second was chosen with all rows in view. The other rows are held out, and `docs/concepts/collective-timing.md` shows
 //! how far off the model is on it.
 
-use super::constants::{Generation, nvlink_bandwidth};
+use super::choice::rules::Search;
+use super::constants::Generation;
 use crate::collectives::collective::Collective;
 use crate::system::LinkKind;
 
@@ -14,13 +15,13 @@ use crate::system::LinkKind;
 /// On Volta a broadcast of 1 GiB over one NVLink reaches 22.9 GB/s, as its kind says, where NCCL
 /// counts on 20. For other generations no measurement of a single link is at hand, and NCCL's
 /// number stands.
-pub(super) fn nvlink_reach(generation: Generation) -> f64 {
+pub(super) fn nvlink_reach(search: &Search, generation: Generation) -> f64 {
     if generation != Generation::Volta {
         return 1.0;
     }
     let kind = LinkKind::Nvlink2;
     let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
-    kind.reached_share() * peak / nvlink_bandwidth(kind)
+    kind.reached_share() * peak / search.link(kind)
 }
 
 /// What an all-reduce over NVLink takes longer than NCCL's model says, once it is long, in

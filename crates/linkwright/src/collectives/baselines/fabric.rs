@@ -49,6 +49,13 @@ impl Fabric {
         self.lanes[a * self.gpus + b]
     }
 
+    /// How many links join any two of the GPUs: the fewest; of `NVSwitches` those of a GPU.
+    pub(super) fn fewest(&self) -> u32 {
+        let pairs = (0..self.gpus).flat_map(|a| (0..self.gpus).map(move |b| (a, b)));
+        let direct = pairs.filter(|(a, b)| a != b).map(|(a, b)| self.lanes(a, b)).min();
+        self.switched.max(direct.unwrap_or(0))
+    }
+
     /// The GPU of the job through which NCCL sends from one to another that no NVLink joins:
     /// that with the widest way, of equal ones the first. NCCL keeps one path for each pair
     /// (`paths.cc`), and the GPU between them is a rank: its process owns the buffer

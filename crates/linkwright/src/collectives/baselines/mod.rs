@@ -8,10 +8,12 @@
 //! - `nccl-tree`: the trees of recent NCCL: a chain within a server, double binary trees
 //!   between servers.
 //!
-//! [`fn@expect`] says how long today's NCCL takes on a machine, by its own cost model. What is
-//! left out: `CollNet`, PAT, NVLS between servers, and what a user's environment variables do.
+//! [`fn@choose`] says what a release of NCCL, or of RCCL, runs for a size: algorithm, protocol,
+//! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
+//! left out: `CollNet`, PAT and NVLS between servers.
 
 mod calibration;
+mod choice;
 mod constants;
 pub mod double_tree;
 pub mod expect;
@@ -20,9 +22,13 @@ mod plans;
 pub mod rings;
 mod search;
 
+pub use choice::{
+    Choice, ChoiceError, Chunking, Library, Release, Settings, Version, VersionError, choices,
+    choose, releases,
+};
 pub(super) use constants::Generation;
-pub use expect::{ExpectError, Expectation, ExpectedAlgorithm, expect};
+pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect};
 pub(super) use fabric::by_server;
 pub(super) use plans::plan_on;
-pub use plans::{Baseline, BaselinePlan, baseline_plan};
+pub use plans::{Baseline, BaselinePlan, ChosenPlanError, baseline_plan, chosen_plan};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

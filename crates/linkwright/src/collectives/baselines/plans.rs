@@ -2,10 +2,14 @@
 
 mod job;
 
-use self::job::Job;
-use super::rings::Era;
+use self::job::{Job, Recipe};
+use thiserror::Error;
+
+use super::choice::{Choice, ChoiceError, Chooser, Settings, rings_in, today};
+use super::expect::ExpectedAlgorithm;
+use super::rings::{Era, rings_of};
 use crate::collectives::collective::Collective;
-use crate::collectives::link_graph::{LinkClass, check_gpus};
+use crate::collectives::link_graph::{LinkClass, LinkGraphError, check_gpus};
 use crate::collectives::lowering::{
     Ring, RootedTree, schedule_of_rings, schedule_of_trees, schedule_of_ways,
 };
@@ -92,8 +96,95 @@ pub(in crate::collectives) fn plan_on(
         let (algorithm, collective) = (baseline.name(), collective.name());
         return Err(PlanError::Unsupported { algorithm, collective, remedy });
     }
-    let job = Job::new(wiring, gpus, baseline, links)?;
-    let name = format!("{}-{}", baseline.name(), collective.name());
+    let era = baseline.era();
+    let recipe = Recipe {
+        name: baseline.name(),
+        links,
+        rings: &|own| rings_of(today(), wiring, own, era),
+        relays: era == Era::Recent,
+        channels: None,
+    };
+    let tree = baseline == Baseline::Tree;
+    laid_out(wiring, gpus, collective, tree, &recipe)
+}
+
+/// What a library chooses for a size, and the schedule of that choice.
+///
+/// # Errors
+/// [`ChosenPlanError`] where the machine cannot have the settings, and where a choice has no
+/// schedule here: reduction in the switches.
+pub fn chosen_plan(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    size: Bytes,
+    settings: &Settings,
+) -> Result<(Choice, BaselinePlan), ChosenPlanError> {
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let chooser = Chooser::new(wiring, gpus, collective, settings)?;
+    let choice = chooser.choose(size.0);
+    let plan = plan_choice(wiring, gpus, collective, &chooser, &choice)?;
+    Ok((choice, plan))
+}
+
+/// Why there is no plan of a choice.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ChosenPlanError {
+    /// The GPUs do not fit the system.
+    #[error(transparent)]
+    Links(#[from] LinkGraphError),
+    /// The machine cannot have the settings.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// The choice has no schedule.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+/// What a library runs by its choice: with those of its rings and that many channels.
+///
+/// # Errors
+/// [`PlanError::Unsupported`] where it reduces in the switches, and of a barrier or a scan.
+pub(in crate::collectives) fn plan_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<BaselinePlan, PlanError> {
+    let (name, tree) = match choice.algorithm {
+        ExpectedAlgorithm::Ring => ("nccl-ring", false),
+        ExpectedAlgorithm::Tree => ("nccl-tree", true),
+        ExpectedAlgorithm::Pairs => ("nccl-pairs", false),
+        ExpectedAlgorithm::Nvls => {
+            let (algorithm, collective) = ("nvls", collective.name());
+            return Err(PlanError::Unsupported { algorithm, collective, remedy: "nccl-ring" });
+        }
+    };
+    let recipe = Recipe {
+        name,
+        links: if chooser.settings.p2p { Links::Auto } else { Links::Host },
+        rings: &|own| rings_in(chooser.rules, wiring, own, &chooser.settings),
+        relays: chooser.rules.thresholds.is_none(),
+        channels: Some(choice.channels),
+    };
+    let mut plan = laid_out(wiring, gpus, collective, tree, &recipe)?;
+    plan.schedule.protocol = choice.protocol;
+    plan.schedule.pacing = Pacing::SideBySide { chunk: choice.chunking.chunk };
+    Ok(plan)
+}
+
+/// The schedule of a collective on a job's rings.
+fn laid_out(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    tree: bool,
+    recipe: &Recipe<'_>,
+) -> Result<BaselinePlan, PlanError> {
+    let job = Job::new(wiring, gpus, recipe)?;
+    let name = format!("{}-{}", recipe.name, collective.name());
     let mut trees = Vec::new();
     let mut schedule = match collective {
         Collective::AllToAll => {
@@ -109,12 +200,12 @@ pub(in crate::collectives) fn plan_on(
             trees = job.rings.iter().map(|ring| chain(ring, root, forwards)).collect();
             schedule_of_trees(&name, collective, gpus, &trees)
         }
-        Collective::AllReduce if baseline == Baseline::Tree => {
+        Collective::AllReduce if tree => {
             trees = job.trees();
             schedule_of_trees(&name, collective, gpus, &trees)
         }
         Collective::Barrier | Collective::Scan => {
-            return Err(by_rule_alone(baseline.name(), collective));
+            return Err(by_rule_alone(recipe.name, collective));
         }
         Collective::AllReduce | Collective::AllGather | Collective::ReduceScatter => {
             let chunks = if collective == Collective::AllReduce { gpus.len() as u32 } else { 1 };
@@ -123,15 +214,15 @@ pub(in crate::collectives) fn plan_on(
             schedule_of_rings(&name, collective, gpus, &rings)
         }
     };
-    schedule.pacing = Pacing::SideBySide { chunk: chunk_of(collective, baseline) };
+    schedule.pacing = Pacing::SideBySide { chunk: chunk_of(collective, tree) };
     Ok(BaselinePlan { schedule, links: job.class, trees, notes: job.notes })
 }
 
 /// The longest run that a step of the protocol Simple moves: steps of 512 KiB, of which a ring's
 /// chunk takes four (NCCL, `src/include/collectives.h` and `device.h`).
-const fn chunk_of(collective: Collective, baseline: Baseline) -> Bytes {
+const fn chunk_of(collective: Collective, tree: bool) -> Bytes {
     let is_ring = match collective {
-        Collective::AllReduce => !matches!(baseline, Baseline::Tree),
+        Collective::AllReduce => !tree,
         Collective::AllGather | Collective::ReduceScatter => true,
         _ => false,
     };

@@ -5,7 +5,9 @@
 //! tries each rate from high to low and, at each, direct NVLinks before relays before PCIe).
 //! Over `NVSwitches` any order does, over PCIe the order follows the host tree.
 
-use super::constants::{Generation, switched_channels};
+use super::choice::rules::Search;
+use super::choice::today;
+use super::constants::Generation;
 use super::fabric::{Fabric, host_order};
 use super::search::pack_rings;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
@@ -72,17 +74,17 @@ pub struct Rings {
 /// As [`check_gpus`].
 pub fn find_rings(system: &System, gpus: &[usize], era: Era) -> Result<Rings, LinkGraphError> {
     check_gpus(system, gpus)?;
-    Ok(rings_of(&Wiring::of_gpus(system, gpus), gpus, era))
+    Ok(rings_of(today(), &Wiring::of_gpus(system, gpus), gpus, era))
 }
 
 /// As [`find_rings`], also for one GPU, whose only ring is itself.
-pub(super) fn rings_of(wiring: &Wiring, gpus: &[usize], era: Era) -> Rings {
+pub(super) fn rings_of(search: &Search, wiring: &Wiring, gpus: &[usize], era: Era) -> Rings {
     let fabric = Fabric::new(wiring, gpus);
     let plain = |order: Vec<usize>| FoundRing { order, relays: Vec::new() };
     let whole = (0..gpus.len()).collect::<Vec<_>>();
     if fabric.switched > 0 || gpus.len() == 1 {
         let generation = Generation::of(wiring, gpus);
-        let channels = switched_channels(generation, fabric.switched).0.max(1);
+        let channels = search.switched_channels(generation, fabric.switched).0.max(1);
         let rings = vec![plain(whole); channels as usize];
         return Rings { path: RingPath::Switched, rings, exact: true };
     }
@@ -103,6 +105,44 @@ pub(super) fn rings_of(wiring: &Wiring, gpus: &[usize], era: Era) -> Rings {
         }
     }
     on_host(wiring, gpus)
+}
+
+/// What RCCL's model of 8 MI300X in a full mesh lists: 14 rings, two on each link in each
+/// direction (ROCm/rccl, `src/graph/rome_models.cc`, `rome_model_79`).
+const FULL_MESH_OF_8: [[usize; 8]; 14] = [
+    [0, 1, 2, 3, 4, 5, 6, 7],
+    [0, 1, 2, 3, 4, 5, 7, 6],
+    [0, 2, 4, 1, 3, 6, 5, 7],
+    [0, 2, 4, 6, 1, 7, 3, 5],
+    [0, 3, 1, 5, 2, 7, 4, 6],
+    [0, 3, 5, 1, 6, 2, 7, 4],
+    [0, 4, 1, 7, 3, 6, 2, 5],
+    [7, 6, 5, 4, 3, 2, 1, 0],
+    [6, 7, 5, 4, 3, 2, 1, 0],
+    [7, 5, 6, 3, 1, 4, 2, 0],
+    [5, 3, 7, 1, 6, 4, 2, 0],
+    [6, 4, 7, 2, 5, 1, 3, 0],
+    [4, 7, 2, 6, 1, 5, 3, 0],
+    [5, 2, 6, 3, 7, 1, 4, 0],
+];
+
+/// The rings that RCCL makes: those of its model of 8 GPUs in a full mesh, and for others as
+/// many as fit with two on each link, by the search of [`rings_of`].
+pub(super) fn rings_of_rccl(wiring: &Wiring, gpus: &[usize]) -> Rings {
+    let mut fabric = Fabric::new(wiring, gpus);
+    let plain = |order: Vec<usize>| FoundRing { order, relays: Vec::new() };
+    let mesh = gpus.len() == 8 && fabric.fewest() == 1;
+    if mesh && fabric.lanes.iter().all(|lanes| *lanes <= 1) {
+        let rings = FULL_MESH_OF_8.iter().map(|order| plain(order.to_vec())).collect();
+        return Rings { path: RingPath::Direct, rings, exact: true };
+    }
+    fabric.lanes.iter_mut().for_each(|lanes| *lanes *= 2);
+    let packed = pack_rings(&fabric, false);
+    if packed.orders.is_empty() {
+        return on_host(wiring, gpus);
+    }
+    let rings = packed.orders.into_iter().map(plain).collect();
+    Rings { path: RingPath::Direct, rings, exact: packed.exact }
 }
 
 /// The one ring over PCIe.

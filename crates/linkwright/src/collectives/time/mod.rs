@@ -13,7 +13,6 @@ mod error;
 mod lowered;
 mod miad;
 mod play;
-mod switch;
 mod terms;
 #[cfg(test)]
 mod tests;

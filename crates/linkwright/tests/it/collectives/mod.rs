@@ -2,7 +2,6 @@
 
 mod check;
 mod execute;
-mod in_switch;
 mod interpreter;
 mod mpi;
 mod mutation;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::collectives::schedule::Protocol;
 use crate::system::presets;
 use crate::system::test_support::{alone, on_one_switch};
 
@@ -6,9 +7,18 @@ fn sizes() -> Vec<Bytes> {
     (3..=33).map(|power| Bytes(1 << power)).collect()
 }
 
+fn expected(
+    machine: &System,
+    gpus: &[usize],
+    collective: Collective,
+    sizes: &[Bytes],
+) -> Vec<Expectation> {
+    expect(machine, gpus, collective, sizes, &Settings::default()).unwrap().rows
+}
+
 fn all_of(machine: &System, collective: Collective) -> Vec<Expectation> {
     let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
-    expect(machine, &gpus, collective, &sizes()).unwrap()
+    expected(machine, &gpus, collective, &sizes())
 }
 
 fn collectives() -> Vec<Collective> {
@@ -17,21 +27,21 @@ fn collectives() -> Vec<Collective> {
     known.filter(|it| !matches!(it, Collective::Barrier | Collective::Scan)).collect()
 }
 
+/// As long as the choice stays: the library chooses by what it believes of the links, and may
+/// change its mind too early or too late.
 #[test]
 fn more_data_never_takes_less_time() {
+    let run = |it: &Expectation| (it.choice.algorithm, it.choice.protocol);
+    let changed = |pair: &[Expectation]| run(&pair[0]) != run(&pair[1]);
     for name in presets::NAMES {
         let machine = alone(name);
-        let links = machine.kinds()[0].server().links();
-        if links.iter().any(|link| link.kind.is_xgmi()) {
-            continue;
-        }
         for collective in collectives() {
             let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
             let fine: Vec<Bytes> =
                 (0..400).map(|at| Bytes((8.0 * 1.05_f64.powi(at)) as u64)).collect();
-            let times = expect(&machine, &gpus, collective, &fine).unwrap();
+            let times = expected(&machine, &gpus, collective, &fine);
             assert!(
-                times.windows(2).all(|pair| pair[0].time <= pair[1].time),
+                times.windows(2).all(|pair| pair[0].time <= pair[1].time || changed(pair)),
                 "{name} {collective}"
             );
         }
@@ -44,7 +54,10 @@ fn long_all_reduces_approach_what_nccl_counts_on() {
         [("dgx1-v100", 120.0 * 22.9 / 20.0), ("dgx-a100", 240.0), ("dgx2", 120.0 * 22.9 / 20.0)];
     for (name, limit) in limits {
         let last = *all_of(&alone(name), Collective::AllReduce).last().unwrap();
-        assert_eq!((last.algorithm, last.protocol), (ExpectedAlgorithm::Ring, Protocol::Simple));
+        assert_eq!(
+            (last.choice.algorithm, last.choice.protocol),
+            (ExpectedAlgorithm::Ring, Protocol::Simple)
+        );
         assert!((last.bus_bandwidth / limit - 1.0).abs() < 0.02, "{name} {}", last.bus_bandwidth);
     }
 }
@@ -55,10 +68,10 @@ fn long_all_reduces_approach_what_nccl_counts_on() {
 fn an_h100_server_reaches_what_nvidia_says() {
     let machine = alone("hgx-h100");
     let last = *all_of(&machine, Collective::AllReduce).last().unwrap();
-    assert_eq!(last.algorithm, ExpectedAlgorithm::Nvls);
+    assert_eq!(last.choice.algorithm, ExpectedAlgorithm::Nvls);
     assert!((last.bus_bandwidth - 480.0).abs() < 10.0, "{}", last.bus_bandwidth);
     let last = *all_of(&machine, Collective::AllGather).last().unwrap();
-    assert_eq!(last.algorithm, ExpectedAlgorithm::Ring);
+    assert_eq!(last.choice.algorithm, ExpectedAlgorithm::Ring);
     assert!((last.bus_bandwidth - 370.0).abs() < 15.0, "{}", last.bus_bandwidth);
 }
 
@@ -66,7 +79,10 @@ fn an_h100_server_reaches_what_nvidia_says() {
 fn small_data_goes_by_ll_and_costs_a_latency() {
     let machine = alone("hgx-h100");
     let first = all_of(&machine, Collective::AllReduce)[0];
-    assert_eq!((first.algorithm, first.protocol), (ExpectedAlgorithm::Ring, Protocol::LL));
+    assert_eq!(
+        (first.choice.algorithm, first.choice.protocol),
+        (ExpectedAlgorithm::Ring, Protocol::LL)
+    );
     assert!((first.time.as_seconds() * 1e6 - 15.0).abs() < 0.1);
 }
 
@@ -76,12 +92,14 @@ fn between_servers_the_network_is_the_limit_and_trees_win_the_middle() {
     let results = all_of(&machine, Collective::AllReduce);
     let last = results.last().unwrap();
     assert!((last.bus_bandwidth / 100.0 - 1.0).abs() < 0.05, "{}", last.bus_bandwidth);
-    assert!(results.iter().any(|at| at.algorithm == ExpectedAlgorithm::Tree));
+    assert!(results.iter().any(|at| at.choice.algorithm == ExpectedAlgorithm::Tree));
 }
 
 #[test]
 fn what_nccl_does_not_run_on_is_refused() {
     let machine = alone("dgx1-v100");
-    assert!(expect(&machine, &[0], Collective::AllReduce, &sizes()).is_err());
-    assert!(expect(&machine, &[0, 8], Collective::AllReduce, &sizes()).is_err());
+    let refused = |gpus: &[usize]| {
+        expect(&machine, gpus, Collective::AllReduce, &sizes(), &Settings::default()).is_err()
+    };
+    assert!(refused(&[0]) && refused(&[0, 8]));
 }

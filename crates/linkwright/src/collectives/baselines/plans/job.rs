@@ -1,17 +1,30 @@
 //! A job's rings through all of its servers, and the trees, stars and ways beside them.
 
-use super::Baseline;
+use crate::collectives::baselines::choice::interfaces;
 use crate::collectives::baselines::double_tree::double_binary_tree;
 use crate::collectives::baselines::fabric::{Fabric, by_server};
-use crate::collectives::baselines::rings::{Era, FoundRing, RingPath, Rings, on_host, rings_of};
+use crate::collectives::baselines::rings::{FoundRing, RingPath, Rings, on_host};
 use crate::collectives::link_graph::LinkClass;
 use crate::collectives::lowering::{Ring, RootedTree, Way};
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::{Channel, ChannelTransport, Relay};
-use crate::system::{DeviceKind, Wiring};
+use crate::system::Wiring;
 
 /// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
 const MOST_CHANNELS: usize = 32;
+
+/// Whose rings, and how many.
+pub(super) struct Recipe<'a> {
+    /// The algorithm, as people know it.
+    pub(super) name: &'static str,
+    pub(super) links: Links,
+    /// The rings of the GPUs of one server.
+    pub(super) rings: &'a dyn Fn(&[usize]) -> Rings,
+    /// Whether pairs without NVLink may relay.
+    pub(super) relays: bool,
+    /// How many channels there are; as many as rings were found where there is none.
+    pub(super) channels: Option<u32>,
+}
 
 /// A job's rings and what they use.
 pub(super) struct Job<'a> {
@@ -27,31 +40,31 @@ pub(super) struct Job<'a> {
     pub(super) notes: Vec<String>,
     /// Whether pairs without NVLink may relay.
     relays: bool,
+    /// How many orders differ, where a number of channels was wanted.
+    found: Option<usize>,
 }
 
 impl<'a> Job<'a> {
     pub(super) fn new(
         wiring: &'a Wiring,
         gpus: &'a [usize],
-        baseline: Baseline,
-        links: Links,
+        recipe: &Recipe<'_>,
     ) -> Result<Self, PlanError> {
+        let Recipe { name, links, .. } = *recipe;
         let servers = by_server(wiring, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
         let found = |ranks: &Vec<usize>| match links {
             Links::Host => on_host(wiring, &ids(ranks)),
-            Links::Auto | Links::Fabric | Links::Every => {
-                rings_of(wiring, &ids(ranks), baseline.era())
-            }
+            Links::Auto | Links::Fabric | Links::Every => (recipe.rings)(&ids(ranks)),
         };
         let mut found: Vec<Rings> = servers.iter().map(found).collect();
         let falls_back = found.iter().any(|rings| rings.path == RingPath::Host);
         if falls_back && links == Links::Fabric {
-            return Err(PlanError::NoRing { algorithm: baseline.name() });
+            return Err(PlanError::NoRing { algorithm: name });
         }
         let mut notes = Vec::new();
         if falls_back && matches!(links, Links::Auto | Links::Every) {
-            notes.push(format!("{} finds no ring over NVLink; planned over PCIe", baseline.name()));
+            notes.push(format!("{name} finds no ring over NVLink; planned over PCIe"));
             found = servers.iter().map(|ranks| on_host(wiring, &ids(ranks))).collect();
         }
         if found.iter().any(|rings| !rings.exact) {
@@ -62,7 +75,13 @@ impl<'a> Job<'a> {
             (false, true) => LinkClass::Host,
             (false, false) => LinkClass::Fabric,
         };
-        let orders = orders(wiring, gpus, &servers, &found);
+        let mut orders = orders(wiring, gpus, &servers, &found, recipe.channels.is_none());
+        let differ = recipe.channels.map(|channels| {
+            // All that were found, then the same again, until there are enough.
+            let differ = orders.len();
+            orders = (0..channels as usize).map(|at| orders[at % differ].clone()).collect();
+            differ
+        });
         let relays: Vec<Relay> = servers
             .iter()
             .zip(&found)
@@ -88,11 +107,11 @@ impl<'a> Job<'a> {
             let mut relays: Vec<Relay> = used.copied().collect();
             relays.sort_unstable();
             relays.dedup();
-            Ring { order, chunks: 1, channel: Channel { relays, ..Channel::over(transport) } }
+            Ring { order, chunks: 1, channel: Channel { transport, relays } }
         };
         let rings = orders.iter().map(ring).collect();
-        let relays = baseline.era() == Era::Recent && !host;
-        Ok(Self { wiring, gpus, servers, orders, rings, class, notes, relays })
+        let relays = recipe.relays && !host;
+        Ok(Self { wiring, gpus, servers, orders, rings, class, notes, relays, found: differ })
     }
 
     /// The rank of the job through which two ranks of one server relay, where NCCL does so.
@@ -140,17 +159,20 @@ impl<'a> Job<'a> {
         RootedTree {
             parent: (0..self.gpus.len()).map(|rank| (rank != root).then_some(root)).collect(),
             chunks: 1,
-            channel: Channel { relays, ..Channel::over(transport) },
+            channel: Channel { transport, relays },
         }
     }
 
-    /// For each channel a chain in every server, whose heads the double binary trees join.
+    /// For each channel a chain in every server, whose heads the double binary trees join: both
+    /// of them, or, where there is a number of channels, the first on those that were found and
+    /// the second on the same again.
     pub(super) fn trees(&self) -> Vec<RootedTree> {
         let between = double_binary_tree(self.servers.len());
         let kinds = if self.servers.len() > 1 { 2 } else { 1 };
         let mut trees = Vec::new();
-        for (order, ring) in self.orders.iter().zip(&self.rings) {
-            for tree in &between[..kinds] {
+        for (at, (order, ring)) in self.orders.iter().zip(&self.rings).enumerate() {
+            let own = self.found.map(|found| at / found % kinds);
+            for tree in own.map_or(&between[..kinds], |kind| &between[kind..=kind]) {
                 let mut parent = vec![None; self.gpus.len()];
                 for (server, ranks) in order.iter().enumerate() {
                     parent[ranks[0]] = tree[server].map(|above| order[above][0]);
@@ -176,18 +198,20 @@ fn orders(
     gpus: &[usize],
     servers: &[Vec<usize>],
     found: &[Rings],
+    bounded: bool,
 ) -> Vec<Vec<Vec<usize>>> {
+    let most = if bounded { MOST_CHANNELS } else { usize::MAX };
     let renamed = |ranks: &[usize], ring: &FoundRing| -> Vec<usize> {
         ring.order.iter().map(|at| ranks[*at]).collect()
     };
     if let ([ranks], [rings]) = (servers, found) {
-        let most = rings.rings.iter().take(MOST_CHANNELS);
-        return most.map(|ring| vec![renamed(ranks, ring)]).collect();
+        let taken = rings.rings.iter().take(most);
+        return taken.map(|ring| vec![renamed(ranks, ring)]).collect();
     }
-    let nics = interfaces(wiring, gpus[servers[0][0]]);
+    let nics = interfaces(wiring, gpus[servers[0][0]]) as usize;
     let switched = |rings: &Rings| rings.path == RingPath::Switched;
     let count = |rings: &Rings| if switched(rings) { nics } else { rings.rings.len() };
-    let channels = found.iter().map(count).min().unwrap_or(1).clamp(1, MOST_CHANNELS / 2);
+    let channels = found.iter().map(count).min().unwrap_or(1).clamp(1, most / 2);
     let order = |channel: usize| {
         let of_server = |(ranks, rings): (&Vec<usize>, &Rings)| {
             let ring = &rings.rings[channel % rings.rings.len()];
@@ -202,14 +226,6 @@ fn orders(
         servers.iter().zip(found).map(of_server).collect()
     };
     (0..channels).map(order).collect()
-}
-
-/// How many network interfaces the server of a GPU has.
-fn interfaces(wiring: &Wiring, gpu: usize) -> usize {
-    let own = wiring.server_of(gpu);
-    let devices = wiring.devices().iter();
-    let nics = devices.filter(|device| device.kind == DeviceKind::Nic && device.server == own);
-    nics.count().max(1)
 }
 
 fn relay_note(gpus: &[usize], relays: &[Relay]) -> String {

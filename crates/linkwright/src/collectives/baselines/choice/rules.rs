@@ -1,0 +1,268 @@
+//! What one release holds to be true of the hardware, and what follows from it.
+//!
+//! Bandwidths are GB/s, latencies microseconds; tables by protocol are in the order LL, LL128,
+//! Simple, those by servers for one, two and more, those by generation from Volta (and older) to
+//! Blackwell. A release that knew no GPU of a generation has its elder's row.
+
+use super::version::Version;
+use crate::system::LinkKind;
+
+/// Who makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    /// NVIDIA's.
+    Nccl,
+    /// AMD's, NCCL's code with numbers of its own.
+    Rccl,
+}
+
+impl Library {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nccl => "NCCL",
+            Self::Rccl => "RCCL",
+        }
+    }
+}
+
+/// For each protocol.
+pub type Protocols = [f64; 3];
+/// For each generation, by the number of servers.
+pub type Generations = [[f64; 3]; 4];
+
+/// The constants and rules of a release.
+#[derive(Debug)]
+pub struct Rules {
+    pub library: Library,
+    pub version: Version,
+    /// Where the numbers stand.
+    pub source: &'static str,
+    /// What chose before there was a cost model.
+    pub thresholds: Option<Thresholds>,
+    pub search: Search,
+    /// Of trees and of rings, before anything moves.
+    pub base: [Protocols; 2],
+    /// Of trees and of rings: a hop over NVLink, over the host, over the network.
+    pub hops: [[Protocols; 3]; 2],
+    /// How much longer a hop of LL inside a server takes between servers.
+    pub ll_hop_between: f64,
+    pub rings: Rounds,
+    pub bandwidths: Bandwidths,
+    /// What a tree reaches, by protocol and by powers of two of the size from 64 B.
+    pub tree_correction: [&'static [f64]; 3],
+    pub plateau: Plateau,
+    pub ll128: Ll128,
+    pub nvls: Option<Nvls>,
+    pub blocks: Blocks,
+}
+
+/// What the search for channels knows.
+#[derive(Debug)]
+pub struct Search {
+    /// What it counts on from one link: NVLink of Pascal, Volta, Ampere, Hopper and Blackwell.
+    pub nvlink: [f64; 5],
+    /// The rates for a channel that it tries, highest first: to Ampere, for Hopper, for Blackwell.
+    pub rates: [&'static [f64]; 3],
+    /// How much more of PCIe's bandwidth a transfer takes that passes an Intel host bridge.
+    pub intel_overhead: f64,
+    /// What it counts on from UPI up to Ice Lake.
+    pub upi: f64,
+}
+
+impl Search {
+    /// What it counts on from one link of a kind.
+    pub const fn link(&self, kind: LinkKind) -> f64 {
+        match kind {
+            LinkKind::Nvlink1 => self.nvlink[0],
+            LinkKind::Nvlink2 => self.nvlink[1],
+            LinkKind::Nvlink4 => self.nvlink[3],
+            LinkKind::Nvlink5 => self.nvlink[4],
+            // ROCm/rccl, src/graph/topo.h: VEGA_, MI200_, GFX94X_ and GFX95X_XGMI_WIDTH.
+            LinkKind::XgmiMi100 => 24.0,
+            LinkKind::Xgmi => 36.0,
+            LinkKind::XgmiMi300 | LinkKind::XgmiMi350 => 48.0,
+            _ => self.nvlink[2],
+        }
+    }
+}
+
+/// How steps around rings through several servers are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rounds {
+    /// Whether an all-reduce crosses the network once more than there are servers less one,
+    /// in each of its halves.
+    pub one_more: bool,
+    /// Whether each step costs at least the time to post a send.
+    pub posting: bool,
+    /// Whether servers of one GPU wait as long as a tree does.
+    pub alone_as_trees: bool,
+}
+
+/// From the channels' bandwidth to that of an algorithm.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a release's table is never moved")]
+pub enum Bandwidths {
+    /// NVIDIA's limits.
+    Limits(Limits),
+    /// AMD's shares.
+    Shares(Shares),
+}
+
+/// What each protocol moves at most.
+#[derive(Debug)]
+pub struct Limits {
+    /// Of all channels together, by generation.
+    pub most: [f64; 4],
+    /// The share of rings' LL: where GPUs reduce or there are several servers, and else.
+    pub ll: [f64; 2],
+    pub ll_most: Generations,
+    /// The share of rings' LL128; less where a server has but one GPU.
+    pub ll128: f64,
+    pub ll128_alone: f64,
+    pub ring_ll128_most: ByCollective,
+    pub tree: f64,
+    pub tree_most: TreeMost,
+    /// The share of trees' LL128 within a server, and between servers.
+    pub tree_ll128: [f64; 2],
+    pub tree_ll128_most: ByCollective,
+    /// The share of trees from Hopper on, which are not balanced over two GPUs.
+    pub tree_hopper: f64,
+}
+
+/// The most on one channel.
+#[derive(Debug)]
+pub enum ByCollective {
+    /// Broadcast, reduce, all-gather, reduce-scatter, all-reduce.
+    Kinds([f64; 5]),
+    Generations(Generations),
+}
+
+/// The most that a tree moves.
+#[derive(Debug)]
+pub enum TreeMost {
+    /// In all: up to two servers and beyond, of Ampere's LL128 first.
+    Whole([[f64; 2]; 2]),
+    /// On one channel.
+    Channel(Generations),
+}
+
+/// AMD's shares of the links' bandwidth.
+#[derive(Debug)]
+pub struct Shares {
+    /// Trees and rings, up to two servers.
+    pub two: [Protocols; 2],
+    /// The same of more servers.
+    pub more: [Protocols; 2],
+    /// What a ring through several servers reaches, as `Rules::tree_correction`.
+    pub ring_correction: [&'static [f64]; 3],
+    /// How much more rings' LL moves of a broadcast or a reduce within a server.
+    pub rooted_ll: f64,
+    /// Whether trees within one server have Simple.
+    pub tree_simple_within: bool,
+    /// For reduce-scatter, all-gather and all-reduce between servers: LL up to so many bytes a
+    /// rank, then Simple.
+    pub ll_between: [u64; 3],
+}
+
+/// From which size on a ring's all-reduce over several servers waits longer, and how much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Plateau {
+    None,
+    /// From 4 KiB a rank; up to Ampere, and from Hopper on.
+    Ranks {
+        by: [f64; 2],
+    },
+    /// From 64 B a channel and rank; up to Volta, and from Ampere on.
+    Channels {
+        by: [f64; 2],
+    },
+}
+
+/// Where LL128 is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ll128 {
+    /// How many generations from Volta on.
+    pub generations: usize,
+    /// Whether hops may relay through a GPU.
+    pub relayed: bool,
+}
+
+/// Reduction in the switches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nvls {
+    pub latency: f64,
+    pub share: NvlsShare,
+    /// Whether all-gather and reduce-scatter have it too.
+    pub halves: bool,
+    /// Channels on Hopper, and on Blackwell within a server.
+    pub channels: [u32; 2],
+}
+
+/// What it reaches of its channels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NvlsShare {
+    /// Of what rings count on, as bandwidth of size.
+    OfRings(f64),
+    /// Of its own channels, as bandwidth of size.
+    Size(f64),
+    /// On the links, of Hopper and of Blackwell.
+    Links([f64; 2]),
+}
+
+/// What a channel's thread block holds and how data is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    /// The most channels.
+    pub most: u32,
+    /// Threads of a ring or tree by protocol.
+    pub threads: [u32; 3],
+    /// Bytes a thread below which channels, then threads, are taken away, by protocol. That of
+    /// rings' LL counts for each rank.
+    pub thread_bytes: [u64; 3],
+    /// How threads come in: a warp, or a wavefront.
+    pub warp: u32,
+    /// Threads beside those for a ring's Simple, and for a tree's.
+    pub beside: [u32; 2],
+    /// Whether trees always have all threads (640).
+    pub tree_has_all: bool,
+    /// Bytes that cross a channel at least, else there are fewer; zero where none are.
+    pub least_traffic: u64,
+    pub last: LastChunk,
+    /// Whether trees' Simple shrinks its chunks for little data.
+    pub tree_shrinks: bool,
+}
+
+/// What the last loop's chunks are whole multiples of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastChunk {
+    /// 8 bytes for each thread; of LL128 what its threads hold at once.
+    Threads,
+    /// 16 bytes.
+    Sixteen,
+}
+
+/// How NCCL 2.4 chose: a tree up to a size that its latencies and bandwidths give, LL up to
+/// another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// GB/s of a channel over NVLink, and of all channels else.
+    pub channel: f64,
+    /// A ring's hop.
+    pub ring_between: f64,
+    /// A tree's hop within a server, and between servers.
+    pub tree_within: f64,
+    pub tree_between: f64,
+    /// What a tree reaches of the rings' bandwidth, with NVLink and without; twice with two
+    /// servers and NVLink.
+    pub tree_share: [f64; 2],
+    /// Bytes a thread from which LL takes another channel.
+    pub ll_thread_bytes: u64,
+    /// Bytes a thread up to which it is LL: from Volta on and before; four times for trees, twice
+    /// for several servers.
+    pub thread_bytes: u64,
+    pub older_thread_bytes: u64,
+    /// The fewest and the most threads of LL.
+    pub ll_threads: [u32; 2],
+}
