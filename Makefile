@@ -11,6 +11,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -path '*/src/*' -name 
 # The binding asks this interpreter for its version; maturin is found beside it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# The stub is read from the extension's symbols, so that one build serves both; a wheel has none.
+export MATURIN_STRIP := false
 # The theme's announcement on standard error is no finding of ours.
 export NO_MKDOCS_2_WARNING := 1
 
@@ -31,7 +33,6 @@ $(INSTALLED): requirements.lock
 
 $(EXTENSION): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	@echo "Building the extension with all optimisations: two to four minutes on two cores."
-	cargo build --release --package linkwright-python --locked
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index --editable .
 	touch $@
 
@@ -53,6 +54,7 @@ test-python: install
 	$(BIN)/ruff format --check python examples scripts
 	$(BIN)/ruff check python examples scripts
 	$(BIN)/mypy
+	$(BIN)/python scripts/write_stub.py --check
 	$(BIN)/stubtest linkwright._core
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mkdocs build --strict
@@ -62,7 +64,6 @@ test-python: install
 stub: install
 	$(BIN)/python scripts/write_stub.py
 
-# Builds the extension once more, so that it is no part of `test`.
 stub-check: install
 	$(BIN)/python scripts/write_stub.py --check
 

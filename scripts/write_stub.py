@@ -3,12 +3,13 @@
 PyO3 keeps in the library what every class and function takes and returns, with its documentation;
 maturin reads it. What Rust's types do not say (a callback's arguments, which names a text may be)
 stands in `#[pyo3(signature = ...)]` beside the function. This script puts both into the style of
-the repository, in the order of the source, and writes the names of every choice as `Literal`s.
+the repository, in the order of the source, and writes the names of every choice as `Literal`s into
+`python/linkwright/names.py`.
 
-    scripts/write_stub.py           writes the file
-    scripts/write_stub.py --check   fails where it is not what would be written
+    scripts/write_stub.py           writes both files
+    scripts/write_stub.py --check   fails where they are not what would be written
 
-`make stub` and `make stub-check` build the extension first, whose lists of names are read.
+`make stub` and `make stub-check` build the extension first; what maturin reads is that build.
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[1]
 BINDING = ROOT / "crates" / "linkwright-python"
 STUB = ROOT / "python" / "linkwright" / "_core.pyi"
+NAMES = ROOT / "python" / "linkwright" / "names.py"
+# Cargo's profiles by the folders of what they build.
+PROFILES = {"release": "release", "debug": "dev"}
 
 # maturin strips what it builds where the package's own settings say so, and what it would read
 # is gone; so it is shown others.
@@ -45,6 +50,19 @@ RETURNS = {
     "Match.joined_by": "dict[str, int]",
     "Scenario.jobs": "str | list[Job]",
     "Scenario.kind": "Literal['mix', 'programs']",
+    "Scenario.policies": "list[PolicyName]",
+    "Scenario.bandwidth_model": "BandwidthModelName",
+    "Scenario.bandwidth_profile": "BandwidthProfileName | None",
+    "Scenario.ties": "TieName",
+    "Scenario.discipline": "DisciplineName",
+    "Scenario.run_time": "RunTimeName",
+    "Scenario.planner": "PlannerName",
+    "Scenario.fidelity": "FidelityName",
+    "Schedule.collective": "CollectiveName",
+    "Schedule.protocol": "ProtocolName",
+    "SimulationResult.run_time": "RunTimeName",
+    "Timing.protocol": "ProtocolName",
+    "System.default_bandwidth_profile": "BandwidthProfileName",
     "ClusterJob.mapping": "str | list[int] | None",
     "Table.__iter__": "Iterator[dict[str, Any]]",
 }
@@ -61,25 +79,43 @@ Written by scripts/write_stub.py: change the Rust source, and run `make stub`.
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, final
 
 from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType
+
+'''
+HEAD_OF_NAMES = '''"""The names of every closed choice, as types: a type checker refuses any other.
+
+What comes from a file or a person is a text until it was looked up in `linkwright.choice_names()`;
+`typing.cast` tells a type checker that it was.
+
+Written by scripts/write_stub.py from the core's own lists: run `make stub`.
+"""
+
+from typing import Literal, TypeAlias
+
 '''
 # What every class has and shows no one anything new.
 UNTOLD = {"__repr__", "__str__"}
 
 
 def main() -> int:
-    """Writes the stub, or says that it is not current."""
-    text = styled(f"{HEAD}\n{body(ast.parse(generated()))}")
-    if "--check" not in sys.argv:
-        STUB.write_text(text, encoding="utf-8", newline="\n")
-        return 0
-    if STUB.read_text(encoding="utf-8") == text:
-        return 0
-    sys.stderr.write(f"{STUB.relative_to(ROOT)} is not what `make stub` writes\n")
-    return 1
+    """Writes the stub and the names, or says which of them is not current."""
+    core = importlib.import_module("linkwright._core")
+    choices = {type_of(kind): names for kind, names in core.choice_names().items()}
+    known = f"from linkwright.names import {', '.join(choices)}\n"
+    stub = f"{HEAD}{known}\n{body(ast.parse(generated()), core)}"
+    stale = []
+    for file, text in ((STUB, stub), (NAMES, HEAD_OF_NAMES + literals(choices))):
+        wanted = styled(text, file)
+        if "--check" not in sys.argv:
+            file.write_text(wanted, encoding="utf-8", newline="\n")
+        elif not file.exists() or file.read_text(encoding="utf-8") != wanted:
+            stale.append(file)
+    for file in stale:
+        sys.stderr.write(f"{file.relative_to(ROOT)} is not what `make stub` writes\n")
+    return 1 if stale else 0
 
 
 def generated() -> str:
@@ -88,9 +124,8 @@ def generated() -> str:
     settings.write_text(SETTINGS, encoding="utf-8")
     try:
         with tempfile.TemporaryDirectory() as folder:
-            words = ["maturin", "generate-stubs", "--quiet", "--locked", "--profile", "dev"]
-            words += ["--features", "pyo3/experimental-inspect", "--out", folder]
-            words += ["--manifest-path", str(BINDING / "Cargo.toml")]
+            words = ["maturin", "generate-stubs", "--quiet", "--locked", "--profile", profile()]
+            words += ["--manifest-path", str(BINDING / "Cargo.toml"), "--out", folder]
             subprocess.run(words, check=True, cwd=ROOT)
             [file] = Path(folder).rglob("*.pyi")
             return file.read_text(encoding="utf-8")
@@ -98,26 +133,40 @@ def generated() -> str:
         settings.unlink()
 
 
-def styled(text: str) -> str:
+def profile() -> str:
+    """That of the extension which was built last, so that nothing is built for the stub alone."""
+    built = [ROOT / "target" / folder / "lib_core.so" for folder in PROFILES]
+    built += [file.with_suffix(".dylib") for file in built]
+    found = [file for file in built if file.exists()]
+    if not found:
+        return "release"
+    return PROFILES[max(found, key=lambda file: file.stat().st_mtime).parent.name]
+
+
+def styled(text: str, file: Path) -> str:
     """The text as `ruff format` has it."""
-    words = ["ruff", "format", "--stdin-filename", str(STUB), "-"]
+    words = ["ruff", "format", "--stdin-filename", str(file), "-"]
     done = subprocess.run(words, check=True, cwd=ROOT, input=text, capture_output=True, text=True)
     return done.stdout
 
 
-def body(module: ast.Module) -> str:
-    """The names, the choices, the constants, and each class and function."""
-    core = importlib.import_module("linkwright._core")
+def literals(choices: dict[str, list[str]]) -> str:
+    """The type of each choice."""
+    lines = ["__all__ = [" + ", ".join(f'"{name}"' for name in choices) + "]", ""]
+    for name, known in choices.items():
+        quoted = ", ".join(f'"{each}"' for each in known)
+        lines.append(f"{name}: TypeAlias = Literal[{quoted}]")
+    return "\n".join(lines) + "\n"
+
+
+def body(module: ast.Module, core: ModuleType) -> str:
+    """The exported names, the constants, and each class and function."""
     found = {node.name: node for node in module.body if isinstance(node, Named)}
     found.pop("__getattr__", None)
     exported = [*found, "MOST_JOBS", "__version__", "_reduced", "_restored"]
     ranked = sorted(exported, key=lambda it: (not it.isupper(), not it[0].isupper(), it))
     parts = ["__all__ = [" + ", ".join(f'"{name}"' for name in ranked) + "]", ""]
-    for kind, names in core.choice_names().items():
-        # What a file or a person says is a text; a type checker knows it only when it runs.
-        known = ", ".join(f'"{name}"' for name in names)
-        parts.append(f"{alias_of(kind)}: TypeAlias = Literal[{known}] | str")
-    parts += ["", "MOST_JOBS: int", "__version__: str", ""]
+    parts += ["MOST_JOBS: int", "__version__: str", ""]
     sources = {path.stem: path.read_text(encoding="utf-8") for path in BINDING.glob("src/*.rs")}
     everything = "\n".join(sources.values())
     for name in order(sources["lib"], found):
@@ -132,9 +181,9 @@ def body(module: ast.Module) -> str:
 Named = ast.ClassDef | ast.FunctionDef
 
 
-def alias_of(kind: str) -> str:
-    """What the names of a choice are called: `_BandwidthModelName`."""
-    return "_" + "".join(word.title() for word in kind.split("_")) + "Name"
+def type_of(kind: str) -> str:
+    """What the type of a choice is called: `BandwidthModelName`."""
+    return "".join(word.title() for word in kind.split("_")) + "Name"
 
 
 def order(source: str, found: dict[str, Named]) -> Iterator[str]:
@@ -198,7 +247,6 @@ def annotation(said: str | ast.expr | None) -> ast.expr:
     text = said if isinstance(said, str) else ast.unparse(said or ast.Name("Any"))
     text = text.replace("SupportsGetItem[int, ", "Sequence[").replace("SupportsIndex", "int")
     text = text.replace("SupportsFloat | int", "float")
-    text = re.sub(r"\b([A-Z]\w*Name)\b", r"_\1", text)
     text = re.sub(r"\bdict\b(?!\[)", "dict[str, Any]", text)
     return ast.parse(text, mode="eval").body
 

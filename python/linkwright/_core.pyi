@@ -5,10 +5,32 @@ Written by scripts/write_stub.py: change the Rust source, and run `make stub`.
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, final
 
 from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType
+
+from linkwright.names import (
+    AlgorithmName,
+    ApplicationName,
+    BandwidthModelName,
+    BandwidthProfileName,
+    CollectiveName,
+    DisciplineName,
+    FidelityName,
+    ImportFormatName,
+    LinksName,
+    MappingName,
+    NetworkName,
+    PatternName,
+    PlannerName,
+    PolicyName,
+    ProtocolName,
+    ReductionName,
+    RunTimeName,
+    TieName,
+    WorkloadName,
+)
 
 __all__ = [
     "MOST_JOBS",
@@ -78,70 +100,6 @@ __all__ = [
     "write_jobs",
 ]
 
-_AlgorithmName: TypeAlias = (
-    Literal[
-        "packing",
-        "blink",
-        "one-hop",
-        "three-phase",
-        "nccl-classic",
-        "nccl-ring",
-        "nccl-tree",
-        "mpi-binary-tree",
-        "mpi-binomial-tree",
-        "mpi-linear",
-        "mpi-dissemination",
-        "mpi-ring",
-        "mpi-recursive-doubling",
-        "mpi-recursive-halving",
-        "mpi-pairwise",
-        "mpi-blocked",
-        "mpi-bruck",
-    ]
-    | str
-)
-_ApplicationName: TypeAlias = (
-    Literal["stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite"] | str
-)
-_ArbitrationName: TypeAlias = Literal["round-robin", "age", "priority"] | str
-_BandwidthModelName: TypeAlias = Literal["sound", "published"] | str
-_BandwidthProfileName: TypeAlias = Literal["mapa", "data-sheet"] | str
-_CollectiveName: TypeAlias = (
-    Literal[
-        "broadcast",
-        "reduce",
-        "gather",
-        "scatter",
-        "all-reduce",
-        "all-gather",
-        "reduce-scatter",
-        "all-to-all",
-        "barrier",
-        "scan",
-    ]
-    | str
-)
-_DisciplineName: TypeAlias = Literal["fifo", "backfill"] | str
-_FidelityName: TypeAlias = Literal["packet", "flow"] | str
-_NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"] | str
-_PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"] | str
-_PolicyName: TypeAlias = Literal["baseline", "topology-aware", "greedy", "preserve"] | str
-_ReductionName: TypeAlias = Literal["sum", "product", "min", "max"] | str
-_RoutingName: TypeAlias = (
-    Literal[
-        "static",
-        "adaptive",
-        "minimal",
-        "valiant",
-        "ugal",
-        "progressive",
-        "dimension-order",
-        "shortest-path",
-    ]
-    | str
-)
-_TieName: TypeAlias = Literal["nearest", "published"] | str
-
 MOST_JOBS: int
 __version__: str
 
@@ -152,11 +110,11 @@ class Allocator:
     def __new__(
         cls,
         system: System,
-        policy: _PolicyName = "preserve",
+        policy: PolicyName = "preserve",
         *,
-        bandwidth_model: _BandwidthModelName = "sound",
-        bandwidth_profile: _BandwidthProfileName | None = None,
-        ties: _TieName = "nearest",
+        bandwidth_model: BandwidthModelName = "sound",
+        bandwidth_profile: BandwidthProfileName | None = None,
+        ties: TieName = "nearest",
         state: str | None = None,
         state_file: str = "<state>",
         lost: Sequence[int] | None = None,
@@ -627,7 +585,7 @@ class Fabric:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __new__(
-        cls, kind: str = "fat-tree", *, ports: int | None = None, **parameters: object
+        cls, kind: NetworkName = "fat-tree", *, ports: int | None = None, **parameters: object
     ) -> Fabric:
         """A network of a kind.
 
@@ -852,10 +810,10 @@ class Job:
     def __new__(
         cls,
         name: str,
-        workload: str,
+        workload: WorkloadName,
         gpus: int,
         *,
-        pattern: str = "ring",
+        pattern: PatternName = "ring",
         sensitive: bool | None = None,
         arrival: float = 0.0,
         iterations: int | None = None,
@@ -998,7 +956,7 @@ class Pattern:
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
-    def __new__(cls, shape: _PatternName, size: int) -> Pattern:
+    def __new__(cls, shape: PatternName, size: int) -> Pattern:
         """A named shape (see `pattern_names`) on `size` GPUs.
 
         Raises:
@@ -1088,7 +1046,7 @@ class Program:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     @staticmethod
-    def skeleton(application: _ApplicationName, ranks: int, **options: object) -> Program:
+    def skeleton(application: ApplicationName, ranks: int, **options: object) -> Program:
         """A program with the communication of a known application.
 
         Args:
@@ -1527,35 +1485,35 @@ class Scenario:
         """GPUs that are out of order from the start."""
 
     @property
-    def policies(self) -> list[str]:
+    def policies(self) -> list[PolicyName]:
         """The policies to play the jobs of a mix under."""
 
     @property
-    def bandwidth_model(self) -> str:
+    def bandwidth_model(self) -> BandwidthModelName:
         """`sound` or `published`: what policies rank by."""
 
     @property
-    def bandwidth_profile(self) -> str | None:
+    def bandwidth_profile(self) -> BandwidthProfileName | None:
         """`mapa` or `data-sheet`: what labels the links; None where the machine is to say."""
 
     @property
-    def ties(self) -> str:
+    def ties(self) -> TieName:
         """`nearest` or `published`: what decides between matches that tie."""
 
     @property
-    def discipline(self) -> str:
+    def discipline(self) -> DisciplineName:
         """`fifo` or `backfill`: which waiting job starts next."""
 
     @property
-    def run_time(self) -> str:
+    def run_time(self) -> RunTimeName:
         """`formula` or `played`: what says how long a job of a mix runs."""
 
     @property
-    def planner(self) -> str:
+    def planner(self) -> PlannerName:
         """What plans the collectives of played jobs: one of `planner_names`."""
 
     @property
-    def fidelity(self) -> str:
+    def fidelity(self) -> FidelityName:
         """`packet` or `flow`: how closely the network is simulated."""
 
     @property
@@ -1685,7 +1643,7 @@ class Schedule:
         """What people call it."""
 
     @property
-    def collective(self) -> str:
+    def collective(self) -> CollectiveName:
         """The collective's name."""
 
     @property
@@ -1697,7 +1655,7 @@ class Schedule:
         """The GPU of each rank."""
 
     @property
-    def protocol(self) -> str:
+    def protocol(self) -> ProtocolName:
         """The protocol of its connections: `LL`, `LL128` or `Simple`."""
 
     @property
@@ -1767,7 +1725,7 @@ class Schedule:
     def execute(
         self,
         arrays: Sequence[NDArray[Any] | Buffer | None],
-        reduction: _ReductionName = "sum",
+        reduction: ReductionName = "sum",
         *,
         in_place: bool = False,
     ) -> list[NDArray[Any]]:
@@ -1792,7 +1750,7 @@ class Schedule:
     def execute_timed(
         self,
         arrays: Sequence[NDArray[Any] | Buffer | None],
-        reduction: _ReductionName = "sum",
+        reduction: ReductionName = "sum",
         *,
         in_place: bool = False,
     ) -> tuple[list[NDArray[Any]], float]:
@@ -1807,7 +1765,7 @@ class Schedule:
         """
 
     def reference(
-        self, arrays: Sequence[NDArray[Any] | Buffer | None], reduction: _ReductionName = "sum"
+        self, arrays: Sequence[NDArray[Any] | Buffer | None], reduction: ReductionName = "sum"
     ) -> list[NDArray[Any]]:
         """What its collective must give for these inputs, computed without any schedule.
 
@@ -1824,7 +1782,7 @@ class Schedule:
         *,
         system: System | None = None,
         chunk: int | None = None,
-        protocol: str | None = None,
+        protocol: ProtocolName | None = None,
     ) -> Timing:
         """How long it takes on a system's links.
 
@@ -1941,7 +1899,7 @@ class SimulationResult:
         """The policy's name."""
 
     @property
-    def run_time(self) -> str:
+    def run_time(self) -> RunTimeName:
         """What said how long each job ran: `formula` or `played`."""
 
     @property
@@ -2034,7 +1992,7 @@ class System:
         text: str,
         file: str = "<text>",
         *,
-        format: str | None = None,
+        format: ImportFormatName | None = None,
         name: str | None = None,
         nvlink: str | None = None,
         pcie: str | None = None,
@@ -2179,14 +2137,14 @@ class System:
         """
 
     @property
-    def default_bandwidth_profile(self) -> str:
+    def default_bandwidth_profile(self) -> BandwidthProfileName:
         """The bandwidth profile where none is chosen.
 
         `mapa` where MAPA's Table 1 covers the NVLinks and PCIe links, else `data-sheet`.
         """
 
     def gpu_matrix(
-        self, bandwidth_profile: _BandwidthProfileName | None = None
+        self, bandwidth_profile: BandwidthProfileName | None = None
     ) -> list[list[tuple[str, float]]]:
         """For each pair of GPUs the best link's label (`NV2`, `PCIe`) and bandwidth in GB/s.
 
@@ -2209,8 +2167,8 @@ class System:
         self,
         jobs: Sequence[ClusterJob],
         *,
-        mapping: str = "linear",
-        fidelity: _FidelityName = "packet",
+        mapping: MappingName = "linear",
+        fidelity: FidelityName = "packet",
         protocol: dict[str, Any] | None = None,
         collectives: dict[str, Any] | None = None,
         seed: int | None = None,
@@ -2323,7 +2281,7 @@ class Timing:
         """How many pieces of the data follow one another through the steps."""
 
     @property
-    def protocol(self) -> str:
+    def protocol(self) -> ProtocolName:
         """The protocol whose latencies and losses were counted: `LL`, `LL128` or `Simple`."""
 
     @property
@@ -2352,7 +2310,7 @@ class Timing:
         could have carried in the time.
         """
 
-def policy_names() -> list[str]:
+def policy_names() -> list[PolicyName]:
     """The allocation policies, in the order of the paper's tables."""
 
 def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
@@ -2362,23 +2320,24 @@ def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
         AllocationError: If a number is negative.
     """
 
-def tie_names() -> list[str]:
+def tie_names() -> list[TieName]:
     """The rules that decide between equals: what `ties` takes."""
 
 def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, fidelity, network, pattern, policy, reduction, routing and tie.
+    collective, discipline, fidelity, import_format, links, mapping, network, pattern, planner,
+    policy, protocol, reduction, routing, run_time, tie and workload.
     """
 
-def reduction_names() -> list[str]:
+def reduction_names() -> list[ReductionName]:
     """The reductions that `Schedule.execute` knows by name."""
 
 def expect(
     system: System,
     gpus: Sequence[int],
-    collective: _CollectiveName,
+    collective: CollectiveName,
     sizes: Sequence[int],
     *,
     root: int | None = None,
@@ -2402,7 +2361,7 @@ def expect(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def fabric_names() -> list[str]:
+def fabric_names() -> list[NetworkName]:
     """The name of every kind of network between servers."""
 
 def gpu_model(name: str) -> GpuModel:
@@ -2420,7 +2379,7 @@ def generate_jobs(
     count: int = 300,
     max_gpus: int = 5,
     *,
-    workloads: Sequence[str] | None = None,
+    workloads: Sequence[WorkloadName] | None = None,
     mean_interarrival: float | None = None,
 ) -> list[Job]:
     """The paper's uniform mix, or one like it.
@@ -2449,7 +2408,7 @@ def read_jobs(text: str, file: str = "<text>", *, healthy_gpus: int | None = Non
             and column.
     """
 
-def workload_names() -> list[str]:
+def workload_names() -> list[WorkloadName]:
     """The workloads that jobs may run, in the order of the paper."""
 
 def workloads() -> Table:
@@ -2497,17 +2456,17 @@ def read_nccl_tests(text: str, file: str = "<text>") -> NcclTestsLog:
             size; with the line.
     """
 
-def pattern_names() -> list[str]:
+def pattern_names() -> list[PatternName]:
     """The shapes that `Pattern` knows by name."""
 
 def plan(
     system: System,
     gpus: Sequence[int],
-    collective: _CollectiveName,
+    collective: CollectiveName,
     *,
-    algorithm: _AlgorithmName = "packing",
+    algorithm: AlgorithmName = "packing",
     root: int | None = None,
-    links: str = "auto",
+    links: LinksName = "auto",
     size: int | None = None,
     peer_access_switch: float | None = None,
 ) -> Schedule:
@@ -2538,17 +2497,17 @@ def plan(
 def algorithm_descriptions() -> list[tuple[str, str]]:
     """Each algorithm's name and what it does."""
 
-def algorithm_names() -> list[str]:
+def algorithm_names() -> list[AlgorithmName]:
     """The algorithms that `plan` knows by name."""
 
-def algorithm_protocols(algorithm: _AlgorithmName) -> list[str]:
+def algorithm_protocols(algorithm: AlgorithmName) -> list[ProtocolName]:
     """The protocols, lowest latency first, that who runs an algorithm has.
 
     Raises:
         CollectiveError: If there is no such algorithm.
     """
 
-def bus_factor(collective: _CollectiveName, gpus: int) -> float:
+def bus_factor(collective: CollectiveName, gpus: int) -> float:
     """What a collective's algorithm bandwidth times gives its bus bandwidth, after nccl-tests.
 
     Args:
@@ -2559,10 +2518,12 @@ def bus_factor(collective: _CollectiveName, gpus: int) -> float:
         CollectiveError: If there is no such collective or no GPU takes part.
     """
 
-def collective_names() -> list[str]:
+def collective_names() -> list[CollectiveName]:
     """The collectives that `plan` knows by name."""
 
-def packing_rate(system: System, gpus: Sequence[int], *, links: str = "auto") -> tuple[float, str]:
+def packing_rate(
+    system: System, gpus: Sequence[int], *, links: LinksName = "auto"
+) -> tuple[float, str]:
     """The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
 
     Args:
@@ -2581,9 +2542,9 @@ def packing_rate(system: System, gpus: Sequence[int], *, links: str = "auto") ->
 def planning_seconds(
     system: System,
     gpus: Sequence[int],
-    collective: _CollectiveName,
+    collective: CollectiveName,
     *,
-    algorithm: _AlgorithmName = "packing",
+    algorithm: AlgorithmName = "packing",
 ) -> float:
     """About how many seconds `plan` takes for data of a size; 0 for what takes a second or so.
 
@@ -2599,7 +2560,7 @@ def planning_seconds(
         CollectiveError: If a name is unknown, or the system has no such GPU.
     """
 
-def applications() -> list[tuple[str, str, float]]:
+def applications() -> list[tuple[ApplicationName, str, float]]:
     """Each application of `Program.skeleton`: its name, what it is, and its speed-up on GPUs.
 
     The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
@@ -2644,22 +2605,22 @@ def read_scenario(text: str, file: str = ...) -> Scenario:
 def settings() -> list[Setting]:
     """Every setting of a scenario, in the order of the reference."""
 
-def planner_names() -> list[str]:
+def planner_names() -> list[PlannerName]:
     """The names of what plans the collectives of jobs that are played."""
 
 def simulate(
     system: System,
     jobs: Sequence[Job],
-    policy: _PolicyName = "preserve",
+    policy: PolicyName = "preserve",
     *,
-    bandwidth_model: _BandwidthModelName = "sound",
-    bandwidth_profile: _BandwidthProfileName | None = None,
-    ties: _TieName = "nearest",
-    discipline: _DisciplineName = "fifo",
+    bandwidth_model: BandwidthModelName = "sound",
+    bandwidth_profile: BandwidthProfileName | None = None,
+    ties: TieName = "nearest",
+    discipline: DisciplineName = "fifo",
     unhealthy: Sequence[int] | None = None,
-    run_time: str = "formula",
-    planner: _AlgorithmName = "packing",
-    fidelity: _FidelityName = "flow",
+    run_time: RunTimeName = "formula",
+    planner: PlannerName = "packing",
+    fidelity: FidelityName = "flow",
     progress: Callable[[int, int, float], object] | None = None,
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
@@ -2689,7 +2650,7 @@ def simulate(
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 
-def import_format_names() -> list[str]:
+def import_format_names() -> list[ImportFormatName]:
     """The formats that `System.from_text` reads."""
 
 def preset_names() -> list[tuple[str, str]]:
@@ -2701,7 +2662,7 @@ def time_sweep(
     sizes: Sequence[int],
     *,
     chunk: int | None = None,
-    protocol: str | None = None,
+    protocol: ProtocolName | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Table:
     """Times a schedule for each of several sizes.

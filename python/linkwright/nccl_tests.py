@@ -18,6 +18,7 @@ from linkwright import (
 )
 from linkwright.errors import printable
 from linkwright.files import read_text
+from linkwright.names import CollectiveName
 
 __all__ = ["LogComparison", "LogRow", "collective_of", "compare_log", "load_log"]
 
@@ -79,9 +80,9 @@ def load_log(path: str | Path) -> NcclTestsLog:
     return read_nccl_tests(read_text(path), printable(str(path)))
 
 
-def collective_of(log: NcclTestsLog) -> str | None:
+def collective_of(log: NcclTestsLog) -> CollectiveName | None:
     """The collective that a log's test is of, where the log names it."""
-    known = {name.replace("-", "_"): name for name in collective_names()}
+    known: dict[str, CollectiveName] = {name.replace("-", "_"): name for name in collective_names()}
     test = (log.test or "").removesuffix("_mpi").removesuffix("_perf")
     return known.get(test, known.get(test.replace("alltoall", "all_to_all")))
 
@@ -90,7 +91,7 @@ def compare_log(
     log: NcclTestsLog,
     system: System,
     gpus: Sequence[int],
-    collective: str,
+    collective: CollectiveName,
     *,
     root: int | None = None,
 ) -> LogComparison:
@@ -132,7 +133,9 @@ def compare_log(
     return LogComparison(rows, meaning)
 
 
-def _check_factor(measured: Sequence[dict[str, float]], collective: str, gpus: int) -> None:
+def _check_factor(
+    measured: Sequence[dict[str, float]], collective: CollectiveName, gpus: int
+) -> None:
     """A log's two bandwidths differ by a factor that tells its collective and number of GPUs."""
     factor = bus_factor(collective, gpus)
     for row in measured:

@@ -53,11 +53,12 @@ def read_program(
 ) -> tuple[Program, list[str]]:
     """The same, and notes: what was left out of a trace or could not be told, each a sentence."""
     names = [name for name, _, _ in applications()]
-    if str(name_or_path) in names:
+    application = next((name for name in names if name == str(name_or_path)), None)
+    if application is not None:
         if ranks is None:
             raise SimulationError(f"`{name_or_path}` needs a number of ranks; give it, such as 64")
         try:
-            return Program.skeleton(str(name_or_path), ranks, **parameters), []
+            return Program.skeleton(application, ranks, **parameters), []
         except SimulationError as error:
             raise ApplicationError(str(error)) from error
     trace = trace_of(name_or_path)
@@ -97,7 +98,7 @@ def trace_of(name_or_path: str | Path) -> Path | None:
         FileError: If it is a folder without an archive, or with several.
     """
     path = Path(name_or_path)
-    if str(name_or_path) in (name for name, _, _ in applications()) or not path.exists():
+    if any(name == str(name_or_path) for name, _, _ in applications()) or not path.exists():
         return None
     if not path.is_dir():
         return path

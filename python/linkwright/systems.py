@@ -192,8 +192,9 @@ def load_fabric(
     """
     kinds = fabric_names()
     path = Path(kind_or_path)
-    if str(kind_or_path) in kinds:
-        return Fabric(str(kind_or_path), ports=ports, **parameters)
+    kind = next((kind for kind in kinds if kind == str(kind_or_path)), None)
+    if kind is not None:
+        return Fabric(kind, ports=ports, **parameters)
     if not path.exists():
         known = f"the kinds are {', '.join(kinds)}"
         raise _neither("a kind of network", str(kind_or_path), kinds, known)

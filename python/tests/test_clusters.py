@@ -13,6 +13,7 @@ import pytest
 from interrupts import interrupted
 
 import linkwright as lw
+from linkwright.names import FidelityName
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL: dict[str, Any] = {"radix": 4, "pods": 4, "gpus_per_node": 4}
@@ -84,7 +85,7 @@ def test_jobs_run_and_their_tables_agree() -> None:
 
 
 @pytest.mark.parametrize("fidelity", ["packet", "flow"])
-def test_a_run_is_the_same_again_with_and_without_a_timeline(fidelity: str) -> None:
+def test_a_run_is_the_same_again_with_and_without_a_timeline(fidelity: FidelityName) -> None:
     def columns(run: lw.ClusterRun) -> list[pa.Table]:
         streams = [run.jobs(), run.ranks(), run.links(), run.latencies()]
         return [table(stream) for stream in streams]
@@ -120,7 +121,7 @@ def eleven_sends(*, blocking: bool) -> lw.Program:
 
 
 @pytest.mark.parametrize("fidelity", ["packet", "flow"])
-def test_announced_receives_cost_no_request(fidelity: str) -> None:
+def test_announced_receives_cost_no_request(fidelity: FidelityName) -> None:
     def time(*, blocking: bool, gpu: int, rendezvous: str) -> float:
         job = lw.ClusterJob(eleven_sends(blocking=blocking), mapping=[0, gpu])
         run = lw.System(network="fat-tree").replay(
@@ -181,7 +182,7 @@ def test_jobs_that_do_not_fit_are_refused() -> None:
     with pytest.raises(lw.SimulationError, match="no mapping `linaer`"):
         lw.ClusterJob(program, mapping="linaer")
     with pytest.raises(lw.SimulationError, match="no application is called `lagos`"):
-        lw.Program.skeleton("lagos", 8)
+        lw.Program.skeleton("lagos", 8)  # type: ignore[arg-type]
 
 
 def test_jobs_on_the_same_gpus_run_one_after_the_other() -> None:

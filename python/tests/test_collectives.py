@@ -28,6 +28,7 @@ from linkwright import (
     reduction_names,
     time_sweep,
 )
+from linkwright.names import AlgorithmName, CollectiveName, ReductionName
 
 DGX1 = System("dgx1-v100")
 ALGORITHMS = Path(__file__).resolve().parents[2] / "examples" / "collectives"
@@ -46,7 +47,7 @@ def inputs(schedule: Schedule, dtype: str, shard: int = 60) -> list[np.ndarray[A
     ]
 
 
-def planned(collective: str, algorithm: str) -> Schedule:
+def planned(collective: CollectiveName, algorithm: AlgorithmName) -> Schedule:
     """A plan on four GPUs of the DGX-1V, if the algorithm does that."""
     root = 5 if collective in ROOTED else None
     try:
@@ -59,7 +60,9 @@ def planned(collective: str, algorithm: str) -> Schedule:
 
 @pytest.mark.parametrize("algorithm", algorithm_names())
 @pytest.mark.parametrize("collective", collective_names())
-def test_every_plan_checks_runs_and_is_timed(collective: str, algorithm: str) -> None:
+def test_every_plan_checks_runs_and_is_timed(
+    collective: CollectiveName, algorithm: AlgorithmName
+) -> None:
     schedule = planned(collective, algorithm)
     assert (schedule.collective, schedule.algorithm) == (collective, algorithm)
     assert schedule.gpus == [1, 4, 5, 6]
@@ -103,7 +106,9 @@ def test_gpus_that_nvlink_does_not_join_are_named_and_planned_over_pcie() -> Non
 @pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("reduction", reduction_names())
-def test_every_type_is_reduced_in_every_way(dtype: str, reduction: str, in_place: bool) -> None:
+def test_every_type_is_reduced_in_every_way(
+    dtype: str, reduction: ReductionName, in_place: bool
+) -> None:
     schedule = plan(DGX1, [0, 1, 2], "all-reduce")
     given = [array[:7] % 5 for array in inputs(schedule, dtype)]
     kept = [array.copy() for array in given]
@@ -150,21 +155,21 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(DGX1, [0, -1], "all-reduce"), "no GPU -1"),
     (lambda: plan(DGX1, [0, 0], "all-reduce"), "GPU 0 is given twice"),
     (lambda: plan(DGX1, [0], "all-reduce"), "at least two GPUs"),
-    (lambda: plan(DGX1, [0, 1], "reduce-all"), "no collective `reduce-all`; there are broadcast"),
-    (lambda: plan(DGX1, [0, 1], "all-reduce", algorithm="x"), "no algorithm `x`; there are"),
-    (lambda: plan(DGX1, [0, 1], "all-reduce", links="x"), "no choice of links `x`"),
+    (lambda: plan(DGX1, [0, 1], "reduce-all"), "no collective `reduce-all`; there are broadcast"),  # type: ignore[arg-type]
+    (lambda: plan(DGX1, [0, 1], "all-reduce", algorithm="x"), "no algorithm `x`; there are"),  # type: ignore[arg-type]
+    (lambda: plan(DGX1, [0, 1], "all-reduce", links="x"), "no choice of links `x`"),  # type: ignore[arg-type]
     (lambda: plan(DGX1, [4, 5], "broadcast", root=0), "GPU 0, and the job has GPUs 4,5"),
     (lambda: plan(DGX1, [4, 5], "all-reduce", root=4), "all-reduce has no root"),
-    (lambda: plan(DGX1, [4, 5], "reduce-all", root=4), "no collective `reduce-all`"),
+    (lambda: plan(DGX1, [4, 5], "reduce-all", root=4), "no collective `reduce-all`"),  # type: ignore[arg-type]
     (lambda: FOUR.time(0), "the size is 0"),
     (lambda: FOUR.time(-3), "the size is -3"),
     (lambda: FOUR.time(2**60), "give 1 to 2^50 bytes"),
     (lambda: FOUR.time(10), "10 B do not divide into the 4 shards"),
     (lambda: FOUR.time(1 << 20, chunk=0), "the chunk is 0"),
     (lambda: FOUR.time(1 << 40, chunk=1), "use larger chunks"),
-    (lambda: FOUR.time(1 << 20, protocol="ll"), "no protocol `ll`; there are LL, LL128, Simple"),
+    (lambda: FOUR.time(1 << 20, protocol="ll"), "no protocol `ll`; there are LL, LL128, Simple"),  # type: ignore[arg-type]
     (lambda: FOUR.time(1 << 20, system=System("kepler-pair")), "runs on GPU 2"),
-    (lambda: FOUR.execute([np.zeros(1)] * 4, "mean"), "no reduction `mean`"),
+    (lambda: FOUR.execute([np.zeros(1)] * 4, "mean"), "no reduction `mean`"),  # type: ignore[arg-type]
     (lambda: FOUR.to_msccl_xml(step_limit=-1), "step_limit is -1"),
     (lambda: FOUR.to_msccl_xml(max_bytes=-1), "max_bytes is -1"),
     (lambda: FOUR.to_mscclpp_json(threads_per_block=7), "threads_per_block"),

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from linkwright import CollectiveError, Schedule, ScheduleError, System, plan
+from linkwright.names import CollectiveName
 from linkwright.processes import execute_in_processes, layout, worker
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -54,7 +55,7 @@ def assert_same(schedule: Schedule, given: list[Any], *, in_place: bool = False)
 # collective meets both types, and both placements where it has them.
 @pytest.mark.parametrize("place", [0, 1], ids=[machine for machine, _ in PLACES])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_processes_give_the_bits_of_threads(collective: str, place: int) -> None:
+def test_processes_give_the_bits_of_threads(collective: CollectiveName, place: int) -> None:
     machine, gpus = PLACES[place]
     root = gpus[1] if collective == "broadcast" else None
     schedule = plan(System(machine), gpus, collective, root=root)
@@ -76,7 +77,7 @@ def test_a_schedule_or_arrays_that_do_not_fit_are_refused_before_any_process() -
         (lambda: execute_in_processes(schedule, [np.ones(3)] * 3, in_place=True), "in place"),
         (lambda: execute_in_processes(schedule, [np.ones(3)] * 2), "there are 2 inputs"),
         (lambda: execute_in_processes(schedule, [np.ones(4)] * 3), "do not divide"),
-        (lambda: execute_in_processes(schedule, [np.ones(3)] * 3, "mean"), "no reduction `mean`"),
+        (lambda: execute_in_processes(schedule, [np.ones(3)] * 3, "mean"), "no reduction `mean`"),  # type: ignore[arg-type]
         (lambda: execute_in_processes(schedule, [np.ones(3)] * 3, timeout=0), "timeout is 0"),
     ]
     for call, said in cases:

@@ -11,13 +11,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import linkwright
 from linkwright import Allocator, LinkwrightError, Pattern, System
+from linkwright.names import ImportFormatName, PatternName, WorkloadName
 
 PASTES = sorted((Path(__file__).parents[2] / "examples" / "topologies").glob("*.txt"))
 FORMATS = linkwright.import_format_names()
 
 
 @given(text=st.text(), format=st.sampled_from([None, *FORMATS]))
-def test_any_text_is_a_machine_or_an_error_with_a_place(text: str, format: str | None) -> None:
+def test_any_text_is_a_machine_or_an_error_with_a_place(
+    text: str, format: ImportFormatName | None
+) -> None:
     refused = None
     try:
         assert System.from_text(text, "paste.txt", format=format).gpu_count >= 1
@@ -53,7 +56,7 @@ def test_lines_that_are_lost_are_never_a_smaller_machine(paste: Path, data: st.D
     largest=st.integers(1, 16),
 )
 def test_a_generated_mix_survives_its_file(
-    workloads: list[str], seed: int, count: int, largest: int
+    workloads: list[WorkloadName], seed: int, count: int, largest: int
 ) -> None:
     jobs = linkwright.generate_jobs(seed, count, largest, workloads=workloads)
     assert len(jobs) == count
@@ -83,7 +86,7 @@ class LiveServer(RuleBasedStateMachine):
         size=st.integers(1, 9),
         sensitive=st.booleans(),
     )
-    def allocate(self, job: str, shape: str, size: int, sensitive: bool) -> None:
+    def allocate(self, job: str, shape: PatternName, size: int, sensitive: bool) -> None:
         free = self.free
         try:
             match = self.allocator.allocate(job, Pattern(shape, size), sensitive=sensitive)

@@ -123,7 +123,7 @@ def test_errors_hold_no_control_characters() -> None:
         lambda: System("\x1b[2J"),
         lambda: Allocator(DGX1).release("a\x1b[2J"),
         lambda: Allocator(DGX1).allocate("a\nb", Pattern("ring", 9)),
-        lambda: Pattern("\x07", 2),
+        lambda: Pattern("\x07", 2),  # type: ignore[arg-type]
     ]
     for call in calls:
         with pytest.raises(LinkwrightError) as refused:

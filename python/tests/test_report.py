@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from linkwright import (
     read_scenario,
     simulate,
 )
+from linkwright.names import PolicyName
 from linkwright.runs.report import write_report
 from linkwright.runs.server.run import ScenarioRun
 
@@ -30,7 +32,7 @@ generate = { count = 1 }
 """
 
 
-def runs(policies: list[str], jobs: list[Job]) -> list[SimulationResult]:
+def runs(policies: Sequence[PolicyName], jobs: list[Job]) -> list[SimulationResult]:
     return [simulate(MACHINE, jobs, policy) for policy in policies]
 
 

@@ -1,7 +1,7 @@
 """The stub of the extension says what the extension says: `make stub` writes it again.
 
 That names, arguments and defaults are the extension's is what stubtest checks; `make stub-check`
-checks that every type is what the source says.
+checks that every type is what the source says. Names of choices are `Literal`s.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from mypy import api as mypy
 
 import linkwright
-from linkwright import choice_names
+from linkwright import choice_names, names
 
 STUB = Path(linkwright.__file__).with_name("_core.pyi")
 MODULE = ast.parse(STUB.read_text(encoding="utf-8"))
@@ -44,13 +45,51 @@ def test_the_stub_s_documentation_is_the_extension_s() -> None:
 
 
 @pytest.mark.parametrize("kind", choice_names())
-def test_the_stub_knows_every_name_of_a_choice(kind: str) -> None:
-    alias = "_" + "".join(word.title() for word in kind.split("_")) + "Name"
-    [value] = [
-        node.value
-        for node in MODULE.body
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == alias
-    ]
-    assert value is not None
-    said = [each.value for each in ast.walk(value) if isinstance(each, ast.Constant)]
-    assert said == choice_names()[kind]
+def test_the_type_of_a_choice_has_its_names(kind: str) -> None:
+    name = "".join(word.title() for word in kind.split("_")) + "Name"
+    assert name in names.__all__
+    assert list(get_args(getattr(names, name))) == choice_names()[kind]
+
+
+CALLS = """
+from linkwright import Allocator, Fabric, Job, Pattern, Program, Schedule, System, plan, simulate
+from linkwright import load_fabric, policy_names
+
+machine = System("dgx1-v100")
+{call}
+"""
+GOOD = """
+for policy in policy_names():
+    Allocator(machine, policy, ties="nearest", bandwidth_profile="mapa")
+simulate(machine, [Job("a", "vgg-16", 2, pattern="ring")], "greedy", planner="mpi", run_time="played")
+plan(machine, [0, 1], "all-reduce", algorithm="packing", links="nvlink").time(8, protocol="LL")
+load_fabric("my-network.toml")
+"""
+TYPOS = [
+    'simulate(machine, [], "gredy")',
+    'simulate(machine, [], discipline="lifo")',
+    'simulate(machine, [], run_time="plaid")',
+    'simulate(machine, [], fidelity="flows")',
+    'simulate(machine, [], planner="packin")',
+    'Allocator(machine, "preserved")',
+    'Allocator(machine, ties="lowest")',
+    'machine.gpu_matrix("data_sheet")',
+    'Job("a", "vgg16", 2)',
+    'Pattern("rings", 4)',
+    'Fabric("fattree")',
+    'Program.skeleton("lagos", 8)',
+    'System.from_text("", format="nvidia")',
+    'plan(machine, [0, 1], "allreduce")',
+    'plan(machine, [0, 1], "all-reduce", algorithm="nccl")',
+    'plan(machine, [0, 1], "all-reduce", links="nvlinks")',
+    'plan(machine, [0, 1], "all-reduce").time(8, protocol="ll")',
+]
+
+
+def test_a_type_checker_refuses_a_typo_and_takes_every_name(tmp_path: Path) -> None:
+    file = tmp_path / "calls.py"
+    file.write_text(CALLS.format(call=GOOD + "\n".join(TYPOS)), encoding="utf-8")
+    found, _, _ = mypy.run(["--config-file=", f"--cache-dir={tmp_path / 'cache'}", str(file)])
+    lines = file.read_text(encoding="utf-8").splitlines()
+    wrong = [lines[int(line.split(":")[1]) - 1] for line in found.splitlines() if ": error:" in line]
+    assert wrong == TYPOS, found

@@ -16,6 +16,7 @@ from linkwright import (
     SimulationError,
     read_otf2,
 )
+from linkwright.names import ApplicationName
 from linkwright.traces import write_otf2
 from linkwright.traces.events import bytes_of
 
@@ -79,7 +80,7 @@ def test_the_recorded_stencil_survives_a_copy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite"])
-def test_a_skeleton_survives_a_copy(name: str, tmp_path: Path) -> None:
+def test_a_skeleton_survives_a_copy(name: ApplicationName, tmp_path: Path) -> None:
     # Fewer of the many small messages than by default: they are all of one form.
     options = {"group_sets": 1} if name == "kripke" else {}
     program = Program.skeleton(name, 32, **options)

@@ -602,12 +602,14 @@ impl Allocator {
 
 /// The allocation policies, in the order of the paper's tables.
 #[pyfunction]
+#[pyo3(signature = () -> "list[PolicyName]")]
 pub fn policy_names() -> Vec<&'static str> {
     POLICIES.map(allocation::Policy::name).to_vec()
 }
 
 /// The rules that decide between equals: what `ties` takes.
 #[pyfunction]
+#[pyo3(signature = () -> "list[TieName]")]
 pub fn tie_names() -> Vec<&'static str> {
     Ties::NAMED.iter().map(|(name, _)| *name).collect()
 }

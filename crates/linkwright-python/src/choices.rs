@@ -6,10 +6,11 @@ use linkwright::allocation::{BandwidthModel, Ties};
 use linkwright::collectives::Protocol;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
+use linkwright::diagnostic::Named;
 use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
-use linkwright::simulation::QueueDiscipline;
-use linkwright::simulation::cluster::Fidelity;
+use linkwright::simulation::cluster::{Fidelity, Mapping};
+use linkwright::simulation::{QueueDiscipline, RunTime};
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
 
 use pyo3::prelude::*;
@@ -18,9 +19,12 @@ use crate::allocator::{policy_names, tie_names};
 use crate::errors;
 use crate::execution::reduction_names;
 use crate::fabric::fabric_names;
+use crate::job::workload_names;
 use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
 use crate::program::applications;
+use crate::simulation::planner_names;
+use crate::system::import_format_names;
 
 /// A closed set of named values.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -49,39 +53,21 @@ pub trait Choice: Copy + PartialEq + 'static {
     }
 }
 
-impl Choice for BandwidthModel {
-    const WHAT: &'static str = "bandwidth model";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("sound", Self::Sound), ("published", Self::Published)];
+/// Choices whose names the core has.
+macro_rules! of_core {
+    ($($choice:ty),*) => {
+        $(impl Choice for $choice {
+            const WHAT: &'static str = <Self as Named>::WHAT;
+            const NAMED: &'static [(&'static str, Self)] = <Self as Named>::NAMED;
+        })*
+    };
 }
 
-impl Choice for BandwidthProfile {
-    const WHAT: &'static str = "bandwidth profile";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("mapa", Self::Mapa), ("data-sheet", Self::DataSheet)];
-}
-
-impl Choice for Ties {
-    const WHAT: &'static str = "rule for ties";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("nearest", Self::Nearest), ("published", Self::Published)];
-}
+of_core!(BandwidthModel, BandwidthProfile, Fidelity, QueueDiscipline, RunTime, Ties);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
     name.map_or_else(|| Ok(BandwidthProfile::default_of(machine)), BandwidthProfile::named)
-}
-
-impl Choice for QueueDiscipline {
-    const WHAT: &'static str = "queue discipline";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("fifo", Self::Fifo), ("backfill", Self::Backfill)];
-}
-
-impl Choice for Fidelity {
-    const WHAT: &'static str = "fidelity";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("packet", Self::Packet), ("flow", Self::Flow)];
 }
 
 impl Choice for Links {
@@ -161,7 +147,8 @@ impl Choice for NetworkKind {
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, fidelity, network, pattern, policy, reduction, routing and tie.
+/// collective, discipline, fidelity, import_format, links, mapping, network, pattern, planner,
+/// policy, protocol, reduction, routing, run_time, tie and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     fn named<T: Choice>() -> Vec<&'static str> {
@@ -170,17 +157,24 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
         ("algorithm", algorithm_names()),
         ("application", applications().into_iter().map(|(name, ..)| name).collect()),
-        ("arbitration", ArbitrationPolicy::NAMES.to_vec()),
+        ("arbitration", ArbitrationPolicy::names()),
         ("bandwidth_model", named::<BandwidthModel>()),
         ("bandwidth_profile", named::<BandwidthProfile>()),
         ("collective", collective_names()),
         ("discipline", named::<QueueDiscipline>()),
-        ("fidelity", [Fidelity::Packet, Fidelity::Flow].map(Fidelity::name).to_vec()),
+        ("fidelity", named::<Fidelity>()),
+        ("import_format", import_format_names()),
+        ("links", named::<WantedLinks>()),
+        ("mapping", Mapping::NAMES.to_vec()),
         ("network", fabric_names()),
         ("pattern", pattern_names()),
+        ("planner", planner_names()),
         ("policy", policy_names()),
+        ("protocol", named::<Protocol>()),
         ("reduction", reduction_names()),
         ("routing", RoutingKind::ALL.map(RoutingKind::name).to_vec()),
+        ("run_time", named::<RunTime>()),
         ("tie", tie_names()),
+        ("workload", workload_names()),
     ])
 }

@@ -19,13 +19,12 @@ pub struct ClusterJob(pub cluster::ClusterJob);
 
 /// The mapping of a name.
 pub fn named_mapping(name: &str) -> PyResult<Mapping> {
-    match name {
-        "linear" => Ok(Mapping::Linear),
-        "random" => Ok(Mapping::Random),
-        _ => Err(errors::range(format!(
-            "there is no mapping `{name}`; there are linear, random, and a list of GPUs"
-        ))),
-    }
+    Mapping::by_rule(name).ok_or_else(|| {
+        let known = Mapping::NAMES.join(", ");
+        errors::range(format!(
+            "there is no mapping `{name}`; there are {known}, and a list of GPUs"
+        ))
+    })
 }
 
 #[derive(FromPyObject)]
@@ -144,9 +143,8 @@ impl ClusterJob {
     fn mapping(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match &self.0.mapping {
             None => Ok(py.None()),
-            Some(Mapping::Linear) => "linear".into_py_any(py),
-            Some(Mapping::Random) => "random".into_py_any(py),
             Some(Mapping::Gpus(gpus)) => gpus.clone().into_py_any(py),
+            Some(rule) => rule.rule().into_py_any(py),
         }
     }
 

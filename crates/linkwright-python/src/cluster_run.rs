@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use linkwright::diagnostic::Named;
 use linkwright::engine::Progress;
 use linkwright::network::PacketSettings;
 use linkwright::runtime;

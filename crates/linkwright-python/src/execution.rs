@@ -57,6 +57,7 @@ pub fn reference(
 
 /// The reductions that `Schedule.execute` knows by name.
 #[pyfunction]
+#[pyo3(signature = () -> "list[ReductionName]")]
 pub fn reduction_names() -> Vec<&'static str> {
     Reduction::ALL.map(Reduction::name).to_vec()
 }

@@ -157,7 +157,7 @@ impl Fabric {
     ///     InputError: If there is no such kind or parameter; the message says what would work.
     ///     MachineError: If a parameter is out of range, or there are too few ports.
     #[new]
-    #[pyo3(signature = (kind = "fat-tree", *, ports: "int | None" = None, **parameters))]
+    #[pyo3(signature = (kind: "NetworkName" = "fat-tree", *, ports: "int | None" = None, **parameters))]
     fn new(
         kind: &str,
         #[pyo3(from_py_with = optional_int)] ports: Option<i128>,
@@ -311,6 +311,7 @@ impl Fabric {
 
 /// The name of every kind of network between servers.
 #[pyfunction]
+#[pyo3(signature = () -> "list[NetworkName]")]
 pub fn fabric_names() -> Vec<&'static str> {
     FABRICS.to_vec()
 }

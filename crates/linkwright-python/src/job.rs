@@ -34,7 +34,7 @@ impl Job {
     ///     AllocationError: If the pattern is unknown.
     #[new]
     #[pyo3(signature = (
-        name, workload, gpus: "int", *, pattern = "ring", sensitive = None,
+        name, workload: "WorkloadName", gpus: "int", *, pattern: "PatternName" = "ring", sensitive = None,
         arrival: "float" = 0.0, iterations: "int | None" = None
     ))]
     fn new(
@@ -123,6 +123,7 @@ impl Job {
 
 /// The workloads that jobs may run, in the order of the paper.
 #[pyfunction]
+#[pyo3(signature = () -> "list[WorkloadName]")]
 pub fn workload_names() -> Vec<&'static str> {
     Workload::all().iter().map(|workload| workload.name.as_str()).collect()
 }
@@ -191,7 +192,8 @@ pub fn write_jobs(jobs: Vec<Job>) -> String {
 ///     SimulationError: If a workload is unknown or nothing can be drawn.
 #[pyfunction]
 #[pyo3(signature = (
-    seed: "int" = 0, count: "int" = 300, max_gpus: "int" = 5, *, workloads = None,
+    seed: "int" = 0, count: "int" = 300, max_gpus: "int" = 5, *,
+    workloads: "Sequence[WorkloadName] | None" = None,
     mean_interarrival: "float | None" = None
 ))]
 pub fn generate_jobs(

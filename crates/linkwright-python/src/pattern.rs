@@ -127,6 +127,7 @@ fn pattern_size(size: i128) -> PyResult<usize> {
 
 /// The shapes that `Pattern` knows by name.
 #[pyfunction]
+#[pyo3(signature = () -> "list[PatternName]")]
 pub fn pattern_names() -> Vec<&'static str> {
     Shape::NAMED.map(Shape::name).to_vec()
 }

@@ -115,7 +115,7 @@ impl Tree {
 #[pyfunction]
 #[pyo3(signature = (
     system, gpus: "Sequence[int]", collective: "CollectiveName", *,
-    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links = "auto",
+    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links: "LinksName" = "auto",
     size: "int | None" = None, peer_access_switch: "float | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -164,7 +164,7 @@ pub fn plan(
 ///     CollectiveError: If the GPUs do not fit the system or the links do not join them.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (system, gpus: "Sequence[int]", *, links = "auto"))]
+#[pyo3(signature = (system, gpus: "Sequence[int]", *, links: "LinksName" = "auto"))]
 pub fn packing_rate(
     py: Python<'_>,
     system: &System,
@@ -256,6 +256,7 @@ pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
 
 /// The algorithms that `plan` knows by name.
 #[pyfunction]
+#[pyo3(signature = () -> "list[AlgorithmName]")]
 pub fn algorithm_names() -> Vec<&'static str> {
     Algorithm::all().into_iter().map(Algorithm::name).collect()
 }
@@ -272,7 +273,7 @@ pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
 /// Raises:
 ///     CollectiveError: If there is no such algorithm.
 #[pyfunction]
-#[pyo3(signature = (algorithm: "AlgorithmName"))]
+#[pyo3(signature = (algorithm: "AlgorithmName") -> "list[ProtocolName]")]
 pub fn algorithm_protocols(algorithm: &str) -> PyResult<Vec<&'static str>> {
     let chosen = known_algorithm(algorithm)?;
     Ok(chosen.protocols().iter().map(|protocol| protocol.name()).collect())
@@ -287,6 +288,7 @@ fn known_algorithm(name: &str) -> PyResult<Algorithm> {
 
 /// The collectives that `plan` knows by name.
 #[pyfunction]
+#[pyo3(signature = () -> "list[CollectiveName]")]
 pub fn collective_names() -> Vec<&'static str> {
     Collective::NAMES.to_vec()
 }

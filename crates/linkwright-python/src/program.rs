@@ -237,6 +237,7 @@ impl ArchiveFiles for Folder {
 /// The speed-up is how many times faster its computation is on the TraceR-CODES study's GPUs
 /// than on its CPUs; its inverse is the `computation_scale` of a job on GPUs.
 #[pyfunction]
+#[pyo3(signature = () -> "list[tuple[ApplicationName, str, float]]")]
 pub fn applications() -> Vec<(&'static str, &'static str, f64)> {
     APPLICATIONS.iter().map(|it| (it.name, it.summary, it.gpu_speedup)).collect()
 }

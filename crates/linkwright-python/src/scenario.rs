@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use linkwright::scenario::{self, Asked, JobSource, Mix, SETTINGS_FILE, ScenarioMapping, Work};
-use linkwright::simulation::cluster::Mapping;
 use linkwright::simulation::played::Planner;
 use linkwright::simulation::{RunTime, generate};
 use linkwright::system::System as CoreSystem;
@@ -132,8 +131,8 @@ impl Scenario {
             Asked::Mix(_) => None,
             Asked::Programs(programs) => Some(match &programs.mapping {
                 ScenarioMapping::File(file) => &file.name,
-                ScenarioMapping::Given(Mapping::Random) => "random",
-                ScenarioMapping::Given(_) => "linear",
+                // A scenario's own is no list.
+                ScenarioMapping::Given(mapping) => mapping.rule().unwrap_or_default(),
             }),
         }
     }

@@ -431,7 +431,8 @@ impl Schedule {
     ///         connection, or the schedule waits for ever.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        size: "int", *, system = None, chunk: "int | None" = None, protocol = None
+        size: "int", *, system = None, chunk: "int | None" = None,
+        protocol: "ProtocolName | None" = None
     ))]
     fn time(
         &self,

@@ -32,12 +32,6 @@ pub struct SimulationResult {
     plans: Option<usize>,
 }
 
-impl Choice for RunTime {
-    const WHAT: &'static str = "run-time model";
-    const NAMED: &'static [(&'static str, Self)] =
-        &[("formula", Self::Formula), ("played", Self::Played)];
-}
-
 #[pymethods]
 impl SimulationResult {
     /// The policy's name.
@@ -137,7 +131,7 @@ impl SimulationResult {
     bandwidth_model: "BandwidthModelName" = "sound",
     bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
     discipline: "DisciplineName" = "fifo", unhealthy: "Sequence[int] | None" = None,
-    run_time = "formula", planner: "AlgorithmName" = "packing",
+    run_time: "RunTimeName" = "formula", planner: "PlannerName" = "packing",
     fidelity: "FidelityName" = "flow",
     progress: "Callable[[int, int, float], object] | None" = None
 ))]
@@ -217,6 +211,7 @@ fn places_of(system: &System, gpus: Vec<i128>) -> PyResult<Vec<(usize, usize)>> 
 
 /// The names of what plans the collectives of jobs that are played.
 #[pyfunction]
+#[pyo3(signature = () -> "list[PlannerName]")]
 pub fn planner_names() -> Vec<&'static str> {
     Planner::names()
 }

@@ -216,7 +216,7 @@ impl System {
     ///     MachineError: If there is no such format or kind of link.
     #[staticmethod]
     #[pyo3(signature = (
-        text, file = "<text>", *, format = None, name = None, nvlink = None, pcie = None,
+        text, file = "<text>", *, format: "ImportFormatName | None" = None, name = None, nvlink = None, pcie = None,
         xgmi_links: "int | None" = None
     ))]
     fn from_text(
@@ -524,7 +524,7 @@ impl System {
     ///         rank, call, peer, tag and time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        jobs, *, mapping = "linear", fidelity: "FidelityName" = "packet", protocol = None,
+        jobs, *, mapping: "MappingName" = "linear", fidelity: "FidelityName" = "packet", protocol = None,
         collectives = None, seed: "int | None" = None, timeline: "int" = 0,
         progress: "Callable[[int, int, float, int], object] | None" = None
     ))]
@@ -613,6 +613,7 @@ pub fn preset_names() -> Vec<(&'static str, &'static str)> {
 
 /// The formats that `System.from_text` reads.
 #[pyfunction]
+#[pyo3(signature = () -> "list[ImportFormatName]")]
 pub fn import_format_names() -> Vec<&'static str> {
     ImportFormat::ALL.map(ImportFormat::name).to_vec()
 }

@@ -178,7 +178,8 @@ pub fn time_schedule(
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
-    schedule, system, sizes: "Sequence[int]", *, chunk: "int | None" = None, protocol = None,
+    schedule, system, sizes: "Sequence[int]", *, chunk: "int | None" = None,
+    protocol: "ProtocolName | None" = None,
     progress: "Callable[[int, int], object] | None" = None
 ))]
 pub fn time_sweep(

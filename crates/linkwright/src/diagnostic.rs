@@ -3,6 +3,8 @@
 //! Every parser of the crate reports through [`InputError`], so that a person always
 //! reads the same five things: file, line and column, the problem, the value, the remedy.
 
+mod named;
+mod remedy;
 mod toml;
 
 use std::fmt;
@@ -10,6 +12,8 @@ use std::fmt;
 use thiserror::Error;
 
 pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, toml_table};
+pub use named::{Named, UnknownName};
+pub use remedy::Remedy;
 
 /// A place in a text: line and column count from one, columns in characters. In a file that is
 /// no text, the line is one and the columns count bytes.

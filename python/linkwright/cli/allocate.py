@@ -39,6 +39,7 @@ from linkwright.cli.program import NotNowError
 from linkwright.cli.standard_input import given_machine
 from linkwright.cli.streams import is_quiet
 from linkwright.errors import printable
+from linkwright.names import PatternName
 from linkwright.texts import counted
 
 
@@ -55,7 +56,7 @@ def allocate(
         ),
     ] = None,
     pattern: Annotated[
-        str,
+        PatternName,
         typer.Option(
             metavar="NAME",
             help=f"Which of them talk to which: {', '.join(pattern_names())}.",
@@ -186,7 +187,7 @@ def _answer(
 
 
 def _pattern(
-    shape: str,
+    shape: PatternName,
     size: int | None,
     edges: Path | None,
     counters: tuple[Path, Path] | None,

@@ -10,6 +10,7 @@ import typer
 from linkwright import (
     CollectiveError,
     Schedule,
+    names,
     reduction_names,
 )
 from linkwright.cli import output
@@ -54,7 +55,7 @@ def run(
         Literal["float32", "float64", "int32", "int64"], typer.Option(help="The elements.")
     ] = "float32",
     reduction: Annotated[
-        str,
+        names.ReductionName,
         typer.Option(
             metavar="NAME",
             help=f"What is done to them: {', '.join(reduction_names())}.",
@@ -132,7 +133,7 @@ def _divided(schedule: Schedule, size: int, dtype: str) -> tuple[int, list[str]]
 def _execute(
     schedule: Schedule,
     inputs: list[NDArray[Any]],
-    reduction: str,
+    reduction: names.ReductionName,
     in_place: bool,
     processes: bool,
 ) -> tuple[list[NDArray[Any]], float]:
@@ -176,7 +177,7 @@ def _compare(
     schedule: Schedule,
     inputs: list[NDArray[Any]],
     outputs: list[NDArray[Any]],
-    reduction: str,
+    reduction: names.ReductionName,
 ) -> float:
     """The worst error as a share of what rounding allows; 0 where all values are equal.
 

@@ -11,6 +11,7 @@ from linkwright import (
     algorithm_descriptions,
     algorithm_names,
     algorithm_protocols,
+    names,
 )
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName, among
@@ -44,7 +45,7 @@ def compare(
     gpus: Gpus = None,
     size: Size = "64MiB",
     algorithm: Annotated[
-        list[str] | None,
+        list[names.AlgorithmName] | None,
         typer.Option(
             metavar="NAME",
             help=f"Only this one; repeatable: {', '.join(algorithm_names())}.",
@@ -73,11 +74,11 @@ def compare(
     words = dict(algorithm_descriptions())
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
-    names = list(dict.fromkeys(algorithm or planner_names()))
+    tried = list(dict.fromkeys(algorithm or planner_names()))
     with output.progress_bar() as progress:
-        for done, name in enumerate(names):
+        for done, name in enumerate(tried):
             if progress is not None:
-                progress(name, done, len(names))
+                progress(name, done, len(tried))
             try:
                 schedule = plan_on(
                     whole, collective, gpus, name, links, root, size=wanted, show_progress=False

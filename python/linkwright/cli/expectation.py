@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linkwright import System, expect
+from linkwright import System, expect, names
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
@@ -36,7 +36,7 @@ __all__ = ["expected"]
 VERSION = "NCCL 2.30"
 
 # The collective of the command; a log may say it.
-OptionalCollective = Annotated[str | None, *CollectiveName.__metadata__]
+OptionalCollective = Annotated[names.CollectiveName | None, *CollectiveName.__metadata__]
 LogFile = Annotated[
     Path | None,
     typer.Option(
@@ -108,7 +108,7 @@ def _print_log(
     path: Path,
     machine: System,
     gpus: list[int],
-    collective: str | None,
+    collective: names.CollectiveName | None,
     root: int | None,
     *,
     json: bool,
@@ -184,6 +184,10 @@ def _sizes(least: int, most: int, factor: int) -> list[int]:
 
 
 def _rows(
-    machine: System, gpus: list[int], collective: str, sizes: list[int], root: int | None
+    machine: System,
+    gpus: list[int],
+    collective: names.CollectiveName,
+    sizes: list[int],
+    root: int | None,
 ) -> list[dict[str, Any]]:
     return list(expect(machine, gpus, collective, sizes, root=root))

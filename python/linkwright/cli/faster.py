@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkwright import (
@@ -9,6 +10,7 @@ from linkwright import (
     Schedule,
     System,
     Timing,
+    names,
     plan,
 )
 from linkwright.cli.schedules import planner_names
@@ -17,7 +19,7 @@ from linkwright.cli.sizes import size_text
 __all__ = ["Faster", "faster_than"]
 
 # What is tried on any number of GPUs, since it plans in seconds.
-QUICK = ("three-phase", "nccl-ring", "nccl-tree")
+QUICK: Sequence[names.AlgorithmName] = ("three-phase", "nccl-ring", "nccl-tree")
 
 # How many GPUs all algorithms are tried on.
 FEW = 8
@@ -48,7 +50,9 @@ class Faster:
         )
 
 
-def faster_than(timing: Timing, schedule: Schedule, machine: System, links: str) -> Faster | None:
+def faster_than(
+    timing: Timing, schedule: Schedule, machine: System, links: names.LinksName
+) -> Faster | None:
     """The fastest other algorithm at the size and with the protocol of a timing that it beats.
 
     Only what plans quickly is tried on more than a few GPUs, and nothing on more than a few
@@ -57,10 +61,10 @@ def faster_than(timing: Timing, schedule: Schedule, machine: System, links: str)
     gpus = schedule.gpus
     if len(gpus) > MOST:
         return None
-    names = planner_names() if len(gpus) <= FEW else QUICK
+    tried = planner_names() if len(gpus) <= FEW else QUICK
     best: Faster | None = None
     limit = timing.time * (1 - LEAST_GAIN)
-    for name in names:
+    for name in tried:
         if name == schedule.algorithm:
             continue
         try:

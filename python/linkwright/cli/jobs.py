@@ -12,6 +12,7 @@ from linkwright import MOST_JOBS, Job, generate_jobs, workload_names, workloads,
 from linkwright.cli import output
 from linkwright.cli.options import Json, among
 from linkwright.documents import json_text
+from linkwright.names import WorkloadName
 
 app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
 
@@ -38,7 +39,7 @@ def generate(
         int, typer.Option(min=1, max=128, help="GPUs of the largest; sizes are uniform from 1.")
     ] = 5,
     workload: Annotated[
-        list[str] | None,
+        list[WorkloadName] | None,
         typer.Option(
             metavar="NAME",
             help="Draw from this workload; repeatable; all where absent.",

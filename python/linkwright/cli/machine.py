@@ -25,6 +25,7 @@ from linkwright.cli.fabric import fabric_text, print_fabric
 from linkwright.cli.options import BandwidthProfile, Json, NetworkName, among, named
 from linkwright.cli.standard_input import given_machine_or_fabric, standard_input
 from linkwright.documents import json_text
+from linkwright.names import ImportFormatName
 from linkwright.texts import counted
 
 app = typer.Typer(help="List, show and import machines.", no_args_is_help=True)
@@ -208,7 +209,7 @@ def show(
 def import_machine(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="What to read; - is the input.")],
     format: Annotated[
-        str | None,
+        ImportFormatName | None,
         typer.Option(
             metavar="NAME",
             help=f"Its format, told from the text if absent: {', '.join(import_format_names())}.",
@@ -263,7 +264,7 @@ def import_machine(
 
 def _imported(
     file: str,
-    format: str | None,
+    format: ImportFormatName | None,
     name: str | None,
     nvlink: str | None,
     pcie: str | None,

@@ -10,6 +10,7 @@ from rich.text import Text
 from linkwright import System
 from linkwright.cli import output
 from linkwright.errors import printable
+from linkwright.names import BandwidthProfileName
 from linkwright.texts import counted
 
 __all__ = ["print_devices", "print_machine"]
@@ -27,7 +28,7 @@ MEANINGS = {
 }
 
 
-def print_machine(machine: System, bandwidth_profile: str | None) -> None:
+def print_machine(machine: System, bandwidth_profile: BandwidthProfileName | None) -> None:
     """Prints the warnings, the matrix, its legend, the devices, the sockets and the assumptions."""
     if machine.warnings:
         output.notes("Warning", machine.warnings)
@@ -49,7 +50,7 @@ def print_machine(machine: System, bandwidth_profile: str | None) -> None:
         output.notes("Assumed", machine.assumptions)
 
 
-def _print_matrix(machine: System, bandwidth_profile: str | None) -> None:
+def _print_matrix(machine: System, bandwidth_profile: BandwidthProfileName | None) -> None:
     console = output.rich_console()
     links = machine.gpu_matrix(bandwidth_profile)
     levels = sorted({bandwidth for row in links for _, bandwidth in row if bandwidth > 0})

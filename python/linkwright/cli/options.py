@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from linkwright import fabric_names, policy_names, preset_names, tie_names
+from linkwright import fabric_names, names, policy_names, preset_names, tie_names
 
 __all__ = [
     "MOST_GPUS",
@@ -35,22 +35,18 @@ __all__ = [
 MOST_GPUS = 65_535
 
 
-def among(what: str, names: Sequence[str]) -> Callable[[object], object]:
+def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
     """A check that a value, or each of several, is one of the names."""
 
     def check(value: object) -> object:
         for name in value if isinstance(value, list) else [value]:
-            if name is not None and name not in names:
+            if name is not None and name not in known:
                 from difflib import get_close_matches
 
-                close = get_close_matches(str(name), names, n=1, cutoff=0.5)
+                close = get_close_matches(str(name), known, n=1, cutoff=0.5)
                 advice = f"did you mean `{close[0]}`? " if close else ""
-                known = ", ".join(names)
-                raise typer.BadParameter(
-                    f"there is no {what} `{name}`; {advice}There are: {known}."
-                    if advice
-                    else f"there is no {what} `{name}`; there are: {known}."
-                )
+                listed = f"{'There' if advice else 'there'} are: {', '.join(known)}."
+                raise typer.BadParameter(f"there is no {what} `{name}`; {advice}{listed}")
         return value
 
     return check
@@ -132,7 +128,7 @@ NetworkName = Annotated[
     ),
 ]
 PolicyName = Annotated[
-    str,
+    names.PolicyName,
     typer.Option(
         metavar="NAME",
         help=f"The allocation policy: {', '.join(policy_names())}.",
@@ -141,7 +137,7 @@ PolicyName = Annotated[
     ),
 ]
 PolicyNames = Annotated[
-    list[str] | None,
+    list[names.PolicyName] | None,
     typer.Option(
         "--policy",
         metavar="NAME",
@@ -151,17 +147,17 @@ PolicyNames = Annotated[
     ),
 ]
 BandwidthModel = Annotated[
-    Literal["sound", "published"],
+    names.BandwidthModelName,
     typer.Option(help="What predicts effective bandwidth: the sound model, or MAPA's Eq. 2."),
 ]
 BandwidthProfile = Annotated[
-    Literal["mapa", "data-sheet"] | None,
+    names.BandwidthProfileName | None,
     typer.Option(
         help="Which figures label the links: MAPA's, or the data sheets'; by the machine if absent."
     ),
 ]
 Ties = Annotated[
-    str,
+    names.TieName,
     typer.Option(
         metavar="NAME",
         help="What decides between equals: nearest on the host, or as published, the lowest ids.",

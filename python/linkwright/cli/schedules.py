@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,7 @@ from linkwright import (
     Tree,
     algorithm_names,
     collective_names,
+    names,
     plan,
     planning_seconds,
 )
@@ -85,7 +86,7 @@ def _joined(name: str) -> str:
 
 
 CollectiveName = Annotated[
-    str,
+    names.CollectiveName,
     typer.Argument(
         metavar="COLLECTIVE",
         help=f"One of {', '.join(collective_names())}.",
@@ -160,7 +161,7 @@ Gpus = Annotated[
     typer.Option(metavar="N", help="Instead, the first so many.", callback=some_gpus),
 ]
 AlgorithmName = Annotated[
-    str,
+    names.AlgorithmName,
     typer.Option(
         metavar="NAME",
         help=f"Who plans: {', '.join(algorithm_names())}.",
@@ -169,7 +170,7 @@ AlgorithmName = Annotated[
     ),
 ]
 Links = Annotated[
-    Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"],
+    names.LinksName,
     typer.Option(
         help="Which links to use; auto is NVLink where it joins all GPUs, hybrid PCIe beside it."
     ),
@@ -201,7 +202,7 @@ Chunk = Annotated[
     typer.Option(metavar="SIZE", help="The most that a step moves at once; found if absent."),
 ]
 Protocol = Annotated[
-    Literal["LL", "LL128", "Simple"] | None,
+    names.ProtocolName | None,
     typer.Option(help="Whose latencies and losses to count; the schedule's own if absent."),
 ]
 Servers = Annotated[
@@ -245,10 +246,10 @@ def gpus_of(machine: System, gpus: str | None) -> list[int]:
 
 def plan_on(
     machine: System,
-    collective: str,
+    collective: names.CollectiveName,
     gpus: str | None,
-    algorithm: str,
-    links: str,
+    algorithm: names.AlgorithmName,
+    links: names.LinksName,
     root: int | None,
     *,
     size: int | None = None,
@@ -376,7 +377,7 @@ def _outline(tree: Tree) -> str:
     return written(tree.root)
 
 
-def planner_names() -> list[str]:
+def planner_names() -> list[names.AlgorithmName]:
     """The algorithms that look at the links, and NCCL's: MPI's rules do not."""
     return [name for name in algorithm_names() if not name.startswith("mpi-")]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from linkwright import Schedule, System, time_sweep
+from linkwright import Schedule, System, names, time_sweep
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
@@ -118,7 +118,7 @@ def _sweep(
     machine: System,
     sizes: list[int],
     chunk: int | None,
-    protocol: str | None,
+    protocol: names.ProtocolName | None,
 ) -> list[dict[str, Any]]:
     with output.progress_bar() as show:
 

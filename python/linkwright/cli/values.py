@@ -68,7 +68,9 @@ def _reader(annotation: Any, parameter: Any) -> Callable[[Any], object] | None:
             read(value) for read, value in zip(readers, values, strict=True)
         )
     if kind is Literal:
-        return lambda value: _one_of(value, inner)
+        # A check of its own says more of a wrong name.
+        checked = parameter.type_descriptor.parameter_info.callback is not None
+        return str if checked else lambda value: _one_of(value, inner)
     if annotation in (int, float):
         return lambda value: _number(value, annotation, parameter.min, parameter.max)
     return annotation if annotation in (bool, str, Path) else None

@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from linkwright import CollectiveError, Schedule
+from linkwright.names import ReductionName
 from linkwright.processes.layout import (
     SLOTS,
     Block,
@@ -61,7 +62,7 @@ SHARED_MEMORY = Path("/dev/shm")
 def execute_in_processes(
     schedule: Schedule,
     arrays: Sequence[NDArray[Any] | Buffer | None],
-    reduction: str = "sum",
+    reduction: ReductionName = "sum",
     *,
     in_place: bool = False,
     timeout: float = 60.0,
@@ -94,7 +95,7 @@ def execute_in_processes(
 def execute_in_processes_timed(
     schedule: Schedule,
     arrays: Sequence[NDArray[Any] | Buffer | None],
-    reduction: str = "sum",
+    reduction: ReductionName = "sum",
     *,
     in_place: bool = False,
     timeout: float = 60.0,

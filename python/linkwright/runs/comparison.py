@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright import SimulationResult, System, __version__
 from linkwright.errors import SimulationError
+from linkwright.names import PolicyName
 from linkwright.runs.cluster.play import of_system, replay_loaded
 from linkwright.runs.run import Progress, Run, Section, Sheet
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
@@ -197,7 +198,7 @@ def play_variant(scenario: str, variant: str, settings: Mapping[str, object]) ->
 def compare_scenario(
     path: str | Path,
     *,
-    policies: Sequence[str] | None = None,
+    policies: Sequence[PolicyName] | None = None,
     settings: Mapping[str, object] | None = None,
     reference: str | None = None,
     workers: Workers | Executor | None = None,
@@ -240,7 +241,7 @@ def compare_scenario(
     is_mix = scenario.kind == "mix"
     if policies is not None and not is_mix:
         raise SimulationError(f"`{loaded.path.name}` runs programs, and no policy places them")
-    own = list(policies or scenario.policies)
+    own = [str(policy) for policy in policies or scenario.policies]
     others = scenario.variants[len(scenario.policies) or 1 :]
     if reference is None and is_mix and not others:
         reference = "baseline"

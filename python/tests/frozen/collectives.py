@@ -21,6 +21,7 @@ from linkwright import (
     plan,
     planning_seconds,
 )
+from linkwright.names import CollectiveName, LinksName
 
 __all__ = ["cases"]
 
@@ -36,7 +37,9 @@ JOBS: tuple[tuple[int, ...], ...] = (
 )
 LARGE = 16
 # What is planned for so many GPUs, or more.
-FEW = ("broadcast", "all-reduce", "all-to-all")
+LINKS: tuple[LinksName, ...] = ("nvlink", "xgmi", "pcie", "hybrid")
+ROOTS: tuple[tuple[CollectiveName, int | None], ...] = (("all-reduce", None), ("broadcast", 2))
+FEW: tuple[CollectiveName, ...] = ("broadcast", "all-reduce", "all-to-all")
 PLAN = (
     "planning_seconds links rate optimum optimum_of chunks shards input_shards channels protocol"
     " trees depths shares steps steps_digest longest_chain sent sizes chunk_sizes pieces times"
@@ -155,9 +158,9 @@ def _choices() -> Iterator[Captured]:
     rows = []
     for name in ("dgx1-v100", "mi300x-8", "4x-l40s-pcie", "summit-node"):
         machine = System(name)
-        for links in ("nvlink", "xgmi", "pcie", "hybrid"):
+        for links in LINKS:
             for size in (1 << 20, 1 << 28):
-                for collective, root in (("all-reduce", None), ("broadcast", 2)):
+                for collective, root in ROOTS:
                     try:
                         made = plan(machine, gpus, collective, root=root, links=links, size=size)
                     except LinkwrightError:

@@ -10,6 +10,7 @@ from frozen.captured import Captured, Case
 from frozen.names import PRESETS
 from frozen.tables import ROOT, matrix, of_rows, of_table
 from linkwright import Fabric, LinkwrightError, System, load_system
+from linkwright.names import BandwidthProfileName
 
 __all__ = ["CLUSTERS", "cases", "cluster", "tables_of_machine"]
 
@@ -21,7 +22,7 @@ CLUSTERS = [
     ("dgx-a100", 4, "200 Gb/s"),
     ("hgx-h100", 2, "400 Gb/s"),
 ]
-PROFILES = ("mapa", "data-sheet")
+PROFILES: tuple[BandwidthProfileName, ...] = ("mapa", "data-sheet")
 
 
 def cluster(preset: str, count: int, bandwidth: str) -> System:

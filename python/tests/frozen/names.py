@@ -5,6 +5,8 @@ So that what is added later moves no table; it gets tables of its own.
 
 from __future__ import annotations
 
+from linkwright.names import AlgorithmName, CollectiveName, PatternName, PolicyName
+
 __all__ = [
     "ALGORITHMS",
     "APPLICATIONS",
@@ -33,9 +35,9 @@ PRESETS = (
     "pcie-tree-4",
 )
 NETWORKS = ("fat-tree", "dragonfly", "torus", "quartz")
-POLICIES = ("baseline", "topology-aware", "greedy", "preserve")
-PATTERNS = ("ring", "chain", "tree", "star", "all-to-all", "ring+tree")
-ALGORITHMS = (
+POLICIES: tuple[PolicyName, ...] = ("baseline", "topology-aware", "greedy", "preserve")
+PATTERNS: tuple[PatternName, ...] = ("ring", "chain", "tree", "star", "all-to-all", "ring+tree")
+ALGORITHMS: tuple[AlgorithmName, ...] = (
     "packing",
     "blink",
     "one-hop",
@@ -44,7 +46,7 @@ ALGORITHMS = (
     "nccl-ring",
     "nccl-tree",
 )
-COLLECTIVES = (
+COLLECTIVES: tuple[CollectiveName, ...] = (
     "broadcast",
     "reduce",
     "gather",

@@ -19,6 +19,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use super::gpu_set::GpuSet;
+use crate::diagnostic::Named;
 use crate::system::{Affinity, DeviceId, Proximity, Server, nic_proximity, proximity};
 
 /// What decides between matches that tie in a policy's own scores.
@@ -30,6 +31,12 @@ pub enum Ties {
     /// [`Nearness`], then the lowest ids.
     #[default]
     Nearest,
+}
+
+impl Named for Ties {
+    const WHAT: &'static str = "rule for ties";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("nearest", Self::Nearest), ("published", Self::Published)];
 }
 
 impl Ties {

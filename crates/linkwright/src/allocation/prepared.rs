@@ -23,6 +23,7 @@ use super::matching::scores::links_of;
 use super::matching::subsets::{MAX_TABULATED, Subsets};
 use super::nearness::{HostDistances, Nearness, NearnessTable, Ties};
 use super::pattern::Pattern;
+use crate::diagnostic::Named;
 use crate::system::{BandwidthProfile, GpuGraph, HostTree, PairLink, Server, host_tree};
 use crate::units::Bandwidth;
 
@@ -35,6 +36,12 @@ pub enum BandwidthModel {
     /// Packing trees on the links that were really given.
     #[default]
     Sound,
+}
+
+impl Named for BandwidthModel {
+    const WHAT: &'static str = "bandwidth model";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("sound", Self::Sound), ("published", Self::Published)];
 }
 
 /// A pattern placed on GPUs, with its scores.

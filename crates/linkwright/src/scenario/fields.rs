@@ -6,9 +6,10 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use toml::Value;
 
+use super::settings::Setting;
 use super::source::{Place, Source};
 use super::tree::{Item, Node, Tree};
-use crate::diagnostic::InputError;
+use crate::diagnostic::{InputError, Named};
 
 /// A file that a scenario names, and where it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +130,36 @@ impl<'a> Fields<'a> {
     /// The value of a key, as a type, or what stands for its absence.
     pub fn or<T: DeserializeOwned>(&self, key: &str, absent: T) -> Result<T, InputError> {
         self.optional(key).map(|value| value.unwrap_or(absent))
+    }
+
+    /// The value of a setting, as a type; what stands for it where the table lacks it.
+    ///
+    /// # Errors
+    /// A value of another type.
+    pub fn setting<T: DeserializeOwned>(&self, path: &str) -> Result<T, InputError> {
+        let setting = Setting::of(path);
+        Ok(self.optional(setting.key)?.unwrap_or_else(|| setting.default()))
+    }
+
+    /// The named value of a key.
+    ///
+    /// # Errors
+    /// A value that is no text, or that names nothing.
+    pub fn choice<T: Named>(&self, key: &str) -> Result<Option<T>, InputError> {
+        let Some(name) = self.optional::<String>(key)? else { return Ok(None) };
+        T::from_name(&name)
+            .map(Some)
+            .map_err(|error| self.refuse(key, &format!("unknown {}", error.what), error.instead))
+    }
+
+    /// The named value of a setting; what stands for it where the table lacks it.
+    ///
+    /// # Errors
+    /// A value that is no text, or that names nothing.
+    pub fn chosen<T: Named>(&self, path: &str) -> Result<T, InputError> {
+        let setting = Setting::of(path);
+        let absent = || T::from_name(setting.absent).expect("the tests read every default");
+        Ok(self.choice(setting.key)?.unwrap_or_else(absent))
     }
 
     /// A number of things, at least one of which there is.

@@ -21,12 +21,11 @@ use std::ops::Range;
 
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
-use super::network::{NetworkSettings, fidelity};
-use super::settings::RUN_TIMES;
+use super::network::NetworkSettings;
 use super::source::{Place, Source};
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};
 use crate::collectives::plan::Algorithm;
-use crate::diagnostic::{InputError, instead_of};
+use crate::diagnostic::InputError;
 use crate::program::Collective;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::Planner;
@@ -77,11 +76,7 @@ const OF_PLAYED: [&str; 3] = ["fidelity", "protocol", "collectives"];
 fn run_time(scenario: &Fields<'_>) -> Result<RunTime, InputError> {
     let said = OF_PLAYED.into_iter().find(|key| scenario.has(key));
     let jobs = scenario.table("jobs")?;
-    let wanted = jobs.named("run_time", |name| match name {
-        "formula" => Ok(RunTime::Formula),
-        "played" => Ok(RunTime::Played),
-        _ => Err(format!("there is no such model; {}", instead_of(name, &RUN_TIMES))),
-    })?;
+    let wanted = jobs.choice("run_time")?;
     match (wanted, said) {
         (None, None) => Ok(RunTime::Formula),
         (None, Some(_)) => Ok(RunTime::Played),
@@ -124,12 +119,12 @@ impl Mix {
         Ok(Self {
             jobs: jobs(&scenario.table("jobs")?, seed)?,
             policies: policies(&allocation)?,
-            bandwidth_model: allocation.or("bandwidth_model", BandwidthModel::default())?,
-            bandwidth_profile: allocation.optional("bandwidth_profile")?,
-            ties: allocation.or("ties", Ties::default())?,
-            discipline: queue.or("discipline", QueueDiscipline::default())?,
+            bandwidth_model: allocation.chosen("allocation.bandwidth_model")?,
+            bandwidth_profile: allocation.choice("bandwidth_profile")?,
+            ties: allocation.chosen("allocation.ties")?,
+            discipline: queue.chosen("queue.discipline")?,
             run_time: run_time(scenario)?,
-            fidelity: scenario.named("fidelity", fidelity)?.unwrap_or(Fidelity::Flow),
+            fidelity: scenario.choice("fidelity")?.unwrap_or(Fidelity::Flow),
             planner: planner(scenario, network)?,
             unhealthy: unhealthy.into_iter().map(place).collect(),
         })

@@ -5,7 +5,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
-pub(super) use read::{factor, fidelity};
+pub(super) use read::factor;
 
 use super::fields::FileName;
 use super::servers::ServerEntry;

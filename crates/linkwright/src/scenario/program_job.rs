@@ -106,13 +106,10 @@ pub(super) fn mapping(fields: &Fields<'_>) -> Result<Option<ScenarioMapping>, In
             let gpus: Option<Vec<Gpu>> = fields.optional("mapping")?;
             ScenarioMapping::Given(Mapping::Gpus(gpus.unwrap_or_default()))
         }
-        Value::String(name) => match name.as_str() {
-            "linear" => ScenarioMapping::Given(Mapping::Linear),
-            "random" => ScenarioMapping::Given(Mapping::Random),
-            _ => match fields.file("mapping")? {
-                Some(file) => ScenarioMapping::File(file),
-                None => return Ok(None),
-            },
+        Value::String(name) => match (Mapping::by_rule(name), fields.file("mapping")?) {
+            (Some(rule), _) => ScenarioMapping::Given(rule),
+            (None, Some(file)) => ScenarioMapping::File(file),
+            (None, None) => return Ok(None),
         },
         _ => {
             let remedy = "write \"linear\", \"random\", a file's name, or a list of GPUs";

@@ -26,7 +26,6 @@ use super::files::{Files, text_of};
 use super::network::{GpuBandwidth, factor};
 use super::tree::Item;
 use crate::diagnostic::{InputError, instead_of};
-use crate::system::composition::{InterfaceRule, PortOrder};
 use crate::system::import::ImportFormat;
 use crate::system::presets::{NAMES, preset};
 use crate::system::{AbstractNode, ImportOptions, NodeError, Server, SystemError, import};
@@ -190,11 +189,7 @@ fn of_table(system: &Fields<'_>) -> Result<Option<ServerEntry>, InputError> {
 }
 
 /// What the nodes at the ports are, and how fast their GPUs are joined.
-pub(super) fn node(
-    system: &Fields<'_>,
-    absent: AbstractNode,
-    times: u32,
-) -> Result<(AbstractNode, GpuBandwidth), InputError> {
+pub(super) fn node(system: &Fields<'_>) -> Result<(AbstractNode, GpuBandwidth), InputError> {
     let fields = match system.node("server").map(|node| &node.item) {
         Some(Item::Table(_)) => system.table("server")?,
         _ => Fields::none(system.source),
@@ -212,18 +207,18 @@ pub(super) fn node(
     let joined = match fixed {
         Some(fixed) => GpuBandwidth::Fixed(fixed),
         None => {
-            let (numerator, denominator) =
-                factor(&fields, "bandwidth_scale")?.unwrap_or((times, 1));
+            let (numerator, denominator) = factor(&fields, "system.server.bandwidth_scale")?;
             GpuBandwidth::Times(numerator, denominator)
         }
     };
     let node = AbstractNode {
-        gpus: fields.or("gpus", absent.gpus)?,
+        gpus: fields.setting("system.server.gpus")?,
         bandwidth: match joined {
             GpuBandwidth::Fixed(bandwidth) => bandwidth,
-            GpuBandwidth::Times(..) => absent.bandwidth,
+            // That of the network is known when it is built.
+            GpuBandwidth::Times(..) => Bandwidth(1),
         },
-        latency: fields.or("latency", absent.latency)?,
+        latency: fields.setting("system.server.latency")?,
     };
     node.check().map_err(|error| {
         let key = match error {
@@ -233,30 +228,6 @@ pub(super) fn node(
         fields.refuse_as(key, &error, "give a value in range")
     })?;
     Ok((node, joined))
-}
-
-/// The order in which interfaces take the network's ports.
-pub(super) fn port_order(system: &Fields<'_>) -> Result<PortOrder, InputError> {
-    let names = PortOrder::NAMES.map(|(name, _)| name);
-    let order = system.named("port_order", |name| {
-        let found = PortOrder::NAMES.iter().find(|(known, _)| *known == name);
-        found
-            .map(|(_, order)| *order)
-            .ok_or_else(|| format!("there is no such order of ports; {}", instead_of(name, &names)))
-    })?;
-    Ok(order.unwrap_or_default())
-}
-
-/// Through which interface a GPU sends to other servers.
-pub(super) fn interface_rule(system: &Fields<'_>) -> Result<InterfaceRule, InputError> {
-    let names = InterfaceRule::NAMES.map(|(name, _)| name);
-    let rule = system.named("interfaces", |name| {
-        let found = InterfaceRule::NAMES.iter().find(|(known, _)| *known == name);
-        found
-            .map(|(_, rule)| *rule)
-            .ok_or_else(|| format!("there is no such rule; {}", instead_of(name, &names)))
-    })?;
-    Ok(rule.unwrap_or_default())
 }
 
 /// The servers themselves, those of one kind made once.

@@ -4,16 +4,21 @@
 //! The reader takes the keys from here; the reference, the options of the command line and the stub
 //! of the Python package take the rest. A test walks every setting from a file to the reference.
 
-use crate::allocation::{POLICIES, Policy};
+use serde::de::DeserializeOwned;
+use toml::Value;
+
+use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
+use crate::diagnostic::Named;
 use crate::network::RoutingKind;
-use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS};
+use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS, Switching};
 use crate::program::Collective;
-use crate::simulation::cluster::Choice;
+use crate::runtime::Rendezvous;
+use crate::simulation::cluster::{Choice, Fidelity, Mapping};
 use crate::simulation::played::Planner;
-use crate::simulation::{MOST_JOBS, Workload};
+use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, Workload};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
 use crate::system::fabric::FABRICS;
-use crate::system::presets;
+use crate::system::{BandwidthProfile, NetworkKind, presets};
 
 /// What a setting may be.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +97,35 @@ impl Setting {
         }
     }
 
+    /// The setting of a path.
+    ///
+    /// # Panics
+    /// If there is none, which the tests of the reader would see.
+    pub(super) fn of(path: &str) -> &'static Self {
+        let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let found = SETTINGS.iter().find(|it| it.table == table && it.key == key);
+        found.unwrap_or_else(|| panic!("no setting `{path}`"))
+    }
+
+    /// What stands for it where it is absent, as it would be written: a number or a text.
+    pub(super) fn written(&self) -> Value {
+        match self.kind {
+            Kind::Whole { .. } => self.absent.parse().map(Value::Integer).ok(),
+            Kind::Truth => self.absent.parse().map(Value::Boolean).ok(),
+            _ => None,
+        }
+        .unwrap_or_else(|| Value::String(self.absent.to_owned()))
+    }
+
+    /// What stands for it where it is absent, as a type.
+    ///
+    /// # Panics
+    /// If that is a phrase and no value, which the tests of the reader would see.
+    pub(super) fn default<T: DeserializeOwned>(&self) -> T {
+        let read = self.written().try_into();
+        read.unwrap_or_else(|error| panic!("the default of `{}`: {error}", self.path()))
+    }
+
     /// The least and the most that a number may be.
     #[must_use]
     pub const fn range(&self) -> Option<(u64, u64)> {
@@ -101,17 +135,6 @@ impl Setting {
         }
     }
 }
-
-/// What `fidelity` may be.
-pub(super) const FIDELITIES: [&str; 2] = ["packet", "flow"];
-/// What `switching` may be.
-pub(super) const SWITCHINGS: [&str; 2] = ["store-and-forward", "cut-through"];
-/// What `rendezvous` may be.
-pub(super) const RENDEZVOUS: [&str; 2] = ["sender", "receiver"];
-/// What `run_time` may be.
-pub(super) const RUN_TIMES: [&str; 2] = ["formula", "played"];
-/// What a mapping by a rule may be.
-pub(super) const MAPPINGS: [&str; 2] = ["linear", "random"];
 
 fn policies() -> Vec<&'static str> {
     POLICIES.map(Policy::name).to_vec()
@@ -123,14 +146,6 @@ fn workloads() -> Vec<&'static str> {
 
 fn routings() -> Vec<&'static str> {
     RoutingKind::ALL.map(RoutingKind::name).to_vec()
-}
-
-fn port_orders() -> Vec<&'static str> {
-    PortOrder::NAMES.map(|(name, _)| name).to_vec()
-}
-
-fn interface_rules() -> Vec<&'static str> {
-    InterfaceRule::NAMES.map(|(name, _)| name).to_vec()
 }
 
 fn applications() -> Vec<&'static str> {
@@ -153,12 +168,24 @@ macro_rules! settings {
     };
 }
 
+// Where a number below has a source of its own:
+//
+// - packet_size, buffer_packets, nic, server.gpus, server.bandwidth_scale: S. Bhowmik, N. Jain, X. Yuan, A.
+//   Bhatele, "A Simulation Study of Hardware Parameters for Future GPU-based HPC Platforms", IPCCC
+//   2021: Section IV (packets of 4096 B, buffers of 8 packets), Section V.B (one GPU per node; links
+//   between the GPUs of a node at twice the network's bandwidth; messages first come, first served).
+//   The bandwidth of the network's links is in the presets of fabrics.
+// - router_delay, nic_delay, switching, arbitration: TraceR's public configuration,
+//   examples/conf/fattree.conf in https://github.com/hpcgroup/TraceR: 60 ns and 400 ns. Its switches
+//   store a packet before they pass it on, and serve their ports in turn.
+// - server.latency: neither source gives one. 500 ns is what this program's machines give an NVLink of
+//   any generation.
 settings! {
     "" name: Kind::Text, "none", "what people call the scenario";
     "" seed: WHOLE, "0", "of routing, of random mappings and of jobs that are generated";
-    "" fidelity: Kind::Name(|| FIDELITIES.to_vec()), "packet; for `[jobs]`, flow",
+    "" fidelity: Kind::Name(Fidelity::names), "packet; for `[jobs]`, flow",
         "how closely the network is simulated: every packet, or messages as flows";
-    "" mapping: Kind::NameOr(|| MAPPINGS.to_vec()), "linear",
+    "" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "linear",
         "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
          file";
     "" system: Kind::Table, "", "the servers and what joins them";
@@ -166,11 +193,11 @@ settings! {
         "the server: a preset, a file in any format that machines are read from, the table of a \
          node, or a list of kinds";
     "system" servers: COUNT, "1", "how many of `server`";
-    "system" port_order: Kind::Name(port_orders), "plain",
+    "system" port_order: Kind::Name(PortOrder::names), "plain",
         "which port of the network the servers' interfaces take: all of the first server, of \
          the second, ..., or in rails: the first of every server, the second of every server, \
          ...";
-    "system" interfaces: Kind::Name(interface_rules), "nearest",
+    "system" interfaces: Kind::Name(InterfaceRule::names), "nearest",
         "through which of its server's interfaces a GPU sends to others: fewest hops on the \
          host, then the wider, then the one that fewer GPUs have; in turn, by its number; or \
          the first";
@@ -222,7 +249,7 @@ settings! {
     "system.network" hop_weights: Kind::Truth, "as `intra_group_detours`",
         "of a dragonfly: whether `ugal` and `progressive` multiply queues by the links of the \
          paths behind them";
-    "system.network" links: Kind::Name(|| vec!["infiniband", "ethernet"]), "",
+    "system.network" links: Kind::Name(|| NetworkKind::ALL.map(NetworkKind::name).to_vec()), "",
         "what the links are";
     "system.network" routing_table: Kind::File, "none",
         "routing tables for a network's file, which packets then follow";
@@ -233,9 +260,9 @@ settings! {
     "system.network" nic: Kind::NameOr(|| vec!["fcfs", "rr", "rr-4"]), "fcfs",
         "whose packet an interface sends next: first come, in turn, or in turn among the oldest \
          so many (`rr-4`)";
-    "system.network" arbitration: Kind::Name(|| ArbitrationPolicy::NAMES.to_vec()), "round-robin",
+    "system.network" arbitration: Kind::Name(ArbitrationPolicy::names), "round-robin",
         "whose packet a switch sends next";
-    "system.network" switching: Kind::Name(|| SWITCHINGS.to_vec()), "store-and-forward",
+    "system.network" switching: Kind::Name(Switching::names), "store-and-forward",
         "when a switch passes a packet on";
     "system.network" packet_size: Kind::Size, "4096 B", "the most that a packet carries";
     "system.network" buffer_packets: Kind::Whole { least: 1, most: MOST_BUFFER_PACKETS as u64 }, "8",
@@ -246,7 +273,7 @@ settings! {
         "jobs of GPUs that arrive, wait in a queue, and get their GPUs from a policy";
     "jobs" file: Kind::File, "either this or `generate`", "a list of jobs";
     "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
-    "jobs" run_time: Kind::Name(|| RUN_TIMES.to_vec()), "by what else is said",
+    "jobs" run_time: Kind::Name(RunTime::names), "by what else is said",
         "how long a job runs: as MAPA's formula says, or as its program takes on the system; where \
          nobody says, jobs are played if `fidelity`, `[protocol]` or `[collectives]` is given";
     "jobs.generate" seed: WHOLE, "that of the scenario", "the same seed gives the same jobs";
@@ -274,19 +301,19 @@ settings! {
         "whether a skeleton computes as fast as on the study's GPUs";
     "job" priority: Kind::Whole { least: 0, most: 255 }, "0",
         "of its messages, the higher first; `arbitration = \"priority\"` heeds it";
-    "job" mapping: Kind::NameOr(|| MAPPINGS.to_vec()), "that of the scenario",
+    "job" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "that of the scenario",
         "the GPU of each rank: by a rule, from a mapping file, or a list";
     "" allocation: Kind::Table, "", "which GPUs a job gets";
     "allocation" policies: Kind::Names(policies), "all four",
         "the policies to play the jobs under, each once";
-    "allocation" bandwidth_model: Kind::Name(|| vec!["sound", "published"]), "sound",
+    "allocation" bandwidth_model: Kind::Name(BandwidthModel::names), "sound",
         "what policies rank by";
-    "allocation" bandwidth_profile: Kind::Name(|| vec!["mapa", "data-sheet"]), "by the machine",
+    "allocation" bandwidth_profile: Kind::Name(BandwidthProfile::names), "by the machine",
         "what labels the links";
-    "allocation" ties: Kind::Name(|| vec!["nearest", "published"]), "nearest",
+    "allocation" ties: Kind::Name(Ties::names), "nearest",
         "what decides between equals";
     "" queue: Kind::Table, "", "how jobs wait";
-    "queue" discipline: Kind::Name(|| vec!["fifo", "backfill"]), "fifo",
+    "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
         "which waiting job starts next";
     "" protocol: Kind::Table, "", "what messages cost in software";
     "protocol" send_overhead: Kind::Time, "200 ns", "what a send occupies its rank's library";
@@ -295,7 +322,7 @@ settings! {
         "what each byte of an eager message occupies it, at either end";
     "protocol" eager_limit: Kind::Size, "64 kB",
         "the largest message that does not wait for its receive";
-    "protocol" rendezvous: Kind::Name(|| RENDEZVOUS.to_vec()), "sender",
+    "protocol" rendezvous: Kind::Name(Rendezvous::names), "sender",
         "who speaks first of a larger one: its sender, with a request that the receiver answers, \
          or its receiver, which announces the receive when it posts it";
     "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte";

@@ -21,6 +21,8 @@ pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, QueueDiscipline};
 pub use workload::{Work, Workload};
 
+use crate::diagnostic::Named;
+
 /// What says how long a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,4 +32,10 @@ pub enum RunTime {
     Formula,
     /// Its program, played on the system: [`played`].
     Played,
+}
+
+impl Named for RunTime {
+    const WHAT: &'static str = "run-time model";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("formula", Self::Formula), ("played", Self::Played)];
 }

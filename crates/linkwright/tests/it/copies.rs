@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy};
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
 use linkwright::program::CopyDirection::{self, DeviceToHost, HostToDevice, Peer};
@@ -15,18 +15,9 @@ use linkwright::system::presets::preset;
 use linkwright::system::{AbstractNode, LinkKind, PortOrder, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
-const SIZE: Bytes = Bytes(16 << 20);
+use crate::packet_settings::deep_buffers;
 
-fn settings() -> PacketSettings {
-    PacketSettings {
-        packet_size: Bytes(4_096),
-        buffer_packets: 64,
-        router_delay: Picoseconds(60_000),
-        nic_delay: Picoseconds(400_000),
-        switching: Switching::StoreAndForward,
-        seed: 1,
-    }
-}
+const SIZE: Bytes = Bytes(16 << 20);
 
 fn nothing(_: &CollectiveCall) -> RankProgram {
     RankProgram::default()
@@ -69,8 +60,8 @@ fn ends(
         }
     };
     let (nic, turns) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
-    let mut packets = PacketNetwork::new(system, settings(), routing(), nic, turns).unwrap();
-    let mut flows = FlowTransport::new(system, settings(), routing(), nic).unwrap();
+    let mut packets = PacketNetwork::new(system, deep_buffers(), routing(), nic, turns).unwrap();
+    let mut flows = FlowTransport::new(system, deep_buffers(), routing(), nic).unwrap();
     Ok([run(&mut packets, system.gpus(), &job)?, run(&mut flows, system.gpus(), &job)?])
 }
 
@@ -163,7 +154,7 @@ fn reductions_are_as_fast_as_the_memory_of_the_model() {
     let program = Arc::new(Program { name, communicators, regions: Vec::new(), ranks });
     let system = dgx1();
     let (routing, nic) = (AnyRouting::Nowhere(Nowhere), NicPolicy::Fcfs);
-    let mut flows = FlowTransport::new(&system, settings(), routing, nic).unwrap();
+    let mut flows = FlowTransport::new(&system, deep_buffers(), routing, nic).unwrap();
     let end = run(&mut flows, 8, &Job::new(&program, vec![5])).unwrap();
     // 900 GB/s of a V100: two reads and a write of 300 MB.
     assert_eq!(end, [Picoseconds(1_000_000_000)]);

@@ -10,6 +10,8 @@ use linkwright::system::{AbstractNode, Fabric, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 use proptest::prelude::*;
 
+use crate::packet_settings::deep_buffers;
+
 const PACKET: u64 = 4_096;
 
 /// Switches in a row with a node at either end.
@@ -64,14 +66,7 @@ fn nodes(fabric: &Fabric) -> System {
 }
 
 fn settings(switching: Switching) -> PacketSettings {
-    PacketSettings {
-        packet_size: Bytes(PACKET),
-        buffer_packets: 64,
-        router_delay: Picoseconds(60_000),
-        nic_delay: Picoseconds(400_000),
-        switching,
-        seed: 1,
-    }
+    PacketSettings { packet_size: Bytes(PACKET), switching, ..deep_buffers() }
 }
 
 /// When a message from each of the sources has arrived, in packets and as a fluid.

@@ -16,6 +16,7 @@ mod mpi_programs;
 mod nearness;
 mod otf2;
 mod packet_reference;
+mod packet_settings;
 mod played;
 mod policy_contract;
 mod programs_page;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use linkwright::network::packet::{
-    ArbitrationPolicy, ChannelStatistics, NicPolicy, PacketSettings, Switching,
-};
+use linkwright::diagnostic::Named;
+use linkwright::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy};
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::transport::{DeviceIndex, Message, Occurrence, Transport};
 use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Traffic, TransportError};
@@ -13,18 +12,9 @@ use linkwright::system::presets::preset;
 use linkwright::system::{AbstractNode, DeviceKind, InterfaceRule, PortOrder, System};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
-const SIZE: Bytes = Bytes(4 << 20);
+use crate::packet_settings::deep_buffers;
 
-fn settings() -> PacketSettings {
-    PacketSettings {
-        packet_size: Bytes(4_096),
-        buffer_packets: 64,
-        router_delay: Picoseconds(60_000),
-        nic_delay: Picoseconds(400_000),
-        switching: Switching::StoreAndForward,
-        seed: 1,
-    }
-}
+const SIZE: Bytes = Bytes(4 << 20);
 
 fn two(name: &str) -> System {
     let listed = [(Arc::new(preset(name).unwrap()), 2)];
@@ -70,8 +60,8 @@ fn played(
 ) -> Result<([u64; 2], Vec<Crossed>), TransportError> {
     let (nic, arbitration) = (NicPolicy::Fcfs, ArbitrationPolicy::RoundRobin);
     let mut packets =
-        PacketNetwork::new(system, settings(), routing(system), nic, arbitration).unwrap();
-    let mut flows = FlowTransport::new(system, settings(), routing(system), nic).unwrap();
+        PacketNetwork::new(system, deep_buffers(), routing(system), nic, arbitration).unwrap();
+    let mut flows = FlowTransport::new(system, deep_buffers(), routing(system), nic).unwrap();
     let times = [arrival(&mut packets, messages)?, arrival(&mut flows, messages)?];
     let named = |(channel, carried): &(u32, ChannelStatistics)| {
         let there = system.channel(*channel);

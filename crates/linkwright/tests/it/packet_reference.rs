@@ -6,6 +6,7 @@ mod adaptive;
 use std::collections::VecDeque;
 
 use adaptive::{Adaptive, Progress, irregular};
+use linkwright::diagnostic::Named;
 use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings, Switching};
 use linkwright::network::routing::{AnyRouting, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use linkwright::network::packet::{
-    ArbitrationPolicy, ChannelStatistics, NicPolicy, PacketSettings, Switching,
+    ArbitrationPolicy, ChannelStatistics, NicPolicy, PacketSettings,
 };
 use linkwright::network::routing::{AnyRouting, Nowhere, RoutingKind};
 use linkwright::network::transport::{Message, Occurrence, Transport};
@@ -15,20 +15,15 @@ use linkwright::system::presets::preset;
 use linkwright::system::{
     Device, DeviceKind, Discipline, Link, LinkKind, PortOrder, Server, ServerBuilder, System,
 };
-use linkwright::units::{Bytes, Picoseconds};
+use linkwright::units::Bytes;
 use proptest::prelude::*;
+
+use crate::packet_settings::deep_buffers;
 
 const MEGABYTE: u64 = 1 << 20;
 
 fn settings() -> PacketSettings {
-    PacketSettings {
-        packet_size: Bytes(4_096),
-        buffer_packets: 16,
-        router_delay: Picoseconds(60_000),
-        nic_delay: Picoseconds(400_000),
-        switching: Switching::StoreAndForward,
-        seed: 1,
-    }
+    PacketSettings { buffer_packets: 16, ..deep_buffers() }
 }
 
 /// So many servers of a preset on the smallest fabric of a kind.

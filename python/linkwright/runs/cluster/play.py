@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linkwright import ClusterJob, System, __version__, read_mapping
+from linkwright import ClusterJob, System, __version__, choice_names, read_mapping
 from linkwright.errors import FileError, SimulationError, printable
 from linkwright.files import portable_name, read_bytes, read_text, sha256
 from linkwright.programs import read_program, trace_of, with_notes
@@ -24,7 +24,7 @@ from linkwright.systems import fat_tree_for, load_system
 
 __all__ = ["MAPPINGS", "SIZED", "of_system", "replay_loaded", "replay_scenario", "replay_trace"]
 
-MAPPINGS = ("linear", "random")
+MAPPINGS = choice_names()["mapping"]
 
 # The keys of a network that name files.
 FILES = ("file", "routing_table")

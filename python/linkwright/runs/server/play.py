@@ -21,6 +21,7 @@ from linkwright import (
 )
 from linkwright.errors import SimulationError
 from linkwright.files import sha256
+from linkwright.names import PolicyName
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.run import ScenarioRun
@@ -31,7 +32,7 @@ __all__ = ["check_policies", "manifest_of", "run_loaded", "run_scenario", "simul
 def run_scenario(
     path: str | Path,
     *,
-    policies: Sequence[str] | None = None,
+    policies: Sequence[PolicyName] | None = None,
     settings: Mapping[str, object] | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
@@ -76,7 +77,7 @@ def check_policies(policies: Sequence[str] | None) -> None:
 def run_loaded(
     loaded: ScenarioFile,
     *,
-    policies: Sequence[str] | None = None,
+    policies: Sequence[PolicyName] | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
 ) -> ScenarioRun:
@@ -106,7 +107,7 @@ def simulated(
     scenario: Scenario,
     system: System,
     jobs: Sequence[Job],
-    policy: str,
+    policy: PolicyName,
     progress: Progress | None = None,
 ) -> SimulationResult:
     """Plays jobs under one policy, as a scenario says.

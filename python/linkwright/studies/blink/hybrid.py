@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linkwright import System
+from linkwright.names import AlgorithmName, CollectiveName, LinksName
 from linkwright.studies.blink.allocations import MACHINES, SIZES, unique
 from linkwright.studies.blink.measure import LARGE, Progress, maximum_and_mean, plan_for
 from linkwright.studies.tables import Cell, Section, StudyTable
 
 __all__ = ["hybrid"]
 
-ALGORITHM = "packing"
+LINKS: tuple[LinksName, ...] = ("hybrid", "auto")
+ALGORITHM: AlgorithmName = "packing"
 # Timing a hybrid all-reduce takes half a second: one class of each size has to do.
-ALL_REDUCE = "all-reduce"
+ALL_REDUCE: CollectiveName = "all-reduce"
 
 
 def hybrid(progress: Progress | None = None) -> Section:
@@ -20,12 +24,15 @@ def hybrid(progress: Progress | None = None) -> Section:
     every = unique(MACHINES[0])
     lowest = [tuple(range(size)) for size in SIZES]
     rows: list[tuple[Cell, ...]] = []
-    for collective, allocations in (("broadcast", every), (ALL_REDUCE, lowest)):
+    contests: list[tuple[CollectiveName, Sequence[tuple[int, ...]]]] = [
+        ("broadcast", every),
+        (ALL_REDUCE, lowest),
+    ]
+    for collective, allocations in contests:
         gains: dict[int, list[float]] = {}
         for done, gpus in enumerate(allocations, 1):
             both, alone = (
-                plan_for(machine, gpus, collective, ALGORITHM, LARGE, links)
-                for links in ("hybrid", "auto")
+                plan_for(machine, gpus, collective, ALGORITHM, LARGE, links) for links in LINKS
             )
             gain = alone.time(LARGE).time / both.time(LARGE).time
             gains.setdefault(len(gpus), []).append(gain)

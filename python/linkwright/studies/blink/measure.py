@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from linkwright import Schedule, System, algorithm_names, plan
+from linkwright.names import AlgorithmName, CollectiveName, LinksName
 
 __all__ = [
     "BASELINES",
@@ -26,12 +27,12 @@ __all__ = [
 
 Progress = Callable[[str, int, int], object]
 
-OF_ITS_TIME = "nccl-classic"
-RECENT = "nccl-ring"
+OF_ITS_TIME: AlgorithmName = "nccl-classic"
+RECENT: AlgorithmName = "nccl-ring"
 BASELINES = (OF_ITS_TIME, RECENT)
 # Made for machines with switches and for several servers, and compared there.
-ONE_HOP = "one-hop"
-THREE_PHASE = "three-phase"
+ONE_HOP: AlgorithmName = "one-hop"
+THREE_PHASE: AlgorithmName = "three-phase"
 # Bytes at which latency no longer counts.
 LARGE = 512 << 20
 
@@ -51,7 +52,7 @@ class Timed:
     bandwidth: float
 
 
-def contestants() -> list[str]:
+def contestants() -> list[AlgorithmName]:
     """The algorithms that pack trees into any links."""
     apart = (ONE_HOP, THREE_PHASE)
     others = ("nccl-", "mpi-")
@@ -61,8 +62,8 @@ def contestants() -> list[str]:
 def timed(
     machine: System,
     gpus: Sequence[int],
-    collective: str,
-    algorithm: str,
+    collective: CollectiveName,
+    algorithm: AlgorithmName,
     sizes: Iterable[int] = (LARGE,),
 ) -> list[Timed]:
     """The algorithm's plan for each size, timed; the first GPU is the root."""
@@ -77,10 +78,10 @@ def timed(
 def plan_for(
     machine: System,
     gpus: Sequence[int],
-    collective: str,
-    algorithm: str,
+    collective: CollectiveName,
+    algorithm: AlgorithmName,
     size: int,
-    links: str = "auto",
+    links: LinksName = "auto",
 ) -> Schedule:
     """A plan for data of that size."""
     return plan(machine, gpus, collective, algorithm=algorithm, links=links, size=size)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from linkwright import System, bus_factor
+from linkwright.names import AlgorithmName, CollectiveName
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.charts import speedup_by_allocation
 from linkwright.studies.blink.measure import (
@@ -33,7 +34,7 @@ LEVEL = 0.98
 class OnAllocation:
     """What every algorithm takes on one unique allocation."""
 
-    collective: str
+    collective: CollectiveName
     gpus: tuple[int, ...]
     found: dict[str, Timed]
 
@@ -52,8 +53,8 @@ class OnAllocation:
 
 def play(
     preset: str,
-    collective: str,
-    algorithms: Sequence[str],
+    collective: CollectiveName,
+    algorithms: Sequence[AlgorithmName],
     progress: Progress | None = None,
 ) -> list[OnAllocation]:
     """Times the algorithms on every unique allocation of a machine."""
@@ -61,7 +62,9 @@ def play(
     found = []
     allocations = unique(preset)
     for done, gpus in enumerate(allocations, 1):
-        times = {name: timed(machine, gpus, collective, name)[0] for name in algorithms}
+        times: dict[str, Timed] = {
+            name: timed(machine, gpus, collective, name)[0] for name in algorithms
+        }
         found.append(OnAllocation(collective, gpus, times))
         if progress is not None:
             progress(f"{collective} on {preset}", done, len(allocations))
@@ -69,7 +72,9 @@ def play(
 
 
 def one_server(
-    collective: str, contestants: Sequence[str], progress: Progress | None = None
+    collective: CollectiveName,
+    contestants: Sequence[AlgorithmName],
+    progress: Progress | None = None,
 ) -> Section:
     """The section on one collective."""
     algorithms = [*contestants, *BASELINES]
@@ -107,7 +112,9 @@ def one_server(
 
 
 def _summary(
-    collective: str, found: dict[str, list[OnAllocation]], contestants: Sequence[str]
+    collective: CollectiveName,
+    found: dict[str, list[OnAllocation]],
+    contestants: Sequence[AlgorithmName],
 ) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     entry = published()[collective]
@@ -151,7 +158,9 @@ def _summary(
     )
 
 
-def _note(collective: str, found: Sequence[OnAllocation], contestants: Sequence[str]) -> str:
+def _note(
+    collective: CollectiveName, found: Sequence[OnAllocation], contestants: Sequence[AlgorithmName]
+) -> str:
     rate, source = measured_pcie()
     reached = [
         each.found[OF_ITS_TIME].bandwidth * bus_factor(collective, len(each.gpus))
@@ -187,7 +196,7 @@ def _note(collective: str, found: Sequence[OnAllocation], contestants: Sequence[
 
 
 def _by_allocation(
-    preset: str, found: Sequence[OnAllocation], algorithms: Sequence[str]
+    preset: str, found: Sequence[OnAllocation], algorithms: Sequence[AlgorithmName]
 ) -> StudyTable:
     contestants = [name for name in algorithms if name not in BASELINES]
     rows = []

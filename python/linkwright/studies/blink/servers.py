@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from linkwright import System
+from linkwright.names import AlgorithmName
 from linkwright.studies.blink.measure import (
     LARGE,
     OF_ITS_TIME,
@@ -23,7 +24,7 @@ PLACEMENTS = {
     "lowest ids": ((0, 1, 2, 3, 4), (0, 1, 2)),
     "scattered": ((0, 1, 4, 5, 6), (1, 4, 5)),
 }
-RIVALS = (OF_ITS_TIME, RECENT, "nccl-tree")
+RIVALS: tuple[AlgorithmName, ...] = (OF_ITS_TIME, RECENT, "nccl-tree")
 
 
 def two_servers(progress: Progress | None = None) -> Section:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from linkwright import System
+from linkwright.names import AlgorithmName, ProtocolName
 from linkwright.studies.blink.charts import speedup_by_size
 from linkwright.studies.blink.measure import ONE_HOP, Progress, plan_for
 from linkwright.studies.blink.published import published
@@ -13,9 +16,9 @@ __all__ = ["best_times", "switched"]
 MACHINE = "dgx2"
 SIZES = tuple(1 << power for power in range(10, 31, 2))
 QUICK_LARGEST = 64 << 20
-RIVALS = ("nccl-classic", "nccl-ring", "nccl-tree")
+RIVALS: tuple[AlgorithmName, ...] = ("nccl-classic", "nccl-ring", "nccl-tree")
 # Up to which size a protocol is tried; beyond, the loss of bandwidth outweighs its latency.
-PROTOCOLS = {"LL": 4 << 20, "LL128": 16 << 20, "Simple": 1 << 62}
+PROTOCOLS: dict[ProtocolName, int] = {"LL": 4 << 20, "LL128": 16 << 20, "Simple": 1 << 62}
 # LL128 came with NCCL 2.5.
 NOT_OF_ITS_TIME = "LL128"
 
@@ -66,11 +69,11 @@ def switched(*, quick: bool = False, progress: Progress | None = None) -> Sectio
     )
 
 
-def best_times(algorithm: str, sizes: list[int]) -> dict[int, dict[str, float]]:
+def best_times(algorithm: AlgorithmName, sizes: list[int]) -> dict[int, dict[str, float]]:
     """Seconds by size and protocol, of the protocols that are worth while at that size."""
     machine = System(MACHINE)
     gpus = range(machine.gpu_count)
-    found = {}
+    found: dict[int, dict[str, float]] = {}
     for size in sizes:
         schedule = plan_for(machine, gpus, "all-reduce", algorithm, size)
         found[size] = {
@@ -82,7 +85,9 @@ def best_times(algorithm: str, sizes: list[int]) -> dict[int, dict[str, float]]:
 
 
 def _claims(
-    sizes: list[int], fair: dict[str, dict[int, float]], plain: dict[str, dict[int, float]]
+    sizes: list[int],
+    fair: Mapping[AlgorithmName, dict[int, float]],
+    plain: Mapping[AlgorithmName, dict[int, float]],
 ) -> StudyTable:
     entry = published()["switched"]
     rows: list[tuple[Cell, ...]] = []
@@ -112,7 +117,7 @@ def _claims(
 
 
 def _times(
-    sizes: list[int], best: dict[str, dict[int, float]], simple: dict[int, float]
+    sizes: list[int], best: Mapping[AlgorithmName, dict[int, float]], simple: dict[int, float]
 ) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for size in sizes:

@@ -9,11 +9,13 @@ from statistics import fmean
 import pyarrow
 
 from linkwright import System, workloads
+from linkwright.names import AlgorithmName
 from linkwright.studies.blink.allocations import MACHINES, unique
 from linkwright.studies.blink.measure import (
     BASELINES,
     OF_ITS_TIME,
     Progress,
+    Timed,
     maximum_and_mean,
     timed,
 )
@@ -53,7 +55,7 @@ def networks() -> list[Network]:
 
 
 def training(
-    contestants: Sequence[str], *, quick: bool = False, progress: Progress | None = None
+    contestants: Sequence[AlgorithmName], *, quick: bool = False, progress: Progress | None = None
 ) -> Section:
     """The section on data-parallel training."""
     preset = MACHINES[0]
@@ -62,7 +64,7 @@ def training(
     sizes = [network.gradient_bytes for network in chosen]
     found: dict[str, list[OnAllocation]] = {network.name: [] for network in chosen}
     for done, gpus in enumerate(unique(preset), 1):
-        by_algorithm = {
+        by_algorithm: dict[str, list[Timed]] = {
             name: timed(machine, gpus, "all-reduce", name, sizes)
             for name in (*contestants, *BASELINES)
         }
@@ -83,7 +85,9 @@ def training(
 
 
 def _reductions(
-    chosen: Sequence[Network], found: dict[str, list[OnAllocation]], contestants: Sequence[str]
+    chosen: Sequence[Network],
+    found: dict[str, list[OnAllocation]],
+    contestants: Sequence[AlgorithmName],
 ) -> StudyTable:
     entry = published()["training"]
     rate, _ = measured_pcie()
@@ -125,7 +129,9 @@ def _reductions(
 
 
 def _shares(
-    chosen: Sequence[Network], found: dict[str, list[OnAllocation]], contestants: Sequence[str]
+    chosen: Sequence[Network],
+    found: dict[str, list[OnAllocation]],
+    contestants: Sequence[AlgorithmName],
 ) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for network in chosen:

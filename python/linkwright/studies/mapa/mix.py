@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from linkwright import Job, SimulationResult, System, generate_jobs, simulate, workload_names
+from linkwright.names import PolicyName
 from linkwright.runs.server.summary import job_rows
 
 __all__ = [
@@ -29,7 +30,7 @@ Model = Literal["published", "sound"]
 Progress = Callable[[str, int, int], object]
 
 MODELS: tuple[Model, ...] = ("published", "sound")
-POLICIES = ("baseline", "topology-aware", "greedy", "preserve")
+POLICIES: tuple[PolicyName, ...] = ("baseline", "topology-aware", "greedy", "preserve")
 NETS = 6
 JOBS = 300
 LARGEST = 5
@@ -70,7 +71,7 @@ def play(
         mean_interarrival: Mean seconds between arrivals; all wait from the start where absent.
     """
     machine = System(machine_name)
-    choices: list[tuple[str, Model]] = [(policy, "published") for policy in POLICIES]
+    choices: list[tuple[PolicyName, Model]] = [(policy, "published") for policy in POLICIES]
     choices.append(("preserve", "sound"))
     runs: list[Run] = []
     for seed in seeds:

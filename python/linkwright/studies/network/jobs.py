@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 import pyarrow
 
 from linkwright import ClusterJob, Program, applications, random_mixes
+from linkwright.names import ApplicationName
 from linkwright.studies.network.published import published
 from linkwright.studies.network.settings import Setting, cluster
 
@@ -28,7 +30,7 @@ SEED = 1
 # slowest application, so that nearly all of a job's life the others are there, too.
 SPAN = 1.2e-3
 
-APPLICATIONS = tuple(name for name, _, _ in applications())
+APPLICATIONS: tuple[str, ...] = tuple(name for name, _, _ in applications())
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,9 @@ def cluster_job(job: MixJob, *, scaled: bool = True) -> ClusterJob:
         job: It.
         scaled: Whether its computation is that of the paper's GPUs, or of its CPUs.
     """
-    speedups = {name: speedup for name, _, speedup in applications()}
+    speedups: dict[str, float] = {name: speedup for name, _, speedup in applications()}
     return ClusterJob(
-        Program.skeleton(job.application, job.ranks),
+        Program.skeleton(cast(ApplicationName, job.application), job.ranks),
         iterations=job.iterations,
         computation_scale=1 / speedups[job.application] if scaled else 1.0,
     )

@@ -1,8 +1,6 @@
 //! Which of the packets that wait for a channel crosses it next.
 
-use thiserror::Error;
-
-use crate::diagnostic::{instead_of, shown};
+use crate::diagnostic::Named;
 
 /// A queue of packets that wait for a channel: one for each virtual channel and input port.
 pub type Slot = u32;
@@ -115,27 +113,13 @@ pub enum ArbitrationPolicy {
 /// How many packets may pass the oldest under strict priority, where nobody says.
 pub const DEFAULT_PATIENCE: u32 = 64;
 
-/// A name that no policy has.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no arbitration `{}`; {}", shown(.0), instead_of(.0, &ArbitrationPolicy::NAMES))]
-pub struct UnknownArbitration(pub String);
-
-impl ArbitrationPolicy {
-    /// All names.
-    pub const NAMES: [&str; 3] = ["round-robin", "age", "priority"];
-
-    /// The policy of a name: `round-robin`, `age`, or `priority`.
-    ///
-    /// # Errors
-    /// Any other name.
-    pub fn from_name(name: &str) -> Result<Self, UnknownArbitration> {
-        match name {
-            "round-robin" => Ok(Self::RoundRobin),
-            "age" => Ok(Self::Age),
-            "priority" => Ok(Self::Priority(StrictPriority { patience: DEFAULT_PATIENCE })),
-            _ => Err(UnknownArbitration(name.to_owned())),
-        }
-    }
+impl Named for ArbitrationPolicy {
+    const WHAT: &'static str = "arbitration";
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("round-robin", Self::RoundRobin),
+        ("age", Self::Age),
+        ("priority", Self::Priority(StrictPriority { patience: DEFAULT_PATIENCE })),
+    ];
 }
 
 impl Arbitration for ArbitrationPolicy {

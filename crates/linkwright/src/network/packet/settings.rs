@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::diagnostic::Named;
 use crate::network::paths::PathError;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -13,6 +14,12 @@ pub enum Switching {
     StoreAndForward,
     /// Once its first byte is there: virtual cut-through, as InfiniBand's switches do.
     CutThrough,
+}
+
+impl Named for Switching {
+    const WHAT: &'static str = "switching";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("store-and-forward", Self::StoreAndForward), ("cut-through", Self::CutThrough)];
 }
 
 /// The parameters of a packet network.

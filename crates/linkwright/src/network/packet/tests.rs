@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::diagnostic::Named;
 use crate::engine::Random;
 use crate::network::routing::{Hop, Load, PacketRoute, Routing, TableRouting};
 use crate::network::traffic::Traffic;

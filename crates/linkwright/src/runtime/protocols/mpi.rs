@@ -1,5 +1,6 @@
 //! What messages cost beyond the network, and when they wait for their receive.
 
+use crate::diagnostic::Named;
 use crate::units::{Bytes, Picoseconds};
 
 /// Which end of a large message speaks first.
@@ -14,6 +15,12 @@ pub enum Rendezvous {
     /// A receive that takes any source or any tag cannot be announced: to a rank whose program has
     /// one, senders ask, as with [`Rendezvous::Sender`].
     Receiver,
+}
+
+impl Named for Rendezvous {
+    const WHAT: &'static str = "rendezvous";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("sender", Self::Sender), ("receiver", Self::Receiver)];
 }
 
 /// The settings of the messaging library, the same for all ranks.

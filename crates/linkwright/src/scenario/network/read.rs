@@ -2,88 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
 use crate::diagnostic::{InputError, instead_of};
-use crate::network::packet::{ArbitrationPolicy, NicPolicy, SettingsError, Switching};
+use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::{PacketSettings, RoutingKind};
 use crate::program::Collective;
-use crate::runtime::{MpiProtocol, Rendezvous};
+use crate::runtime::MpiProtocol;
 use crate::scenario::fields::Fields;
 use crate::scenario::servers;
-use crate::scenario::settings::{FIDELITIES, RENDEZVOUS, SWITCHINGS};
-use crate::simulation::cluster::{Choice, CollectiveChoices, Fidelity};
+use crate::scenario::settings::Setting;
+use crate::simulation::cluster::{Choice, CollectiveChoices};
 use crate::simulation::played::Planner;
-use crate::system::AbstractNode;
 use crate::system::fabric::{FABRICS, FabricSpecification};
-use crate::units::{Bandwidth, Bytes, Picoseconds};
-
-/// The file of defaults.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Defaults {
-    packet_size: Bytes,
-    buffer_packets: u16,
-    router_delay: Picoseconds,
-    nic_delay: Picoseconds,
-    switching: String,
-    arbitration: String,
-    nic: String,
-    fidelity: String,
-    gpus_per_node: u32,
-    gpu_bandwidth_factor: u32,
-    gpu_latency: Picoseconds,
-}
-
-const VALID: &str = "the defaults are valid, as the tests check";
-
-impl Defaults {
-    fn read() -> Self {
-        toml::from_str(include_str!("../defaults.toml")).expect(VALID)
-    }
-
-    fn node(&self) -> AbstractNode {
-        AbstractNode {
-            gpus: self.gpus_per_node,
-            bandwidth: Bandwidth(1),
-            latency: self.gpu_latency,
-        }
-    }
-
-    fn packets(&self) -> PacketSettings {
-        PacketSettings {
-            packet_size: self.packet_size,
-            buffer_packets: self.buffer_packets,
-            router_delay: self.router_delay,
-            nic_delay: self.nic_delay,
-            switching: switching(&self.switching).expect(VALID),
-            seed: 0,
-        }
-    }
-}
-
-/// The place of a name among a few.
-fn among(known: &[&'static str], what: &str, name: &str) -> Result<usize, String> {
-    let found = known.iter().position(|known| *known == name);
-    found.ok_or_else(|| format!("unknown {what}; {}", instead_of(name, known)))
-}
-
-fn switching(name: &str) -> Result<Switching, String> {
-    let at = among(&SWITCHINGS, "switching", name)?;
-    Ok([Switching::StoreAndForward, Switching::CutThrough][at])
-}
-
-fn rendezvous(name: &str) -> Result<Rendezvous, String> {
-    let at = among(&RENDEZVOUS, "rendezvous", name)?;
-    Ok([Rendezvous::Sender, Rendezvous::Receiver][at])
-}
-
-pub(in crate::scenario) fn fidelity(name: &str) -> Result<Fidelity, String> {
-    let at = among(&FIDELITIES, "fidelity", name)?;
-    Ok([Fidelity::Packet, Fidelity::Flow][at])
-}
 
 /// A factor as a fraction: `2`, `0.5`, `"2x"`, `"x/4"`, `"1/16"` or `"x"`.
 fn fraction(text: &str) -> Option<(u32, u32)> {
@@ -104,21 +36,22 @@ fn fraction(text: &str) -> Option<(u32, u32)> {
     (numerator > 0 && denominator > 0).then_some((numerator, denominator))
 }
 
-/// The factor of bandwidths that a key is.
+/// The factor of bandwidths that a setting is.
 pub(in crate::scenario) fn factor(
     fields: &Fields<'_>,
-    key: &str,
-) -> Result<Option<(u32, u32)>, InputError> {
-    let text = match fields.value(key) {
-        None => return Ok(None),
+    path: &str,
+) -> Result<(u32, u32), InputError> {
+    let setting = Setting::of(path);
+    let text = match fields.value(setting.key) {
+        None => setting.absent.to_owned(),
         Some(Value::String(text)) => text,
         Some(value) => value.to_string(),
     };
     let refuse = || {
         let remedy = "write a factor above zero, such as 2, 0.5, \"2x\" or \"x/16\"";
-        fields.refuse(key, "no factor of bandwidths", remedy)
+        fields.refuse(setting.key, "no factor of bandwidths", remedy)
     };
-    fraction(&text).map(Some).ok_or_else(refuse)
+    fraction(&text).ok_or_else(refuse)
 }
 
 /// The specification in a table, whose keys are those of a file with underscores.
@@ -178,7 +111,7 @@ fn protocol(fields: &Fields<'_>) -> Result<MpiProtocol, InputError> {
         receive_overhead: fields.or("receive_overhead", default.receive_overhead)?,
         copy_per_byte: fields.or("copy_per_byte", default.copy_per_byte)?,
         eager_limit: fields.or("eager_limit", default.eager_limit)?,
-        rendezvous: fields.named("rendezvous", rendezvous)?.unwrap_or(default.rendezvous),
+        rendezvous: fields.choice("rendezvous")?.unwrap_or(default.rendezvous),
         rendezvous_delay: fields.or("rendezvous_delay", default.rendezvous_delay)?,
         control_size: fields.or("control_size", default.control_size)?,
     })
@@ -215,27 +148,24 @@ fn collectives(fields: &Fields<'_>) -> Result<CollectiveChoices, InputError> {
 impl NetworkSettings {
     /// The settings of a scenario whose keys are settled.
     pub(in crate::scenario) fn read(scenario: &Fields<'_>) -> Result<Self, InputError> {
-        let (default, source) = (Defaults::read(), scenario.source);
+        let source = scenario.source;
         let system = scenario.table("system")?;
         let network = system.table("network")?;
         let seed = scenario.or("seed", 0)?;
-        let absent = default.packets();
-        let (node, gpu_bandwidth) =
-            servers::node(&system, default.node(), default.gpu_bandwidth_factor)?;
+        let (node, gpu_bandwidth) = servers::node(&system)?;
         let packets = PacketSettings {
-            packet_size: network.or("packet_size", absent.packet_size)?,
-            buffer_packets: network.or("buffer_packets", absent.buffer_packets)?,
-            router_delay: network.or("router_delay", absent.router_delay)?,
-            nic_delay: network.or("nic_delay", absent.nic_delay)?,
-            switching: network.named("switching", switching)?.unwrap_or(absent.switching),
+            packet_size: network.setting("system.network.packet_size")?,
+            buffer_packets: network.setting("system.network.buffer_packets")?,
+            router_delay: network.setting("system.network.router_delay")?,
+            nic_delay: network.setting("system.network.nic_delay")?,
+            switching: network.chosen("system.network.switching")?,
             seed,
         };
         packets
             .check()
             .map_err(|error| network.refuse_as(key_of(&error), &error, "give a value in range"))?;
-        let nic = network.named("nic", NicPolicy::from_name)?;
-        let arbitration = network.named("arbitration", ArbitrationPolicy::from_name)?;
-        let fidelity_wanted = scenario.named("fidelity", fidelity)?;
+        let nic = network.named("nic", NicPolicy::from_name)?.unwrap_or(NicPolicy::Fcfs);
+        let arbitration = network.chosen("system.network.arbitration")?;
         let fabric = fabric_source(&network)?;
         let parameters = FabricSpecification::KEYS.iter().map(|key| key.replace('-', "_"));
         let parameters = parameters.filter(|key| network.has(key)).map(|key| {
@@ -258,13 +188,11 @@ impl NetworkSettings {
         Ok(Self {
             fabric,
             routing_table,
-            bandwidth_scale: factor(&network, "bandwidth_scale")?.unwrap_or((1, 1)),
+            bandwidth_scale: factor(&network, "system.network.bandwidth_scale")?,
             routing,
-            nic: nic.unwrap_or_else(|| NicPolicy::from_name(&default.nic).expect(VALID)),
-            arbitration: arbitration.unwrap_or_else(|| {
-                ArbitrationPolicy::from_name(&default.arbitration).expect(VALID)
-            }),
-            fidelity: fidelity_wanted.unwrap_or_else(|| fidelity(&default.fidelity).expect(VALID)),
+            nic,
+            arbitration,
+            fidelity: scenario.choice("fidelity")?.unwrap_or_default(),
             packets,
             fabric_key: ["file", "preset"]
                 .into_iter()
@@ -273,8 +201,8 @@ impl NetworkSettings {
                 .find(|key| network.has(key)),
             has_fabric: source_key.is_some() || OF_FABRIC.iter().any(|key| network.has(key)),
             servers,
-            port_order: servers::port_order(&system)?,
-            interface_rule: servers::interface_rule(&system)?,
+            port_order: system.chosen("system.port_order")?,
+            interface_rule: system.chosen("system.interfaces")?,
             node,
             gpu_bandwidth,
             protocol: protocol(&scenario.table("protocol")?)?,

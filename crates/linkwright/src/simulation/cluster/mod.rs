@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use collectives::{ClusterLowering, Planned};
 
+use crate::diagnostic::Named;
 use crate::engine::Hook;
 use crate::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy, SettingsError};
 use crate::network::routing::{Nowhere, RoutingError, TableRouting};
@@ -49,15 +50,10 @@ pub enum Fidelity {
     Flow,
 }
 
-impl Fidelity {
-    /// Its name: `packet` or `flow`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Packet => "packet",
-            Self::Flow => "flow",
-        }
-    }
+impl Named for Fidelity {
+    const WHAT: &'static str = "fidelity";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("packet", Self::Packet), ("flow", Self::Flow)];
 }
 
 /// A system that jobs run on.

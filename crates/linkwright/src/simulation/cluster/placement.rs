@@ -18,6 +18,28 @@ pub enum Mapping {
     Gpus(Vec<Gpu>),
 }
 
+impl Mapping {
+    /// What a mapping by a rule is called.
+    pub const NAMES: [&'static str; 2] = ["linear", "random"];
+
+    /// The mapping by the rule of a name.
+    #[must_use]
+    pub fn by_rule(name: &str) -> Option<Self> {
+        let at = Self::NAMES.iter().position(|known| *known == name)?;
+        Some([Self::Linear, Self::Random][at].clone())
+    }
+
+    /// Its name, if it follows a rule.
+    #[must_use]
+    pub const fn rule(&self) -> Option<&'static str> {
+        match self {
+            Self::Linear => Some(Self::NAMES[0]),
+            Self::Random => Some(Self::NAMES[1]),
+            Self::Gpus(_) => None,
+        }
+    }
+}
+
 /// Jobs that cannot be placed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlacementError {

@@ -20,7 +20,7 @@ use crate::allocation::{
     Effort, GpuSet, Match, Objective, Pattern, Policy, PreparedMachine, Request, Selection,
     ServerState,
 };
-use crate::diagnostic::shown;
+use crate::diagnostic::{Named, shown};
 use crate::engine::Scheduler;
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -34,6 +34,12 @@ pub enum QueueDiscipline {
     /// First in, first out, but a later job may start if the first is not delayed by it
     /// (EASY backfilling, with run times known exactly).
     Backfill,
+}
+
+impl Named for QueueDiscipline {
+    const WHAT: &'static str = "queue discipline";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("fifo", Self::Fifo), ("backfill", Self::Backfill)];
 }
 
 /// What happened to one job.

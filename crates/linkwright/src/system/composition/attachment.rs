@@ -2,6 +2,7 @@
 
 use super::ServerKind;
 use super::numbers::{Counts, Numbers};
+use crate::diagnostic::Named;
 use crate::system::fabric::{Fabric, NodeId};
 
 /// The order in which network interfaces take the ports of a fabric.
@@ -15,18 +16,10 @@ pub enum PortOrder {
     Rails,
 }
 
-impl PortOrder {
-    /// Both, with their names in files.
-    pub const NAMES: [(&'static str, Self); 2] = [("plain", Self::Plain), ("rails", Self::Rails)];
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => Self::NAMES[0].0,
-            Self::Rails => Self::NAMES[1].0,
-        }
-    }
+impl Named for PortOrder {
+    const WHAT: &'static str = "order of ports";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("plain", Self::Plain), ("rails", Self::Rails)];
 }
 
 /// Through which network interface of its server a GPU sends to others.
@@ -42,20 +35,10 @@ pub enum InterfaceRule {
     First,
 }
 
-impl InterfaceRule {
-    /// All, with their names in files.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("nearest", Self::Nearest), ("in-turn", Self::InTurn), ("first", Self::First)];
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nearest => Self::NAMES[0].0,
-            Self::InTurn => Self::NAMES[1].0,
-            Self::First => Self::NAMES[2].0,
-        }
-    }
+impl Named for InterfaceRule {
+    const WHAT: &'static str = "rule for interfaces";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("nearest", Self::Nearest), ("in-turn", Self::InTurn), ("first", Self::First)];
 }
 
 /// How many interfaces lie on rails before one, of all servers.

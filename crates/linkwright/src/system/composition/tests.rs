@@ -3,6 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
+use crate::diagnostic::Named;
 use crate::system::fabric::{Fabric, FatTree, FatTreeRates, LinkRate, NodeLink, Shape, fat_tree};
 use crate::system::presets::{NAMES, preset};
 use crate::system::views::listed;
@@ -93,7 +94,7 @@ proptest! {
     /// Every interface has a port of its own, whatever the order, and the ports know it.
     #[test]
     fn ports_and_interfaces_are_a_bijection(servers in servers(), spare in 0..3_u32) {
-        for (_, order) in PortOrder::NAMES {
+        for &(_, order) in PortOrder::NAMED {
             let counted = System::new(&servers, single_switch(1_000), order).unwrap().nics();
             let system = System::new(&servers, single_switch(counted + spare), order).unwrap();
             let mut ports: Vec<u32> = (0..counted).map(|nic| system.port_of(nic)).collect();

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::Named;
 use crate::system::error::SystemError;
 use crate::system::kinds::{DeviceKind, LinkKind};
 use crate::system::server::{DeviceId, Link, Server};
@@ -24,6 +25,12 @@ pub enum BandwidthProfile {
     Mapa,
     /// The data sheets' values, as the machine lists them.
     DataSheet,
+}
+
+impl Named for BandwidthProfile {
+    const WHAT: &'static str = "bandwidth profile";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("mapa", Self::Mapa), ("data-sheet", Self::DataSheet)];
 }
 
 impl BandwidthProfile {

@@ -11,6 +11,7 @@ use crate::collectives::messages::contract::assert_contract;
 use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan::Algorithm::Packing;
 use crate::collectives::plan::{Links, plan};
+use crate::diagnostic::Named;
 use crate::network::packet::{ArbitrationPolicy, NicPolicy, Switching};
 use crate::network::{PacketSettings, RoutingKind};
 use crate::program::{Collective, CommunicatorId, Operation, Program, Rank, RankBuilder, WORLD};

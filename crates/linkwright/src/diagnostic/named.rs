@@ -1,0 +1,58 @@
+//! Closed sets of values that people choose from by name.
+
+use thiserror::Error;
+
+use super::{Remedy, instead_of, shown};
+
+/// A value that files, the command line and Python know by a name.
+///
+/// The names stand beside the type and nowhere else: readers, settings and the binding ask it.
+pub trait Named: Copy + PartialEq + 'static {
+    /// What the values are, for messages.
+    const WHAT: &'static str;
+    /// Every value with its name, in the order in which they are told.
+    const NAMED: &'static [(&'static str, Self)];
+
+    /// Every name.
+    #[must_use]
+    fn names() -> Vec<&'static str> {
+        Self::NAMED.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// The value of a name.
+    ///
+    /// # Errors
+    /// A name that none has.
+    fn from_name(name: &str) -> Result<Self, UnknownName> {
+        let found = Self::NAMED.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| *value).ok_or_else(|| UnknownName {
+            what: Self::WHAT,
+            name: shown(name),
+            instead: instead_of(name, &Self::names()),
+        })
+    }
+
+    /// The name of the value.
+    #[must_use]
+    fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| *name)
+    }
+}
+
+/// A name that no value of a closed set has.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no {what} `{name}`; {}", self.advice())]
+pub struct UnknownName {
+    /// What was asked for.
+    pub what: &'static str,
+    /// The name, as [`shown`].
+    pub name: String,
+    /// The one that was probably meant, and all that there are.
+    pub instead: String,
+}
+
+impl Remedy for UnknownName {
+    fn remedy(&self) -> Option<String> {
+        Some(self.instead.clone())
+    }
+}

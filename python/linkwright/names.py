@@ -1,0 +1,122 @@
+"""The names of every closed choice, as types: a type checker refuses any other.
+
+What comes from a file or a person is a text until it was looked up in `linkwright.choice_names()`;
+`typing.cast` tells a type checker that it was.
+
+Written by scripts/write_stub.py from the core's own lists: run `make stub`.
+"""
+
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "AlgorithmName",
+    "ApplicationName",
+    "ArbitrationName",
+    "BandwidthModelName",
+    "BandwidthProfileName",
+    "CollectiveName",
+    "DisciplineName",
+    "FidelityName",
+    "ImportFormatName",
+    "LinksName",
+    "MappingName",
+    "NetworkName",
+    "PatternName",
+    "PlannerName",
+    "PolicyName",
+    "ProtocolName",
+    "ReductionName",
+    "RoutingName",
+    "RunTimeName",
+    "TieName",
+    "WorkloadName",
+]
+
+AlgorithmName: TypeAlias = Literal[
+    "packing",
+    "blink",
+    "one-hop",
+    "three-phase",
+    "nccl-classic",
+    "nccl-ring",
+    "nccl-tree",
+    "mpi-binary-tree",
+    "mpi-binomial-tree",
+    "mpi-linear",
+    "mpi-dissemination",
+    "mpi-ring",
+    "mpi-recursive-doubling",
+    "mpi-recursive-halving",
+    "mpi-pairwise",
+    "mpi-blocked",
+    "mpi-bruck",
+]
+ApplicationName: TypeAlias = Literal["stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite"]
+ArbitrationName: TypeAlias = Literal["round-robin", "age", "priority"]
+BandwidthModelName: TypeAlias = Literal["sound", "published"]
+BandwidthProfileName: TypeAlias = Literal["mapa", "data-sheet"]
+CollectiveName: TypeAlias = Literal[
+    "broadcast",
+    "reduce",
+    "gather",
+    "scatter",
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "barrier",
+    "scan",
+]
+DisciplineName: TypeAlias = Literal["fifo", "backfill"]
+FidelityName: TypeAlias = Literal["packet", "flow"]
+ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
+LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
+MappingName: TypeAlias = Literal["linear", "random"]
+NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
+PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"]
+PlannerName: TypeAlias = Literal[
+    "packing",
+    "blink",
+    "one-hop",
+    "three-phase",
+    "nccl-classic",
+    "nccl-ring",
+    "nccl-tree",
+    "mpi-binary-tree",
+    "mpi-binomial-tree",
+    "mpi-linear",
+    "mpi-dissemination",
+    "mpi-ring",
+    "mpi-recursive-doubling",
+    "mpi-recursive-halving",
+    "mpi-pairwise",
+    "mpi-blocked",
+    "mpi-bruck",
+    "mpi",
+]
+PolicyName: TypeAlias = Literal["baseline", "topology-aware", "greedy", "preserve"]
+ProtocolName: TypeAlias = Literal["LL", "LL128", "Simple"]
+ReductionName: TypeAlias = Literal["sum", "product", "min", "max"]
+RoutingName: TypeAlias = Literal[
+    "static",
+    "adaptive",
+    "minimal",
+    "valiant",
+    "ugal",
+    "progressive",
+    "dimension-order",
+    "shortest-path",
+]
+RunTimeName: TypeAlias = Literal["formula", "played"]
+TieName: TypeAlias = Literal["nearest", "published"]
+WorkloadName: TypeAlias = Literal[
+    "alexnet",
+    "vgg-16",
+    "resnet-50",
+    "inception-v3",
+    "caffenet",
+    "googlenet",
+    "cusimann",
+    "gmm",
+    "jacobi",
+]
