@@ -61,7 +61,8 @@ machine = System("dgx1-v100")
 GOOD = """
 for policy in policy_names():
     Allocator(machine, policy, ties="nearest", bandwidth_profile="mapa")
-simulate(machine, [Job("a", "vgg-16", 2, pattern="ring")], "greedy", planner="mpi", run_time="played")
+jobs = [Job("a", "vgg-16", 2, pattern="ring")]
+simulate(machine, jobs, "greedy", planner="mpi", run_time="played")
 plan(machine, [0, 1], "all-reduce", algorithm="packing", links="nvlink").time(8, protocol="LL")
 load_fabric("my-network.toml")
 """
@@ -91,5 +92,6 @@ def test_a_type_checker_refuses_a_typo_and_takes_every_name(tmp_path: Path) -> N
     file.write_text(CALLS.format(call=GOOD + "\n".join(TYPOS)), encoding="utf-8")
     found, _, _ = mypy.run(["--config-file=", f"--cache-dir={tmp_path / 'cache'}", str(file)])
     lines = file.read_text(encoding="utf-8").splitlines()
-    wrong = [lines[int(line.split(":")[1]) - 1] for line in found.splitlines() if ": error:" in line]
+    errors = [line for line in found.splitlines() if ": error:" in line]
+    wrong = [lines[int(line.split(":")[1]) - 1] for line in errors]
     assert wrong == TYPOS, found

@@ -11,10 +11,9 @@ from linkwright import (
     algorithm_descriptions,
     algorithm_names,
     algorithm_protocols,
-    names,
 )
 from linkwright.cli import output
-from linkwright.cli.options import Json, MachineName, NetworkName, among
+from linkwright.cli.options import Json, MachineName, NetworkName, among, picked
 from linkwright.cli.schedules import (
     CollectiveName,
     Gpus,
@@ -45,7 +44,7 @@ def compare(
     gpus: Gpus = None,
     size: Size = "64MiB",
     algorithm: Annotated[
-        list[names.AlgorithmName] | None,
+        list[str] | None,
         typer.Option(
             metavar="NAME",
             help=f"Only this one; repeatable: {', '.join(algorithm_names())}.",
@@ -74,7 +73,7 @@ def compare(
     words = dict(algorithm_descriptions())
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
-    tried = list(dict.fromkeys(algorithm or planner_names()))
+    tried = list(dict.fromkeys(picked(algorithm, algorithm_names()) or planner_names()))
     with output.progress_bar() as progress:
         for done, name in enumerate(tried):
             if progress is not None:

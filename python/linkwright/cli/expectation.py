@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from linkwright import System, expect, names
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
-    CollectiveName,
+    COLLECTIVE,
     Factor,
     Gpus,
     LeastSize,
@@ -36,7 +36,10 @@ __all__ = ["expected"]
 VERSION = "NCCL 2.30"
 
 # The collective of the command; a log may say it.
-OptionalCollective = Annotated[names.CollectiveName | None, *CollectiveName.__metadata__]
+if TYPE_CHECKING:
+    OptionalCollective = names.CollectiveName | None
+else:
+    OptionalCollective = Annotated[str | None, COLLECTIVE]
 LogFile = Annotated[
     Path | None,
     typer.Option(

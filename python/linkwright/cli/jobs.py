@@ -10,9 +10,8 @@ import typer
 
 from linkwright import MOST_JOBS, Job, generate_jobs, workload_names, workloads, write_jobs
 from linkwright.cli import output
-from linkwright.cli.options import Json, among
+from linkwright.cli.options import Json, among, picked
 from linkwright.documents import json_text
-from linkwright.names import WorkloadName
 
 app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
 
@@ -39,7 +38,7 @@ def generate(
         int, typer.Option(min=1, max=128, help="GPUs of the largest; sizes are uniform from 1.")
     ] = 5,
     workload: Annotated[
-        list[WorkloadName] | None,
+        list[str] | None,
         typer.Option(
             metavar="NAME",
             help="Draw from this workload; repeatable; all where absent.",
@@ -63,8 +62,9 @@ def generate(
 ) -> None:
     """Generate MAPA's uniform mix of jobs, or one like it, as a job file (CSV)."""
     with output.progress_bar() as progress:
+        drawn = picked(workload, workload_names())
         made = generate_jobs(
-            seed, count, max_gpus, workloads=workload or None, mean_interarrival=mean_interarrival
+            seed, count, max_gpus, workloads=drawn, mean_interarrival=mean_interarrival
         )
         if to is not None:
             output.save(to, _in_pieces(made, _csv, progress))

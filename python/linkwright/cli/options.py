@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -28,9 +28,11 @@ __all__ = [
     "gpu_count",
     "gpu_ids",
     "named",
+    "picked",
 ]
 
 
+Name = TypeVar("Name", bound=str)
 # Far more than any server has; what a machine lacks, it refuses by its own count.
 MOST_GPUS = 65_535
 
@@ -50,6 +52,14 @@ def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
         return value
 
     return check
+
+
+def picked(given: Sequence[str] | None, known: Sequence[Name]) -> list[Name] | None:
+    """The names that an option was given, by their type; None where it was not."""
+    if not given:
+        return None
+    of = {str(name): name for name in known}
+    return [of[name] for name in given]
 
 
 def named(name: str | None) -> str | None:
@@ -137,7 +147,7 @@ PolicyName = Annotated[
     ),
 ]
 PolicyNames = Annotated[
-    list[names.PolicyName] | None,
+    list[str] | None,
     typer.Option(
         "--policy",
         metavar="NAME",

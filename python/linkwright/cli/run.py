@@ -10,7 +10,7 @@ import typer
 
 from linkwright import Run, policy_names
 from linkwright.cli import runs
-from linkwright.cli.options import DaskAddress, Json, PolicyNames, WorkerCount, among
+from linkwright.cli.options import DaskAddress, Json, PolicyNames, WorkerCount, among, picked
 from linkwright.cli.settings import of_options, pairs
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.scenarios import load_scenario
@@ -69,7 +69,10 @@ def run(
             replay_loaded(loaded, timeline=wanted.spans, progress=watch.progress)
             if loaded.scenario.kind == "programs"
             else run_loaded(
-                loaded, policies=policy or None, timeline=wanted.spans, progress=watch.progress
+                loaded,
+                policies=picked(policy, policy_names()),
+                timeline=wanted.spans,
+                progress=watch.progress,
             )
         )
     runs.show(played, wanted, watch)
@@ -116,7 +119,7 @@ def compare(
     with runs.watched() as watch, of_options():
         played = compare_scenario(
             scenario,
-            policies=policy or None,
+            policies=picked(policy, policy_names()),
             settings=pairs(setting),
             reference=baseline,
             workers=_workers(workers, dask),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "COLLECTIVE",
     "ELEMENT",
     "AlgorithmName",
     "Chunk",
@@ -85,15 +86,17 @@ def _joined(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
-CollectiveName = Annotated[
-    names.CollectiveName,
-    typer.Argument(
-        metavar="COLLECTIVE",
-        help=f"One of {', '.join(collective_names())}.",
-        callback=_collective,
-        autocompletion=collective_names,
-    ),
-]
+COLLECTIVE = typer.Argument(
+    metavar="COLLECTIVE",
+    help=f"One of {', '.join(collective_names())}.",
+    callback=_collective,
+    autocompletion=collective_names,
+)
+# Typer would print the ten names in place of the argument's own.
+if TYPE_CHECKING:
+    CollectiveName = names.CollectiveName
+else:
+    CollectiveName = Annotated[str, COLLECTIVE]
 
 
 def some_gpus(text: str | None) -> str | None:
