@@ -1871,6 +1871,13 @@ class Setting:
         """Its key alone."""
 
     @property
+    def kind(self) -> str:
+        """What its values are: `table`, `tables`, `free` (a table of keys that are not settings), `text`,
+        `file`, `truth`, `whole` and `number`, `wholes` (a list), `factor`, `time`, `size`, `bandwidth`, `name` (one
+        of `names`), `names` (some of them), or `name-or-other`.
+        """
+
+    @property
     def unit(self) -> str:
         """The unit that its values end in, as people mean them; empty of what has none."""
 

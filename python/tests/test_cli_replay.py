@@ -21,7 +21,7 @@ from interrupts import interrupt, running
 
 from linkwright import Program, SimulationError, System
 from linkwright.cli import output, runs
-from linkwright.cli.replay import ROUTINGS
+from linkwright.cli.settings import describe
 from linkwright.runs.cluster.play import replay_trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -264,7 +264,10 @@ def test_a_mapping_file_says_where_ranks_are(tmp_path: Path, pair: Path) -> None
         (["stencil4d", "--ranks", 16, "--bandwidth", "fast"], "fast"),
         (["stencil4d", "--ranks", 16, "--set", "podz=4"], "did you mean `pods`?"),
         (["stencil4d", "--ranks", 16, "--set", "pods"], "write key=value"),
-        (["stencil4d", "--ranks", 16, "--set", "fidelity=flow"], "is set twice"),
+        (
+            ["stencil4d", "--ranks", 16, "--fidelity", "packet", "--set", "fidelity=flow"],
+            "is set twice",
+        ),
         (["stencil4d", "--ranks", 16, "--parameter", "mesage=1"], "mesage"),
         (
             ["stencil4d", "--ranks", 16, "--mapping", "nowhere"],
@@ -459,7 +462,7 @@ main()
     ("name", "machine"),
     list(
         zip(
-            ROUTINGS,
+            describe("system.network.routing").names,
             ["fat-tree", "fat-tree", *["dragonfly"] * 4, "torus", "quartz"],
             strict=True,
         )

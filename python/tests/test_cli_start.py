@@ -114,7 +114,10 @@ def test_what_is_typed_wrongly_ends_with_code_two(words: list[str], command: Any
         (["--gpus", "2", "--busy", "3-0"], "`3-0` runs backwards; write 0-3"),
         (["--gpus", "2", "--busy", "a-3"], "`a-3` is no GPU id; write ids like 0,3 or 0-3"),
         (["--gpus", "2", "--busy", "0-99999999999"], "is no GPU id"),
-        (["--bandwidth-model", "foo"], "`foo` is not one of sound, published"),
+        (
+            ["--bandwidth-model", "foo"],
+            "there is no bandwidth model `foo`; there are: sound, published",
+        ),
     ],
 )
 def test_a_wrong_value_is_named_with_what_would_work(words: list[str], said: str) -> None:

@@ -37,6 +37,31 @@ impl Setting {
         self.0.key
     }
 
+    /// What its values are: `table`, `tables`, `free` (a table of keys that are not settings), `text`,
+    /// `file`, `truth`, `whole` and `number`, `wholes` (a list), `factor`, `time`, `size`, `bandwidth`, `name` (one
+    /// of `names`), `names` (some of them), or `name-or-other`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0.kind {
+            Kind::Table => "table",
+            Kind::Tables => "tables",
+            Kind::Free => "free",
+            Kind::Text => "text",
+            Kind::File => "file",
+            Kind::Truth => "truth",
+            Kind::Whole { .. } => "whole",
+            Kind::Number => "number",
+            Kind::Factor => "factor",
+            Kind::Time => "time",
+            Kind::Size => "size",
+            Kind::Bandwidth => "bandwidth",
+            Kind::Name(_) => "name",
+            Kind::Names(_) => "names",
+            Kind::Wholes => "wholes",
+            Kind::NameOr(_) => "name-or-other",
+        }
+    }
+
     /// The unit that its values end in, as people mean them; empty of what has none.
     #[getter]
     fn unit(&self) -> &'static str {

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from linkwright import MOST_JOBS, Job, generate_jobs, workload_names, workloads, write_jobs
+from linkwright import Job, generate_jobs, workload_names, workloads, write_jobs
 from linkwright.cli import output
 from linkwright.cli.options import Json, among, picked
+from linkwright.cli.settings import default_of, of_setting
 from linkwright.documents import json_text
 
 app = typer.Typer(help="Generate job mixes; list workloads.", no_args_is_help=True)
@@ -31,12 +32,14 @@ def _seconds(value: float | None) -> float | None:
 @app.command()
 def generate(
     seed: Annotated[
-        int, typer.Option(min=0, max=2**64 - 1, help="The same seed gives the same jobs.")
-    ] = 0,
-    count: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="How many jobs.")] = 300,
+        int, of_setting("jobs.generate.seed", defaults=True, most=2**64 - 1)
+    ] = default_of("seed"),
+    count: Annotated[int, of_setting("jobs.generate.count", defaults=True)] = default_of(
+        "jobs.generate.count"
+    ),
     max_gpus: Annotated[
-        int, typer.Option(min=1, max=128, help="GPUs of the largest; sizes are uniform from 1.")
-    ] = 5,
+        int, of_setting("jobs.generate.max_gpus", defaults=True, most=128)
+    ] = default_of("jobs.generate.max_gpus"),
     workload: Annotated[
         list[str] | None,
         typer.Option(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
-from linkwright import fabric_names, names, policy_names, preset_names, tie_names
+from linkwright import fabric_names, names, policy_names, preset_names
+from linkwright.cli.settings import among, of_setting
 
 __all__ = [
     "MOST_GPUS",
@@ -35,23 +36,6 @@ __all__ = [
 Name = TypeVar("Name", bound=str)
 # Far more than any server has; what a machine lacks, it refuses by its own count.
 MOST_GPUS = 65_535
-
-
-def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
-    """A check that a value, or each of several, is one of the names."""
-
-    def check(value: object) -> object:
-        for name in value if isinstance(value, list) else [value]:
-            if name is not None and name not in known:
-                from difflib import get_close_matches
-
-                close = get_close_matches(str(name), known, n=1, cutoff=0.5)
-                advice = f"did you mean `{close[0]}`? " if close else ""
-                listed = f"{'There' if advice else 'there'} are: {', '.join(known)}."
-                raise typer.BadParameter(f"there is no {what} `{name}`; {advice}{listed}")
-        return value
-
-    return check
 
 
 def picked(given: Sequence[str] | None, known: Sequence[Name]) -> list[Name] | None:
@@ -157,24 +141,12 @@ PolicyNames = Annotated[
     ),
 ]
 BandwidthModel = Annotated[
-    names.BandwidthModelName,
-    typer.Option(help="What predicts effective bandwidth: the sound model, or MAPA's Eq. 2."),
+    names.BandwidthModelName, of_setting("allocation.bandwidth_model", defaults=True)
 ]
 BandwidthProfile = Annotated[
-    names.BandwidthProfileName | None,
-    typer.Option(
-        help="Which figures label the links: MAPA's, or the data sheets'; by the machine if absent."
-    ),
+    names.BandwidthProfileName | None, of_setting("allocation.bandwidth_profile")
 ]
-Ties = Annotated[
-    names.TieName,
-    typer.Option(
-        metavar="NAME",
-        help="What decides between equals: nearest on the host, or as published, the lowest ids.",
-        callback=among("rule for ties", tie_names()),
-        autocompletion=tie_names,
-    ),
-]
+Ties = Annotated[names.TieName, of_setting("allocation.ties", defaults=True)]
 WorkerCount = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Processes here; one for each processor if not given."),

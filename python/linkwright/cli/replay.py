@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +11,13 @@ import typer
 
 from linkwright import applications, preset_names
 from linkwright.cli import runs
-from linkwright.cli.options import Json, NetworkName, among
+from linkwright.cli.options import Json, NetworkName
 from linkwright.cli.replay_systems import Settings
-from linkwright.cli.settings import describe, of_options, value_of
+from linkwright.cli.settings import default_of, of_options, of_setting, taking, value_of
 from linkwright.errors import ApplicationError
 
+NOTHING: Mapping[str, object] = {}
 CHARTS = (".html", ".png", ".svg", ".json")
-ARBITRATIONS = describe("system.network.arbitration").names
-FIDELITIES = describe("fidelity").names
-ROUTINGS = describe("system.network.routing").names
-
 Trace = Annotated[
     str,
     typer.Argument(
@@ -68,6 +66,16 @@ def _chart_file(path: Path | None) -> Path | None:
     return path
 
 
+@taking(
+    "system.server.gpus",
+    "system.network.nic",
+    "system.network.routing",
+    "system.network.routing_table",
+    "fidelity",
+    "system.network.packet_size",
+    "system.network.buffer_packets",
+    "system.network.arbitration",
+)
 def replay(
     trace: Trace,
     machine: ServerName = None,
@@ -80,9 +88,6 @@ def replay(
         ),
     ] = None,
     network: NetworkName = None,
-    gpus_per_node: Annotated[
-        int | None, typer.Option(metavar="N", help="GPUs that share a node's network interface.")
-    ] = None,
     bandwidth: Annotated[
         str | None,
         typer.Option(
@@ -90,66 +95,24 @@ def replay(
             help="Of every link: times its own (2x, x/4), or so much (25 GB/s).",
         ),
     ] = None,
-    nic: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which message a node sends next: fcfs, rr, rr-4."),
-    ] = None,
-    routing: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help=f"Which way packets go: {', '.join(ROUTINGS)}."),
-    ] = None,
-    routing_table: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Routing tables to follow, for a network's file."),
-    ] = None,
-    fidelity: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(FIDELITIES),
-            help="Every packet, or messages as flows.",
-            callback=among("fidelity", FIDELITIES),
-        ),
-    ] = "packet",
-    ranks: Annotated[
-        int | None, typer.Option(metavar="N", help="How many ranks an application has.")
-    ] = None,
+    typed: Mapping[str, object] = NOTHING,
+    ranks: Annotated[int | None, of_setting("job.ranks")] = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE", help='An application\'s, as message="64 KiB"; repeatable.'
         ),
     ] = None,
-    iterations: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How often the main loop runs.")
-    ] = 1,
+    iterations: Annotated[int, of_setting("job.iterations", defaults=True)] = default_of(
+        "job.iterations"
+    ),
     computation_scale: Annotated[
-        float,
-        typer.Option(metavar="FACTOR", min=0, help="What times of computation are multiplied by."),
-    ] = 1.0,
+        float, of_setting("job.computation_scale", defaults=True)
+    ] = default_of("job.computation_scale"),
     mapping: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="linear, random, or a file: the GPU of each rank, a line each.",
-        ),
-    ] = "linear",
-    seed: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Of all that is left to chance.")
-    ] = 0,
-    packet_size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The largest packet, such as '4096 B'.")
-    ] = None,
-    buffer_packets: Annotated[
-        int | None, typer.Option(metavar="N", help="Packets that a buffer of a channel holds.")
-    ] = None,
-    arbitration: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Which packet a switch takes first: {', '.join(ARBITRATIONS)}.",
-            callback=among("arbitration", ARBITRATIONS),
-        ),
-    ] = None,
+        str, of_setting("job.mapping", metavar="NAME|FILE", defaults=True)
+    ] = default_of("mapping"),
+    seed: Annotated[int, of_setting("seed", defaults=True)] = default_of("seed"),
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -187,18 +150,7 @@ def replay(
     Prints the job's time, what its ranks spent it on, how long messages took, and which links
     were busiest. Times are of a model.
     """
-    typed: dict[str, object] = {
-        "gpus_per_node": gpus_per_node,
-        "nic": nic,
-        "routing": routing,
-        "routing_table": routing_table,
-        "fidelity": fidelity,
-        "packet_size": packet_size,
-        "buffer_packets": buffer_packets,
-        "arbitration": arbitration,
-        **_bandwidth(bandwidth),
-    }
-    given = {key: value for key, value in typed.items() if value is not None}
+    given = {**typed, **_bandwidth(bandwidth)}
     for key, value in _pairs(setting).items():
         if key in (*given, "seed"):
             raise typer.BadParameter(f"`{key}` is set twice; leave out `--set {key}={value}`.")

@@ -1,17 +1,28 @@
-"""Settings as people type them: `--set KEY=VALUE`, and what the core says of each."""
+"""Settings as people type them: `--set KEY=VALUE`, and options as the core describes each."""
 
 from __future__ import annotations
 
+import inspect
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
+from typing import Annotated, Any
 
 import typer
 
 from linkwright import InputError, Setting, settings
 
-__all__ = ["describe", "of_options", "pairs", "value_of"]
+__all__ = [
+    "among",
+    "default_of",
+    "describe",
+    "of_options",
+    "of_setting",
+    "pairs",
+    "taking",
+    "value_of",
+]
 
 # What errors of settings name as their file.
 SETTINGS = "<settings>"
@@ -19,11 +30,120 @@ SETTINGS = "<settings>"
 LONGEST_VALUE = 1_000
 DEEPEST_VALUE = 32
 
+# From here on a range is said by its least alone.
+MANY = 2**32 - 1
+# What the value of an option is called, by its setting's kind.
+METAVARS = {
+    "file": "FILE",
+    "whole": "N",
+    "number": "NUMBER",
+    "factor": "FACTOR",
+    "time": "TIME",
+    "size": "SIZE",
+    "bandwidth": "BANDWIDTH",
+    "name": "NAME",
+    "names": "NAME",
+    "name-or-other": "NAME",
+}
+# Where an option is not called as its setting is.
+NAMES = {"system.server.gpus": "gpus_per_node"}
+
 
 @cache
 def describe(path: str) -> Setting:
     """What the core says of a setting, by its path."""
     return next(setting for setting in settings() if setting.path == path)
+
+
+def among(what: str, known: Sequence[str]) -> Callable[[object], object]:
+    """A check that a value, or each of several, is one of the names."""
+
+    def check(value: object) -> object:
+        for name in value if isinstance(value, list) else [value]:
+            if name is not None and name not in known:
+                from difflib import get_close_matches
+
+                close = get_close_matches(str(name), known, n=1, cutoff=0.5)
+                advice = f"did you mean `{close[0]}`? " if close else ""
+                listed = f"{'There' if advice else 'there'} are: {', '.join(known)}."
+                raise typer.BadParameter(f"there is no {what} `{name}`; {advice}{listed}")
+        return value
+
+    return check
+
+
+def default_of(path: str) -> Any:
+    """What stands for a setting where it is absent: a number where its text is one."""
+    return value_of(describe(path).absent)
+
+
+def of_setting(
+    path: str, *, metavar: str | None = None, defaults: bool = False, most: int | None = None
+) -> Any:
+    """An option of a command: help, names, range and default are the setting's.
+
+    Args:
+        path: The setting.
+        metavar: What its value is called; by the setting's kind where absent.
+        defaults: Whether the parameter has the setting's default, which is shown by itself.
+        most: Where the command takes less than a scenario does.
+    """
+    setting = describe(path)
+    known, (least, greatest) = setting.names, setting.range or (None, None)
+    if most is None and greatest is not None and greatest < MANY:
+        most = greatest
+    text = setting.help.replace("`", "")
+    text = f"{text[0].upper()}{text[1:]}"
+    if known:
+        text += f" ({', '.join(known)})" if ":" in text else f": {', '.join(known)}"
+    if setting.absent and not defaults:
+        # What holds for another kind of scenario is said behind a semicolon.
+        text += f"; {setting.absent.partition(';')[0].replace('`', '')} if absent"
+    is_closed = setting.kind in ("name", "names")
+    return typer.Option(
+        metavar=metavar or METAVARS.get(setting.kind, "TEXT"),
+        help=f"{text}.",
+        min=0 if setting.kind == "number" else least,
+        max=most,
+        callback=among(setting.key.replace("_", " "), known) if is_closed else None,
+        autocompletion=(lambda: known) if known else None,
+    )
+
+
+def taking(*paths: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command's parameter `typed` becomes an option for each of these settings.
+
+    The command gets what was typed, by the options' names; what was not is not there.
+    """
+    names = {NAMES.get(path, describe(path).key): path for path in paths}
+
+    def wrap(command: Callable[..., None]) -> Callable[..., None]:
+        made = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for each in made.parameters.values():
+            if each.name == "typed":
+                parameters += [_option(name, path) for name, path in names.items()]
+            else:
+                parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @wraps(command)
+        def called(**given: Any) -> None:
+            typed = {name: given.pop(name) for name in names}
+            given["typed"] = {name: value for name, value in typed.items() if value is not None}
+            command(**given)
+
+        called.__dict__["__signature__"] = made.replace(parameters=parameters)
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
+
+    return wrap
+
+
+def _option(name: str, path: str) -> inspect.Parameter:
+    kind: Any = int if describe(path).range else str
+    annotation = Annotated[kind | None, of_setting(path)]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=None, annotation=annotation)
 
 
 def pairs(texts: list[str] | None) -> dict[str, object]:

@@ -307,11 +307,11 @@ settings! {
     "allocation" policies: Kind::Names(policies), "all four",
         "the policies to play the jobs under, each once";
     "allocation" bandwidth_model: Kind::Name(BandwidthModel::names), "sound",
-        "what policies rank by";
+        "what predicts effective bandwidth: the sound model, or MAPA's Eq. 2";
     "allocation" bandwidth_profile: Kind::Name(BandwidthProfile::names), "by the machine",
-        "what labels the links";
+        "which figures label the links: MAPA's, or the data sheets'";
     "allocation" ties: Kind::Name(Ties::names), "nearest",
-        "what decides between equals";
+        "what decides between equals: nearest on the host, or as published, the lowest ids";
     "" queue: Kind::Table, "", "how jobs wait";
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
         "which waiting job starts next";
