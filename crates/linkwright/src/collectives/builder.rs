@@ -19,6 +19,8 @@ struct Connections {
     receives: BTreeMap<(usize, usize), u32>,
     /// The block of local copies, by channel.
     local: BTreeMap<usize, u32>,
+    /// The block of each in-switch operation, by channel.
+    in_switch: BTreeMap<(usize, &'static str), u32>,
 }
 
 /// Collects steps into thread blocks.
@@ -171,6 +173,33 @@ impl ScheduleBuilder {
             (Some(_), None) => (StepOperation::ReceiveReduceSend, None),
             (Some(_), kept) => (StepOperation::ReceiveReduceCopySend, kept),
         };
+        self.push(
+            rank,
+            block,
+            Step { operation, source, destination, count, after: Vec::new() },
+            after,
+        )
+    }
+
+    /// What a switch does for a rank ([`StepOperation::is_in_switch`]) with the source and what the
+    /// channel's others have sent to it; the result lies at `destination`. The others' sends and
+    /// receives are steps of theirs, which name this rank as their peer.
+    #[allow(clippy::too_many_arguments, reason = "a step has this many parts")]
+    pub fn in_switch(
+        &mut self,
+        rank: usize,
+        channel: usize,
+        operation: StepOperation,
+        source: Slice,
+        destination: Slice,
+        count: u32,
+        after: &[StepId],
+    ) -> StepId {
+        let key = (channel, operation.name());
+        let known = self.connections[rank].in_switch.get(&key).copied();
+        let block = known.unwrap_or_else(|| self.open(rank, channel, None, None));
+        self.connections[rank].in_switch.insert(key, block);
+        let (source, destination) = (Some(source), Some(destination));
         self.push(
             rank,
             block,

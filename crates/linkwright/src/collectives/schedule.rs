@@ -74,15 +74,83 @@ pub enum StepOperation {
     Copy,
     /// Write the reduction of source and destination to the destination.
     Reduce,
+    /// Write the reduction of the source with what every other rank of the channel's group has
+    /// sent to this one, which the switch makes, to the destination (`multimem.ld_reduce`).
+    SwitchReduce,
+    /// Write the source to the destination and send it to every other rank of the channel's group
+    /// at once, which the switch copies (`multimem.st`).
+    Multicast,
+    /// As [`Self::SwitchReduce`], and send the result as [`Self::Multicast`] does.
+    SwitchReduceMulticast,
     /// Nothing but wait for other steps.
     Nop,
 }
 
 impl StepOperation {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Send,
+        Self::Receive,
+        Self::ReceiveCopySend,
+        Self::ReceiveReduceSend,
+        Self::ReceiveReduceCopy,
+        Self::ReceiveReduceCopySend,
+        Self::Copy,
+        Self::Reduce,
+        Self::SwitchReduce,
+        Self::Multicast,
+        Self::SwitchReduceMulticast,
+        Self::Nop,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::ReceiveCopySend => "receive-copy-send",
+            Self::ReceiveReduceSend => "receive-reduce-send",
+            Self::ReceiveReduceCopy => "receive-reduce-copy",
+            Self::ReceiveReduceCopySend => "receive-reduce-copy-send",
+            Self::Copy => "copy",
+            Self::Reduce => "reduce",
+            Self::SwitchReduce => "switch-reduce",
+            Self::Multicast => "multicast",
+            Self::SwitchReduceMulticast => "switch-reduce-multicast",
+            Self::Nop => "nop",
+        }
+    }
+
     /// Whether the block's receive peer is read.
     #[must_use]
     pub const fn receives(self) -> bool {
-        !matches!(self, Self::Send | Self::Copy | Self::Reduce | Self::Nop)
+        matches!(
+            self,
+            Self::Receive
+                | Self::ReceiveCopySend
+                | Self::ReceiveReduceSend
+                | Self::ReceiveReduceCopy
+                | Self::ReceiveReduceCopySend
+        )
+    }
+
+    /// Whether the switch reduces what the others of the channel's group have sent to this rank.
+    #[must_use]
+    pub const fn switch_reduces(self) -> bool {
+        matches!(self, Self::SwitchReduce | Self::SwitchReduceMulticast)
+    }
+
+    /// Whether the switch copies to the others of the channel's group.
+    #[must_use]
+    pub const fn multicasts(self) -> bool {
+        matches!(self, Self::Multicast | Self::SwitchReduceMulticast)
+    }
+
+    /// Whether the switch reduces or copies.
+    #[must_use]
+    pub const fn is_in_switch(self) -> bool {
+        self.switch_reduces() || self.multicasts()
     }
 
     /// Whether the block's send peer is written.
@@ -118,6 +186,8 @@ impl StepOperation {
                 | Self::ReceiveReduceCopy
                 | Self::ReceiveReduceCopySend
                 | Self::Reduce
+                | Self::SwitchReduce
+                | Self::SwitchReduceMulticast
         )
     }
 }
@@ -154,7 +224,9 @@ pub struct ThreadBlock {
     /// The rank that it receives from.
     pub receive: Option<usize>,
     /// Index in [`Schedule::channels`]. On one channel a rank has at most one block that
-    /// sends to a peer and at most one that receives from it.
+    /// sends to a peer and at most one that receives from it, at most one that reduces in the
+    /// switch and at most one that multicasts. The in-switch steps of a block are
+    /// all alike, and it has no peer.
     pub channel: usize,
     /// The steps.
     pub steps: Vec<Step>,
@@ -177,6 +249,11 @@ pub enum ChannelTransport {
     Best,
     /// PCIe and what joins the sockets, also where the pair has NVLink.
     Host,
+    /// Switches that reduce and multicast. What a rank sends waits in its own memory until the one
+    /// that it is sent to reads all of the group's at once ([`StepOperation::SwitchReduce`]), and
+    /// what one receives is what its peer has sent to the whole group
+    /// ([`StepOperation::Multicast`]).
+    Switch,
 }
 
 /// A pair of ranks whose data passes through a third GPU of the machine.
@@ -190,18 +267,44 @@ pub struct Relay {
     pub through: usize,
 }
 
-/// A set of connections, at most one each way between two ranks.
+/// A set of connections, at most one each way between two ranks; through switches, at most one
+/// each way between a rank and all others of its group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Channel {
     /// The links that it uses.
     pub transport: ChannelTransport,
     /// Connections that a third GPU relays.
     pub relays: Vec<Relay>,
+    /// The ranks whose memory is bound together, in their order; for
+    /// [`ChannelTransport::Switch`] only.
+    pub group: Vec<usize>,
+}
+
+impl Channel {
+    /// A channel over some links, without relays.
+    #[must_use]
+    pub const fn over(transport: ChannelTransport) -> Self {
+        Self { transport, relays: Vec::new(), group: Vec::new() }
+    }
+
+    /// A channel through the switches that join these ranks, two at least.
+    #[must_use]
+    pub fn through_switch(group: impl IntoIterator<Item = usize>) -> Self {
+        let mut group: Vec<usize> = group.into_iter().collect();
+        group.sort_unstable();
+        group.dedup();
+        Self { transport: ChannelTransport::Switch, relays: Vec::new(), group }
+    }
+
+    /// The ranks that a rank shares a switch's memory with: the group's others.
+    pub fn others(&self, rank: usize) -> impl Iterator<Item = usize> + '_ {
+        self.group.iter().copied().filter(move |other| *other != rank)
+    }
 }
 
 impl Default for Channel {
     fn default() -> Self {
-        Self { transport: ChannelTransport::Best, relays: Vec::new() }
+        Self::over(ChannelTransport::Best)
     }
 }
 
@@ -320,6 +423,19 @@ impl Schedule {
             input.max(self.buffer_chunks(rank, Buffer::Output))
         };
         (0..self.ranks()).map(of_rank).max().unwrap_or(0)
+    }
+
+    /// The first step that is done in a switch: its rank, block and place there.
+    #[must_use]
+    pub fn first_in_switch(&self) -> Option<(usize, usize, usize)> {
+        let blocks = self.programs.iter().enumerate().flat_map(|(rank, program)| {
+            program.blocks.iter().enumerate().map(move |(at, block)| (rank, at, block))
+        });
+        let mut steps = blocks.filter_map(|(rank, at, block)| {
+            let in_switch = |step: &Step| step.operation.is_in_switch();
+            block.steps.iter().position(in_switch).map(|step| (rank, at, step))
+        });
+        steps.next()
     }
 
     /// How many steps all ranks have together.

@@ -5,7 +5,7 @@ use crate::table::Table;
 use crate::units::Picoseconds;
 
 use super::baselines::{Choice, Expectation};
-use super::schedule::{Buffer, Schedule, Slice, StepOperation};
+use super::schedule::{Buffer, Schedule, Slice};
 use super::time::Timing;
 
 /// One row per direction of a link that carried something: its ends, bytes and utilisation.
@@ -102,7 +102,7 @@ pub fn steps(schedule: &Schedule) -> Table {
                 };
                 let after = step.after.iter().map(|id| format!("{}.{}", id.block, id.step));
                 let row = [
-                    operation(step.operation).to_owned(),
+                    step.operation.name().to_owned(),
                     peer(step.operation.sends(), block.send),
                     peer(step.operation.receives(), block.receive),
                     step.source.map_or_else(String::new, place),
@@ -129,20 +129,6 @@ pub fn steps(schedule: &Schedule) -> Table {
         .with("destination", "", destination)
         .with("count", "", count)
         .with("after", "", after)
-}
-
-const fn operation(operation: StepOperation) -> &'static str {
-    match operation {
-        StepOperation::Send => "send",
-        StepOperation::Receive => "receive",
-        StepOperation::ReceiveCopySend => "receive-copy-send",
-        StepOperation::ReceiveReduceSend => "receive-reduce-send",
-        StepOperation::ReceiveReduceCopy => "receive-reduce-copy",
-        StepOperation::ReceiveReduceCopySend => "receive-reduce-copy-send",
-        StepOperation::Copy => "copy",
-        StepOperation::Reduce => "reduce",
-        StepOperation::Nop => "nop",
-    }
 }
 
 fn place(slice: Slice) -> String {

@@ -109,7 +109,7 @@ impl<'a> Connections<'a> {
     }
 
     /// Opens a connection over resources of the routes, each with the part of the data, above 0 and
-    /// at most 1, that crosses it; what is sent arrives `latency` after its last byte has left.
+    /// at most 4, that crosses it; what is sent arrives `latency` after its last byte has left.
     pub fn open(&mut self, uses: &[(ResourceId, f64)], latency: Picoseconds) -> ConnectionIndex {
         self.open_limited(uses, latency, None)
     }

@@ -275,6 +275,20 @@ impl LinkKind {
         self.reached().share
     }
 
+    /// What long reductions and multicasts inside the NVSwitches of this kind of link reach of its
+    /// peak at each GPU; None where they cannot reduce: NVLink SHARP came with the third generation
+    /// of NVSwitch, on Hopper's NVLink 4.
+    #[must_use]
+    pub const fn reached_in_switch(self) -> Option<ReachedShare> {
+        match self {
+            Self::Nvlink4 | Self::Nvlink5 => Some(ReachedShare {
+                share: self.reached_share(),
+                source: "assumed as of what GPUs send each other over the same links",
+            }),
+            _ => None,
+        }
+    }
+
     /// How channels of this kind may carry messages; first how they do where nothing is said.
     ///
     /// A link between GPUs is held by the few that it joins, whose copies mostly follow one
@@ -394,6 +408,18 @@ mod tests {
             assert!(share > 0.0 && share <= 1.0, "{}", kind.name());
             let is_measured = measured.iter().any(|(it, _)| *it == kind);
             assert_eq!(source.starts_with("assumed"), !is_measured, "{}", kind.name());
+        }
+    }
+
+    #[test]
+    fn switches_reduce_from_hopper_on() {
+        for kind in LinkKind::ALL {
+            let expected = matches!(kind, LinkKind::Nvlink4 | LinkKind::Nvlink5);
+            let reached = kind.reached_in_switch();
+            assert_eq!(reached.is_some(), expected, "{}", kind.name());
+            assert!(
+                reached.is_none_or(|it| it.share > 0.0 && it.share <= 1.0 && !it.source.is_empty())
+            );
         }
     }
 

@@ -33,6 +33,7 @@ pub use kinds::{DeviceKind, Discipline, LinkKind, NetworkKind};
 pub use locality::{Affinity, Locality};
 pub use server::{Device, DeviceId, Link, Server, ServerBuilder, ServerError};
 pub use views::gpu_graph::{BandwidthProfile, FabricPath, GpuGraph, GpuPair, PairLink};
+pub use views::in_switch::{NoReducingSwitch, SwitchWire, reducing_switches};
 pub use views::places::{GpuPlace, cpuset, gpu_places, numa_nodes};
 pub use views::proximity::{HostTree, Proximity, host_tree, nic_proximity, proximity};
 pub use views::wiring::{Wire, WiredDevice, Wiring};

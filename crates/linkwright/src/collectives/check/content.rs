@@ -106,10 +106,12 @@ pub(super) fn check(
     let mut play = Play { graph, maps, placement, once, sets, memories, runs: 0 };
     let mut on_the_way = BTreeMap::new();
     for &index in order {
-        let received = graph.sender(index).and_then(|sender| on_the_way.remove(&sender));
-        let value = play.step(index, received.unwrap_or_default())?;
-        if graph.step(index).operation.sends() {
-            on_the_way.insert(index, value);
+        let received = graph.received(index).iter().filter_map(|run| on_the_way.remove(run));
+        let received = play.together(index, received.collect())?;
+        let value = play.step(index, received)?;
+        if let [others @ .., last] = graph.sent(index) {
+            on_the_way.extend(others.iter().map(|run| (*run, value.clone())));
+            on_the_way.insert(*last, value);
         }
     }
     play.outputs(schedule)
@@ -129,6 +131,41 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
+    /// What a step receives, as one: the reduction of all that a switch reads.
+    fn together(
+        &mut self,
+        index: StepIndex,
+        received: Vec<Vec<Run>>,
+    ) -> Result<Vec<Run>, ScheduleFault> {
+        let mut received = received.into_iter();
+        let mut whole = received.next().unwrap_or_default();
+        for other in received {
+            self.touched(whole.len() + other.len())?;
+            whole = self.combined(self.graph.place(index), &whole, &other)?;
+        }
+        Ok(whole)
+    }
+
+    fn combined(
+        &mut self,
+        place: Place,
+        first: &[Run],
+        second: &[Run],
+    ) -> Result<Vec<Run>, ScheduleFault> {
+        let at = Combination { place, placement: self.placement, once: self.once };
+        combine(&mut self.sets, at, first, second)
+    }
+
+    /// Counts runs that are followed.
+    fn touched(&mut self, runs: usize) -> Result<(), ScheduleFault> {
+        self.runs += runs;
+        if self.runs > limits::RUNS {
+            let (what, limit) = ("runs of chunks to follow", limits::RUNS);
+            return Err(ScheduleFault::TooLarge { what, found: self.runs, limit });
+        }
+        Ok(())
+    }
+
     /// Runs one step and returns the value that it moves.
     fn step(&mut self, index: StepIndex, received: Vec<Run>) -> Result<Vec<Run>, ScheduleFault> {
         let (step, place) = (self.graph.step(index), self.graph.place(index));
@@ -148,17 +185,9 @@ impl Play<'_> {
             _ if operation.receives() => (received, Vec::new()),
             _ => (source, Vec::new()),
         };
-        self.runs += first.len() + second.len();
-        if self.runs > limits::RUNS {
-            let (what, limit) = ("runs of chunks to follow", limits::RUNS);
-            return Err(ScheduleFault::TooLarge { what, found: self.runs, limit });
-        }
-        let value = if operation.reduces() {
-            let at = Combination { place, placement: self.placement, once: self.once };
-            combine(&mut self.sets, at, &first, &second)?
-        } else {
-            first
-        };
+        self.touched(first.len() + second.len())?;
+        let value =
+            if operation.reduces() { self.combined(place, &first, &second)? } else { first };
         if let Some(destination) = destination {
             let address = self.maps[place.rank].address(destination);
             self.memories[place.rank].write(address, &value, Some(index));

@@ -106,6 +106,14 @@ pub enum ScheduleFault {
         /// What is wrong, as the end of a sentence.
         problem: String,
     },
+    /// A channel's own figures do not fit together.
+    #[error("channel {channel} {problem}")]
+    Channel {
+        /// The channel.
+        channel: usize,
+        /// What is wrong, as the end of a sentence.
+        problem: String,
+    },
     /// A block names something that does not exist.
     #[error("rank {rank} block {block} {problem}")]
     Block {

@@ -3,7 +3,8 @@
 //! The check follows the kernel that a schedule is written for (MSCCL's, on NCCL's
 //! primitives). Blocks run side by side and each runs its steps in order; a connection
 //! delivers runs in the order in which they were sent and holds a few of them; a step waits
-//! until it can both receive and send. What it proves, for every interleaving of blocks and
+//! until it can both receive and send. A reduction in the switch waits for what every other rank
+//! of its group has sent for it, and a multicast for room at each of them. What it proves, for every interleaving of blocks and
 //! for each placement that the schedule declares:
 //!
 //! 1. [`structure`]: all names, ranges and connections fit together;
@@ -22,7 +23,7 @@ mod races;
 mod structure;
 
 use super::placement::Placement;
-use super::schedule::Schedule;
+use super::schedule::{Schedule, Step};
 use serde::{Deserialize, Serialize};
 
 pub use fault::{Cause, Place, ScheduleFault, Wait};
@@ -90,7 +91,8 @@ pub fn check_with_slots(schedule: &Schedule, slots: usize) -> Result<CheckReport
     }
     let sent_chunks = schedule.programs.iter().map(|program| {
         let steps = program.blocks.iter().flat_map(|block| &block.steps);
-        steps.filter(|step| step.operation.sends()).map(|step| u64::from(step.count)).sum()
+        let leaving = |step: &&Step| step.operation.sends() || step.operation.multicasts();
+        steps.filter(leaving).map(|step| u64::from(step.count)).sum()
     });
     Ok(CheckReport {
         steps: graph.len(),

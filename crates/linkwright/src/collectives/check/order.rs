@@ -6,10 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::fault::{Cause, Place, ScheduleFault, Wait};
-use crate::collectives::schedule::{Schedule, Step};
+use crate::collectives::schedule::{ChannelTransport, Schedule, Step};
 
 /// The number of a step among those of all ranks.
 pub(super) type StepIndex = usize;
+
+/// A connection: sender, receiver, channel, and whether it is the sender's part of a multicast.
+type Name = (usize, usize, usize, bool);
 
 /// The sends and the receives of a connection, each in order.
 #[derive(Debug, Clone, Default)]
@@ -26,10 +29,36 @@ pub(super) struct StepGraph<'a> {
     /// For each rank and block the number of its first step.
     starts: Vec<Vec<StepIndex>>,
     connections: Vec<Connection>,
-    /// For a step that receives: its connection, and how many receives of it come before.
-    received: Vec<Option<(usize, usize)>>,
+    /// For a step that receives: its connections, and how many receives of each come before.
+    received: Ends,
     /// The same for a step that sends.
-    sent: Vec<Option<(usize, usize)>>,
+    sent: Ends,
+}
+
+/// A run of a connection: which connection, and how many runs of it come before.
+pub(super) type RunOf = (usize, usize);
+
+/// The runs of each step, those of all steps in one list.
+#[derive(Debug, Clone)]
+struct Ends {
+    runs: Vec<RunOf>,
+    /// Where those of each step start, and where all end.
+    starts: Vec<usize>,
+}
+
+impl Ends {
+    fn new() -> Self {
+        Self { runs: Vec::new(), starts: vec![0] }
+    }
+
+    fn push(&mut self, of_step: impl IntoIterator<Item = RunOf>) {
+        self.runs.extend(of_step);
+        self.starts.push(self.runs.len());
+    }
+
+    fn of(&self, step: StepIndex) -> &[RunOf] {
+        &self.runs[self.starts[step]..self.starts[step + 1]]
+    }
 }
 
 impl<'a> StepGraph<'a> {
@@ -43,10 +72,10 @@ impl<'a> StepGraph<'a> {
             steps: Vec::new(),
             starts: Vec::new(),
             connections: Vec::new(),
-            received: Vec::new(),
-            sent: Vec::new(),
+            received: Ends::new(),
+            sent: Ends::new(),
         };
-        let mut names = BTreeMap::new();
+        let mut names: BTreeMap<Name, usize> = BTreeMap::new();
         for (rank, program) in schedule.programs.iter().enumerate() {
             let mut starts = Vec::with_capacity(program.blocks.len());
             for (block, what) in program.blocks.iter().enumerate() {
@@ -55,31 +84,44 @@ impl<'a> StepGraph<'a> {
                     let index = graph.steps.len();
                     graph.places.push(Place { rank, block, step });
                     graph.steps.push(operation);
-                    let mut connection = |from, to| {
+                    let channel = &schedule.channels[what.channel];
+                    let switched = channel.transport == ChannelTransport::Switch;
+                    let does = operation.operation;
+                    let others = |wanted: bool| channel.others(rank).filter(move |_| wanted);
+                    // On a switch channel a rank sends what another reduces there, and receives
+                    // what another multicasts.
+                    let from = what.receive.filter(|_| does.receives());
+                    let from = from.map(|from| (from, rank, what.channel, switched));
+                    let reduced = others(does.switch_reduces());
+                    let from = from
+                        .into_iter()
+                        .chain(reduced.map(|from| (from, rank, what.channel, false)));
+                    let to = what.send.filter(|_| does.sends());
+                    let to = to.map(|to| (rank, to, what.channel, false));
+                    let copied = others(does.multicasts());
+                    let to = to.into_iter().chain(copied.map(|to| (rank, to, what.channel, true)));
+                    let mut connection = |name| {
                         let next = names.len();
-                        let id = *names.entry((from, to, what.channel)).or_insert(next);
+                        let id = *names.entry(name).or_insert(next);
                         graph.connections.resize_with(names.len(), Connection::default);
                         id
                     };
-                    let receives = operation.operation.receives();
-                    let from = what.receive.filter(|_| receives).map(|peer| connection(peer, rank));
-                    let sends = operation.operation.sends();
-                    let to = what.send.filter(|_| sends).map(|peer| connection(rank, peer));
-                    graph.received.push(from.map(|id| {
-                        let receives = &mut graph.connections[id].receives;
-                        receives.push(index);
-                        (id, receives.len() - 1)
-                    }));
-                    graph.sent.push(to.map(|id| {
-                        let sends = &mut graph.connections[id].sends;
-                        sends.push(index);
-                        (id, sends.len() - 1)
-                    }));
+                    let received: Vec<usize> = from.map(&mut connection).collect();
+                    let sent: Vec<usize> = to.map(&mut connection).collect();
+                    let connections = &mut graph.connections;
+                    let mut note = |id: usize, ends: fn(&mut Connection) -> &mut Vec<StepIndex>| {
+                        let runs = ends(&mut connections[id]);
+                        runs.push(index);
+                        (id, runs.len() - 1)
+                    };
+                    let receives = received.into_iter().map(|id| note(id, |it| &mut it.receives));
+                    graph.received.push(receives);
+                    graph.sent.push(sent.into_iter().map(|id| note(id, |it| &mut it.sends)));
                 }
             }
             graph.starts.push(starts);
         }
-        for ((from, to, channel), id) in names {
+        for ((from, to, channel, _), id) in names {
             graph.match_runs(id, from, to, channel)?;
         }
         Ok(graph)
@@ -127,10 +169,14 @@ impl<'a> StepGraph<'a> {
         self.steps[index]
     }
 
-    /// The step that sends what this one receives.
-    pub(super) fn sender(&self, index: StepIndex) -> Option<StepIndex> {
-        let (connection, number) = self.received[index]?;
-        Some(self.connections[connection].sends[number])
+    /// The runs that a step sends.
+    pub(super) fn sent(&self, index: StepIndex) -> &[RunOf] {
+        self.sent.of(index)
+    }
+
+    /// The runs that a step receives; of a switch's reduction one from each other rank.
+    pub(super) fn received(&self, index: StepIndex) -> &[RunOf] {
+        self.received.of(index)
     }
 
     /// The steps that have always ended when this one starts.
@@ -144,15 +190,22 @@ impl<'a> StepGraph<'a> {
         let after = self.steps[index].after.iter().map(move |earlier| {
             (starts[earlier.block as usize] + earlier.step as usize, Cause::After)
         });
-        let message = self.sender(index).map(|sender| (sender, Cause::Message));
-        before.into_iter().chain(after).chain(message)
+        let messages = self.received(index).iter().map(|(connection, number)| {
+            (self.connections[*connection].sends[*number], Cause::Message)
+        });
+        before.into_iter().chain(after).chain(messages)
     }
 
-    /// The receive that must have made room before this step may send.
-    fn room(&self, index: StepIndex, slots: usize) -> Option<(StepIndex, Cause)> {
-        let (connection, number) = self.sent[index]?;
-        let freed = number.checked_sub(slots)?;
-        Some((self.connections[connection].receives[freed], Cause::Room))
+    /// The receives that must have made room before this step may send.
+    fn room(
+        &self,
+        index: StepIndex,
+        slots: usize,
+    ) -> impl Iterator<Item = (StepIndex, Cause)> + '_ {
+        self.sent(index).iter().filter_map(move |(connection, number)| {
+            let freed = number.checked_sub(slots)?;
+            Some((self.connections[*connection].receives[freed], Cause::Room))
+        })
     }
 
     fn waits(

@@ -5,16 +5,23 @@ use std::collections::BTreeMap;
 use super::fault::{Place, ScheduleFault};
 use super::limits;
 use crate::collectives::collective::Collective;
-use crate::collectives::schedule::{Buffer, Schedule, Slice, Step, ThreadBlock};
+use crate::collectives::schedule::{
+    Buffer, Channel, ChannelTransport, Schedule, Slice, Step, ThreadBlock,
+};
 
 /// Checks everything but the order of steps and what they move.
 pub(super) fn check(schedule: &Schedule) -> Result<(), ScheduleFault> {
     header(schedule)?;
     sizes(schedule)?;
+    for (index, channel) in schedule.channels.iter().enumerate() {
+        check_channel(schedule, index, channel)?;
+    }
     for rank in 0..schedule.ranks() {
         let mut connections = BTreeMap::new();
+        let mut in_switch = BTreeMap::new();
         for (index, block) in schedule.programs[rank].blocks.iter().enumerate() {
             check_block(schedule, rank, index, block, &mut connections)?;
+            check_in_switch(schedule, rank, index, block, &mut in_switch)?;
             for (step, what) in block.steps.iter().enumerate() {
                 let place = Place { rank, block: index, step };
                 check_step(schedule, block, place, what)?;
@@ -71,6 +78,86 @@ fn sizes(schedule: &Schedule) -> Result<(), ScheduleFault> {
     let dependencies =
         every_block.flat_map(|block| &block.steps).map(|step| step.after.len()).sum();
     within("dependencies", dependencies, limits::DEPENDENCIES)
+}
+
+/// A group is of ranks that there are, each once and in order, and only switches have one.
+fn check_channel(
+    schedule: &Schedule,
+    index: usize,
+    channel: &Channel,
+) -> Result<(), ScheduleFault> {
+    let fault = |problem| Err(ScheduleFault::Channel { channel: index, problem });
+    let group = &channel.group;
+    let through_switch = channel.transport == ChannelTransport::Switch;
+    if !through_switch && !group.is_empty() {
+        return fault("has a group, but goes through no switch".to_owned());
+    }
+    if through_switch && group.len() < 2 {
+        let ranks = group.len();
+        return fault(format!(
+            "goes through a switch with a group of {ranks}; it needs at least 2"
+        ));
+    }
+    if through_switch && !channel.relays.is_empty() {
+        return fault("goes through a switch and has relays; it can have one of them".to_owned());
+    }
+    let ranks = schedule.ranks();
+    if let Some(unknown) = group.iter().find(|rank| **rank >= ranks) {
+        return fault(format!("has rank {unknown} in its group, but there are {ranks} ranks"));
+    }
+    if !group.is_sorted_by(|a, b| a < b) {
+        return fault("must name the ranks of its group once each, in their order".to_owned());
+    }
+    Ok(())
+}
+
+/// For each channel of a rank and each kind of in-switch operation, the block that does it.
+type InSwitch = BTreeMap<(usize, &'static str), usize>;
+
+/// In-switch steps need a switch channel that their rank belongs to, and are alike in a block.
+fn check_in_switch(
+    schedule: &Schedule,
+    rank: usize,
+    index: usize,
+    block: &ThreadBlock,
+    in_switch: &mut InSwitch,
+) -> Result<(), ScheduleFault> {
+    let fault = |problem| Err(ScheduleFault::Block { rank, block: index, problem });
+    let (number, channel) = (block.channel, &schedule.channels[block.channel]);
+    let through_switch = channel.transport == ChannelTransport::Switch;
+    let outside = |other: usize| through_switch && !channel.group.contains(&other);
+    if outside(rank) {
+        return fault(format!("uses channel {number}, whose group this rank is not in"));
+    }
+    if let Some(peer) = [block.send, block.receive].into_iter().flatten().find(|at| outside(*at)) {
+        return fault(format!(
+            "has rank {peer} as its peer, which is not in channel {number}'s group"
+        ));
+    }
+    let mut operations = block.steps.iter().map(|step| step.operation);
+    let Some(first) = operations.find(|operation| operation.is_in_switch()) else { return Ok(()) };
+    if !through_switch {
+        let name = first.name();
+        return fault(format!("has a {name}, but channel {number} goes through no switch"));
+    }
+    if block.send.is_some() || block.receive.is_some() {
+        let name = first.name();
+        return fault(format!("has a {name} and a peer; the peer needs a block of its own"));
+    }
+    if let Some(other) = operations.find(|other| other.is_in_switch() && *other != first) {
+        let (first, other) = (first.name(), other.name());
+        return fault(format!("has a {first} and a {other}; give each a block of its own"));
+    }
+    let ends =
+        [("reduces in the switch", first.switch_reduces()), ("multicasts", first.multicasts())];
+    for (what, _) in ends.into_iter().filter(|(_, does)| *does) {
+        if let Some(earlier) = in_switch.insert((number, what), index) {
+            return fault(format!(
+                "{what} on channel {number}, as block {earlier} does; one block at most may"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// For each direction, peer and channel of a rank the block that has the connection.

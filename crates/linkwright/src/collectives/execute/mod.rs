@@ -174,7 +174,7 @@ pub fn execute<T: Element>(
     if needed > u128::from(options.memory) {
         return Err(ExecuteError::Memory { needed, allowed: options.memory });
     }
-    let ends: Vec<_> = connections.keys().map(|&(from, to, _)| (from, to)).collect();
+    let ends: Vec<_> = connections.keys().map(|&(from, to, ..)| (from, to)).collect();
     let exchange = ThreadExchange::new(ranks, &ends, options.slots);
     let memory = |rank, input| RankMemory::new(schedule, rank, placement, &lengths, input);
     let reduction = reduction_of(schedule.collective, reduction);
@@ -256,7 +256,7 @@ impl<E> Run<'_, E> {
                 memory: memory(rank, input),
                 pieces: self.pieces,
             };
-            let memory = worker.run(&self.schedule.programs[rank], self.connections)?;
+            let memory = worker.run(self.schedule, self.connections)?;
             Some(output(rank, memory))
         };
         let rank_thread = &rank_thread;

@@ -6,32 +6,88 @@ use std::thread;
 use super::element::{Element, Reduction};
 use super::exchange::Exchange;
 use super::memory::{Part, Piece, RankMemory, Stretch, Widths};
-use crate::collectives::schedule::{RankSchedule, Schedule, StepId, StepOperation};
+use crate::collectives::schedule::{
+    ChannelTransport, Schedule, StepId, StepOperation, ThreadBlock,
+};
 
 /// Turns in which no block could go on before the thread sleeps. With fewer cores than ranks
 /// it is others that must go on, so each such turn gives the core away.
 const IDLE_TURNS: usize = 16;
 
-/// The connections of a schedule: sender, receiver and channel to number.
-pub(super) type Connections = BTreeMap<(usize, usize, usize), usize>;
+/// A connection: sender, receiver, channel, and whether it is the sender's part of a multicast.
+type Name = (usize, usize, usize, bool);
+
+/// The connections of a schedule, by their numbers.
+pub(super) type Connections = BTreeMap<Name, usize>;
 
 /// Numbers the connections in the order of sender, receiver and channel.
 pub(super) fn connections(schedule: &Schedule) -> Connections {
     let mut connections = Connections::new();
     for (rank, program) in schedule.programs.iter().enumerate() {
         for block in &program.blocks {
-            if let Some(to) = block.send {
-                connections.insert((rank, to, block.channel), 0);
-            }
-            if let Some(from) = block.receive {
-                connections.insert((from, rank, block.channel), 0);
-            }
+            let Ends { send, receive, reduced, copied } = Ends::of(schedule, rank, block);
+            let all = send.into_iter().chain(receive).chain(reduced).chain(copied);
+            connections.extend(all.map(|name| (name, 0)));
         }
     }
     for (number, connection) in connections.values_mut().enumerate() {
         *connection = number;
     }
     connections
+}
+
+/// The connections of a block. On a switch channel a rank sends what another reduces there, and
+/// receives what another multicasts.
+#[derive(Debug, Clone, Default)]
+struct Ends<Of> {
+    send: Option<Of>,
+    receive: Option<Of>,
+    /// Those that the switch reduces for it, in the order of the ranks.
+    reduced: Vec<Of>,
+    /// Those to which the switch copies.
+    copied: Vec<Of>,
+}
+
+impl Ends<Name> {
+    fn of(schedule: &Schedule, rank: usize, block: &ThreadBlock) -> Self {
+        let (number, channel) = (block.channel, &schedule.channels[block.channel]);
+        let switched = channel.transport == ChannelTransport::Switch;
+        let does = |what: fn(StepOperation) -> bool| {
+            let wanted = block.steps.iter().any(|step| what(step.operation));
+            channel.others(rank).filter(move |_| wanted)
+        };
+        let (reduces, multicasts) = (StepOperation::switch_reduces, StepOperation::multicasts);
+        Self {
+            send: block.send.map(|to| (rank, to, number, false)),
+            receive: block.receive.map(|from| (from, rank, number, switched)),
+            reduced: does(reduces).map(|from| (from, rank, number, false)).collect(),
+            copied: does(multicasts).map(|to| (rank, to, number, true)).collect(),
+        }
+    }
+
+    fn numbered(self, connections: &Connections) -> Ends<usize> {
+        let number = |name: Name| connections[&name];
+        Ends {
+            send: self.send.map(number),
+            receive: self.receive.map(number),
+            reduced: self.reduced.into_iter().map(number).collect(),
+            copied: self.copied.into_iter().map(number).collect(),
+        }
+    }
+}
+
+impl Ends<usize> {
+    /// The connections that an operation reads.
+    fn read(&self, operation: StepOperation) -> impl Iterator<Item = usize> {
+        let reduced = self.reduced.iter().filter(move |_| operation.switch_reduces());
+        self.receive.iter().filter(move |_| operation.receives()).chain(reduced).copied()
+    }
+
+    /// The connections that an operation writes.
+    fn written(&self, operation: StepOperation) -> impl Iterator<Item = usize> {
+        let copied = self.copied.iter().filter(move |_| operation.multicasts());
+        self.send.iter().filter(move |_| operation.sends()).chain(copied).copied()
+    }
 }
 
 /// A step with everything looked up.
@@ -46,8 +102,7 @@ struct Task<'a> {
 /// A block, and how far it has come.
 #[derive(Debug, Clone)]
 struct Block<'a> {
-    send: Option<usize>,
-    receive: Option<usize>,
+    ends: Ends<usize>,
     tasks: Vec<Task<'a>>,
     /// Tasks done, over all pieces.
     done: usize,
@@ -94,10 +149,10 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
     /// Runs all pieces and returns the memory, or nothing when the ranks were stopped.
     pub(super) fn run(
         mut self,
-        program: &RankSchedule,
+        schedule: &Schedule,
         connections: &Connections,
     ) -> Option<RankMemory<T>> {
-        let mut blocks = self.prepare(program, connections);
+        let mut blocks = self.prepare(schedule, connections);
         let mut idle = 0;
         loop {
             let mut ended = true;
@@ -131,8 +186,8 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
         }
     }
 
-    fn prepare<'p>(&self, program: &'p RankSchedule, connections: &Connections) -> Vec<Block<'p>> {
-        let blocks = program.blocks.iter().map(|block| {
+    fn prepare<'p>(&self, schedule: &'p Schedule, connections: &Connections) -> Vec<Block<'p>> {
+        let blocks = schedule.programs[self.rank].blocks.iter().map(|block| {
             let tasks = block.steps.iter().map(|step| Task {
                 operation: step.operation,
                 source: step.source.map(|slice| self.memory.locate(slice, step.count)),
@@ -140,8 +195,7 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
                 after: &step.after,
             });
             Block {
-                send: block.send.map(|to| connections[&(self.rank, to, block.channel)]),
-                receive: block.receive.map(|from| connections[&(from, self.rank, block.channel)]),
+                ends: Ends::of(schedule, self.rank, block).numbered(connections),
                 tasks: tasks.collect(),
                 done: 0,
             }
@@ -162,23 +216,20 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
         };
         let operation = task.operation;
         task.after.iter().all(ready)
-            && block
-                .receive
-                .filter(|_| operation.receives())
-                .is_none_or(|connection| self.exchange.has_message(connection))
-            && block
-                .send
-                .filter(|_| operation.sends())
-                .is_none_or(|connection| self.exchange.has_room(connection))
+            && block.ends.read(operation).all(|connection| self.exchange.has_message(connection))
+            && block.ends.written(operation).all(|connection| self.exchange.has_room(connection))
     }
 
     /// Runs one task. A message that is sent on is not copied: its buffer moves on, and the
     /// free buffer of the next connection takes its place in the first.
     fn go_on(&mut self, block: &Block<'_>, task: &Task<'_>, piece: Piece) {
         let Task { operation, source, destination, .. } = *task;
+        if operation.is_in_switch() {
+            return self.in_switch(block, task, piece);
+        }
         let (reduction, exchange) = (self.reduction, self.exchange);
-        let receive = block.receive.filter(|_| operation.receives());
-        let send = block.send.filter(|_| operation.sends());
+        let receive = block.ends.read(operation).next();
+        let send = block.ends.written(operation).next();
         let Some(receive) = receive else {
             match (send, source, destination) {
                 (Some(send), Some(source), _) => {
@@ -216,6 +267,33 @@ impl<T: Element, E: Exchange<T>> Worker<'_, T, E> {
                 exchange.give_back(receive, free);
             }
             None => exchange.give_back(receive, message),
+        }
+    }
+
+    /// Runs one task of the switch, which reduces in the order of the ranks, this one last.
+    fn in_switch(&mut self, block: &Block<'_>, task: &Task<'_>, piece: Piece) {
+        let (Some(source), Some(destination)) = (task.source, task.destination) else { return };
+        let exchange = self.exchange;
+        let mut whole: Option<Vec<T>> = None;
+        for connection in block.ends.read(task.operation) {
+            let message = exchange.take(connection);
+            match &mut whole {
+                Some(whole) => self.reduction.apply(whole, &message),
+                None => whole = Some(message.clone()),
+            }
+            exchange.give_back(connection, message);
+        }
+        let mut message = whole.unwrap_or_default();
+        if task.operation.switch_reduces() {
+            self.memory.reduce_into_message(self.reduction, source, piece, &mut message);
+        } else {
+            self.memory.read(source, piece, &mut message);
+        }
+        self.memory.write(destination, piece, &message);
+        for connection in block.ends.written(task.operation) {
+            let mut copy = exchange.buffer(connection);
+            copy.extend_from_slice(&message);
+            exchange.send(connection, copy);
         }
     }
 }

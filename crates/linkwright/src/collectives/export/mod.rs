@@ -74,6 +74,18 @@ pub enum ExportError {
         /// What the user can do.
         remedy: &'static str,
     },
+    /// The format has no word for what a switch does.
+    #[error("{format} has no {operation}, which {place} is; {remedy}")]
+    NoOperation {
+        /// The format.
+        format: &'static str,
+        /// What the step does.
+        operation: &'static str,
+        /// The step.
+        place: String,
+        /// What the user can do.
+        remedy: &'static str,
+    },
     /// The schedule breaks a rule of schedules.
     #[error("the schedule is broken: {place} {problem}; run the check, and plan it again")]
     Broken {
@@ -92,6 +104,18 @@ pub enum ExportError {
         /// What would work.
         remedy: &'static str,
     },
+}
+
+/// Refuses a schedule of which a switch does some steps.
+fn refuse_in_switch(
+    schedule: &super::Schedule,
+    format: &'static str,
+    remedy: &'static str,
+) -> Result<(), ExportError> {
+    let Some((rank, block, step)) = schedule.first_in_switch() else { return Ok(()) };
+    let operation = schedule.programs[rank].blocks[block].steps[step].operation.name();
+    let place = normal::place(rank, block, Some(step));
+    Err(ExportError::NoOperation { format, operation, place, remedy })
 }
 
 /// The notes on what no format says: which GPU a rank is, and which links a channel uses.

@@ -24,7 +24,7 @@ use std::fmt::Write as _;
 
 use super::normal::{Connections, connections, normalise};
 use super::peers::spread_peers;
-use super::{Export, ExportError, placement_notes};
+use super::{Export, ExportError, placement_notes, refuse_in_switch};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{Buffer, Schedule, Slice, Step, StepOperation};
 use crate::units::Bytes;
@@ -136,6 +136,7 @@ pub fn to_msccl_xml(schedule: &Schedule, options: &MscclOptions) -> Result<Expor
         collective,
         remedy: "draw it for Graphviz",
     })?;
+    refuse_in_switch(schedule, FORMAT, "export it as MSCCL++ JSON, or plan it with packing")?;
     let mut schedule = normalise(schedule)?;
     connections(&schedule)?;
     check_name(&schedule.name)?;

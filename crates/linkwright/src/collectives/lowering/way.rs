@@ -37,7 +37,7 @@ pub fn schedule_of_ways(
         other => panic!("{other} has nothing to move from rank {from} to rank {to}"),
     };
     let mut builder = ScheduleBuilder::new(name, collective, gpus.to_vec(), chunks);
-    let channel = builder.channel(Channel { transport, relays: Vec::new() });
+    let channel = builder.channel(Channel::over(transport));
     let places = |from: usize, to: usize, start: u32| {
         let (input, output) = shards(from, to);
         let source = Slice::input(input as u32 * chunks + start);

@@ -47,9 +47,13 @@ impl MessageSchedule {
     /// tells beforehand.
     ///
     /// # Errors
-    /// [`TimeError::Unpaired`] where a send has no receive or a receive no send, and
-    /// [`TimeError::Stuck`] where steps wait for one another for ever.
+    /// [`TimeError::Unpaired`] where a send has no receive or a receive no send,
+    /// [`TimeError::Stuck`] where steps wait for one another for ever, and
+    /// [`TimeError::InSwitch`] where a switch does some of them.
     pub fn new(schedule: Schedule) -> Result<Self, TimeError> {
+        if let Some((rank, block, step)) = schedule.first_in_switch() {
+            return Err(TimeError::InSwitch { rank, block, step });
+        }
         let walk = walk(&schedule)?;
         Ok(Self { schedule, walk })
     }

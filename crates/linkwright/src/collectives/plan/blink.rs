@@ -91,7 +91,7 @@ pub(super) fn pack(
     let tree = |(tree, chunks): (&WeightedArborescence, u32)| RootedTree {
         parent: tree.parent.clone(),
         chunks,
-        channel: Channel { transport, relays: Vec::new() },
+        channel: Channel::over(transport),
     };
     let trees = used.into_iter().zip(chunks).map(tree).collect();
     // The two directions of a reduction and of what a tree carries on for others share links

@@ -82,7 +82,7 @@ pub(super) fn plan(
     let source = Source::new(collective.kind(), rule, gpus.len() as u32, root);
     let source = source.map_err(|_| by_rule_alone(name(rule), collective))?;
     let name = format!("{}-{}", name(rule), collective.name());
-    let channel = Channel { transport, relays: Vec::new() };
+    let channel = Channel::over(transport);
     let schedule = materialise(&source, &name, gpus, channel)?;
     // A barrier moves no data.
     let rate = match collective {

@@ -124,7 +124,7 @@ pub(super) fn stars(
     let star = |root: usize| RootedTree {
         parent: (0..ranks).map(|rank| (rank != root).then_some(root)).collect(),
         chunks: 1,
-        channel: Channel { transport, relays: Vec::new() },
+        channel: Channel::over(transport),
     };
     match (collective, collective.root()) {
         (Collective::AllToAll, _) => Err(PlanError::Unsupported {
@@ -146,7 +146,7 @@ fn undirected(graph: &LinkGraph, transport: ChannelTransport) -> Result<Packed, 
     let trees = packing.trees.iter().zip(chunks).map(|(tree, chunks)| RootedTree {
         parent: parents(graph.gpus, &tree.edges, tree.root),
         chunks,
-        channel: Channel { transport, relays: Vec::new() },
+        channel: Channel::over(transport),
     });
     let most = packing.rate.0 as f64 / packing.rate.1 as f64;
     Ok(Packed { trees: trees.collect(), most, routes: Vec::new() })
@@ -265,7 +265,7 @@ fn rooted(
         for (from, to) in &tree.arcs {
             parent[*to] = Some(*from);
         }
-        RootedTree { parent, chunks, channel: Channel { transport, relays: Vec::new() } }
+        RootedTree { parent, chunks, channel: Channel::over(transport) }
     };
     packing.trees.iter().zip(chunks).map(tree).collect()
 }

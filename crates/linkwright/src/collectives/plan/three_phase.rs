@@ -116,7 +116,7 @@ impl ServerTrees {
     /// The tree for the data at `at` of `parts`.
     fn tree_at(&self, at: u128, parts: u128, ranks: usize) -> LocalTree {
         let Some(tree) = turn(&self.trees, at, parts) else {
-            let channel = Channel { transport: ChannelTransport::Best, relays: Vec::new() };
+            let channel = Channel::over(ChannelTransport::Best);
             return LocalTree { root: self.roots[0].0, parent: vec![None; ranks], channel };
         };
         let root = match turn(&self.roots, at, parts) {

@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::engine::EngineError;
 use crate::network::TransportError;
 use crate::runtime::RuntimeError;
+use crate::system::NoReducingSwitch;
 
 /// Why a schedule cannot be timed on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -32,6 +33,22 @@ pub enum TimeError {
         to: usize,
         /// The machine's name.
         machine: String,
+    },
+    /// In-switch steps where no switch does them.
+    #[error("the schedule reduces or copies in a switch: {0}; plan it with packing or nccl-ring")]
+    NoReducingSwitch(#[from] NoReducingSwitch),
+    /// In-switch steps where ranks can only send messages.
+    #[error(
+        "rank {rank} block {block} step {step} is done in a switch, which messages between ranks \
+         cannot say; plan it with packing or nccl-ring"
+    )]
+    InSwitch {
+        /// The rank.
+        rank: usize,
+        /// Its block.
+        block: usize,
+        /// The step.
+        step: usize,
     },
     /// A block that sends to, or receives from, a rank that does not do its part.
     #[error(

@@ -9,6 +9,7 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 use super::super::schedule::{ChannelTransport, Schedule, Step};
 use super::error::TimeError;
+use super::switch::Head;
 use super::ways::way;
 
 /// What a connection uses of the links, and how long what is sent takes to arrive.
@@ -46,43 +47,86 @@ impl LoweredSchedule {
     ) -> Result<Self, TimeError> {
         let mut kernel = Kernel::default();
         let mut receivers = BTreeMap::new();
+        let heads: Vec<Vec<Head>> =
+            (0..schedule.ranks()).map(|rank| Head::of(schedule, rank)).collect();
         for (rank, program) in schedule.programs.iter().enumerate() {
             kernel.begin_rank();
-            for (index, block) in program.blocks.iter().enumerate() {
+            for (index, block) in (0..).zip(&program.blocks) {
                 kernel.begin_block();
-                for step in &block.steps {
+                let head = heads[rank].iter().find(|head| head.block == index);
+                let contributes = is_switched(schedule, block.channel);
+                for (at, step) in (0..).zip(&block.steps) {
                     let after = step.after.iter().map(|earlier| (earlier.block, earlier.step));
-                    kernel.step(lowered_step(step, schedule.chunks), after);
+                    let heard = head.into_iter().flat_map(|head| head.waits(at));
+                    let lowered = lowered_step(step, schedule.chunks, contributes);
+                    kernel.step(lowered, after.chain(heard));
                 }
                 if let Some(from) = block.receive {
                     receivers.insert((from, rank, block.channel), index);
                 }
             }
+            heads[rank].iter().for_each(|head| head.write(&mut kernel));
         }
+        let opened = |uses: Vec<(ResourceId, f64)>, latency| {
+            let limit = protocol.send_bandwidth.filter(|limit| carries_more(routes, &uses, *limit));
+            OpenWay { uses, latency, limit }
+        };
         let mut lanes = BTreeMap::new();
         let mut ways = Vec::new();
         let mixed =
             schedule.channels.iter().any(|channel| channel.transport == ChannelTransport::Best);
         for (rank, program) in schedule.programs.iter().enumerate() {
-            for (index, block) in program.blocks.iter().enumerate() {
+            for (index, block) in (0..).zip(&program.blocks) {
                 let Some(to) = block.send else { continue };
-                let unpaired = TimeError::Unpaired { rank, block: index, channel: block.channel };
-                let receiver = receivers.remove(&(rank, to, block.channel)).ok_or(unpaired)?;
+                let switched = is_switched(schedule, block.channel);
+                let receiver = if switched {
+                    let of_channel = |head: &&Head| head.channel == block.channel;
+                    let hears = heads[to].iter().filter(of_channel).flat_map(|head| &head.hears);
+                    hears.clone().find(|(from, _)| *from == rank).map(|(_, block)| *block)
+                } else {
+                    receivers.remove(&(rank, to, block.channel))
+                };
+                let place = index as usize;
+                let unpaired = TimeError::Unpaired { rank, block: place, channel: block.channel };
+                let receiver = receiver.ok_or(unpaired)?;
                 let channel = &schedule.channels[block.channel];
                 let (uses, wire, reach) = way(schedule, routes, channel, (rank, to))?;
                 let latency = protocol.hop(reach).max(wire);
-                let limit =
-                    protocol.send_bandwidth.filter(|limit| carries_more(routes, &uses, *limit));
-                ways.push(OpenWay { uses, latency, limit });
+                // What is contributed lies still until it is read.
+                let uses = if switched { Vec::new() } else { uses };
+                let alone = switched.then_some(ways.len());
+                ways.push(opened(uses, latency));
                 let next = lanes.len() as u32;
-                let lane = *lanes.entry((rank, to, channel)).or_insert(next);
+                let lane = *lanes.entry((rank, to, channel, alone)).or_insert(next);
                 let is_late = mixed && channel.transport == ChannelTransport::Host;
-                let sender = (rank as u32, index as u32);
-                kernel.connect(sender, (to as u32, receiver as u32), lane, is_late);
+                kernel.connect((rank as u32, index), (to as u32, receiver), lane, is_late);
+            }
+            for head in &heads[rank] {
+                let own = (rank as u32, head.block);
+                let channel = &schedule.channels[head.channel];
+                let uses = head.uses(schedule, routes)?;
+                let mut connect = |way: OpenWay, from, to: (u32, u32)| {
+                    let next = lanes.len() as u32;
+                    let alone = Some(ways.len());
+                    let lane = *lanes.entry((rank, to.0 as usize, channel, alone)).or_insert(next);
+                    ways.push(way);
+                    kernel.connect(from, to, lane, false);
+                };
+                connect(opened(uses, Picoseconds(0)), own, (own.0, head.sink));
+                for (to, teller) in &head.tells {
+                    let place = head.block as usize;
+                    let unpaired =
+                        TimeError::Unpaired { rank, block: place, channel: head.channel };
+                    let receiver = receivers.remove(&(rank, *to, head.channel)).ok_or(unpaired)?;
+                    let (_, wire, reach) = way(schedule, routes, channel, (rank, *to))?;
+                    let latency = protocol.hop(reach).max(wire);
+                    let flag = opened(Vec::new(), latency);
+                    connect(flag, (own.0, *teller), (*to as u32, receiver));
+                }
             }
         }
         if let Some(((_, rank, channel), block)) = receivers.into_iter().next() {
-            return Err(TimeError::Unpaired { rank, block, channel });
+            return Err(TimeError::Unpaired { rank, block: block as usize, channel });
         }
         let chunks = schedule.chunks.max(1);
         let shards = (schedule.longest_buffer() as u64 / u64::from(chunks)).max(1);
@@ -142,13 +186,19 @@ fn carries_more(routes: &Routes<'_>, uses: &[(ResourceId, f64)], limit: Bandwidt
     uses.iter().all(|(resource, share)| capacities[*resource].0 as f64 > share * limit.0 as f64)
 }
 
-fn lowered_step(step: &Step, chunks: u32) -> KernelStep {
-    let place = step.source.or(step.destination);
+fn is_switched(schedule: &Schedule, channel: usize) -> bool {
+    schedule.channels[channel].transport == ChannelTransport::Switch
+}
+
+/// A step; what it only contributes moves when a switch reads it.
+fn lowered_step(step: &Step, chunks: u32, contributes: bool) -> KernelStep {
+    let (operation, place) = (step.operation, step.source.or(step.destination));
+    let sends = operation.sends() || operation.is_in_switch();
     KernelStep {
-        sends: step.operation.sends(),
-        receives: step.operation.receives(),
+        sends,
+        receives: operation.receives(),
         start: place.map_or(0, |slice| slice.offset % chunks.max(1)),
-        count: step.count,
-        copies: step.operation.writes_destination() && !step.operation.sends(),
+        count: if contributes && operation.sends() { 0 } else { step.count },
+        copies: operation.writes_destination() && !sends,
     }
 }

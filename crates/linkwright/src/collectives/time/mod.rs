@@ -13,6 +13,7 @@ mod error;
 mod lowered;
 mod miad;
 mod play;
+mod switch;
 mod terms;
 #[cfg(test)]
 mod tests;

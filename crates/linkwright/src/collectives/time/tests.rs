@@ -24,9 +24,8 @@ fn by_chance(random: &mut Random) -> Schedule {
     let mut programs = vec![RankSchedule::default(); ranks];
     let transport =
         |at: usize| if at == 0 { ChannelTransport::Best } else { ChannelTransport::Host };
-    let channels: Vec<Channel> = (0..channels)
-        .map(|_| Channel { transport: transport(below(random, 3)), relays: Vec::new() })
-        .collect();
+    let channels: Vec<Channel> =
+        (0..channels).map(|_| Channel::over(transport(below(random, 3)))).collect();
     for _ in 0..1 + below(random, 30) {
         let from = below(random, ranks);
         let to = (from + 1 + below(random, ranks - 1)) % ranks;

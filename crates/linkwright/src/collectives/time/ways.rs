@@ -88,7 +88,7 @@ fn hop(
     let wiring = routes.wiring();
     let ends = [from, to].map(|gpu| wiring.gpu(gpu));
     let classes: &[(RouteClass, Reach)] = match transport {
-        ChannelTransport::Best => &[
+        ChannelTransport::Best | ChannelTransport::Switch => &[
             (RouteClass::Fabric, Reach::Fabric),
             (RouteClass::Host, Reach::Host),
             (RouteClass::Network, Reach::Network),
@@ -106,7 +106,7 @@ fn hop(
         Some((route.uses, route.latency, reach))
     });
     found.next().ok_or_else(|| TimeError::NoRoute {
-        links: if transport == ChannelTransport::Best { "link" } else { "PCIe path" },
+        links: if transport == ChannelTransport::Host { "PCIe path" } else { "link" },
         from,
         to,
         machine: wiring.name().to_owned(),

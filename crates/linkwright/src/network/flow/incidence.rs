@@ -9,6 +9,10 @@ use crate::units::Bandwidth;
 /// many parts hold exactly.
 pub(super) const WHOLE_SHARE: u64 = (1 << 16) * 81 * 25 * 7 * 11 * 13 * 17;
 
+/// The most of a flow that crosses one resource: what a switch reads of a GPU and gives back to it
+/// crosses that GPU's links twice, and more where the switch keeps them from their full rate.
+const MOST_SHARE: u64 = 4 * WHOLE_SHARE;
+
 /// One flow's use of one resource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Use {
@@ -106,7 +110,7 @@ impl Incidence {
         let uses = &mut self.uses[slot as usize];
         for (index, (id, share)) in route.iter().enumerate() {
             let share = (share * WHOLE_SHARE as f64).round() as u64;
-            let share = share.clamp(1, WHOLE_SHARE);
+            let share = share.clamp(1, MOST_SHARE);
             let resource = &mut self.resources[*id];
             resource.share += share;
             uses.push(Use { resource: *id as u32, share, place: resource.users.len() as u32 });

@@ -5,6 +5,7 @@ pub(crate) mod dot;
 pub mod export;
 pub mod fabric_facts;
 pub mod gpu_graph;
+pub mod in_switch;
 pub mod isomorphism;
 mod layout;
 pub mod listed;

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
 use linkwright::collectives::{
-    Buffer, Collective, Content, Placement, Schedule, Slice, StepId, StepOperation,
+    Buffer, ChannelTransport, Collective, Content, Placement, Schedule, Slice, StepId,
+    StepOperation, ThreadBlock,
 };
 use linkwright::engine::Random;
 
@@ -30,7 +31,7 @@ pub fn play(
             memory.insert(cell(schedule, placement, rank, Slice::input(chunk as u32), 0), value);
         }
     }
-    let mut wires: BTreeMap<(usize, usize, usize), VecDeque<Vec<Value>>> = BTreeMap::new();
+    let mut wires: BTreeMap<Wire, VecDeque<Vec<Value>>> = BTreeMap::new();
     let mut blocks = Vec::new();
     for (rank, program) in schedule.programs.iter().enumerate() {
         blocks.extend((0..program.blocks.len()).map(|block| (rank, block)));
@@ -45,10 +46,10 @@ pub fn play(
             let Some(step) = what.steps.get(done[&(rank, block)]) else { continue };
             let ended = |id: &StepId| done[&(rank, id.block as usize)] > id.step as usize;
             let length = |wire| wires.get(&wire).map_or(0, VecDeque::len);
-            let (receives, sends) = (step.operation.receives(), step.operation.sends());
+            let (reads, writes) = wires_of(schedule, rank, what, step.operation);
             if step.after.iter().all(ended)
-                && (!receives || length((what.receive.unwrap(), rank, what.channel)) > 0)
-                && (!sends || length((rank, what.send.unwrap(), what.channel)) < slots)
+                && reads.into_iter().all(|wire| length(wire) > 0)
+                && writes.into_iter().all(|wire| length(wire) < slots)
             {
                 enabled.push((rank, block, favour[index]));
             }
@@ -71,16 +72,20 @@ pub fn play(
         let at = |slice: Option<Slice>, chunk| {
             cell(schedule, placement, rank, slice.expect("the step names it"), chunk)
         };
-        let received = step.operation.receives().then(|| {
-            let wire = wires.get_mut(&(what.receive.unwrap(), rank, what.channel)).unwrap();
-            wire.pop_front().unwrap()
-        });
+        let (reads, writes) = wires_of(schedule, rank, what, step.operation);
+        let received: Vec<Vec<Value>> =
+            reads.iter().map(|wire| wires.get_mut(wire).unwrap().pop_front().unwrap()).collect();
         let mut values = Vec::new();
         for chunk in 0..step.count as usize {
             let read = |slice| memory[rank].get(&at(slice, chunk)).cloned().flatten();
-            let taken = || received.as_ref().and_then(|run| run.get(chunk).cloned().flatten());
+            let taken = || {
+                let runs = received.iter().map(|run| run.get(chunk).cloned().flatten());
+                runs.reduce(sum).flatten()
+            };
             values.push(match step.operation {
-                StepOperation::Send | StepOperation::Copy => read(step.source),
+                StepOperation::Send | StepOperation::Copy | StepOperation::Multicast => {
+                    read(step.source)
+                }
                 StepOperation::Receive | StepOperation::ReceiveCopySend => taken(),
                 StepOperation::Reduce => sum(read(step.source), read(step.destination)),
                 StepOperation::Nop => None,
@@ -92,9 +97,8 @@ pub fn play(
                 memory[rank].insert(at(step.destination, chunk), value.clone());
             }
         }
-        if step.operation.sends() {
-            let wire = wires.entry((rank, what.send.unwrap(), what.channel)).or_default();
-            wire.push_back(values);
+        for wire in writes {
+            wires.entry(wire).or_default().push_back(values.clone());
         }
         *done.get_mut(&(rank, block)).unwrap() += 1;
     }
@@ -103,7 +107,7 @@ pub fn play(
             return Err(format!("rank {rank} block {block} is stuck at step {steps}"));
         }
     }
-    if let Some(((from, to, _), _)) = wires.iter().find(|(_, wire)| !wire.is_empty()) {
+    if let Some(((from, to, ..), _)) = wires.iter().find(|(_, wire)| !wire.is_empty()) {
         return Err(format!("what rank {from} sends to rank {to} is never received"));
     }
     for (rank, memory) in memory.iter().enumerate() {
@@ -133,6 +137,37 @@ pub fn play(
         }
     }
     Ok(())
+}
+
+/// Sender, receiver, channel, and whether a switch copies what the sender writes.
+type Wire = (usize, usize, usize, bool);
+
+/// What a step reads and what it writes.
+fn wires_of(
+    schedule: &Schedule,
+    rank: usize,
+    block: &ThreadBlock,
+    operation: StepOperation,
+) -> (Vec<Wire>, Vec<Wire>) {
+    use StepOperation::{Multicast, SwitchReduce, SwitchReduceMulticast};
+    let number = block.channel;
+    let channel = &schedule.channels[number];
+    let copied = channel.transport == ChannelTransport::Switch;
+    let others = || channel.group.iter().copied().filter(|other| *other != rank);
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    if operation.receives() {
+        reads.push((block.receive.unwrap(), rank, number, copied));
+    }
+    if matches!(operation, SwitchReduce | SwitchReduceMulticast) {
+        reads.extend(others().map(|from| (from, rank, number, false)));
+    }
+    if operation.sends() {
+        writes.push((rank, block.send.unwrap(), number, false));
+    }
+    if matches!(operation, Multicast | SwitchReduceMulticast) {
+        writes.extend(others().map(|to| (rank, to, number, true)));
+    }
+    (reads, writes)
 }
 
 /// A number below a bound that is not zero.

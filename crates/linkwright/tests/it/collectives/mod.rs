@@ -2,6 +2,7 @@
 
 mod check;
 mod execute;
+mod in_switch;
 mod interpreter;
 mod mpi;
 mod mutation;

@@ -9,18 +9,6 @@ use proptest::prelude::*;
 use super::interpreter::play;
 use super::schedules;
 
-const OPERATIONS: [StepOperation; 9] = [
-    StepOperation::Send,
-    StepOperation::Receive,
-    StepOperation::ReceiveCopySend,
-    StepOperation::ReceiveReduceSend,
-    StepOperation::ReceiveReduceCopy,
-    StepOperation::ReceiveReduceCopySend,
-    StepOperation::Copy,
-    StepOperation::Reduce,
-    StepOperation::Nop,
-];
-
 /// One change of one step or block.
 #[derive(Debug, Clone, Copy)]
 enum Mutation {
@@ -34,6 +22,9 @@ enum Mutation {
     Operation(usize),
     SendPeer(usize),
     ReceivePeer(usize),
+    Channel(usize),
+    LeaveGroup,
+    JoinGroup(usize),
     Remove,
     Duplicate,
     SwapWithNext,
@@ -50,9 +41,12 @@ fn mutations() -> impl Strategy<Value = Mutation> {
         by_one.prop_map(Mutation::Count),
         Just(Mutation::DropDependency),
         Just(Mutation::AddDependency),
-        (0..OPERATIONS.len()).prop_map(Mutation::Operation),
+        (0..StepOperation::ALL.len()).prop_map(Mutation::Operation),
         (0..5_usize).prop_map(Mutation::SendPeer),
         (0..5_usize).prop_map(Mutation::ReceivePeer),
+        (0..5_usize).prop_map(Mutation::Channel),
+        Just(Mutation::LeaveGroup),
+        (0..5_usize).prop_map(Mutation::JoinGroup),
         Just(Mutation::Remove),
         Just(Mutation::Duplicate),
         Just(Mutation::SwapWithNext),
@@ -103,12 +97,22 @@ fn mutate(
             step.after.push(StepId { block: other as u32, step: later as u32 });
         }
         Mutation::Operation(operation) => {
-            step.operation = OPERATIONS[operation];
+            step.operation = StepOperation::ALL[operation];
             step.source = step.source.or(step.destination);
             step.destination = step.destination.or(step.source);
         }
         Mutation::SendPeer(peer) => what.send = Some(peer),
         Mutation::ReceivePeer(peer) => what.receive = Some(peer),
+        Mutation::Channel(channel) => what.channel = channel,
+        Mutation::LeaveGroup => {
+            let group = &mut mutant.channels[what.channel].group;
+            group.remove(pick.checked_rem(group.len())?);
+        }
+        Mutation::JoinGroup(rank) => {
+            let group = &mut mutant.channels[what.channel].group;
+            let at = group.partition_point(|known| *known < rank);
+            group.insert(at, rank);
+        }
         Mutation::Remove => {
             what.steps.remove(index);
         }
@@ -150,7 +154,7 @@ proptest! {
     #[test]
     fn whatever_is_accepted_is_right_in_every_interleaving(
         ranks in 2..5_usize,
-        base in 0..10_usize,
+        base in 0..14_usize,
         mutation in mutations(),
         at in any::<prop::sample::Index>(),
         pick in 0..1000_usize,

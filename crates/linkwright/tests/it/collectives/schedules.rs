@@ -1,6 +1,8 @@
 //! Schedules written by hand, one of each way in which steps can depend on each other.
 
-use linkwright::collectives::{Channel, Collective, Schedule, ScheduleBuilder, Slice};
+use linkwright::collectives::{
+    Channel, Collective, Schedule, ScheduleBuilder, Slice, StepOperation,
+};
 
 fn builder(name: &str, collective: Collective, ranks: usize, chunks: u32) -> ScheduleBuilder {
     let mut builder = ScheduleBuilder::new(name, collective, (0..ranks).collect(), chunks);
@@ -161,6 +163,107 @@ pub fn star_scatter(ranks: usize, chunks: u32) -> Schedule {
     builder.finish()
 }
 
+/// All-reduce through switches, one part of the data for each rank, which reads it reduced and
+/// writes it to all; each rank has `loops` chunks of its own.
+pub fn switch_all_reduce(ranks: usize, loops: usize) -> Schedule {
+    let chunks = (ranks * loops) as u32;
+    let mut builder = builder("switch", Collective::AllReduce, ranks, chunks);
+    // One channel for all heads, so that each pair has all four kinds of connection on it.
+    let channel = builder.channel(Channel::through_switch(0..ranks));
+    for turn in 0..loops {
+        for head in 0..ranks {
+            let chunk = (turn * ranks + head) as u32;
+            let (from, to) = (Slice::input(chunk), Slice::output(chunk));
+            for other in (0..ranks).filter(|other| *other != head) {
+                builder.send(other, channel, head, from, 1, &[]);
+                builder.receive(other, channel, head, None, to, 1, &[]);
+            }
+            let both = StepOperation::SwitchReduceMulticast;
+            builder.in_switch(head, channel, both, from, to, 1, &[]);
+        }
+    }
+    builder.finish()
+}
+
+/// Reduce-scatter through switches: each rank reads its shard.
+pub fn switch_reduce_scatter(ranks: usize, chunks: u32) -> Schedule {
+    let mut builder = builder("switch-scatter", Collective::ReduceScatter, ranks, chunks);
+    for head in 0..ranks {
+        let channel = builder.channel(Channel::through_switch(0..ranks));
+        let from = Slice::input(head as u32 * chunks);
+        for other in (0..ranks).filter(|other| *other != head) {
+            builder.send(other, channel, head, from, chunks, &[]);
+        }
+        let reduce = StepOperation::SwitchReduce;
+        builder.in_switch(head, channel, reduce, from, Slice::output(0), chunks, &[]);
+    }
+    builder.finish()
+}
+
+/// All-gather through switches: each rank writes its shard to all.
+pub fn switch_all_gather(ranks: usize, chunks: u32) -> Schedule {
+    let mut builder = builder("switch-gather", Collective::AllGather, ranks, chunks);
+    let channel = builder.channel(Channel::through_switch(0..ranks));
+    for head in 0..ranks {
+        let to = Slice::output(head as u32 * chunks);
+        let copy = StepOperation::Multicast;
+        builder.in_switch(head, channel, copy, Slice::input(0), to, chunks, &[]);
+        for other in (0..ranks).filter(|other| *other != head) {
+            builder.receive(other, channel, head, None, to, chunks, &[]);
+        }
+    }
+    builder.finish()
+}
+
+/// All-reduce through groups that share a rank with the next: the last of each reads the group's
+/// reduction and contributes it to the next group, and the results come back the same way. Groups
+/// are runs of `order`, each of so many ranks more; each chunk is a step of its own.
+pub fn switch_chain(order: &[usize], lengths: &[usize], chunks: u32) -> Schedule {
+    let ranks = order.len();
+    let mut builder = builder("switch-chain", Collective::AllReduce, ranks, chunks);
+    let (mut groups, mut at) = (Vec::new(), 0);
+    for length in lengths {
+        groups.push(&order[at..=at + length]);
+        at += length;
+    }
+    assert_eq!(at + 1, ranks, "all ranks are in a group");
+    let through = |group: &&[usize]| Channel::through_switch(group.iter().copied());
+    let channels: Vec<usize> = groups.iter().map(|group| builder.channel(through(group))).collect();
+    let rooms: Vec<Slice> = (0..ranks).map(|rank| builder.scratch(rank, chunks)).collect();
+    for chunk in 0..chunks {
+        let (from, to) = (Slice::input(chunk), Slice::output(chunk));
+        let room = |rank: usize| Slice { offset: rooms[rank].offset + chunk, ..rooms[rank] };
+        let mut carried = None;
+        for (number, (group, channel)) in groups.iter().zip(&channels).enumerate() {
+            let head = group[group.len() - 1];
+            for other in &group[..group.len() - 1] {
+                let so_far = carried.filter(|_| *other == group[0]);
+                let (source, after) = so_far.map_or((from, None), |id| (room(*other), Some(id)));
+                builder.send(*other, *channel, head, source, 1, after.as_slice());
+            }
+            let (operation, place) = if number + 1 == groups.len() {
+                (StepOperation::SwitchReduceMulticast, to)
+            } else {
+                (StepOperation::SwitchReduce, room(head))
+            };
+            carried = Some(builder.in_switch(head, *channel, operation, from, place, 1, &[]));
+        }
+        let mut arrived = None;
+        for (number, (group, channel)) in groups.iter().zip(&channels).enumerate().rev() {
+            let head = group[group.len() - 1];
+            if number + 1 < groups.len() {
+                let copy = StepOperation::Multicast;
+                builder.in_switch(head, *channel, copy, to, to, 1, arrived.as_slice());
+            }
+            for other in &group[..group.len() - 1] {
+                let received = builder.receive(*other, *channel, head, None, to, 1, &[]);
+                arrived = if *other == group[0] { Some(received) } else { arrived };
+            }
+        }
+    }
+    builder.finish()
+}
+
 /// One of each for that many ranks (two at least), with more than one chunk.
 pub fn all(ranks: usize) -> Vec<Schedule> {
     vec![
@@ -174,5 +277,9 @@ pub fn all(ranks: usize) -> Vec<Schedule> {
         ring_all_gather(ranks, 2),
         star_gather(ranks, 3),
         star_scatter(ranks, 3),
+        switch_all_reduce(ranks, 2),
+        switch_reduce_scatter(ranks, 2),
+        switch_all_gather(ranks, 2),
+        switch_chain(&(0..ranks).collect::<Vec<_>>(), &vec![1; ranks - 1], 2),
     ]
 }

@@ -107,7 +107,7 @@ impl<'a> Job<'a> {
             let mut relays: Vec<Relay> = used.copied().collect();
             relays.sort_unstable();
             relays.dedup();
-            Ring { order, chunks: 1, channel: Channel { transport, relays } }
+            Ring { order, chunks: 1, channel: Channel { relays, ..Channel::over(transport) } }
         };
         let rings = orders.iter().map(ring).collect();
         let relays = recipe.relays && !host;
@@ -159,7 +159,7 @@ impl<'a> Job<'a> {
         RootedTree {
             parent: (0..self.gpus.len()).map(|rank| (rank != root).then_some(root)).collect(),
             chunks: 1,
-            channel: Channel { transport, relays },
+            channel: Channel { relays, ..Channel::over(transport) },
         }
     }
 

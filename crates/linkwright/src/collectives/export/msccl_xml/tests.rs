@@ -174,7 +174,7 @@ fn every_limit_is_named_with_its_remedy() {
         s.gpus = (0..40).collect();
         s.programs = vec![RankSchedule::default(); 40];
         // No other channel has the links of the first, and there is no room for a further one.
-        let host = Channel { transport: ChannelTransport::Host, relays: Vec::new() };
+        let host = Channel::over(ChannelTransport::Host);
         s.channels.truncate(1);
         s.channels.resize(32, host);
         for peer in 1..34 {

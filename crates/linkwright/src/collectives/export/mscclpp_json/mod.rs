@@ -38,7 +38,7 @@ use self::plan::{Block, Buff, ChannelList, ChannelRefs, Gpu, Op, Plan, RemoteBuf
 use self::plan::{Semaphore, Sequence};
 use super::fold::fold_blocks;
 use super::normal::{Connection, Connections, connections, normalise};
-use super::{Export, ExportError, in_pieces, placement_notes};
+use super::{Export, ExportError, in_pieces, placement_notes, refuse_in_switch};
 use crate::collectives::collective::Collective;
 use crate::collectives::schedule::{
     Buffer, Protocol, RankSchedule, Schedule, Slice, Step, StepId, StepOperation,
@@ -99,6 +99,7 @@ pub fn to_mscclpp_json(
 ) -> Result<Export, ExportError> {
     let collective = collective_word(schedule.collective)?;
     let in_place = check_options(schedule, options)?;
+    refuse_in_switch(schedule, FORMAT, "plan it with packing")?;
     let mut schedule = normalise(schedule)?;
     if options.pieces != 1 {
         schedule = in_pieces(&schedule, options.pieces).ok_or(ExportError::BadOption {
@@ -437,6 +438,9 @@ fn move_data(sequence: &mut Sequence, step: &Step, landing: Slice, far: Option<u
             let inputs = vec![local(destination), local(source)];
             sequence.data(Op::data("re", inputs, vec![local(destination)]));
         }
-        StepOperation::Nop => {}
+        StepOperation::SwitchReduce
+        | StepOperation::Multicast
+        | StepOperation::SwitchReduceMulticast
+        | StepOperation::Nop => {}
     }
 }

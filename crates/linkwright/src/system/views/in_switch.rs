@@ -1,0 +1,172 @@
+//! Which switches reduce and multicast for some GPUs (NVLink SHARP).
+//!
+//! What it represents: a GPU addresses memory that is bound together on all of a group's GPUs, and
+//! the switches read all of it and reduce, or write to all of it. That takes NVSwitches that can
+//! ([`LinkKind::reached_in_switch`]) and that every GPU of the group has links to. What it leaves
+//! out: how many groups and how much bound memory a switch holds.
+
+use thiserror::Error;
+
+use super::wiring::{WiredId, Wiring};
+use crate::system::kinds::{DeviceKind, LinkKind};
+
+/// Why no switch reduces for some GPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NoReducingSwitch {
+    /// A reduction of one GPU's data.
+    #[error("one GPU alone has nothing to reduce")]
+    Alone,
+    /// GPUs of several servers.
+    #[error("GPUs {first} and {second} are on different servers, and a switch reduces within one")]
+    Servers {
+        /// A GPU.
+        first: usize,
+        /// One on another server.
+        second: usize,
+    },
+    /// A GPU without a link to a switch.
+    #[error("no NVSwitch joins GPU {0} to the others")]
+    NoSwitch(usize),
+    /// Switches that only forward.
+    #[error(
+        "the switches that GPU {gpu}'s {kind} leads to only forward; NVSwitches reduce from \
+         nvlink4 (Hopper) on"
+    )]
+    Forwards {
+        /// The GPU.
+        gpu: usize,
+        /// The kind of its links.
+        kind: &'static str,
+    },
+    /// GPUs that hang on different switches.
+    #[error("GPUs {first} and {second} do not share all of their NVSwitches")]
+    Apart {
+        /// A GPU.
+        first: usize,
+        /// One with other switches.
+        second: usize,
+    },
+}
+
+/// One GPU's links to the switches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SwitchWire {
+    /// Index in [`Wiring::wires`].
+    pub wire: usize,
+    /// The switch.
+    pub switch: WiredId,
+    /// The links' kind.
+    pub kind: LinkKind,
+}
+
+/// For each of these GPUs, by their ids in the system, its links to the switches that reduce and
+/// multicast for all of them.
+///
+/// # Errors
+/// [`NoReducingSwitch`] where none does.
+pub fn reducing_switches(
+    wiring: &Wiring,
+    gpus: &[usize],
+) -> Result<Vec<Vec<SwitchWire>>, NoReducingSwitch> {
+    let [first, others @ ..] = gpus else { return Err(NoReducingSwitch::Alone) };
+    let first = *first;
+    if others.is_empty() {
+        return Err(NoReducingSwitch::Alone);
+    }
+    let home = wiring.server_of(first);
+    if let Some(second) = others.iter().copied().find(|gpu| wiring.server_of(*gpu) != home) {
+        return Err(NoReducingSwitch::Servers { first, second });
+    }
+    let found: Vec<Vec<SwitchWire>> =
+        gpus.iter().map(|gpu| switch_wires(wiring, *gpu)).collect::<Result<_, _>>()?;
+    let switches = |wires: &[SwitchWire]| {
+        let mut switches: Vec<WiredId> = wires.iter().map(|wire| wire.switch).collect();
+        switches.sort_unstable();
+        switches.dedup();
+        switches
+    };
+    let shared = switches(&found[0]);
+    let other = gpus.iter().zip(&found).find(|(_, wires)| switches(wires) != shared);
+    match other {
+        Some((second, _)) => Err(NoReducingSwitch::Apart { first, second: *second }),
+        None => Ok(found),
+    }
+}
+
+fn switch_wires(wiring: &Wiring, gpu: usize) -> Result<Vec<SwitchWire>, NoReducingSwitch> {
+    let own = wiring.gpu(gpu);
+    let links = wiring.adjacency()[own].iter().filter_map(|at| {
+        let wire = &wiring.wires()[*at];
+        let switch = wire.other_end(own);
+        let kind = wire.kind.filter(|kind| kind.is_gpu_fabric())?;
+        let is_switch = wiring.devices()[switch].kind == DeviceKind::NvSwitch;
+        is_switch.then_some(SwitchWire { wire: *at, switch, kind })
+    });
+    let links: Vec<SwitchWire> = links.collect();
+    if links.is_empty() {
+        return Err(NoReducingSwitch::NoSwitch(gpu));
+    }
+    match links.iter().find(|link| link.kind.reached_in_switch().is_none()) {
+        Some(link) => Err(NoReducingSwitch::Forwards { gpu, kind: link.kind.name() }),
+        None => Ok(links),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::presets::NAMES;
+    use crate::system::test_support::{alone, on_one_switch};
+
+    fn found(name: &str, gpus: &[usize]) -> Result<usize, String> {
+        let system = alone(name);
+        let wiring = Wiring::of_gpus(&system, gpus);
+        let wires = reducing_switches(&wiring, gpus).map_err(|error| error.to_string())?;
+        assert!(wires.iter().all(|of_gpu| of_gpu.len() == wires[0].len()));
+        Ok(wires[0].len())
+    }
+
+    #[test]
+    fn servers_from_hopper_on_reduce_in_their_switches() {
+        assert_eq!(found("hgx-h100", &[0, 1, 2, 3, 4, 5, 6, 7]), Ok(4));
+        assert_eq!(found("hgx-h100", &[6, 1]), Ok(4));
+        assert_eq!(found("hgx-b200", &[0, 5, 7]), Ok(2));
+        assert_eq!(found("gb200-nvl72", &(0..72).collect::<Vec<_>>()), Ok(18));
+        let able = |name: &&&str| found(name, &[0, 1]).is_ok();
+        let able: Vec<&str> = NAMES.iter().filter(able).copied().collect();
+        assert_eq!(able, ["hgx-h100", "hgx-b200", "gb200-nvl72"]);
+    }
+
+    #[test]
+    fn others_say_why_not() {
+        let said = |name: &str, gpus: &[usize]| found(name, gpus).unwrap_err();
+        assert!(said("dgx-a100", &[0, 3]).contains("GPU 0's nvlink3 leads to only forward"));
+        assert!(said("dgx2", &[4, 9]).contains("from nvlink4 (Hopper) on"));
+        assert!(said("dgx1-v100", &[2, 3]).contains("no NVSwitch joins GPU 2"));
+        assert!(said("hgx-h100", &[5]).contains("alone"));
+        let system = on_one_switch("hgx-h100", 2, 400);
+        let refused = reducing_switches(&Wiring::of_gpus(&system, &[7, 8]), &[7, 8]).unwrap_err();
+        assert_eq!(refused, NoReducingSwitch::Servers { first: 7, second: 8 });
+    }
+
+    #[test]
+    fn gpus_on_switches_of_their_own_share_none() {
+        use crate::system::{ServerBuilder, System};
+        let mut builder = ServerBuilder::new("halves", "the test");
+        let cpu = builder.device("CPU0", DeviceKind::Cpu, None).unwrap();
+        for half in 0..2 {
+            let name = format!("NVSW{half}");
+            let switch = builder.device(&name, DeviceKind::NvSwitch, None).unwrap();
+            for gpu in 2 * half..2 * half + 2 {
+                let gpu = builder.device(&format!("GPU{gpu}"), DeviceKind::Gpu, None).unwrap();
+                builder.data_sheet_link(gpu, switch, LinkKind::Nvlink4, 18).unwrap();
+                builder.data_sheet_link(gpu, cpu, LinkKind::Pcie5, 1).unwrap();
+            }
+        }
+        let system = System::of_server(std::sync::Arc::new(builder.build().unwrap()));
+        let wiring = Wiring::of_system(&system);
+        let found = |gpus: &[usize]| reducing_switches(&wiring, gpus);
+        assert_eq!(found(&[0, 1]).unwrap().len(), 2);
+        assert_eq!(found(&[1, 3]), Err(NoReducingSwitch::Apart { first: 1, second: 3 }));
+    }
+}
