@@ -1707,6 +1707,13 @@ class Schedule:
         """What `optimum` is the optimum of, such as `trees over NVLink`; None without one."""
 
     @property
+    def optimum_in_switch(self) -> float | None:
+        """The most that `optimum`'s kind could with reductions and copies in the switch beside it, in
+        GB/s; None where no switch does so for all of the GPUs (NVSwitches do from Hopper on), or
+        it is not known.
+        """
+
+    @property
     def notes(self) -> list[str]:
         """What the planner has to say: links that could not be used, weights that were rounded."""
 

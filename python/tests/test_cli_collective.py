@@ -412,3 +412,29 @@ def test_an_allocation_says_what_packing_reaches() -> None:
 def test_our_own_export_reads_back() -> None:
     words = ("collective", "plan", "broadcast", *FOUR, "--export", "msccl-xml")
     assert Schedule.from_msccl_xml(linkwright(*words).stdout).collective == "broadcast"
+
+
+def test_switches_reduce_where_they_can_and_say_why_not_elsewhere() -> None:
+    eight = ("all-reduce", "--machine", "hgx-h100")
+    packed = parsed("collective", "plan", *eight)
+    assert packed["optimum"] == pytest.approx(257.142857)
+    assert packed["optimum_in_switch"] == pytest.approx(400.0)
+    assert "without in-switch reduction; 400.00 GB/s with it" in (
+        linkwright("collective", "plan", *eight).stdout
+    )
+    scatter = linkwright("collective", "plan", "reduce-scatter", "--machine", "hgx-h100").stdout
+    assert "without in-switch reduction, which does not raise it" in scatter
+    reduced = parsed("collective", "plan", *eight, "--algorithm", "nvls")
+    assert reduced["rate"] == reduced["optimum"] == pytest.approx(400.0)
+    assert reduced["timing"]["time"] < packed["timing"]["time"]
+    old = ("collective", "plan", "all-reduce", "--machine", "dgx-a100")
+    assert parsed(*old)["optimum_in_switch"] is None
+    refused = fails(1, *old, "--algorithm", "nvls")
+    assert "nvlink3 leads to only forward" in refused
+    assert "use packing or nccl-ring" in refused
+    servers = fails(1, "collective", "plan", *eight, "--servers", "2", "--algorithm", "nvls")
+    assert "on different servers" in servers
+    ran = linkwright("collective", "run", *eight, "--size", "64KiB", "--algorithm", "nvls").stdout
+    assert "120 steps" in ran
+    xml = ("collective", "plan", *eight, "--algorithm", "nvls", "--export", "msccl-xml")
+    assert "MSCCL XML has no switch-reduce-multicast" in fails(1, *xml)

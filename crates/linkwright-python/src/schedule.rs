@@ -324,6 +324,15 @@ impl Schedule {
         self.source.plan()?.optimum_of(self.core()?)
     }
 
+    /// The most that `optimum`'s kind could with reductions and copies in the switch beside it, in
+    /// GB/s; None where no switch does so for all of the GPUs (NVSwitches do from Hopper on), or
+    /// it is not known.
+    #[getter]
+    fn optimum_in_switch(&self) -> Option<f64> {
+        let most = self.source.plan()?.optimum_in_switch(self.core()?);
+        most.map(Bandwidth::as_gigabytes_per_second)
+    }
+
     /// What the planner has to say: links that could not be used, weights that were rounded.
     #[getter]
     fn notes(&self) -> Vec<String> {

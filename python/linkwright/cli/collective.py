@@ -144,10 +144,17 @@ def _rate(schedule: Schedule) -> str:
     rate, optimum = schedule.rate or 0.0, schedule.optimum
     if optimum is None:
         return f"{rate:.2f} GB/s"
+    with_switch = ""
+    if "without in-switch reduction" in (schedule.optimum_of or ""):
+        most = schedule.optimum_in_switch
+        if most is not None and most > optimum * (1 + 1e-4):
+            with_switch = f"; {most:.2f} GB/s with it"
+        elif most is not None:
+            with_switch = ", which does not raise it"
     if abs(rate - optimum) <= 1e-4 * optimum:
-        return f"{rate:.2f} GB/s, the optimum of {schedule.optimum_of}"
+        return f"{rate:.2f} GB/s, the optimum of {schedule.optimum_of}{with_switch}"
     share = f"{rate / optimum:.2%} of the optimum of {schedule.optimum_of}"
-    return f"{rate:.2f} GB/s, {share}, {optimum:.2f} GB/s"
+    return f"{rate:.2f} GB/s, {share}, {optimum:.2f} GB/s{with_switch}"
 
 
 def _shape(schedule: Schedule) -> str:

@@ -316,6 +316,7 @@ def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
         "rate": schedule.rate,
         "optimum": schedule.optimum,
         "optimum_of": schedule.optimum_of,
+        "optimum_in_switch": schedule.optimum_in_switch,
         "channels": schedule.channels,
         "chunks": schedule.chunks,
         "steps": schedule.step_count,

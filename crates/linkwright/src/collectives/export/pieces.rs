@@ -74,7 +74,11 @@ mod tests {
                 let gpus = [0, 1, 4, 5, 6];
                 let plan = match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
                     Ok(plan) => plan,
-                    Err(PlanError::Unsupported { .. } | PlanError::OneServer) => continue,
+                    Err(
+                        PlanError::Unsupported { .. }
+                        | PlanError::OneServer
+                        | PlanError::NoReducingSwitch(_),
+                    ) => continue,
                     Err(error) => panic!("{collective} {}: {error}", algorithm.name()),
                 };
                 let Some(cut) = in_pieces(&plan.schedule, 3) else { continue };

@@ -55,8 +55,10 @@ pub fn plan_hybrid(
 ) -> Result<Plan, PlanError> {
     check_gpus(system, gpus)?;
     let wiring = &Wiring::of_gpus(system, gpus);
-    let along_trees =
-        !matches!(algorithm, Algorithm::Nccl(_) | Algorithm::Mpi(_) | Algorithm::ThreePhase);
+    let along_trees = !matches!(
+        algorithm,
+        Algorithm::Nccl(_) | Algorithm::Nvls | Algorithm::Mpi(_) | Algorithm::ThreePhase
+    );
     if !along_trees || collective == Collective::AllToAll {
         return Err(PlanError::Unsupported {
             algorithm: "a hybrid of NVLink and PCIe",

@@ -11,6 +11,7 @@ mod estimate;
 mod ground;
 mod hybrid;
 mod mpi;
+mod nvls;
 mod optimum;
 mod packing;
 mod rails;
@@ -40,7 +41,7 @@ use super::schedule::{ChannelTransport, ChosenRoute, Protocol, Schedule};
 use super::source::TooManyRanks;
 use super::time::TimeError;
 use crate::graph::arborescences::Preference;
-use crate::system::{System, Wiring};
+use crate::system::{NoReducingSwitch, System, Wiring};
 use crate::units::Bandwidth;
 
 /// The most GPUs on several servers through which the trees of an all-reduce are packed at
@@ -64,13 +65,15 @@ pub enum Algorithm {
     ThreePhase,
     /// What NCCL does: 2.3 and 2.4, of Blink's time, or the search of 2.18.
     Nccl(Baseline),
+    /// Reductions and copies inside the switch (NCCL's NVLS).
+    Nvls,
     /// A rule of MPI's, which knows nothing of the links.
     Mpi(rules::Algorithm),
 }
 
 impl Algorithm {
     /// Those that look at the links, and NCCL's.
-    pub const PLANNERS: [Self; 7] = [
+    pub const PLANNERS: [Self; 8] = [
         Self::Packing,
         Self::Blink,
         Self::OneHop,
@@ -78,6 +81,7 @@ impl Algorithm {
         Self::Nccl(Baseline::Classic),
         Self::Nccl(Baseline::Ring),
         Self::Nccl(Baseline::Tree),
+        Self::Nvls,
     ];
 
     /// All of them: the planners, then MPI's rules.
@@ -96,6 +100,7 @@ impl Algorithm {
             Self::OneHop => "one-hop",
             Self::ThreePhase => "three-phase",
             Self::Nccl(baseline) => baseline.name(),
+            Self::Nvls => "nvls",
             Self::Mpi(rule) => mpi::name(rule),
         }
     }
@@ -119,6 +124,7 @@ impl Algorithm {
             Self::Nccl(Baseline::Tree) => {
                 "the search of NCCL 2.18.5: a chain in a server, double trees between them"
             }
+            Self::Nvls => "NCCL's NVLS: each GPU's part reduced and copied by the switch",
             Self::Mpi(rule) => mpi::description(rule),
         }
     }
@@ -128,7 +134,7 @@ impl Algorithm {
     #[must_use]
     pub const fn protocols(self) -> &'static [Protocol] {
         match self {
-            Self::Blink | Self::ThreePhase | Self::Mpi(_) => &[Protocol::Simple],
+            Self::Blink | Self::ThreePhase | Self::Nvls | Self::Mpi(_) => &[Protocol::Simple],
             Self::Nccl(Baseline::Classic) => &[Protocol::LL, Protocol::Simple],
             Self::Packing | Self::OneHop | Self::Nccl(_) => &Protocol::ALL,
         }
@@ -220,6 +226,14 @@ pub enum PlanError {
          which plans them in seconds"
     )]
     TooMany(usize),
+    /// No switch reduces for these GPUs.
+    #[error("nvls reduces in the switch: {0}; use packing or nccl-ring")]
+    NoReducingSwitch(#[from] NoReducingSwitch),
+    /// PCIe alone is wanted, which has no switch that reduces.
+    #[error(
+        "nvls goes through NVSwitches, and only PCIe is wanted; let it choose the links, or use packing"
+    )]
+    InSwitchOverHost,
     /// NVLink alone is wanted, and this NCCL would use PCIe.
     #[error(
         "{algorithm} finds no ring over NVLink through these GPUs; let it choose the links, or \
@@ -387,6 +401,7 @@ fn plan_along_trees(
         Algorithm::Blink => blink::pack(wiring, gpus, (class, &graph), collective, &mut notes)?,
         Algorithm::OneHop => (packing::stars(gpus.len(), collective, transport)?, None),
         Algorithm::ThreePhase => return three_phase::plan(wiring, gpus, collective, links),
+        Algorithm::Nvls => return nvls::plan(wiring, gpus, collective, links),
         Algorithm::Mpi(rule) => {
             let over = (class, transport);
             let mut plan = mpi::plan(wiring, gpus, collective, rule, over, notes)?;

@@ -54,11 +54,11 @@ impl LoweredSchedule {
             for (index, block) in (0..).zip(&program.blocks) {
                 kernel.begin_block();
                 let head = heads[rank].iter().find(|head| head.block == index);
-                let contributes = is_switched(schedule, block.channel);
+                let is_flag = is_switched(schedule, block.channel);
                 for (at, step) in (0..).zip(&block.steps) {
                     let after = step.after.iter().map(|earlier| (earlier.block, earlier.step));
                     let heard = head.into_iter().flat_map(|head| head.waits(at));
-                    let lowered = lowered_step(step, schedule.chunks, contributes);
+                    let lowered = lowered_step(step, schedule.chunks, is_flag);
                     kernel.step(lowered, after.chain(heard));
                 }
                 if let Some(from) = block.receive {
@@ -190,15 +190,16 @@ fn is_switched(schedule: &Schedule, channel: usize) -> bool {
     schedule.channels[channel].transport == ChannelTransport::Switch
 }
 
-/// A step; what it only contributes moves when a switch reads it.
-fn lowered_step(step: &Step, chunks: u32, contributes: bool) -> KernelStep {
+/// A step; where messages are flags, only what a switch moves are data.
+fn lowered_step(step: &Step, chunks: u32, is_flag: bool) -> KernelStep {
     let (operation, place) = (step.operation, step.source.or(step.destination));
     let sends = operation.sends() || operation.is_in_switch();
+    let is_message = operation.sends() || operation.receives();
     KernelStep {
         sends,
         receives: operation.receives(),
         start: place.map_or(0, |slice| slice.offset % chunks.max(1)),
-        count: if contributes && operation.sends() { 0 } else { step.count },
+        count: if is_flag && is_message { 0 } else { step.count },
         copies: operation.writes_destination() && !sends,
     }
 }

@@ -57,6 +57,7 @@ fn every_plan_on_the_presets_checks_and_executes() {
         ("dgx1-v100", vec![1, 4, 5, 6]),
         ("dgx1-v100", vec![1, 4, 6]),
         ("dgx-a100", vec![0, 2, 5]),
+        ("hgx-h100", vec![7, 2, 0, 5]),
         ("summit-node", vec![0, 1, 2, 3, 4, 5]),
         ("pcie-tree-4", vec![3, 1, 0]),
     ] {
@@ -65,7 +66,11 @@ fn every_plan_on_the_presets_checks_and_executes() {
             for algorithm in Algorithm::all() {
                 match plan(&machine, &gpus, collective, algorithm, Links::Auto) {
                     Ok(plan) => holds(&plan),
-                    Err(PlanError::Unsupported { .. } | PlanError::OneServer) => {}
+                    Err(
+                        PlanError::Unsupported { .. }
+                        | PlanError::OneServer
+                        | PlanError::NoReducingSwitch(_),
+                    ) => {}
                     Err(error) => panic!("{name} {collective}: {error}"),
                 }
             }
@@ -157,7 +162,11 @@ proptest! {
             for algorithm in Algorithm::PLANNERS {
                 match linkwright::collectives::plan::plan(&machine, &gpus, collective, algorithm, Links::Auto) {
                     Ok(plan) => holds(&plan),
-                    Err(PlanError::Unsupported { .. } | PlanError::OneServer) => {}
+                    Err(
+                        PlanError::Unsupported { .. }
+                        | PlanError::OneServer
+                        | PlanError::NoReducingSwitch(_),
+                    ) => {}
                     // Stars and NCCL's fallback need a host path, which these machines lack.
                     Err(PlanError::Route(_) | PlanError::Links(_))
                         if !matches!(algorithm, Algorithm::Packing | Algorithm::Blink) => {}
