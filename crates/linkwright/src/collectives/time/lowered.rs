@@ -58,7 +58,7 @@ impl LoweredSchedule {
                 for (at, step) in (0..).zip(&block.steps) {
                     let after = step.after.iter().map(|earlier| (earlier.block, earlier.step));
                     let heard = head.into_iter().flat_map(|head| head.waits(at));
-                    let lowered = lowered_step(step, schedule.chunks, is_flag);
+                    let lowered = lowered_step(step, is_flag);
                     kernel.step(lowered, after.chain(heard));
                 }
                 if let Some(from) = block.receive {
@@ -162,6 +162,11 @@ impl LoweredSchedule {
         on_wire.0 as f64 * self.protocol.data_share
     }
 
+    /// The same with another kernel and its ways.
+    pub(super) fn with(&self, kernel: Arc<Kernel>, ways: Vec<OpenWay>) -> Self {
+        Self { kernel, ways, ..self.clone() }
+    }
+
     fn pieces(&self, size: Bytes, chunk: Bytes) -> Result<Pieces, TimeError> {
         if chunk.0 == 0 {
             return Err(TimeError::EmptyChunk);
@@ -191,14 +196,13 @@ fn is_switched(schedule: &Schedule, channel: usize) -> bool {
 }
 
 /// A step; where messages are flags, only what a switch moves are data.
-fn lowered_step(step: &Step, chunks: u32, is_flag: bool) -> KernelStep {
-    let (operation, place) = (step.operation, step.source.or(step.destination));
+fn lowered_step(step: &Step, is_flag: bool) -> KernelStep {
+    let operation = step.operation;
     let sends = operation.sends() || operation.is_in_switch();
     let is_message = operation.sends() || operation.receives();
     KernelStep {
         sends,
         receives: operation.receives(),
-        start: place.map_or(0, |slice| slice.offset % chunks.max(1)),
         count: if is_flag && is_message { 0 } else { step.count },
         copies: operation.writes_destination() && !sends,
     }

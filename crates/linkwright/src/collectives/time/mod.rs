@@ -9,6 +9,7 @@
 //! time, too. Each term has a cause and a source ([`Terms`]). What it leaves out: that a GPU's blocks
 //! share its memory, and what else the links carry.
 
+mod alike;
 mod error;
 mod lowered;
 mod miad;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Connections, Routes};
-use crate::program::kernel::{KernelCall, NcclProtocol};
+use crate::program::kernel::{KernelCall, NcclProtocol, Pieces};
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Operation, Program, RankBuilder, RankProgram, WORLD};
 use crate::runtime::{Job, MpiProtocol, Runtime};
@@ -15,6 +15,7 @@ use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
 use super::super::schedule::Schedule;
+use super::alike::{Alike, alike};
 use super::error::TimeError;
 use super::lowered::LoweredSchedule;
 use super::ways::resources;
@@ -84,6 +85,16 @@ pub(super) struct Player<'a> {
     schedule: &'a Schedule,
     routes: Routes<'a>,
     lowered: LoweredSchedule,
+    /// The same with what behaves alike as one, where anything does.
+    alike: Option<Alike>,
+}
+
+/// What a schedule has come to.
+struct Played {
+    time: Picoseconds,
+    pieces: Pieces,
+    /// What each connection carried.
+    carried: Vec<Bytes>,
 }
 
 /// The one collective of the job.
@@ -107,43 +118,75 @@ impl<'a> Player<'a> {
     ) -> Result<Self, TimeError> {
         let routes = resources(wiring);
         let lowered = LoweredSchedule::new(schedule, &routes, protocol)?;
-        Ok(Self { schedule, routes, lowered })
+        let alike = alike(&lowered, protocol, routes.capacities());
+        Ok(Self { schedule, routes, lowered, alike })
+    }
+
+    /// With all of it played.
+    #[cfg(test)]
+    pub(super) fn in_whole(self) -> Self {
+        Self { alike: None, ..self }
+    }
+
+    /// How many blocks there are for each that is played.
+    #[cfg(test)]
+    pub(super) fn fold(&self) -> f64 {
+        let played = self.alike.as_ref().map_or(&self.lowered, |alike| &alike.lowered);
+        self.lowered.kernel.blocks.len() as f64 / played.kernel.blocks.len() as f64
     }
 
     pub(super) fn time(&self, size: Bytes, chunk: Bytes) -> Result<Timing, TimeError> {
-        let Self { schedule, routes, lowered } = self;
+        let schedule = self.schedule;
         // The signals of a barrier are empty.
         let size = if schedule.collective.may_repeat() { Bytes(0) } else { size };
-        let mut network = Connections::over(routes, &schedule.gpus);
+        let once = self.alike.as_ref().map(|alike| self.play(&alike.lowered, size, chunk));
+        let alike = once.and_then(Result::ok).zip(self.alike.as_ref()).map(|(played, alike)| {
+            let carried = |connection: &u32| played.carried[*connection as usize];
+            Played { carried: alike.connections.iter().map(carried).collect(), ..played }
+        });
+        // What goes wrong is told of the whole.
+        let played = alike.map_or_else(|| self.play(&self.lowered, size, chunk), Ok)?;
+        let Played { time, pieces, .. } = played;
+        let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
+        let steps = self.lowered.kernel.steps.iter();
+        let longest = steps.map(|linked| linked.step.count).max().unwrap_or(0);
+        Ok(Timing {
+            size,
+            chunk: pieces.bytes(0, longest),
+            pieces: pieces.count(),
+            time,
+            algorithm_bandwidth,
+            bus_bandwidth: algorithm_bandwidth * schedule.collective.bus_factor(schedule.ranks()),
+            links: self.loads(&played.carried, time),
+        })
+    }
+
+    fn play(
+        &self,
+        lowered: &LoweredSchedule,
+        size: Bytes,
+        chunk: Bytes,
+    ) -> Result<Played, TimeError> {
+        let mut network = Connections::over(&self.routes, &self.schedule.gpus);
         let first_connection = lowered.open(&mut network);
         let call = lowered.call(size, chunk, first_connection)?;
-        let pieces = call.pieces;
-        let (job, ranks) = (job_of(schedule, size), schedule.ranks());
-        let mpi = MpiProtocol::default();
-        let runtime = Runtime::new(&mut network, ranks as u32, &[job], mpi, AsKernel(call))?;
+        let (pieces, ranks) = (call.pieces, lowered.kernel.ranks());
+        let (job, mpi) = (job_of(self.schedule, ranks, size), MpiProtocol::default());
+        let runtime = Runtime::new(&mut network, ranks, &[job], mpi, AsKernel(call))?;
         let outcome = runtime.run(&mut |_| ControlFlow::Continue(()))?;
         let ends = outcome.jobs.iter().flat_map(|job| &job.ranks).map(|rank| rank.end);
         // What nobody took has arrived, too.
         let time = ends.max().unwrap_or_default().max(network.last_arrival());
-        let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
-        let steps = lowered.kernel.steps.iter();
-        let runs = steps.map(|linked| pieces.bytes(0, linked.step.start, linked.step.count));
-        Ok(Timing {
-            size,
-            chunk: runs.max().unwrap_or_default(),
-            pieces: pieces.count(),
-            time,
-            algorithm_bandwidth,
-            bus_bandwidth: algorithm_bandwidth * schedule.collective.bus_factor(ranks),
-            links: self.loads(&network, time),
-        })
+        let connections = 0..lowered.ways.len() as u32;
+        let carried = connections.map(|at| network.carried(first_connection + at)).collect();
+        Ok(Played { time, pieces, carried })
     }
 
-    fn loads(&self, network: &Connections<'_>, time: Picoseconds) -> Vec<LinkLoad> {
+    fn loads(&self, carried: &[Bytes], time: Picoseconds) -> Vec<LinkLoad> {
         let capacities = self.routes.capacities();
         let mut bytes = vec![0.0; capacities.len()];
-        for (connection, way) in (0..).zip(&self.lowered.ways) {
-            let carried = self.lowered.data_of(network.carried(connection));
+        for (carried, way) in carried.iter().zip(&self.lowered.ways) {
+            let carried = self.lowered.data_of(*carried);
             for (resource, share) in &way.uses {
                 bytes[*resource] += share * carried;
             }
@@ -159,11 +202,11 @@ impl<'a> Player<'a> {
     }
 }
 
-/// A job of which every rank calls the schedule's collective once.
-fn job_of(schedule: &Schedule, size: Bytes) -> Job {
-    let ranks = schedule.ranks() as u32;
+/// A job of so many ranks, each of which calls the schedule's collective once.
+fn job_of(schedule: &Schedule, ranks: u32, size: Bytes) -> Job {
     let kind = schedule.collective.kind();
-    let root = schedule.collective.root().unwrap_or(0) as u32;
+    // Who is the root is said by the kernel.
+    let root = 0;
     let mut calls = RankBuilder::default();
     calls.run(Operation::Collective { kind, root, communicator: WORLD, size });
     let program = Program {

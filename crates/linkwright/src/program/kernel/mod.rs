@@ -24,9 +24,7 @@ pub struct KernelStep {
     /// Whether it takes what has come next over its block's connection. What it takes keeps its
     /// slot until the step has ended, so that what is passed on has left by then.
     pub receives: bool,
-    /// The first chunk of the run that is sent, in its shard.
-    pub start: u32,
-    /// How many chunks.
+    /// How many chunks it sends or takes.
     pub count: u32,
     /// Whether it writes them to its own GPU's memory alone, and sends none.
     pub copies: bool,
@@ -71,8 +69,8 @@ pub(crate) struct KernelConnection {
 /// use linkwright::program::kernel::{Kernel, KernelStep};
 ///
 /// let mut kernel = Kernel::default();
-/// let sends = KernelStep { sends: true, receives: false, start: 0, count: 1, copies: false };
-/// let receives = KernelStep { sends: false, receives: true, start: 0, count: 1, copies: true };
+/// let sends = KernelStep { sends: true, receives: false, count: 1, copies: false };
+/// let receives = KernelStep { sends: false, receives: true, count: 1, copies: true };
 /// for step in [sends, receives] {
 ///     kernel.begin_rank();
 ///     kernel.begin_block();

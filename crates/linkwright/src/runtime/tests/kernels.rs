@@ -43,9 +43,9 @@ impl Lowering for Kernels {
 }
 
 const SENDS: KernelStep =
-    KernelStep { sends: true, receives: false, start: 0, count: 1, copies: false };
+    KernelStep { sends: true, receives: false, count: 1, copies: false };
 const TAKES: KernelStep =
-    KernelStep { sends: false, receives: true, start: 0, count: 1, copies: false };
+    KernelStep { sends: false, receives: true, count: 1, copies: false };
 
 /// Both ranks send what they have to the other, in so many pieces; on their ways `first` and on.
 fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {

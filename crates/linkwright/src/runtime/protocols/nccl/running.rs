@@ -222,7 +222,7 @@ impl Running {
             if incoming.is_some_and(nothing_there) {
                 return Ok(());
             }
-            let bytes = self.call.pieces.bytes(turn.piece, linked.step.start, linked.step.count);
+            let bytes = self.call.pieces.bytes(turn.piece, linked.step.count);
             let Some(outgoing) = block.outgoing.filter(|_| linked.step.sends) else {
                 let protocol = &self.call.protocol;
                 let time = if linked.step.copies { protocol.copy_time(bytes).0 } else { 0 };

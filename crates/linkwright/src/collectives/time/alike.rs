@@ -1,0 +1,323 @@
+//! Thread blocks that behave alike, played once.
+//!
+//! What it represents: two blocks behave alike if they take the same steps, and if whatever either
+//! meets (the block that it receives from, the one that it sends to, the blocks that it waits for,
+//! those that it takes turns with, and every link on its way with all that this link carries) behaves
+//! alike, too. The coarsest division of blocks and links into such classes is found by refinement: from
+//! what each is by itself, classes are split by the classes of what their members meet until no
+//! class splits any more. One block of each class then stands for all of it, over one link of each
+//! class, which it loads as often as blocks of its class load that link; since rates, arrivals and
+//! turns follow from nothing but what a block meets, what it does at any time is what each of its
+//! class does. A test plays schedules with and without this, and finds the same times.
+//!
+//! A hash proposes the classes; they are compared word by word before they are believed.
+//!
+//! What it leaves out: who is late among ranks, which a lone collective's ranks are not; a network that
+//! others use is played in whole.
+
+use std::sync::Arc;
+
+use crate::network::ResourceId;
+use crate::program::kernel::{Kernel, KernelStep, NcclProtocol};
+use crate::units::Bandwidth;
+
+use super::lowered::{LoweredSchedule, OpenWay};
+
+/// The most looks at blocks that a search for classes takes.
+const MOST_LOOKS: usize = 1 << 24;
+
+/// What a word stands for where there is nothing.
+const NOTHING: u64 = u64::MAX;
+
+/// A schedule of one rank that takes as long as another of many.
+#[derive(Debug, Clone)]
+pub(super) struct Alike {
+    pub(super) lowered: LoweredSchedule,
+    /// For each connection of the whole the one that stands for it.
+    pub(super) connections: Vec<u32>,
+}
+
+/// The smaller schedule, if some blocks of this one behave alike. `capacities` are those of the
+/// links that it was lowered on.
+pub(super) fn alike(
+    whole: &LoweredSchedule,
+    protocol: &NcclProtocol,
+    capacities: &[Bandwidth],
+) -> Option<Alike> {
+    let parts = Parts::new(whole, protocol, capacities);
+    let classes = parts.classes()?;
+    parts.is_sound(&classes).then(|| parts.folded(whole, &classes))
+}
+
+/// A kernel and its links, as the search looks at them.
+struct Parts<'a> {
+    kernel: &'a Kernel,
+    ways: &'a [OpenWay],
+    capacities: &'a [Bandwidth],
+    takes_turns: bool,
+    /// The block of each step.
+    block_of: Vec<u32>,
+    /// Range of `users` for each link, and who uses it: a connection and its part of the data.
+    first_user: Vec<u32>,
+    users: Vec<(u32, f64)>,
+    /// All parts that there are, in the order of their bits.
+    shares: Vec<u64>,
+}
+
+/// The class of each block and link, each numbered by its first member.
+#[derive(PartialEq)]
+struct Classes {
+    blocks: Vec<u32>,
+    links: Vec<u32>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(
+        whole: &'a LoweredSchedule,
+        protocol: &NcclProtocol,
+        capacities: &'a [Bandwidth],
+    ) -> Self {
+        let (kernel, ways) = (&*whole.kernel, &whole.ways[..]);
+        let mut block_of = vec![0; kernel.steps.len()];
+        for (index, block) in (0..).zip(&kernel.blocks) {
+            block_of[block.steps.0 as usize..block.steps.1 as usize].fill(index);
+        }
+        let mut first_user = vec![0_u32; capacities.len() + 1];
+        let uses = || ways.iter().flat_map(|way| &way.uses);
+        uses().for_each(|(link, _)| first_user[link + 1] += 1);
+        for link in 0..capacities.len() {
+            first_user[link + 1] += first_user[link];
+        }
+        let (mut next, mut users) = (first_user.clone(), vec![(0, 0.0); uses().count()]);
+        for (connection, way) in (0..).zip(ways) {
+            for (link, share) in &way.uses {
+                users[next[*link] as usize] = (connection, *share);
+                next[*link] += 1;
+            }
+        }
+        let mut shares: Vec<u64> = uses().map(|(_, share)| share.to_bits()).collect();
+        shares.sort_unstable();
+        shares.dedup();
+        let takes_turns = protocol.stream_reuse;
+        Self { kernel, ways, capacities, takes_turns, block_of, first_user, users, shares }
+    }
+
+    /// A class and a part of the data in one word.
+    fn used(&self, class: u32, share: f64) -> u64 {
+        let share = self.shares.binary_search(&share.to_bits()).unwrap_or(self.shares.len());
+        u64::from(class) << 32 | share as u64
+    }
+
+    /// The coarsest classes; None where all blocks differ, or telling them apart takes long.
+    fn classes(&self) -> Option<Classes> {
+        let blocks = self.kernel.blocks.len();
+        let mut words = Vec::new();
+        let mut by_hash = |count: usize, describe: &dyn Fn(usize, &mut Vec<u64>)| {
+            let hash = |index| {
+                words.clear();
+                describe(index, &mut words);
+                hashed(&words)
+            };
+            numbered(&(0..count).map(hash).collect::<Vec<u64>>())
+        };
+        let steps = by_hash(blocks, &|block, words| self.steps(block, words));
+        let capacities = |link: usize, words: &mut Vec<u64>| words.push(self.capacities[link].0);
+        let links = by_hash(self.capacities.len(), &capacities);
+        let (mut classes, mut looks) = (Classes { blocks: steps, links }, 0);
+        loop {
+            let describe = |link: usize, words: &mut Vec<u64>| self.link(link, &classes, words);
+            let links = by_hash(self.capacities.len(), &describe);
+            let describe = |block: usize, words: &mut Vec<u64>| self.block(block, &classes, words);
+            let refined = Classes { blocks: by_hash(blocks, &describe), links };
+            if refined == classes {
+                return Some(classes);
+            }
+            looks += blocks + self.users.len();
+            if count(&refined.blocks) == blocks || looks > MOST_LOOKS {
+                return None;
+            }
+            classes = refined;
+        }
+    }
+
+    /// What a block does: its steps, and for each its place in the blocks of those that it waits for.
+    fn steps(&self, block: usize, words: &mut Vec<u64>) {
+        let block = self.kernel.blocks[block];
+        for linked in &self.kernel.steps[block.steps.0 as usize..block.steps.1 as usize] {
+            let KernelStep { sends, receives, count, copies } = linked.step;
+            let bits = [sends, receives, copies, linked.is_behind].map(u64::from);
+            let bits = bits.into_iter().fold(0, |bits, bit| bits << 1 | bit);
+            words.push(u64::from(count) << 4 | bits);
+            for earlier in self.waits(linked.waits) {
+                let of = self.kernel.blocks[self.block_of[earlier as usize] as usize];
+                words.push(u64::from(earlier - of.steps.0));
+            }
+            words.push(NOTHING);
+        }
+    }
+
+    fn waits(&self, range: (u32, u32)) -> impl Iterator<Item = u32> + '_ {
+        self.kernel.waits[range.0 as usize..range.1 as usize].iter().copied()
+    }
+
+    /// A block's class, and the classes of all that it meets.
+    fn block(&self, index: usize, classes: &Classes, words: &mut Vec<u64>) {
+        let class = |block: u32| u64::from(classes.blocks[block as usize]);
+        let block = self.kernel.blocks[index];
+        words.push(class(index as u32));
+        let incoming = block.incoming.map(|from| self.kernel.connections[from as usize].sender);
+        words.push(incoming.map_or(NOTHING, class));
+        let mut last = NOTHING;
+        for linked in &self.kernel.steps[block.steps.0 as usize..block.steps.1 as usize] {
+            for earlier in self.waits(linked.waits) {
+                let waited = class(self.block_of[earlier as usize]);
+                if waited != last {
+                    words.push(waited);
+                    last = waited;
+                }
+            }
+        }
+        let Some(outgoing) = block.outgoing else { return };
+        let connection = self.kernel.connections[outgoing as usize];
+        words.extend([NOTHING, class(connection.receiver), u64::from(connection.is_late)]);
+        if self.takes_turns {
+            let lane = &self.kernel.lanes[connection.lane as usize];
+            let before = lane.iter().filter(|other| (**other as usize) < index).count();
+            words.push(before as u64);
+            words.extend(lane.iter().map(|other| class(*other)));
+        }
+        let OpenWay { uses, latency, limit } = &self.ways[outgoing as usize];
+        words.extend([NOTHING, latency.0, limit.map_or(NOTHING, |limit| limit.0)]);
+        let from = words.len();
+        words.extend(uses.iter().map(|(link, share)| self.used(classes.links[*link], *share)));
+        words[from..].sort_unstable();
+    }
+
+    /// A link's class, and the classes of what it carries.
+    fn link(&self, link: usize, classes: &Classes, words: &mut Vec<u64>) {
+        words.push(u64::from(classes.links[link]));
+        for (connection, share) in self.users_of(link) {
+            let sender = self.kernel.connections[*connection as usize].sender;
+            words.push(self.used(classes.blocks[sender as usize], *share));
+        }
+        words[1..].sort_unstable();
+    }
+
+    fn users_of(&self, link: usize) -> &[(u32, f64)] {
+        &self.users[self.first_user[link] as usize..self.first_user[link + 1] as usize]
+    }
+
+    /// Whether all members of a class are as its first in every word.
+    fn is_sound(&self, classes: &Classes) -> bool {
+        let (mut own, mut first) = (Vec::new(), Vec::new());
+        let mut same = |index: usize, class: u32, describe: &dyn Fn(usize, &mut Vec<u64>)| {
+            own.clear();
+            first.clear();
+            describe(index, &mut own);
+            describe(class as usize, &mut first);
+            own == first
+        };
+        let blocks = |block: usize, words: &mut Vec<u64>| {
+            self.steps(block, words);
+            self.block(block, classes, words);
+        };
+        let links = |link: usize, words: &mut Vec<u64>| {
+            words.push(self.capacities[link].0);
+            self.link(link, classes, words);
+        };
+        let mut of_all = |classes: &[u32], describe: &dyn Fn(usize, &mut Vec<u64>)| {
+            let mut members = classes.iter().enumerate();
+            members.all(|(index, class)| index == *class as usize || same(index, *class, describe))
+        };
+        of_all(&classes.blocks, &blocks) && of_all(&classes.links, &links)
+    }
+
+    /// One rank with a block for each class.
+    fn folded(&self, whole: &LoweredSchedule, classes: &Classes) -> Alike {
+        // Blocks that take turns keep their order: the first member of the class of one that
+        // precedes another in its lane precedes the first of the other's.
+        let mut place = vec![0; classes.blocks.len()];
+        let firsts = || (0_u32..).zip(&classes.blocks).filter(|(index, class)| index == *class);
+        (0_u32..).zip(firsts()).for_each(|(at, (first, _))| place[first as usize] = at);
+        let of = |block: u32| place[classes.blocks[block as usize] as usize];
+        let mut kernel = Kernel::default();
+        kernel.begin_rank();
+        for (first, _) in firsts() {
+            kernel.begin_block();
+            let block = self.kernel.blocks[first as usize];
+            for linked in &self.kernel.steps[block.steps.0 as usize..block.steps.1 as usize] {
+                let named = |earlier: u32| {
+                    let waited = self.block_of[earlier as usize];
+                    (of(waited), earlier - self.kernel.blocks[waited as usize].steps.0)
+                };
+                kernel.step(linked.step, self.waits(linked.waits).map(named));
+            }
+        }
+        let sender = |connection: usize| self.kernel.connections[connection].sender;
+        let mut folded = vec![0; self.ways.len()];
+        let mut lanes = vec![None; self.kernel.lanes.len()];
+        let (mut used_lanes, mut ways, mut opened) =
+            (0, Vec::new(), vec![0_u32; classes.blocks.len()]);
+        for (index, connection) in self.kernel.connections.iter().enumerate() {
+            if classes.blocks[connection.sender as usize] != connection.sender {
+                continue;
+            }
+            let whole_lane = &self.kernel.lanes[connection.lane as usize];
+            // A lane is where the first of its blocks is.
+            let first = whole_lane.iter().map(|block| classes.blocks[*block as usize]).min();
+            let first = first.unwrap_or(connection.sender);
+            let known = self.kernel.blocks[first as usize].outgoing;
+            let lane = known.map_or(0, |at| self.kernel.connections[at as usize].lane as usize);
+            let lane = *lanes[lane].get_or_insert(used_lanes);
+            used_lanes = used_lanes.max(lane + 1);
+            let ends = [connection.sender, connection.receiver].map(|block| (0, of(block)));
+            opened[connection.sender as usize] = ways.len() as u32;
+            kernel.connect(ends[0], ends[1], lane, connection.is_late);
+            ways.push(OpenWay { uses: Vec::new(), ..self.ways[index].clone() });
+        }
+        for (connection, place) in folded.iter_mut().enumerate() {
+            *place = opened[classes.blocks[sender(connection) as usize] as usize];
+        }
+        let first_links =
+            (0..classes.links.len()).filter(|link| classes.links[*link] as usize == *link);
+        for link in first_links {
+            for (connection, share) in self.users_of(link) {
+                let uses: &mut Vec<(ResourceId, f64)> =
+                    &mut ways[folded[*connection as usize] as usize].uses;
+                uses.push((link, *share));
+            }
+        }
+        let lowered = whole.with(Arc::new(kernel.finished()), ways);
+        Alike { lowered, connections: folded }
+    }
+}
+
+/// For each value the place of the first that is equal.
+fn numbered(values: &[u64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..values.len() as u32).collect();
+    order.sort_unstable_by_key(|at| (values[*at as usize], *at));
+    let mut classes = vec![0; values.len()];
+    for run in order.chunk_by(|a, b| values[*a as usize] == values[*b as usize]) {
+        run.iter().for_each(|at| classes[*at as usize] = run[0]);
+    }
+    classes
+}
+
+fn count(classes: &[u32]) -> usize {
+    (0..).zip(classes).filter(|(index, class): &(u32, &u32)| index == *class).count()
+}
+
+fn hashed(words: &[u64]) -> u64 {
+    words.iter().fold(words.len() as u64, |hash, word| mixed(hash, *word))
+}
+
+/// Two words as one (the finish of `SplitMix64`).
+const fn mixed(a: u64, b: u64) -> u64 {
+    let mut mixed = (a ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ b;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+use super::super::play::Player;
+use super::super::terms::protocol_as;
+use super::*;
+use crate::collectives::Collective;
+use crate::collectives::plan::{Algorithm, Links, plan};
+use crate::collectives::schedule::{Protocol, Schedule};
+use crate::system::test_support::{alone, on_one_switch};
+use crate::system::{System, Wiring, presets};
+use crate::units::Bytes;
+
+/// Blocks of the whole for each that is played; 1 where none behave alike. Fails where times differ.
+fn times_are_those_of_the_whole(schedule: &Schedule, system: &System, sizes: &[(u64, u64)]) -> f64 {
+    let wiring = Wiring::of_gpus(system, &schedule.gpus);
+    let mut fold = 1.0;
+    for protocol in [Protocol::LL, Protocol::Simple] {
+        let costs = protocol_as(schedule, protocol, system).unwrap();
+        for reuse in [true, false] {
+            let costs = NcclProtocol { stream_reuse: reuse, ..costs };
+            let once = Player::new(schedule, &wiring, &costs).unwrap();
+            fold = once.fold();
+            let whole = Player::new(schedule, &wiring, &costs).unwrap().in_whole();
+            for (size, chunk) in sizes {
+                let [once, whole] =
+                    [&once, &whole].map(|player| player.time(Bytes(*size), Bytes(*chunk)).unwrap());
+                let gpus = &schedule.gpus;
+                assert_eq!(once, whole, "{} on {gpus:?} of {}", schedule.name, system.name());
+            }
+        }
+    }
+    fold
+}
+
+const SIZES: [(u64, u64); 3] = [(1_000, 1 << 20), (1 << 20, 5_000), (48_000_001, 1 << 20)];
+
+fn collectives(root: usize) -> [Collective; 8] {
+    [
+        Collective::AllReduce,
+        Collective::AllGather,
+        Collective::ReduceScatter,
+        Collective::AllToAll,
+        Collective::Broadcast { root },
+        Collective::Reduce { root },
+        Collective::Gather { root },
+        Collective::Scatter { root },
+    ]
+}
+
+fn check(system: &System, gpus: &[usize], algorithms: &[Algorithm], sizes: &[(u64, u64)]) -> f64 {
+    let mut most: f64 = 1.0;
+    for collective in collectives(gpus.len() / 2) {
+        for algorithm in algorithms {
+            let Ok(plan) = plan(system, gpus, collective, *algorithm, Links::Auto) else {
+                continue;
+            };
+            most = most.max(times_are_those_of_the_whole(&plan.schedule, system, sizes));
+        }
+    }
+    most
+}
+
+/// As many blocks behave alike in the best case as at least this.
+fn check_all(
+    name: &str,
+    servers: usize,
+    algorithms: &[Algorithm],
+    sizes: &[(u64, u64)],
+    fold: f64,
+) {
+    let system = if servers > 1 { on_one_switch(name, servers, 200) } else { alone(name) };
+    let gpus: Vec<usize> = (0..(system.gpus() as usize).min(64)).collect();
+    let found = check(&system, &gpus, algorithms, sizes);
+    assert!(found >= fold, "{servers} {name}: {found} blocks for each that is played");
+}
+
+#[test]
+fn every_preset_takes_as_long_with_what_is_alike_played_once() {
+    for name in presets::NAMES.into_iter().filter(|name| alone(name).gpus() > 1) {
+        match alone(name).gpus() {
+            2..=16 => check_all(name, 1, &Algorithm::all(), &SIZES, 2.0),
+            _ => check_all(name, 1, &Algorithm::PLANNERS, &SIZES[2..], 64.0),
+        }
+    }
+}
+
+#[test]
+fn servers_take_as_long_with_what_is_alike_played_once() {
+    check_all("dgx1-v100", 3, &Algorithm::PLANNERS, &SIZES, 3.0);
+    check_all("dgx-a100", 2, &Algorithm::PLANNERS, &SIZES, 16.0);
+    check_all("hgx-h100", 4, &Algorithm::PLANNERS, &SIZES, 32.0);
+    check_all("hgx-h100", 8, &Algorithm::PLANNERS, &SIZES[2..], 64.0);
+}
+
+#[test]
+fn a_schedule_that_is_stuck_is_told_by_its_own_ranks() {
+    let system = alone("dgx-a100");
+    let gpus: Vec<usize> = (0..8).collect();
+    let found = plan(&system, &gpus, Collective::AllReduce, Algorithm::OneHop, Links::Auto);
+    let mut schedule = found.unwrap().schedule;
+    // No rank sends to the last any more.
+    for program in &mut schedule.programs[..7] {
+        for block in program.blocks.iter_mut().filter(|block| block.send == Some(7)) {
+            block.steps.retain(|step| !step.operation.sends());
+        }
+    }
+    for program in &mut schedule.programs {
+        program
+            .blocks
+            .iter_mut()
+            .flat_map(|block| &mut block.steps)
+            .for_each(|step| step.after.clear());
+    }
+    let costs = protocol_as(&schedule, Protocol::Simple, &system).unwrap();
+    let wiring = Wiring::of_gpus(&system, &gpus);
+    let time = |player: Player<'_>| player.time(Bytes(1 << 20), Bytes(1 << 20)).unwrap_err();
+    let once = Player::new(&schedule, &wiring, &costs).unwrap();
+    assert!(once.fold() > 1.0);
+    let whole = Player::new(&schedule, &wiring, &costs).unwrap().in_whole();
+    assert_eq!(time(once), time(whole));
+}
