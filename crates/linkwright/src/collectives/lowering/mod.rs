@@ -3,11 +3,13 @@
 //! Every lowering appends a step after all those that it waits for, on this rank or another,
 //! or in lockstep around a ring, so that no schedule made here can deadlock.
 
+pub mod equal_servers;
 pub mod ring;
 pub mod three_phase;
 pub mod tree;
 pub mod way;
 
+pub use equal_servers::{PlaceTree, schedule_of_equal_servers};
 pub use ring::{Ring, schedule_of_rings};
 pub use three_phase::{LocalTree, Partition, schedule_of_partitions};
 pub use tree::{RootedTree, schedule_of_trees};

@@ -116,7 +116,8 @@ pub fn schedule_of_trees(
     for (tree, start) in trees.iter().zip(starts) {
         let channel = channel_for(&mut builder, &mut users, tree);
         let (root, chunks) = (tree.root(), used[0]);
-        let mut lowering = Lowering { builder: &mut builder, tree, root, channel, chunks };
+        let ranks = None;
+        let mut lowering = Lowering { builder: &mut builder, tree, root, channel, chunks, ranks };
         match collective {
             Collective::Broadcast { .. } => lowering.broadcast(start),
             Collective::Reduce { .. } => lowering.reduce(start),
@@ -158,9 +159,16 @@ pub(super) struct Lowering<'a> {
     pub(super) channel: usize,
     /// Chunks in a shard.
     pub(super) chunks: u32,
+    /// The rank of each of the tree's vertices, where these are not the ranks themselves.
+    pub(super) ranks: Option<&'a [usize]>,
 }
 
 impl Lowering<'_> {
+    /// The rank of a vertex.
+    fn rank(&self, vertex: usize) -> usize {
+        self.ranks.map_or(vertex, |ranks| ranks[vertex])
+    }
+
     fn broadcast(&mut self, start: u32) {
         let root = self.root;
         self.keep(root, Slice::input(start), Slice::output(start));
@@ -220,7 +228,7 @@ impl Lowering<'_> {
 
     /// The root's own copy, which needs no link.
     fn keep(&mut self, root: usize, source: Slice, place: Slice) {
-        self.builder.copy(root, self.channel, source, place, self.tree.chunks, &[]);
+        self.builder.copy(self.rank(root), self.channel, source, place, self.tree.chunks, &[]);
     }
 
     /// Scratch room for partial results on every rank between leaves and root.
@@ -242,13 +250,14 @@ impl Lowering<'_> {
             let (from, onward, after) = match (self.tree.parent[rank], below.split_first()) {
                 (None, _) => (source, &below[..], ready),
                 (Some(parent), None) => {
-                    self.builder.receive(rank, channel, parent, None, place, count, &[]);
+                    let [to, from] = [rank, parent].map(|vertex| self.rank(vertex));
+                    self.builder.receive(to, channel, from, None, place, count, &[]);
                     continue;
                 }
                 (Some(parent), Some((first, rest))) => {
-                    let ends = (parent, *first);
+                    let ends = (self.rank(parent), self.rank(*first));
                     let received = self.builder.receive_and_send(
-                        rank,
+                        self.rank(rank),
                         channel,
                         ends,
                         None,
@@ -262,7 +271,8 @@ impl Lowering<'_> {
             };
             debug_assert!(rank == root || after.is_some(), "what is sent on was received");
             for child in onward {
-                self.builder.send(rank, channel, *child, from, count, after.as_slice());
+                let ends = [rank, *child].map(|vertex| self.rank(vertex));
+                self.builder.send(ends[0], channel, ends[1], from, count, after.as_slice());
             }
         }
     }
@@ -278,7 +288,8 @@ impl Lowering<'_> {
             let Some((last, first)) = children[rank].split_last() else {
                 match parent {
                     Some(parent) => {
-                        self.builder.send(rank, channel, parent, own, count, &[]);
+                        let ends = [rank, parent].map(|vertex| self.rank(vertex));
+                        self.builder.send(ends[0], channel, ends[1], own, count, &[]);
                     }
                     None => self.keep(rank, own, place),
                 }
@@ -289,22 +300,24 @@ impl Lowering<'_> {
             for child in first {
                 let after = before.as_slice().to_vec();
                 let source_now = Some(source);
-                let step =
-                    self.builder.receive(rank, channel, *child, source_now, keep, count, &after);
+                let ends = [rank, *child].map(|vertex| self.rank(vertex));
+                let step = self
+                    .builder
+                    .receive(ends[0], channel, ends[1], source_now, keep, count, &after);
                 (source, before) = (keep, Some(step));
             }
             let after = before.as_slice();
             match parent {
                 Some(parent) => {
-                    let ends = (*last, parent);
+                    let (ends, rank) = ((self.rank(*last), self.rank(parent)), self.rank(rank));
                     let kept = Some(source);
                     self.builder
                         .receive_and_send(rank, channel, ends, kept, None, keep, count, after);
                 }
                 None => {
-                    let kept = Some(source);
+                    let (kept, from, rank) = (Some(source), self.rank(*last), self.rank(rank));
                     reduced =
-                        Some(self.builder.receive(rank, channel, *last, kept, place, count, after));
+                        Some(self.builder.receive(rank, channel, from, kept, place, count, after));
                 }
             }
         }
