@@ -189,7 +189,8 @@ impl Rail<'_> {
                     if alone { None } else { self.on(server, &tree).collect(own, &room, place) };
                 let partial = if alone { own } else { place };
                 let nexts: Vec<usize> = nexts(distance, length).collect();
-                let (place, ready) = self.add_all(server, distance, &nexts, (partial, place), reduced);
+                let (place, ready) =
+                    self.add_all(server, distance, &nexts, (partial, place), reduced);
                 if distance > 0 {
                     let to = self.rank(server, length - step_back(distance));
                     self.builder.send(rank, channel, to, place, count, ready.as_slice());
@@ -245,7 +246,8 @@ impl Rail<'_> {
                     let from = self.rank(server, length - (next - distance));
                     let (with, place) = (Some(own), Slice::output(at));
                     let before = after.as_slice().to_vec();
-                    let added = self.builder.receive(rank, channel, from, with, place, count, &before);
+                    let added =
+                        self.builder.receive(rank, channel, from, with, place, count, &before);
                     (own, after) = (place, Some(added));
                 }
                 if distance == 0 {

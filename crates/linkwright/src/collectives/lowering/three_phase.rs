@@ -127,7 +127,8 @@ impl Phases<'_> {
         let (tree, chunks) = (&self.trees[server], self.chunks);
         let place = Slice::output(self.start);
         let room = vec![place; tree.parent.len()];
-        let mut lowering = Lowering { builder: self.builder, tree, root, channel, chunks, ranks: None };
+        let mut lowering =
+            Lowering { builder: self.builder, tree, root, channel, chunks, ranks: None };
         let ready = lowering.collect(Slice::input(self.start), &room, place);
         Partial { place, ready }
     }
@@ -192,7 +193,8 @@ impl Phases<'_> {
         self.trees[server].chunks = run.count;
         let (tree, chunks) = (&self.trees[server], self.chunks);
         let place = Slice::output(run.start);
-        let mut lowering = Lowering { builder: self.builder, tree, root, channel, chunks, ranks: None };
+        let mut lowering =
+            Lowering { builder: self.builder, tree, root, channel, chunks, ranks: None };
         lowering.distribute(place, place, run.ready);
     }
 }

@@ -7,6 +7,7 @@
 
 mod all_to_all;
 mod blink;
+mod equal_servers;
 mod estimate;
 mod ground;
 mod hybrid;
@@ -28,6 +29,7 @@ pub use estimate::planning_seconds;
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 pub use sized::plan_for_size;
 
+use self::equal_servers::EqualServers;
 use self::ground::{Ground, choose_links};
 pub(super) use self::mpi::by_rule_alone;
 use self::packing::Packed;
@@ -291,8 +293,35 @@ pub fn plan(
     plan_preferring(wiring, gpus, collective, algorithm, links, Preference::FewTrees)
 }
 
-/// On GPUs that have been checked: as [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
+/// On GPUs that have been checked: many of them on servers that are all alike by one of these, as
+/// long as that is known to be the best or nothing else is planned; else as [`plan_whole`].
 fn plan_preferring(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    preference: Preference,
+) -> Result<Plan, PlanError> {
+    let whole = || plan_whole(wiring, gpus, collective, algorithm, links, preference);
+    let is_large = gpus.len() > MOST_PACKED_AT_ONCE && links == Links::Auto;
+    if !is_large || algorithm != Algorithm::Packing {
+        return whole();
+    }
+    check_root(gpus, collective)?;
+    let equal = EqualServers::of(wiring, gpus);
+    let planned = equal.map(|servers| servers.plan(wiring, gpus, collective, preference));
+    let Some(plan) = planned.transpose()?.flatten() else { return whole() };
+    let is_alone = collective != Collective::AllReduce && gpus.len() > MOST_PACKED;
+    if plan.optimum.is_some() || is_alone {
+        return Ok(plan);
+    }
+    let other = whole()?;
+    Ok(if plan.rate > other.rate { plan } else { other })
+}
+
+/// As [`plan_along_trees`], and where a scatter or gather reaches more by other ways, by these.
+fn plan_whole(
     wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,
@@ -355,9 +384,7 @@ fn plan_along_trees(
     links: Links,
     preference: Preference,
 ) -> Result<Plan, PlanError> {
-    if let Some(root) = collective.root().filter(|root| *root >= gpus.len()) {
-        return Err(PlanError::UnknownRoot { root, last: gpus.len() - 1 });
-    }
+    check_root(gpus, collective)?;
     let by_rule = matches!(collective, Collective::Barrier | Collective::Scan);
     if by_rule && !matches!(algorithm, Algorithm::Mpi(_)) {
         return Err(by_rule_alone(algorithm.name(), collective));
@@ -451,6 +478,11 @@ fn plan_along_trees(
         ));
     }
     Ok(Plan { optimum, ..plan })
+}
+
+fn check_root(gpus: &[usize], collective: Collective) -> Result<(), PlanError> {
+    let unknown = collective.root().filter(|root| *root >= gpus.len());
+    unknown.map_or(Ok(()), |root| Err(PlanError::UnknownRoot { root, last: gpus.len() - 1 }))
 }
 
 /// Says that some of the data of a plan over NVLink goes over PCIe, or refuses it where only NVLink

@@ -42,10 +42,8 @@ impl Lowering for Kernels {
     }
 }
 
-const SENDS: KernelStep =
-    KernelStep { sends: true, receives: false, count: 1, copies: false };
-const TAKES: KernelStep =
-    KernelStep { sends: false, receives: true, count: 1, copies: false };
+const SENDS: KernelStep = KernelStep { sends: true, receives: false, count: 1, copies: false };
+const TAKES: KernelStep = KernelStep { sends: false, receives: true, count: 1, copies: false };
 
 /// Both ranks send what they have to the other, in so many pieces; on their ways `first` and on.
 fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {

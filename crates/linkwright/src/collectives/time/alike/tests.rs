@@ -59,13 +59,7 @@ fn check(system: &System, gpus: &[usize], algorithms: &[Algorithm], sizes: &[(u6
 }
 
 /// As many blocks behave alike in the best case as at least this.
-fn check_all(
-    name: &str,
-    servers: usize,
-    algorithms: &[Algorithm],
-    sizes: &[(u64, u64)],
-    fold: f64,
-) {
+fn check_all(name: &str, servers: u32, algorithms: &[Algorithm], sizes: &[(u64, u64)], fold: f64) {
     let system = if servers > 1 { on_one_switch(name, servers, 200) } else { alone(name) };
     let gpus: Vec<usize> = (0..(system.gpus() as usize).min(64)).collect();
     let found = check(&system, &gpus, algorithms, sizes);
