@@ -72,7 +72,7 @@ mod _core {
     use crate::pattern::{Pattern, pattern_names};
     #[pymodule_export]
     use crate::plan::{
-        Tree, algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor,
+        Tree, Tried, algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor,
         collective_names, packing_rate, plan, planning_seconds,
     };
     #[pymodule_export]

@@ -21,7 +21,7 @@ use crate::job::Job;
 use crate::nccl_tests::NcclTestsLog;
 use crate::owner::Owner;
 use crate::pattern::Pattern;
-use crate::plan::Tree;
+use crate::plan::{Tree, Tried};
 use crate::program::Program;
 use crate::scenario::Scenario;
 use crate::schedule::{CheckReport, Export, Schedule};
@@ -96,6 +96,7 @@ pickled!(
     Table,
     Timing,
     Tree,
+    Tried,
 );
 
 /// What makes a value again, as `copyreg` asks for it.

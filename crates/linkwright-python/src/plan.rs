@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use linkwright::collectives::Collective;
 use linkwright::collectives::lowering::RootedTree;
 use linkwright::collectives::plan::{
-    self as planning, Algorithm, Links, PlanError, assumed_peer_access_switch,
+    self as planning, ASSUMED_SIZE, Algorithm, Links, Plan, PlanError, Trial,
+    assumed_peer_access_switch,
 };
-use linkwright::units::Picoseconds;
+use linkwright::collectives::{Collective, Protocol};
+use linkwright::system;
+use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
 use crate::choices::{Choice, WantedLinks, links_name};
@@ -90,20 +92,100 @@ impl Tree {
     }
 }
 
+/// An algorithm that `plan` tried, and what became of it.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Tried(pub planning::Tried);
+
+#[pymethods]
+impl Tried {
+    /// The algorithm's name.
+    #[getter]
+    fn algorithm(&self) -> &'static str {
+        self.0.algorithm.name()
+    }
+
+    /// The protocol with which its plan is the fastest; None where it was not timed.
+    #[getter]
+    fn protocol(&self) -> Option<&'static str> {
+        match self.0.trial {
+            Trial::Timed { protocol, .. } => Some(protocol.name()),
+            _ => None,
+        }
+    }
+
+    /// The longest run of bytes that a step of its plan moves; None where it was not timed.
+    #[getter]
+    fn chunk(&self) -> Option<u64> {
+        match self.0.trial {
+            Trial::Timed { chunk, .. } => Some(chunk.0),
+            _ => None,
+        }
+    }
+
+    /// Seconds that its plan takes; None where it was not timed.
+    #[getter]
+    fn time(&self) -> Option<f64> {
+        match self.0.trial {
+            Trial::Timed { time, .. } => Some(time.as_seconds()),
+            _ => None,
+        }
+    }
+
+    /// Seconds that it takes at least, where another plan is so much faster that it was not planned;
+    /// else None.
+    #[getter]
+    fn least_time(&self) -> Option<f64> {
+        match self.0.trial {
+            Trial::Hopeless { least } => Some(least.as_seconds()),
+            _ => None,
+        }
+    }
+
+    /// Why it has no plan; None where it has one, or was not planned since another is faster.
+    #[getter]
+    fn reason(&self) -> Option<&str> {
+        match &self.0.trial {
+            Trial::Refused(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let what = match &self.0.trial {
+            Trial::Timed { protocol, time, .. } => {
+                format!("{:.1} us with {}", time.as_seconds() * 1e6, protocol.name())
+            }
+            Trial::Hopeless { least } => format!("at least {:.1} us", least.as_seconds() * 1e6),
+            Trial::Refused(why) => why.clone(),
+        };
+        format!("<Tried {}: {what}>", self.algorithm())
+    }
+}
+
+/// The name of the choice of the fastest algorithm.
+const AUTO: &str = "auto";
+
+const AUTO_DESCRIPTION: &str = "the fastest of all at the size, which says what was tried";
+
 /// Plans a collective on the links that a job really has.
 ///
 /// Args:
 ///     system: Whose links carry it.
 ///     gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
 ///     collective: One of `collective_names`.
-///     algorithm: One of `algorithm_names`.
+///     algorithm: One of `algorithm_names`; `auto` is the fastest of all at the size, with the protocol
+///         that is its fastest (`Schedule.tried` says what was tried).
 ///     root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
 ///         and scatter; the job's first where None. Others have no root and take None only.
 ///     links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
 ///         servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, which takes
 ///         a size).
 ///     size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
-///         or many shallow ones, and how a hybrid splits them; few trees where None.
+///         or many shallow ones, and how a hybrid splits them; few trees where None, and 64 MiB for
+///         `auto`.
+///     protocol: With `auto`, the only protocol that plans are timed with; all that an algorithm has
+///         where None.
 ///     peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
 ///         T_dpa); an assumed 0.25 ms for each other GPU where None.
 ///
@@ -116,7 +198,8 @@ impl Tree {
 #[pyo3(signature = (
     system, gpus: "Sequence[int]", collective: "CollectiveName", *,
     algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links: "LinksName" = "auto",
-    size: "int | None" = None, peer_access_switch: "float | None" = None
+    size: "int | None" = None, protocol: "ProtocolName | None" = None,
+    peer_access_switch: "float | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan(
@@ -128,26 +211,57 @@ pub fn plan(
     #[pyo3(from_py_with = optional_int)] root: Option<i128>,
     links: &str,
     #[pyo3(from_py_with = optional_int)] size: Option<i128>,
+    protocol: Option<&str>,
     #[pyo3(from_py_with = optional_real)] peer_access_switch: Option<f64>,
 ) -> PyResult<Schedule> {
     let gpus = gpu_ids(&gpus, system)?;
     let links = WantedLinks::named(links)?;
     let size = size.map(|size| bytes("the size", size)).transpose()?;
     let switch = peer_access_time(peer_access_switch, gpus.len())?;
-    let chosen = known_algorithm(algorithm)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let on = Arc::clone(system.core());
-    let plan = interruptible(py, move || match (links, size) {
-        (WantedLinks::Of(links), None) => planning::plan(&on, &gpus, wanted, chosen, links),
+    if algorithm == AUTO {
+        let protocol = protocol.map(Protocol::named).transpose()?;
+        let found = interruptible(py, move || {
+            let at = size.unwrap_or(ASSUMED_SIZE);
+            let by = |chosen| planned(&on, &gpus, wanted, chosen, links, Some(at), switch);
+            let mut found = planning::plan_fastest(&on, &gpus, wanted, at, protocol, &by)?;
+            if size.is_none() {
+                found.0.notes.push(format!("no size is given; it is the fastest for {at}"));
+            }
+            Ok::<_, PlanError>(found)
+        })?;
+        let (plan, tried) = found.map_err(errors::collective)?;
+        return Ok(Schedule::planned(plan, tried, system.clone()));
+    }
+    let chosen = known_algorithm(algorithm)?;
+    if protocol.is_some() {
+        let message = "a protocol is for the choice of `auto`; give it to `Schedule.time`";
+        return Err(errors::collective(message));
+    }
+    let plan = interruptible(py, move || planned(&on, &gpus, wanted, chosen, links, size, switch))?;
+    Ok(Schedule::planned(plan.map_err(errors::collective)?, Vec::new(), system.clone()))
+}
+
+fn planned(
+    system: &system::System,
+    gpus: &[usize],
+    wanted: Collective,
+    chosen: Algorithm,
+    links: WantedLinks,
+    size: Option<Bytes>,
+    switch: Picoseconds,
+) -> Result<Plan, PlanError> {
+    match (links, size) {
+        (WantedLinks::Of(links), None) => planning::plan(system, gpus, wanted, chosen, links),
         (WantedLinks::Of(links), Some(size)) => {
-            planning::plan_for_size(&on, &gpus, wanted, chosen, links, size)
+            planning::plan_for_size(system, gpus, wanted, chosen, links, size)
         }
         (WantedLinks::Hybrid, Some(size)) => {
-            planning::plan_hybrid(&on, &gpus, wanted, chosen, size, switch)
+            planning::plan_hybrid(system, gpus, wanted, chosen, size, switch)
         }
         (WantedLinks::Hybrid, None) => Err(PlanError::NoSize),
-    })?;
-    Ok(Schedule::planned(plan.map_err(errors::collective)?, system.clone()))
+    }
 }
 
 /// The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
@@ -202,7 +316,7 @@ pub fn planning_seconds(
 ) -> PyResult<f64> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, None, &gpus)?;
-    let chosen = known_algorithm(algorithm)?;
+    let chosen = if algorithm == AUTO { Algorithm::Packing } else { known_algorithm(algorithm)? };
     Ok(planning::planning_seconds(system.core(), &gpus, wanted, chosen))
 }
 
@@ -258,14 +372,15 @@ pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
 #[pyfunction]
 #[pyo3(signature = () -> "list[AlgorithmName]")]
 pub fn algorithm_names() -> Vec<&'static str> {
-    Algorithm::all().into_iter().map(Algorithm::name).collect()
+    [AUTO].into_iter().chain(Algorithm::all().into_iter().map(Algorithm::name)).collect()
 }
 
 /// Each algorithm's name and what it does.
 #[pyfunction]
 pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
     let described = |algorithm: Algorithm| (algorithm.name(), algorithm.description());
-    Algorithm::all().into_iter().map(described).collect()
+    let all = Algorithm::all().into_iter().map(described);
+    [(AUTO, AUTO_DESCRIPTION)].into_iter().chain(all).collect()
 }
 
 /// The protocols, lowest latency first, that who runs an algorithm has.
@@ -275,8 +390,9 @@ pub fn algorithm_descriptions() -> Vec<(&'static str, &'static str)> {
 #[pyfunction]
 #[pyo3(signature = (algorithm: "AlgorithmName") -> "list[ProtocolName]")]
 pub fn algorithm_protocols(algorithm: &str) -> PyResult<Vec<&'static str>> {
-    let chosen = known_algorithm(algorithm)?;
-    Ok(chosen.protocols().iter().map(|protocol| protocol.name()).collect())
+    let known = |name| known_algorithm(name).map(Algorithm::protocols);
+    let protocols = if algorithm == AUTO { &Protocol::ALL } else { known(algorithm)? };
+    Ok(protocols.iter().map(|protocol| protocol.name()).collect())
 }
 
 fn known_algorithm(name: &str) -> PyResult<Algorithm> {

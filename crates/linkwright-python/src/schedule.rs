@@ -5,7 +5,7 @@ use std::sync::Arc;
 use linkwright::collectives::export::{
     self, MscclOptions, MscclppOptions, read_msccl_xml, to_fastest_mscclpp_json, to_mscclpp_json,
 };
-use linkwright::collectives::plan::Plan;
+use linkwright::collectives::plan::{self as planning, Plan};
 use linkwright::collectives::{self, CheckReport as Report, check, tables};
 use linkwright::system;
 use linkwright::units::{Bandwidth, Bytes};
@@ -16,7 +16,7 @@ use crate::errors;
 use crate::execution;
 use crate::number;
 use crate::number::{int, optional_int, optional_ints};
-use crate::plan::Tree;
+use crate::plan::{Tree, Tried};
 use crate::system::System;
 use crate::table::Table;
 use crate::timing::{self, Timing};
@@ -56,6 +56,7 @@ impl Source {
 pub struct Schedule {
     source: Arc<Source>,
     system: Option<System>,
+    tried: Vec<planning::Tried>,
 }
 
 impl PartialEq for Schedule {
@@ -65,9 +66,9 @@ impl PartialEq for Schedule {
 }
 
 impl Schedule {
-    /// What the planner made for a system.
-    pub fn planned(plan: Plan, system: System) -> Self {
-        Self { source: Arc::new(Source::Planned(plan)), system: Some(system) }
+    /// What the planner made for a system, and what it tried.
+    pub fn planned(plan: Plan, tried: Vec<planning::Tried>, system: System) -> Self {
+        Self { source: Arc::new(Source::Planned(plan)), system: Some(system), tried }
     }
 
     /// The core's value.
@@ -212,7 +213,7 @@ impl Schedule {
             let id = |gpu: i128| number::gpu(gpu);
             schedule.gpus = gpus.into_iter().map(id).collect::<PyResult<_>>()?;
         }
-        Ok(Self { source: Arc::new(Source::Read(schedule)), system: None })
+        Ok(Self { source: Arc::new(Source::Read(schedule)), system: None, tried: Vec::new() })
     }
 
     /// What people call it.
@@ -237,6 +238,14 @@ impl Schedule {
     #[getter]
     fn gpus(&self) -> Vec<usize> {
         self.data().gpus.clone()
+    }
+
+    /// The algorithms that `auto` tried: timed plans from the fastest on, then the others.
+    ///
+    /// Empty where an algorithm was named.
+    #[getter]
+    fn tried(&self) -> Vec<Tried> {
+        self.tried.iter().cloned().map(Tried).collect()
     }
 
     /// The protocol of its connections: `LL`, `LL128` or `Simple`.

@@ -33,6 +33,8 @@ from linkwright.cli.schedules import (
     print_trees,
     some_ids,
     timing_fields,
+    tried_fields,
+    tried_lines,
 )
 from linkwright.cli.sizes import parse_size
 from linkwright.cli.standard_input import standard_input
@@ -60,7 +62,7 @@ def plan(
     on: On = None,
     gpus: Gpus = None,
     size: Size = "64MiB",
-    algorithm: AlgorithmName = "packing",
+    algorithm: AlgorithmName = "auto",
     links: Links = "auto",
     root: Root = None,
     chunk: Chunk = None,
@@ -79,8 +81,9 @@ def plan(
 ) -> None:
     """Plan a collective on the links that a job's GPUs really have.
 
-    The rate is what the plan reaches of the links' peak with long data, in GB/s of the
-    data's size; the time counts latencies and what protocols lose.
+    Of all algorithms the one is taken that is the fastest at the size, unless one is named;
+    what was tried is listed. The rate is what the plan reaches of the links' peak with long data, in
+    GB/s of the data's size; the time counts latencies and what protocols lose.
     """
     gpus = named_gpus(on, gpus)
     if to is not None and export is None:
@@ -89,7 +92,9 @@ def plan(
         raise typer.BadParameter("--json and --export both print; give --output FILE, too.")
     whole = machine_of(machine, servers, network)
     wanted = parse_size(size)
-    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=wanted)
+    schedule = plan_on(
+        whole, collective, gpus, algorithm, links, root, size=wanted, protocol=protocol
+    )
     data, rounded = divided(schedule, wanted)
     if export is not None:
         exported, remarks = _exported(schedule, export, data)
@@ -102,9 +107,14 @@ def plan(
         if to is None:
             return
     timing = schedule.time(data, chunk=chunk_of(chunk), protocol=protocol)
-    faster = None if chunk else faster_than(timing, schedule, whole, links)
+    is_named = not schedule.tried and chunk is None
+    faster = faster_than(timing, schedule, whole, links) if is_named else None
     if json:
-        fields = {"timing": timing_fields(timing), "faster": faster.fields() if faster else None}
+        fields = {
+            "timing": timing_fields(timing),
+            "tried": [tried_fields(tried) for tried in schedule.tried],
+            "faster": faster.fields() if faster else None,
+        }
         document = plan_fields(schedule, whole) | fields
         output.print_json(document | {"notes": schedule.notes + rounded})
         return
@@ -113,6 +123,7 @@ def plan(
     _print_plan(schedule, whole)
     print_trees(schedule.trees)
     print_timing(timing)
+    output.notes("Tried", tried_lines(schedule.tried))
     if export is None:
         output.notes("Notes", schedule.notes + rounded)
 

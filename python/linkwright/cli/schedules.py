@@ -17,6 +17,7 @@ from linkwright import (
     System,
     Timing,
     Tree,
+    Tried,
     algorithm_names,
     collective_names,
     names,
@@ -62,7 +63,15 @@ __all__ = [
     "save_plot",
     "some_ids",
     "timing_fields",
+    "tried_fields",
+    "tried_lines",
 ]
+
+# The choice of the fastest algorithm.
+AUTO = "auto"
+
+# The most trees that a person reads; others are counted.
+MOST_TREES = 32
 
 # From how many seconds on a person is told before planning starts.
 LONG_PLANNING = 10.0
@@ -256,6 +265,7 @@ def plan_on(
     root: int | None,
     *,
     size: int | None = None,
+    protocol: str | None = None,
     show_progress: bool = True,
 ) -> Schedule:
     """Plans what the options of a command say, to be fast at a size if one is given."""
@@ -273,7 +283,15 @@ def plan_on(
         if progress is not None:
             progress("planning", 0, 0)
         return plan(
-            machine, ids, collective, algorithm=algorithm, links=links, root=root, size=size
+            machine,
+            ids,
+            collective,
+            algorithm=algorithm,
+            links=links,
+            root=root,
+            size=size,
+            # It is part of what `auto` chooses; a named algorithm's plan is any protocol's.
+            protocol=protocol if algorithm == AUTO else None,
         )
 
 
@@ -342,6 +360,33 @@ def timing_fields(timing: Timing) -> dict[str, object]:
     }
 
 
+def tried_fields(tried: Tried) -> dict[str, object]:
+    """What became of an algorithm as data; times in seconds."""
+    return {
+        "algorithm": tried.algorithm,
+        "protocol": tried.protocol,
+        "chunk": tried.chunk,
+        "time": tried.time,
+        "least_time": tried.least_time,
+        "reason": tried.reason,
+    }
+
+
+def tried_lines(all_tried: Sequence[Tried]) -> list[str]:
+    """A line for each algorithm that was timed or ruled out, and one for all that cannot do it."""
+    lines = []
+    for tried in all_tried:
+        if tried.time is not None:
+            lines.append(f"{tried.algorithm}: {tried.time * 1e6:,.1f} us ({tried.protocol})")
+        elif tried.least_time is not None:
+            lines.append(
+                f"{tried.algorithm}: not planned, since it takes {tried.least_time * 1e6:,.1f} us "
+                "at least"
+            )
+    refused = [tried.algorithm for tried in all_tried if tried.reason is not None]
+    return lines + ([f"not for this: {', '.join(refused)}"] if refused else [])
+
+
 def job_text(gpus: Sequence[int], machine: System) -> str:
     """The GPUs of a job and their machine: `GPUs 1,4,5,6 of dgx1-v100`; many as a number."""
     ids = f"GPUs {','.join(map(str, gpus))}" if len(gpus) <= MOST_NAMED else f"{len(gpus)} GPUs"
@@ -363,9 +408,11 @@ def print_trees(trees: list[Tree]) -> None:
         return
     last = "GPU (those below it)"
     made = output.table(["tree", "share", "depth", last], left=["tree", last])
-    for number, tree in enumerate(trees, 1):
+    for number, tree in enumerate(trees[:MOST_TREES], 1):
         made.add_row(str(number), f"{tree.share:.2%}", str(tree.depth), _outline(tree))
     output.print_table(made)
+    if len(trees) > MOST_TREES:
+        output.console().print(f"and {len(trees) - MOST_TREES} more trees; --json has them all")
 
 
 def _outline(tree: Tree) -> str:
@@ -382,8 +429,8 @@ def _outline(tree: Tree) -> str:
 
 
 def planner_names() -> list[names.AlgorithmName]:
-    """The algorithms that look at the links, and NCCL's: MPI's rules do not."""
-    return [name for name in algorithm_names() if not name.startswith("mpi-")]
+    """The algorithms that look at the links, and NCCL's: not MPI's rules, nor `auto`."""
+    return [name for name in algorithm_names() if name != AUTO and not name.startswith("mpi-")]
 
 
 def chunk_of(chunk: str | None) -> int | None:

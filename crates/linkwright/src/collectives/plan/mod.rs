@@ -6,6 +6,7 @@
 //! what no schedule of its kind could pass.
 
 mod all_to_all;
+mod auto;
 mod blink;
 mod equal_servers;
 mod estimate;
@@ -25,6 +26,7 @@ mod three_phase;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use auto::{ASSUMED_SIZE, MOST_TRIED, Trial, Tried, plan_fastest};
 pub use estimate::planning_seconds;
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
 pub use sized::plan_for_size;

@@ -14,8 +14,9 @@ fn times_are_those_of_the_whole(schedule: &Schedule, system: &System, sizes: &[(
     let mut fold = 1.0;
     for protocol in [Protocol::LL, Protocol::Simple] {
         let costs = protocol_as(schedule, protocol, system).unwrap();
-        for reuse in [true, false] {
-            let costs = NcclProtocol { stream_reuse: reuse, ..costs };
+        // As its own executor has it, and with no turns at all.
+        for stream_reuse in [costs.stream_reuse, false] {
+            let costs = NcclProtocol { stream_reuse, ..costs };
             let once = Player::new(schedule, &wiring, &costs).unwrap();
             fold = once.fold();
             let whole = Player::new(schedule, &wiring, &costs).unwrap().in_whole();

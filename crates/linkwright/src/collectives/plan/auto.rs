@@ -1,0 +1,210 @@
+//! The fastest plan of all that there are, at one size.
+//!
+//! Every algorithm of [`Algorithm::all`] plans the collective, and each plan is timed with each protocol
+//! that who runs it has, in the chunks that suit it; the fastest is taken, so that none of NCCL's
+//! algorithms is faster. Among many GPUs what cannot be the fastest is not planned at all: data that goes
+//! around a ring passes all of its hops one after the other, and where these take longer than
+//! another plan takes in whole, the ring's bound is what is told of it. Algorithms that take long to plan
+//! or to time are tried on [`MOST_TRIED`] GPUs and less.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::baselines::{Baseline, by_server};
+use super::super::collective::Collective;
+use super::super::link_graph::check_gpus;
+use super::super::schedule::{Pacing, Protocol};
+use super::super::time::{Processes, Terms, Timing, choose_chunk_on, protocol_on};
+use super::{Algorithm, MOST_PACKED_AT_ONCE, Plan, PlanError, assumed_peer_access_switch};
+use crate::program::kernel::NcclProtocol;
+use crate::system::{System, Wiring};
+use crate::units::{Bytes, Picoseconds};
+
+/// The most GPUs on which algorithms are tried that take long to plan on more.
+pub const MOST_TRIED: usize = MOST_PACKED_AT_ONCE;
+
+/// The size for which a plan is the fastest where none is given.
+pub const ASSUMED_SIZE: Bytes = Bytes(64 << 20);
+
+/// What has become of an algorithm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Trial {
+    /// Its plan's time with the protocol that is its fastest.
+    Timed {
+        /// The protocol.
+        protocol: Protocol,
+        /// The longest run that a step moves.
+        chunk: Bytes,
+        /// The time.
+        time: Picoseconds,
+    },
+    /// It was not planned, since it takes at least this long, and another plan less.
+    Hopeless {
+        /// The bound.
+        least: Picoseconds,
+    },
+    /// It cannot do it, or was not tried, and why.
+    Refused(String),
+}
+
+/// An algorithm and what has become of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// What has become of it.
+    pub trial: Trial,
+}
+
+/// The fastest of what `plan` makes with each algorithm, whose protocol is that of its time, and what
+/// was tried: timed plans from the fastest on, then the others. With one protocol only where one is
+/// given.
+///
+/// # Errors
+/// As [`fn@super::plan`]; that of the first algorithm where none has a plan.
+pub fn plan_fastest(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    size: Bytes,
+    protocol: Option<Protocol>,
+    plan: &dyn Fn(Algorithm) -> Result<Plan, PlanError>,
+) -> Result<(Plan, Vec<Tried>), PlanError> {
+    check_gpus(system, gpus)?;
+    let wiring = &Wiring::of_gpus(system, gpus);
+    let mut search = Search { wiring, gpus, collective, size, protocol, best: None, fault: None };
+    let mut tried: Vec<Tried> = in_order(Algorithm::all())
+        .map(|algorithm| Tried { algorithm, trial: search.attempt(algorithm, plan) })
+        .collect();
+    tried.sort_by_key(|tried| match &tried.trial {
+        Trial::Timed { time, .. } => (0, *time),
+        Trial::Hopeless { least } => (1, *least),
+        Trial::Refused(_) => (2, Picoseconds(0)),
+    });
+    match (search.best, search.fault) {
+        (Some((plan, _)), _) => Ok((plan, tried)),
+        (None, fault) => Err(fault.expect("every algorithm has a plan or a fault")),
+    }
+}
+
+/// What is planned in little time and may rule others out comes first; of equally fast plans the first
+/// is taken.
+fn in_order(algorithms: Vec<Algorithm>) -> impl Iterator<Item = Algorithm> {
+    let late = |algorithm: &Algorithm| match algorithm {
+        Algorithm::Packing => 0,
+        Algorithm::Nccl(Baseline::Tree) => 1,
+        Algorithm::Nccl(_) => 3,
+        Algorithm::Mpi(_) => 4,
+        _ => 2,
+    };
+    let mut algorithms = algorithms;
+    algorithms.sort_by_key(late);
+    algorithms.into_iter()
+}
+
+struct Search<'a> {
+    wiring: &'a Wiring,
+    gpus: &'a [usize],
+    collective: Collective,
+    size: Bytes,
+    protocol: Option<Protocol>,
+    best: Option<(Plan, Picoseconds)>,
+    /// Why the first had no plan.
+    fault: Option<PlanError>,
+}
+
+impl Search<'_> {
+    fn attempt(
+        &mut self,
+        algorithm: Algorithm,
+        plan: &dyn Fn(Algorithm) -> Result<Plan, PlanError>,
+    ) -> Trial {
+        if self.gpus.len() > MOST_TRIED && !is_quick(algorithm) {
+            let most = MOST_TRIED;
+            return Trial::Refused(format!(
+                "takes long to plan, and is tried on {most} GPUs at most"
+            ));
+        }
+        let best = self.best.as_ref().map(|(_, time)| *time);
+        let least = self.least(algorithm);
+        // Few GPUs are timed sooner than doubted.
+        if self.gpus.len() > MOST_TRIED && best.is_some_and(|best| least >= best) {
+            return Trial::Hopeless { least };
+        }
+        let timed = plan(algorithm).and_then(|plan| self.timed(plan));
+        match timed {
+            Ok((plan, timing)) => {
+                let (protocol, chunk, time) = (plan.schedule.protocol, timing.chunk, timing.time);
+                if best.is_none_or(|best| time < best) {
+                    self.best = Some((plan, time));
+                }
+                Trial::Timed { protocol, chunk, time }
+            }
+            Err(error) => {
+                let why = error.to_string();
+                self.fault.get_or_insert(error);
+                Trial::Refused(why)
+            }
+        }
+    }
+
+    /// The plan with its fastest protocol, and what it takes.
+    fn timed(&self, mut plan: Plan) -> Result<(Plan, Timing), PlanError> {
+        let mut fastest: Option<Timing> = None;
+        let mut with = plan.schedule.protocol;
+        for protocol in self.protocols(plan.algorithm) {
+            plan.schedule.protocol = protocol;
+            let costs = self.costs(&plan);
+            let (timing, _) = choose_chunk_on(&plan.schedule, self.wiring, self.size, &costs)?;
+            if fastest.as_ref().is_none_or(|known| timing.time < known.time) {
+                (fastest, with) = (Some(timing), protocol);
+            }
+        }
+        plan.schedule.protocol = with;
+        Ok((plan, fastest.expect("an algorithm has a protocol")))
+    }
+
+    fn costs(&self, plan: &Plan) -> NcclProtocol {
+        let peer_access_switch = assumed_peer_access_switch(self.gpus.len());
+        NcclProtocol { peer_access_switch, ..protocol_on(&plan.schedule, self.wiring) }
+    }
+
+    fn protocols(&self, algorithm: Algorithm) -> Vec<Protocol> {
+        self.protocol.map_or_else(|| algorithm.protocols().to_vec(), |only| vec![only])
+    }
+
+    /// What an algorithm takes at least: the hops that follow one another on its ring.
+    fn least(&self, algorithm: Algorithm) -> Picoseconds {
+        let servers = by_server(self.wiring, self.gpus).len();
+        let (ranks, servers) = (self.gpus.len() as u64, servers as u64);
+        let rounds = match self.collective {
+            Collective::AllReduce => 2,
+            Collective::AllGather
+            | Collective::ReduceScatter
+            | Collective::Broadcast { .. }
+            | Collective::Reduce { .. } => 1,
+            _ => return Picoseconds(0),
+        };
+        // Of any hops in a row around a ring through all ranks, all but two of each round's may be
+        // those within servers.
+        let between = rounds * (servers - 1);
+        let within = match algorithm {
+            Algorithm::Nccl(Baseline::Ring | Baseline::Classic) => rounds * (ranks - 1) - between,
+            Algorithm::ThreePhase if servers > 2 => 0,
+            _ => return Picoseconds(0),
+        };
+        let of_protocol = |protocol: Protocol| {
+            let on = (self.wiring, self.gpus);
+            let processes = Processes::usual(self.wiring, self.gpus);
+            let costs = Terms::shipped().protocol(protocol, Pacing::default(), on, processes);
+            let hop = costs.fabric_hop.min(costs.switch_hop).min(costs.host_hop);
+            costs.launch.0 + between * costs.network_hop.0 + within * hop.0
+        };
+        let all = self.protocols(algorithm).into_iter().map(of_protocol);
+        Picoseconds(all.min().unwrap_or(0))
+    }
+}
+
+/// Whether an algorithm plans a thousand GPUs in seconds.
+const fn is_quick(algorithm: Algorithm) -> bool {
+    !matches!(algorithm, Algorithm::Blink | Algorithm::OneHop | Algorithm::Mpi(_))
+}
