@@ -118,10 +118,13 @@ impl EqualServers {
                 let trees = self.from_root(root, preference)?;
                 (schedule_of_trees(&name, collective, gpus, &trees), trees)
             }
-            Collective::Scatter { root } | Collective::Gather { root } => {
+            // Elsewhere some GPUs of a server have no link of their own between them.
+            Collective::Scatter { root } | Collective::Gather { root }
+                if self.fabric.as_ref().is_none_or(LinkGraph::has_switches) =>
+            {
                 (self.by_ways(&name, collective, gpus, root), Vec::new())
             }
-            Collective::AllToAll | Collective::Barrier | Collective::Scan => return Ok(None),
+            _ => return Ok(None),
         };
         let rate = steady_rate(&schedule, wiring)?;
         let bound = self.bound(collective);

@@ -39,7 +39,11 @@ fn one_server_has_the_optimum_of_the_whole() {
         assert!(gpus.len() <= MOST_PACKED_AT_ONCE);
         for collective in collectives(gpus.len() / 2 + 1) {
             let whole = plan(&system, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
-            let own = quotient(&system, &gpus, collective).unwrap();
+            let Some(own) = quotient(&system, &gpus, collective) else {
+                let one_way = matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
+                assert!(one_way && matches!(name, "dgx1-v100" | "mi300x-8"), "{collective} on {name}");
+                continue;
+            };
             let rates = |plan: &Plan| (plan.rate, plan.optimum);
             let (ours, theirs) = (rates(&own), rates(&whole));
             let what = format!("{collective} on {servers} {name}: {ours:?} and {theirs:?}");
