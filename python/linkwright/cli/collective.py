@@ -81,9 +81,9 @@ def plan(
 ) -> None:
     """Plan a collective on the links that a job's GPUs really have.
 
-    Of all algorithms the one is taken that is the fastest at the size, unless one is named;
-    what was tried is listed. The rate is what the plan reaches of the links' peak with long data, in
-    GB/s of the data's size; the time counts latencies and what protocols lose.
+    Of all algorithms the one is taken that is the fastest at the size, unless one is
+    named; what was tried is listed. The rate is what the plan reaches of the links' peak with
+    long data, in GB/s of the data's size; the time counts latencies and what protocols lose.
     """
     gpus = named_gpus(on, gpus)
     if to is not None and export is None:

@@ -265,7 +265,7 @@ def plan_on(
     root: int | None,
     *,
     size: int | None = None,
-    protocol: str | None = None,
+    protocol: names.ProtocolName | None = None,
     show_progress: bool = True,
 ) -> Schedule:
     """Plans what the options of a command say, to be fast at a size if one is given."""
