@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use linkwright::collectives::export::{
     self, MscclOptions, MscclppOptions, read_msccl_xml, to_fastest_mscclpp_json, to_mscclpp_json,
+    to_timed_msccl_xml,
 };
 use linkwright::collectives::plan::{self as planning, Plan};
 use linkwright::collectives::{self, CheckReport as Report, check, tables};
@@ -469,22 +470,33 @@ impl Schedule {
     ///     min_bytes: The smallest call that may use it.
     ///     max_bytes: The largest; no bound where None.
     ///     step_limit: The most steps of a thread block that the executor was built for.
+    ///     size: The message in bytes for which a note says how long the form in the file takes, on the
+    ///         system that the schedule was planned for; no note where None.
     ///
     /// Raises:
     ///     CollectiveError: If a limit of the executors would be passed, with the limit.
     #[pyo3(signature = (
-        *, min_bytes: "int" = 0, max_bytes: "int | None" = None, step_limit: "int" = 64
+        *, min_bytes: "int" = 0, max_bytes: "int | None" = None, step_limit: "int" = 64,
+        size: "int | None" = None
     ))]
     fn to_msccl_xml(
         &self,
+        py: Python<'_>,
         #[pyo3(from_py_with = int)] min_bytes: i128,
         #[pyo3(from_py_with = optional_int)] max_bytes: Option<i128>,
         #[pyo3(from_py_with = int)] step_limit: i128,
+        #[pyo3(from_py_with = optional_int)] size: Option<i128>,
     ) -> PyResult<Export> {
         let (min_bytes, max_bytes) = size_range(min_bytes, max_bytes)?;
         let step_limit = option("step_limit", step_limit)?;
         let options = MscclOptions { min_bytes, max_bytes, step_limit };
-        export::to_msccl_xml(self.data(), &options).map(Export).map_err(errors::collective)
+        let size = size.map(|size| timing::bytes("the size", size)).transpose()?;
+        let (source, timed) = (self.source(), self.core().cloned().zip(size));
+        let made = interruptible(py, move || match timed {
+            Some((system, size)) => to_timed_msccl_xml(source.schedule(), &system, size, &options),
+            None => export::to_msccl_xml(source.schedule(), &options),
+        })?;
+        made.map(Export).map_err(errors::collective)
     }
 
     /// The execution plan that MSCCL++ loads.

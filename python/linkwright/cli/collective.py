@@ -132,7 +132,9 @@ def _exported(schedule: Schedule, form: Format, size: int) -> tuple[str, list[st
     if form == "dot":
         return schedule.to_dot(), []
     made: Export = (
-        schedule.to_msccl_xml() if form == "msccl-xml" else schedule.to_mscclpp_json(size=size)
+        schedule.to_msccl_xml(size=size)
+        if form == "msccl-xml"
+        else schedule.to_mscclpp_json(size=size)
     )
     return made.text, made.notes
 

@@ -7,6 +7,7 @@
 //! - [`msccl_xml_import`]: the reader of the same
 //! - [`mscclpp_json`]: what the MSCCL++ executor loads
 //! - [`mod@dot`] draws pictures
+//! - `written`: how long a schedule takes in the form that a file has
 //!
 //! A format's limit is never passed in silence: a schedule is split, or refused with the
 //! limit and a remedy.
@@ -18,6 +19,7 @@ pub mod msccl_xml_import;
 pub mod mscclpp_json;
 mod peers;
 pub mod pieces;
+mod written;
 
 pub mod normal;
 #[cfg(test)]
@@ -33,6 +35,7 @@ pub use msccl_xml::{MscclOptions, to_msccl_xml};
 pub use msccl_xml_import::read_msccl_xml;
 pub use mscclpp_json::{MscclppOptions, to_fastest_mscclpp_json, to_mscclpp_json};
 pub use pieces::in_pieces;
+pub use written::to_timed_msccl_xml;
 
 pub use normal::normalise;
 

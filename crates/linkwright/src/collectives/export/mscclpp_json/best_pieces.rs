@@ -1,9 +1,10 @@
 //! Into how many pieces a plan is best cut, and what that form of it reaches.
 
-use super::{MscclppOptions, to_mscclpp_json};
-use crate::collectives::export::{Export, ExportError, in_pieces, normalise};
-use crate::collectives::schedule::Schedule;
-use crate::collectives::time::{TimeError, Timing, choose_chunk, protocol_of, time};
+use super::{MscclppOptions, form, to_mscclpp_json};
+use crate::collectives::export::written::{as_executed, note, time_of};
+use crate::collectives::export::{Export, ExportError};
+use crate::collectives::schedule::{Protocol, Schedule};
+use crate::collectives::time::{TimeError, Timing, protocol_of, time};
 use crate::system::System;
 use crate::units::Bytes;
 
@@ -30,23 +31,22 @@ pub fn best_pieces(
     size: Bytes,
     options: &MscclppOptions,
 ) -> Result<Result<BestPieces, TimeError>, ExportError> {
-    let normal = normalise(schedule)?;
-    let costs = match protocol_of(schedule, system) {
-        Ok(costs) => costs,
-        Err(refused) => return Ok(Err(refused)),
-    };
     to_mscclpp_json(schedule, &MscclppOptions { pieces: 1, ..*options })?;
-    let mut best = match time(&normal, system, size, size, &costs) {
+    let timed = |pieces: u32| -> Result<Timing, TimeError> {
+        // Options that an uncut plan fits may be too narrow for more pieces.
+        let form = form(schedule, &MscclppOptions { pieces, ..*options });
+        let form = form.map_err(|refused| TimeError::Fault { problem: refused.to_string() })?;
+        let written = as_executed(Schedule { protocol: Protocol::Simple, ..form.schedule });
+        time(&written, system, size, size, &protocol_of(&written, system)?)
+    };
+    let mut best = match timed(1) {
         Ok(timing) => BestPieces { pieces: 1, timing },
         Err(refused) => return Ok(Err(refused)),
     };
     let mut pieces = 2;
     while pieces <= MOST_PIECES {
-        let cut = in_pieces(&normal, pieces);
-        let fits = || to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options }).is_ok();
-        let timed = cut.filter(|_| fits()).map(|cut| time(&cut, system, size, size, &costs));
-        match timed {
-            Some(Ok(timing)) if timing.time < best.timing.time => {
+        match timed(pieces) {
+            Ok(timing) if timing.time < best.timing.time => {
                 best = BestPieces { pieces, timing };
             }
             _ => break,
@@ -72,15 +72,9 @@ pub fn to_fastest_mscclpp_json(
         return to_mscclpp_json(schedule, options);
     };
     let mut export = to_mscclpp_json(schedule, &MscclppOptions { pieces, ..*options })?;
-    let whole = protocol_of(schedule, system)
-        .and_then(|costs| choose_chunk(schedule, system, size, &costs));
-    if let Ok((whole, _)) = whole {
+    if let Ok(planned) = time_of(schedule, system, size) {
         let cut = if pieces == 1 { "one piece".to_owned() } else { format!("{pieces} pieces") };
-        export.notes.push(format!(
-            "By the time model the plan in {cut} reaches {:.2} GB/s at {size}, and the schedule \
-             with chunks of any size {:.2} GB/s.",
-            timing.algorithm_bandwidth, whole.algorithm_bandwidth
-        ));
+        export.notes.push(note(&format!("the plan in {cut}"), &timing, &planned));
     }
     Ok(export)
 }

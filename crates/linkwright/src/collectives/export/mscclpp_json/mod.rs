@@ -100,21 +100,11 @@ pub fn to_mscclpp_json(
     let collective = collective_word(schedule.collective)?;
     let in_place = check_options(schedule, options)?;
     refuse_in_switch(schedule, FORMAT, "plan it with packing")?;
-    let mut schedule = normalise(schedule)?;
-    if options.pieces != 1 {
-        schedule = in_pieces(&schedule, options.pieces).ok_or(ExportError::BadOption {
-            option: "pieces",
-            value: options.pieces.into(),
-            remedy: "choose 1 for this schedule, whose steps do not cut",
-        })?;
-    }
+    let Form { schedule, gpus, is_folded } = form(schedule, options)?;
     let mut notes = notes(&schedule);
-    let gpus = written(&schedule, options.block_limit).or_else(|refused| {
-        let folded = fold_blocks(&schedule).ok_or_else(|| refused.clone())?;
-        let gpus = written(&folded, options.block_limit).map_err(|_| refused)?;
+    if is_folded {
         notes.push("Connections of several channels share thread blocks.".to_owned());
-        Ok(gpus)
-    })?;
+    }
     let plan = Plan {
         name: &schedule.name,
         collective,
@@ -133,6 +123,33 @@ pub fn to_mscclpp_json(
         problem: format!("cannot be written ({error})"),
     })?;
     Ok(Export { text: text + "\n", notes })
+}
+
+/// What the file holds.
+struct Form {
+    schedule: Schedule,
+    gpus: Vec<Gpu>,
+    /// Whether connections of several channels share blocks in it.
+    is_folded: bool,
+}
+
+/// A schedule cut into pieces, with as few blocks as the options ask for.
+fn form(schedule: &Schedule, options: &MscclppOptions) -> Result<Form, ExportError> {
+    let mut schedule = normalise(schedule)?;
+    if options.pieces != 1 {
+        schedule = in_pieces(&schedule, options.pieces).ok_or(ExportError::BadOption {
+            option: "pieces",
+            value: options.pieces.into(),
+            remedy: "choose 1 for this schedule, whose steps do not cut",
+        })?;
+    }
+    let refused = match written(&schedule, options.block_limit) {
+        Ok(gpus) => return Ok(Form { schedule, gpus, is_folded: false }),
+        Err(refused) => refused,
+    };
+    let folded = fold_blocks(&schedule).ok_or_else(|| refused.clone())?;
+    let gpus = written(&folded, options.block_limit).map_err(|_| refused)?;
+    Ok(Form { schedule: folded, gpus, is_folded: true })
 }
 
 fn written(schedule: &Schedule, block_limit: u32) -> Result<Vec<Gpu>, ExportError> {
