@@ -13,6 +13,7 @@ from typing_extensions import Buffer, CapsuleType
 from linkwright.names import (
     AlgorithmName,
     ApplicationName,
+    ArbitrationName,
     BandwidthModelName,
     BandwidthProfileName,
     CollectiveName,
@@ -27,6 +28,7 @@ from linkwright.names import (
     PolicyName,
     ProtocolName,
     ReductionName,
+    RoutingName,
     RunTimeName,
     TieName,
     WorkloadName,
@@ -59,6 +61,7 @@ __all__ = [
     "Table",
     "Timing",
     "Tree",
+    "Tried",
     "__version__",
     "_reduced",
     "_restored",
@@ -1040,6 +1043,41 @@ class Tree:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class Tried:
+    """An algorithm that `plan` tried, and what became of it."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm's name."""
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol with which its plan is the fastest; None where it was not timed."""
+
+    @property
+    def chunk(self) -> int | None:
+        """The longest run of bytes that a step of its plan moves; None where it was not timed."""
+
+    @property
+    def time(self) -> float | None:
+        """Seconds that its plan takes; None where it was not timed."""
+
+    @property
+    def least_time(self) -> float | None:
+        """Seconds that it takes at least, where another plan is so much faster that it was not planned;
+        else None.
+        """
+
+    @property
+    def reason(self) -> str | None:
+        """Why it has no plan; None where it has one, or was not planned since another is faster."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class Program:
     """What every rank of a job does: operations and what each of them waits for."""
 
@@ -1655,6 +1693,13 @@ class Schedule:
         """The GPU of each rank."""
 
     @property
+    def tried(self) -> list[Tried]:
+        """The algorithms that `auto` tried: timed plans from the fastest on, then the others.
+
+        Empty where an algorithm was named.
+        """
+
+    @property
     def protocol(self) -> ProtocolName:
         """The protocol of its connections: `LL`, `LL128` or `Simple`."""
 
@@ -1807,7 +1852,12 @@ class Schedule:
         """
 
     def to_msccl_xml(
-        self, *, min_bytes: int = 0, max_bytes: int | None = None, step_limit: int = 64
+        self,
+        *,
+        min_bytes: int = 0,
+        max_bytes: int | None = None,
+        step_limit: int = 64,
+        size: int | None = None,
     ) -> Export:
         """The file that MSCCL's executors load.
 
@@ -1815,6 +1865,8 @@ class Schedule:
             min_bytes: The smallest call that may use it.
             max_bytes: The largest; no bound where None.
             step_limit: The most steps of a thread block that the executor was built for.
+            size: The message in bytes for which a note says how long the form in the file takes, on the
+                system that the schedule was planned for; no note where None.
 
         Raises:
             CollectiveError: If a limit of the executors would be passed, with the limit.
@@ -2482,6 +2534,7 @@ def plan(
     root: int | None = None,
     links: LinksName = "auto",
     size: int | None = None,
+    protocol: ProtocolName | None = None,
     peer_access_switch: float | None = None,
 ) -> Schedule:
     """Plans a collective on the links that a job really has.
@@ -2490,14 +2543,18 @@ def plan(
         system: Whose links carry it.
         gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
         collective: One of `collective_names`.
-        algorithm: One of `algorithm_names`.
+        algorithm: One of `algorithm_names`; `auto` is the fastest of all at the size, with the protocol
+            that is its fastest (`Schedule.tried` says what was tried).
         root: The GPU, by its id, that alone has or gets the data of broadcast, reduce, gather
             and scatter; the job's first where None. Others have no root and take None only.
         links: `auto` (NVLink or xGMI where it joins all GPUs, else PCIe, and the network between
             servers), `nvlink` or `xgmi`, `pcie`, or `hybrid` (NVLink and PCIe at once, which takes
             a size).
         size: Bytes, as nccl-tests counts them, for which the plan is to be fast: few deep trees
-            or many shallow ones, and how a hybrid splits them; few trees where None.
+            or many shallow ones, and how a hybrid splits them; few trees where None, and 64 MiB for
+            `auto`.
+        protocol: With `auto`, the only protocol that plans are timed with; all that an algorithm has
+            where None.
         peer_access_switch: Seconds that a hybrid needs before PCIe carries data (Blink's
             T_dpa); an assumed 0.25 ms for each other GPU where None.
 

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 AlgorithmName: TypeAlias = Literal[
+    "auto",
     "packing",
     "blink",
     "one-hop",
