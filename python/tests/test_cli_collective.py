@@ -12,7 +12,14 @@ import typer
 from commands import fails, linkwright, parsed, surroundings
 from interrupts import interrupt, running
 
-from linkwright import Schedule, System, algorithm_names, plan, planning_seconds
+from linkwright import (
+    CollectiveError,
+    Schedule,
+    System,
+    algorithm_names,
+    plan,
+    planning_seconds,
+)
 from linkwright.cli import schedules
 from linkwright.cli.sizes import parse_size, size_text
 
@@ -201,15 +208,42 @@ def test_the_first_line_says_what_is_faster() -> None:
 
 
 def test_an_optimum_names_what_it_is_the_optimum_of() -> None:
-    h100 = ("collective", "plan", "all-reduce", "-m", "hgx-h100")
+    packing = ("--algorithm", "packing")
+    h100 = ("collective", "plan", "all-reduce", "-m", "hgx-h100", *packing)
     assert parsed(*h100)["optimum_of"] == "trees over NVLink, without in-switch reduction"
     shown = linkwright(*h100).stdout
     assert "257.14 GB/s, the optimum of trees over NVLink, without in-switch reduction" in shown
-    pairs = parsed("collective", "plan", "all-to-all", "-m", "dgx1-v100")
+    pairs = parsed("collective", "plan", "all-to-all", "-m", "dgx1-v100", *packing)
     assert pairs["rate"] == pairs["optimum"] == 75.0
     assert pairs["optimum_of"] == "ways over NVLink"
     ring = parsed("collective", "plan", "all-reduce", "-m", "hgx-h100", "--algorithm", "nccl-ring")
     assert ring["optimum_of"] is None
+
+
+def test_the_fastest_is_taken_and_what_was_tried_is_told() -> None:
+    words = ("collective", "plan", "all-reduce", *FOUR)
+    for size in ("8", "64KiB", "64MiB"):
+        data = parsed(*words, "--size", size)
+        timed = [tried for tried in data["tried"] if tried["time"] is not None]
+        assert data["algorithm"] == timed[0]["algorithm"]
+        assert data["timing"]["time"] == timed[0]["time"] == min(each["time"] for each in timed)
+        assert data["timing"]["protocol"] == timed[0]["protocol"]
+        assert {"packing", "blink", "nccl-ring", "nccl-tree"} <= {
+            each["algorithm"] for each in timed
+        }
+        assert all(tried["reason"] for tried in data["tried"] if tried["time"] is None)
+        compared = parsed("collective", "compare", "all-reduce", *FOUR, "--size", size)
+        assert data["timing"]["time"] <= compared["algorithms"][0]["time"]
+    only = parsed(*words, "--protocol", "Simple", "--size", "64KiB")
+    assert {each["protocol"] for each in only["tried"]} <= {"Simple", None}
+    assert "Tried:\n- " in linkwright(*words).stdout
+    named = parsed(*words, "--algorithm", "nccl-ring")
+    assert named["tried"] == []
+    schedule = plan(System("dgx1-v100"), range(4), "all-reduce", algorithm="auto")
+    assert any("no size is given" in note for note in schedule.notes)
+    assert next(tried.time for tried in schedule.tried) == schedule.time(64 << 20).time
+    with pytest.raises(CollectiveError, match="for the choice of `auto`"):
+        plan(System("dgx1-v100"), range(4), "all-reduce", protocol="LL")
 
 
 def test_healthy_machines_lack_nothing() -> None:
@@ -225,7 +259,7 @@ def test_healthy_machines_lack_nothing() -> None:
 def test_amds_links_have_their_own_name() -> None:
     topologies = ALGORITHMS.parent / "topologies"
     file = topologies / "4x-mi210.rocm-smi-showtopo.txt"
-    words = ("collective", "plan", "all-reduce", "-m", file)
+    words = ("collective", "plan", "all-reduce", "-m", file, "--algorithm", "packing")
     data = parsed(*words)
     assert data["links"] == "xgmi"
     assert data["optimum_of"] is None or "xGMI" in data["optimum_of"]
@@ -235,14 +269,16 @@ def test_amds_links_have_their_own_name() -> None:
 
 def test_long_planning_is_announced_with_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = System("dgx-a100", 64, network="200 Gb/s")
-    many = range(256)
+    many = range(255)
     assert planning_seconds(machine, many, "all-gather") > 10
+    assert planning_seconds(machine, range(256), "all-gather") == 0, "equal servers"
     assert planning_seconds(machine, many, "all-reduce") == 0
     assert planning_seconds(machine, range(64), "all-gather") == 0
     assert planning_seconds(machine, many, "all-gather", algorithm="nccl-ring") == 0
     words = ("collective", "plan", "all-gather", "-m", "dgx-a100", "--network", "200Gb/s")
-    refused = fails(1, *words, "--servers", 128)
-    assert "512 GPUs at most, and these are 1024; use nccl-ring" in refused
+    words = (*words, "--algorithm", "packing")
+    refused = fails(1, *words, "--servers", 128, "--gpus", 1023)
+    assert "512 GPUs at most, and these are 1023; use nccl-ring" in refused
     assert "takes about" not in linkwright(*words, "--servers", 2).stderr
     monkeypatch.setattr(schedules, "LONG_PLANNING", -1.0)
     said = linkwright(*words, "--servers", 2).stderr
@@ -254,7 +290,8 @@ def test_an_exported_plan_of_msccl_plus_plus_says_what_it_reaches() -> None:
     words = ("collective", "plan", "all-reduce", "-m", "dgx1-v100", "--export", "msccl++-json")
     said = " ".join(linkwright(*words).stderr.split())
     assert "The executor runs the plan once, over the whole message" in said
-    assert "pieces reaches" in said
+    assert "pieces takes" in said
+    assert "and the schedule as planned" in said
     schedule = plan(System("dgx1-v100"), range(8), "all-reduce", size=64 << 20)
     once = schedule.to_mscclpp_json(pieces=1)
     cut = schedule.to_mscclpp_json(pieces=4)
@@ -280,7 +317,8 @@ def test_a_comparison_has_a_row_for_each_algorithm_that_can(tmp_path: Path) -> N
     chart = tmp_path / "compare.svg"
     data = parsed("collective", "compare", "all-reduce", *FOUR)
     found = {row["algorithm"] for row in data["algorithms"]} | set(data["refused"])
-    assert found == {name for name in algorithm_names() if not name.startswith("mpi-")}
+    planners = {name for name in algorithm_names() if not name.startswith("mpi-")}
+    assert found == planners - {"auto"}
     ring = parsed("collective", "compare", "all-reduce", *FOUR, "--algorithm", "mpi-ring")
     assert [row["algorithm"] for row in ring["algorithms"]] == ["mpi-ring"]
     times = [row["time"] for row in data["algorithms"]]
@@ -377,6 +415,7 @@ def test_the_notes_of_a_comparison_say_which_algorithm_they_are_about() -> None:
 
 def test_a_hybrid_says_that_pcie_carries_part() -> None:
     words = ("collective", "plan", "broadcast", *FOUR, "--links", "hybrid", "--size", "1G")
+    words = (*words, "--algorithm", "packing")
     assert "packing over NVLink and PCIe" in linkwright(*words).stdout
 
 

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::super::baselines::{Baseline, by_server};
 use super::super::collective::Collective;
-use super::super::link_graph::check_gpus;
+use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::schedule::{Pacing, Protocol};
 use super::super::time::{Processes, Terms, Timing, choose_chunk_on, protocol_on};
 use super::{Algorithm, MOST_PACKED_AT_ONCE, Plan, PlanError, assumed_peer_access_switch};
 use crate::program::kernel::NcclProtocol;
 use crate::system::{System, Wiring};
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The most GPUs on which algorithms are tried that take long to plan on more.
 pub const MOST_TRIED: usize = MOST_PACKED_AT_ONCE;
@@ -71,7 +71,8 @@ pub fn plan_fastest(
 ) -> Result<(Plan, Vec<Tried>), PlanError> {
     check_gpus(system, gpus)?;
     let wiring = &Wiring::of_gpus(system, gpus);
-    let mut search = Search { wiring, gpus, collective, size, protocol, best: None, fault: None };
+    let mut search =
+        Search { wiring, gpus, collective, size, protocol, best: None, optimum: None, fault: None };
     let mut tried: Vec<Tried> = in_order(Algorithm::all())
         .map(|algorithm| Tried { algorithm, trial: search.attempt(algorithm, plan) })
         .collect();
@@ -81,7 +82,14 @@ pub fn plan_fastest(
         Trial::Refused(_) => (2, Picoseconds(0)),
     });
     match (search.best, search.fault) {
-        (Some((plan, _)), _) => Ok((plan, tried)),
+        (Some((mut plan, _)), _) => {
+            // What no trees pass on the same links bounds the other algorithms' trees and rings.
+            let known = search.optimum.filter(|(links, most)| {
+                *links == plan.links && plan.rate <= *most && plan.optimum.is_none()
+            });
+            plan.optimum = known.map(|(_, most)| most).or(plan.optimum);
+            Ok((plan, tried))
+        }
         (None, fault) => Err(fault.expect("every algorithm has a plan or a fault")),
     }
 }
@@ -108,6 +116,8 @@ struct Search<'a> {
     size: Bytes,
     protocol: Option<Protocol>,
     best: Option<(Plan, Picoseconds)>,
+    /// What packing knows of the links that it takes.
+    optimum: Option<(LinkClass, Bandwidth)>,
     /// Why the first had no plan.
     fault: Option<PlanError>,
 }
@@ -134,6 +144,9 @@ impl Search<'_> {
         match timed {
             Ok((plan, timing)) => {
                 let (protocol, chunk, time) = (plan.schedule.protocol, timing.chunk, timing.time);
+                if algorithm == Algorithm::Packing {
+                    self.optimum = plan.optimum.map(|most| (plan.links, most));
+                }
                 if best.is_none_or(|best| time < best) {
                     self.best = Some((plan, time));
                 }
@@ -208,3 +221,6 @@ impl Search<'_> {
 const fn is_quick(algorithm: Algorithm) -> bool {
     !matches!(algorithm, Algorithm::Blink | Algorithm::OneHop | Algorithm::Mpi(_))
 }
+
+#[cfg(test)]
+mod tests;

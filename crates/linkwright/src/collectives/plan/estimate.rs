@@ -2,6 +2,7 @@
 
 use super::super::baselines::by_server;
 use super::super::collective::Collective;
+use super::equal_servers::EqualServers;
 use super::{Algorithm, MOST_PACKED, MOST_PACKED_AT_ONCE};
 use crate::system::{System, Wiring};
 
@@ -27,7 +28,9 @@ pub fn planning_seconds(
     if !is_packed_at_once || by_rule || algorithm != Algorithm::Packing || !is_known {
         return 0.0;
     }
-    if by_server(&Wiring::of_gpus(system, gpus), gpus).len() < 2 {
+    let wiring = &Wiring::of_gpus(system, gpus);
+    // Equal servers are planned as one.
+    if by_server(wiring, gpus).len() < 2 || EqualServers::of(wiring, gpus).is_some() {
         return 0.0;
     }
     AT_128 * (gpus.len() as f64 / 128.0).powf(POWER)
