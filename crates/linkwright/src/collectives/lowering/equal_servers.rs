@@ -12,7 +12,7 @@
 
 use super::super::builder::ScheduleBuilder;
 use super::super::collective::Collective;
-use super::super::schedule::{Channel, ChannelTransport, Schedule, Slice, StepId};
+use super::super::schedule::{Channel, Schedule, Slice, StepId};
 use super::tree::{Lowering, MAX_CHANNELS, RootedTree};
 
 /// A tree of every server, by places.
@@ -59,12 +59,8 @@ pub fn schedule_of_equal_servers(
         _ => per_place,
     };
     let mut builder = ScheduleBuilder::new(name, collective, gpus.to_vec(), chunks);
-    let channels: Vec<usize> = (0..trees.len().min(MAX_CHANNELS))
-        .map(|_| {
-            let transport = ChannelTransport::Best;
-            builder.channel(Channel { transport, relays: Vec::new() })
-        })
-        .collect();
+    let channels: Vec<usize> =
+        (0..trees.len().min(MAX_CHANNELS)).map(|_| builder.channel(Channel::default())).collect();
     for ((at, tree), start) in trees.iter().enumerate().zip(starts) {
         let root = root_of(tree);
         let channel = channels[at % channels.len()];
@@ -127,7 +123,7 @@ impl Rail<'_> {
 
     /// The tree by places, for runs of so many chunks.
     fn local(&self, chunks: u32) -> RootedTree {
-        let channel = Channel { transport: ChannelTransport::Best, relays: Vec::new() };
+        let channel = Channel::default();
         RootedTree { parent: self.tree.parent.clone(), chunks, channel }
     }
 

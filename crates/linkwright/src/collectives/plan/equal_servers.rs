@@ -150,7 +150,7 @@ impl EqualServers {
     }
 
     fn channel() -> Channel {
-        Channel { transport: ChannelTransport::Best, relays: Vec::new() }
+        Channel::default()
     }
 
     /// One server's trees from each of its places, and the chunks of each place.

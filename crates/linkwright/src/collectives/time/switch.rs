@@ -20,10 +20,8 @@ use crate::system::reducing_switches;
 use super::super::schedule::{Channel, Schedule, StepOperation};
 use super::error::TimeError;
 
-const TAKES: KernelStep =
-    KernelStep { sends: false, receives: true, count: 0, copies: false };
-const TELLS: KernelStep =
-    KernelStep { sends: true, receives: false, count: 0, copies: false };
+const TAKES: KernelStep = KernelStep { sends: false, receives: true, count: 0, copies: false };
+const TELLS: KernelStep = KernelStep { sends: true, receives: false, count: 0, copies: false };
 
 /// A block whose steps a switch does, with the kernel's blocks beside it, by their places in the
 /// rank.

@@ -40,8 +40,12 @@ fn one_server_has_the_optimum_of_the_whole() {
         for collective in collectives(gpus.len() / 2 + 1) {
             let whole = plan(&system, &gpus, collective, Algorithm::Packing, Links::Auto).unwrap();
             let Some(own) = quotient(&system, &gpus, collective) else {
-                let one_way = matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
-                assert!(one_way && matches!(name, "dgx1-v100" | "mi300x-8"), "{collective} on {name}");
+                let one_way =
+                    matches!(collective, Collective::Gather { .. } | Collective::Scatter { .. });
+                assert!(
+                    one_way && matches!(name, "dgx1-v100" | "mi300x-8"),
+                    "{collective} on {name}"
+                );
                 continue;
             };
             let rates = |plan: &Plan| (plan.rate, plan.optimum);
