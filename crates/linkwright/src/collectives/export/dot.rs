@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::collectives::schedule::Schedule;
+use crate::collectives::schedule::{ChannelTransport, Schedule, StepOperation};
 use crate::system::views::dot::quote;
 
 /// Colours that differ also for most colour-blind readers (Okabe and Ito), used in turn.
@@ -24,16 +24,26 @@ fn pen_width(chunks: u64, most: u64) -> f64 {
 }
 
 /// What a schedule moves, for `dot -Tsvg`: an arrow for each connection of each channel, in
-/// the channel's colour, wider the more chunks pass, with their number beside it.
+/// the channel's colour, wider the more chunks pass, with their number beside it. Through a switch
+/// the arrows are dashed: to the rank that reads the reduction of all, and from it to all.
 #[must_use]
 pub fn to_dot(schedule: &Schedule) -> String {
     let mut moved: BTreeMap<(usize, usize, usize), u64> = BTreeMap::new();
     for (rank, program) in schedule.programs.iter().enumerate() {
         for block in &program.blocks {
-            let Some(to) = block.send else { continue };
-            let sends = block.steps.iter().filter(|step| step.operation.sends());
-            let chunks: u64 = sends.map(|step| u64::from(step.count)).sum();
-            *moved.entry((block.channel, rank, to)).or_default() += chunks;
+            let chunks = |does: fn(StepOperation) -> bool| -> u64 {
+                let steps = block.steps.iter().filter(|step| does(step.operation));
+                steps.map(|step| u64::from(step.count)).sum()
+            };
+            if let Some(to) = block.send {
+                let sent = chunks(StepOperation::sends);
+                *moved.entry((block.channel, rank, to)).or_default() += sent;
+            }
+            let copied = chunks(StepOperation::multicasts);
+            let channel = schedule.channels.get(block.channel);
+            for to in channel.into_iter().flat_map(|channel| channel.others(rank)) {
+                *moved.entry((block.channel, rank, to)).or_default() += copied;
+            }
         }
     }
     let most = moved.values().copied().max().unwrap_or(0);
@@ -48,9 +58,11 @@ pub fn to_dot(schedule: &Schedule) -> String {
         let colour = colour(channel);
         let plural = if chunks == 1 { "" } else { "s" };
         let tooltip = format!("channel {channel}, rank {from} to {to}: {chunks} chunk{plural}");
+        let through = schedule.channels.get(channel).map(|channel| channel.transport);
+        let style = if through == Some(ChannelTransport::Switch) { "style=dashed, " } else { "" };
         let _ = writeln!(
             text,
-            "  r{from} -> r{to} [color=\"{colour}\", fontcolor=\"{colour}\", \
+            "  r{from} -> r{to} [{style}color=\"{colour}\", fontcolor=\"{colour}\", \
              penwidth={:.2}, label=\"{chunks}\", tooltip={}]",
             pen_width(chunks, most),
             quote(&tooltip)
@@ -108,6 +120,27 @@ mod tests {
         assert!(text.contains("r2 [label=\"rank 2\\nGPU 5\", penwidth=3]"), "{text}");
         let tree = to_dot(&tree_all_reduce(&[None, Some(0), Some(0)], 1));
         assert_eq!(tree.matches("#0072b2").count() + tree.matches("#d55e00").count(), 8, "{tree}");
+    }
+
+    #[test]
+    fn a_switch_s_arrows_lead_to_the_head_and_from_it_to_all() {
+        use crate::collectives::{Channel, Collective, ScheduleBuilder, Slice};
+        let ranks = vec![0, 1, 2];
+        let mut builder = ScheduleBuilder::new("switch", Collective::AllReduce, ranks, 2);
+        let channel = builder.channel(Channel::through_switch(0..3));
+        let (from, to) = (Slice::input(0), Slice::output(0));
+        let both = StepOperation::SwitchReduceMulticast;
+        builder.in_switch(1, channel, both, from, to, 2, &[]);
+        for other in [0, 2] {
+            builder.send(other, channel, 1, from, 2, &[]);
+            builder.receive(other, channel, 1, None, to, 2, &[]);
+        }
+        let text = to_dot(&builder.finish());
+        assert_eq!(text.matches("style=dashed").count(), 4, "{text}");
+        for arrow in ["r0 -> r1", "r2 -> r1", "r1 -> r0", "r1 -> r2"] {
+            assert_eq!(text.matches(arrow).count(), 1, "{text}");
+        }
+        assert_eq!(text.matches("label=\"2\"").count(), 4, "{text}");
     }
 
     #[test]

@@ -136,7 +136,7 @@ pub fn to_msccl_xml(schedule: &Schedule, options: &MscclOptions) -> Result<Expor
         collective,
         remedy: "draw it for Graphviz",
     })?;
-    refuse_in_switch(schedule, FORMAT, "export it as MSCCL++ JSON, or plan it with packing")?;
+    refuse_in_switch(schedule, FORMAT, "draw it for Graphviz, or plan it with packing")?;
     let mut schedule = normalise(schedule)?;
     connections(&schedule)?;
     check_name(&schedule.name)?;

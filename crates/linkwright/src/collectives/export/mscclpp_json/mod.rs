@@ -99,7 +99,7 @@ pub fn to_mscclpp_json(
 ) -> Result<Export, ExportError> {
     let collective = collective_word(schedule.collective)?;
     let in_place = check_options(schedule, options)?;
-    refuse_in_switch(schedule, FORMAT, "plan it with packing")?;
+    refuse_in_switch(schedule, FORMAT, "draw it for Graphviz, or plan it with packing")?;
     let Form { schedule, gpus, is_folded } = form(schedule, options)?;
     let mut notes = notes(&schedule);
     if is_folded {
