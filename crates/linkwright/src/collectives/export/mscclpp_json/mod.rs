@@ -99,7 +99,6 @@ pub fn to_mscclpp_json(
 ) -> Result<Export, ExportError> {
     let collective = collective_word(schedule.collective)?;
     let in_place = check_options(schedule, options)?;
-    refuse_in_switch(schedule, FORMAT, "draw it for Graphviz, or plan it with packing")?;
     let Form { schedule, gpus, is_folded } = form(schedule, options)?;
     let mut notes = notes(&schedule);
     if is_folded {
@@ -135,6 +134,7 @@ struct Form {
 
 /// A schedule cut into pieces, with as few blocks as the options ask for.
 fn form(schedule: &Schedule, options: &MscclppOptions) -> Result<Form, ExportError> {
+    refuse_in_switch(schedule, FORMAT, "draw it for Graphviz, or plan it with packing")?;
     let mut schedule = normalise(schedule)?;
     if options.pieces != 1 {
         schedule = in_pieces(&schedule, options.pieces).ok_or(ExportError::BadOption {
