@@ -21,6 +21,7 @@ from linkwright.names import (
     ImportFormatName,
     LinksName,
     MappingName,
+    NcclAlgorithmName,
     NetworkName,
     PatternName,
     PlannerName,
@@ -77,6 +78,8 @@ __all__ = [
     "gpu_model",
     "gpu_models",
     "import_format_names",
+    "nccl_choices",
+    "nccl_release",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -2391,8 +2394,8 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, fidelity, import_format, links, mapping, network, pattern, planner,
-    policy, protocol, reduction, routing, run_time, tie and workload.
+    collective, discipline, fidelity, import_format, links, mapping, nccl_algorithm, network, pattern,
+    planner, policy, protocol, reduction, routing, run_time, tie and workload.
     """
 
 def reduction_names() -> list[ReductionName]:
@@ -2405,8 +2408,18 @@ def expect(
     sizes: Sequence[int],
     *,
     root: int | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+    link_bandwidth: float | None = None,
+    network_bandwidth: float | None = None,
 ) -> Table:
-    """What NCCL 2.30 takes for a collective of each size, by its own cost model.
+    """What NCCL, or RCCL on AMD's GPUs, takes for a collective of each size.
+
+    The library's own cost model, with the constants of a release, chooses; `nccl_choices` has all
+    that there was to choose from.
 
     Args:
         system: Whose links carry it.
@@ -2414,15 +2427,80 @@ def expect(
         collective: One of `collective_names`.
         sizes: Bytes, as nccl-tests counts them.
         root: As for `plan`.
+        nccl: The library's version, such as `2.21.5`; the newest that is known if absent.
+            `nccl_release` says whose rules that takes.
+        nvls: Whether NVSwitches may reduce (`NCCL_NVLS_ENABLE`).
+        p2p: Whether GPUs reach each other directly (not `NCCL_P2P_DISABLE`).
+        algorithm: The only one, `ring`, `tree` or `nvls` (`NCCL_ALGO`).
+        protocol: The only one, `LL`, `LL128` or `Simple` (`NCCL_PROTO`).
+        link_bandwidth: GB/s that one link between GPUs was measured to reach in a direction:
+            NVLink or xGMI, else PCIe.
+        network_bandwidth: GB/s that a server's network interfaces were measured to reach
+            together.
 
     Returns:
         One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
-        in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
+        in GB/s as nccl-tests defines them, and the algorithm, the protocol, the number of
+        channels and the chunk in bytes that the library runs.
 
     Raises:
-        CollectiveError: If a name is unknown, the GPUs do not fit the system or are not
-            NVIDIA's, or no links join them.
+        CollectiveError: If a name or the version is unknown, the GPUs do not fit the system, it
+            cannot have what was set, or no links join them.
         KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def nccl_choices(
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    size: int,
+    *,
+    root: int | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+) -> Table:
+    """All that NCCL, or RCCL, chooses from for one size, what it runs first.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids, two or more.
+        collective: One of `collective_names`.
+        size: Bytes, as nccl-tests counts them.
+        root: As for `plan`.
+        nccl: As for `expect`.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+        algorithm: As for `expect`.
+        protocol: As for `expect`.
+
+    Returns:
+        One row per choice: model_time, what the library's own cost model believes that it takes,
+        in seconds, NaN where it has no model; algorithm, protocol, channels, chunk and last_chunk
+        in bytes, threads of each channel's block, slices of a chunk, and loops of all channels.
+
+    Raises:
+        CollectiveError: As for `expect`.
+    """
+
+def nccl_release(
+    system: System, gpus: Sequence[int], *, nccl: str | None = None
+) -> tuple[str, str | None]:
+    """Whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.
+
+    Args:
+        system: Whose GPUs they are.
+        gpus: The job's GPUs by their ids, two or more.
+        nccl: The version that was wanted; the newest that is known if absent.
+
+    Returns:
+        The library with the release that is known, and a sentence where it stands in for the one
+        that was wanted.
+
+    Raises:
+        CollectiveError: If the version cannot be read or the GPUs do not fit the system.
     """
 
 def fabric_names() -> list[NetworkName]:

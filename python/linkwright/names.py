@@ -20,6 +20,7 @@ __all__ = [
     "ImportFormatName",
     "LinksName",
     "MappingName",
+    "NcclAlgorithmName",
     "NetworkName",
     "PatternName",
     "PlannerName",
@@ -74,6 +75,7 @@ FidelityName: TypeAlias = Literal["packet", "flow"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
 MappingName: TypeAlias = Literal["linear", "random"]
+NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
 PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"]
 PlannerName: TypeAlias = Literal[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from linkwright import (
     CollectiveError,
@@ -14,17 +15,38 @@ from linkwright import (
     collective_names,
     expect,
     explain_difference,
+    nccl_release,
     read_nccl_tests,
 )
 from linkwright.errors import printable
 from linkwright.files import read_text
-from linkwright.names import CollectiveName
+from linkwright.names import CollectiveName, NcclAlgorithmName, ProtocolName
 
-__all__ = ["LogComparison", "LogRow", "collective_of", "compare_log", "load_log"]
+__all__ = [
+    "ExpectOptions",
+    "LogComparison",
+    "LogRow",
+    "collective_of",
+    "compare_log",
+    "load_log",
+    "version_of",
+]
 
 # Of what a log prints with two decimals, and of what of it is too small to divide by.
 BUS_FACTOR_TOLERANCE = 0.02
 LEAST_BANDWIDTH = 1.0
+
+
+class ExpectOptions(TypedDict, total=False):
+    """What `expect` can be told beside the job, as it takes it."""
+
+    nccl: str | None
+    nvls: bool
+    p2p: bool
+    algorithm: NcclAlgorithmName | None
+    protocol: ProtocolName | None
+    link_bandwidth: float | None
+    network_bandwidth: float | None
 
 
 @dataclass(frozen=True)
@@ -39,6 +61,8 @@ class LogRow:
         expected_bus_bandwidth: GB/s.
         algorithm: What NCCL is expected to run.
         protocol: With which protocol.
+        channels: On how many channels.
+        chunk: In chunks of so many bytes.
         line: The log's line, from one.
     """
 
@@ -49,6 +73,8 @@ class LogRow:
     expected_bus_bandwidth: float
     algorithm: str
     protocol: str
+    channels: int
+    chunk: int
     line: int
 
     @property
@@ -87,6 +113,15 @@ def collective_of(log: NcclTestsLog) -> CollectiveName | None:
     return known.get(test, known.get(test.replace("alltoall", "all_to_all")))
 
 
+def version_of(log: NcclTestsLog, system: System, gpus: Sequence[int]) -> str | None:
+    """The version that a log names, where it is one that can be read."""
+    try:
+        nccl_release(system, list(gpus), nccl=log.version)
+    except CollectiveError:
+        return None
+    return log.version
+
+
 def compare_log(
     log: NcclTestsLog,
     system: System,
@@ -94,6 +129,7 @@ def compare_log(
     collective: CollectiveName,
     *,
     root: int | None = None,
+    **options: Unpack[ExpectOptions],
 ) -> LogComparison:
     """Each size of a log beside what is expected of it.
 
@@ -103,6 +139,8 @@ def compare_log(
         gpus: On which GPUs, by their ids.
         collective: One of `collective_names`.
         root: As for `plan`.
+        options: As `expect` takes them; without `nccl`, the version that the log names, where it
+            names one that can be read.
 
     Raises:
         CollectiveError: If the log is of another number of GPUs or of another collective, or
@@ -115,7 +153,10 @@ def compare_log(
         )
     measured = list(log.rows())
     _check_factor(measured, collective, len(gpus))
-    expected = expect(system, list(gpus), collective, [row["size"] for row in measured], root=root)
+    told: ExpectOptions = {"nccl": version_of(log, system, gpus)}
+    told.update(options)
+    sizes = [row["size"] for row in measured]
+    expected = expect(system, list(gpus), collective, sizes, root=root, **told)
     rows = [
         LogRow(
             size=of_log["size"],
@@ -125,6 +166,8 @@ def compare_log(
             expected_bus_bandwidth=of_model["bus_bandwidth"],
             algorithm=of_model["algorithm"],
             protocol=of_model["protocol"],
+            channels=of_model["channels"],
+            chunk=of_model["chunk"],
             line=of_log["line"],
         )
         for of_log, of_model in zip(measured, expected, strict=True)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use linkwright::allocation::{BandwidthModel, Ties};
 use linkwright::collectives::Protocol;
+use linkwright::collectives::baselines::ExpectedAlgorithm;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
 use linkwright::diagnostic::Named;
@@ -134,6 +135,16 @@ impl Choice for Protocol {
     }
 }
 
+impl Choice for ExpectedAlgorithm {
+    const WHAT: &'static str = "algorithm of NCCL";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("ring", Self::Ring), ("tree", Self::Tree), ("nvls", Self::Nvls)];
+
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_collective_choice(Self::WHAT, name, known)
+    }
+}
+
 impl Choice for NetworkKind {
     const WHAT: &'static str = "kind of network";
     const NAMED: &'static [(&'static str, Self)] =
@@ -147,8 +158,8 @@ impl Choice for NetworkKind {
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, fidelity, import_format, links, mapping, network, pattern, planner,
-/// policy, protocol, reduction, routing, run_time, tie and workload.
+/// collective, discipline, fidelity, import_format, links, mapping, nccl_algorithm, network, pattern,
+/// planner, policy, protocol, reduction, routing, run_time, tie and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     fn named<T: Choice>() -> Vec<&'static str> {
@@ -166,6 +177,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("import_format", import_format_names()),
         ("links", named::<WantedLinks>()),
         ("mapping", Mapping::NAMES.to_vec()),
+        ("nccl_algorithm", named::<ExpectedAlgorithm>()),
         ("network", fabric_names()),
         ("pattern", pattern_names()),
         ("planner", planner_names()),

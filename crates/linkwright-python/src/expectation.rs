@@ -1,21 +1,25 @@
-//! `linkwright.expect`.
+//! `linkwright.expect`, and what NCCL chooses.
 
 use std::sync::Arc;
 
-use linkwright::collectives::baselines::Settings;
-use linkwright::collectives::{baselines, tables};
+use linkwright::collectives::baselines::{ExpectedAlgorithm, Settings, Version};
+use linkwright::collectives::{Protocol, baselines, tables};
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
+use crate::choices::Choice;
 use crate::errors;
-use crate::number::{ints, optional_int};
+use crate::number::{ints, optional_int, optional_real};
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
 use crate::table::Table;
 use crate::timing::bytes;
 use crate::worker::interruptible;
 
-/// What NCCL 2.30 takes for a collective of each size, by its own cost model.
+/// What NCCL, or RCCL on AMD's GPUs, takes for a collective of each size.
+///
+/// The library's own cost model, with the constants of a release, chooses; `nccl_choices` has all
+/// that there was to choose from.
 ///
 /// Args:
 ///     system: Whose links carry it.
@@ -23,20 +27,34 @@ use crate::worker::interruptible;
 ///     collective: One of `collective_names`.
 ///     sizes: Bytes, as nccl-tests counts them.
 ///     root: As for `plan`.
+///     nccl: The library's version, such as `2.21.5`; the newest that is known if absent.
+///         `nccl_release` says whose rules that takes.
+///     nvls: Whether NVSwitches may reduce (`NCCL_NVLS_ENABLE`).
+///     p2p: Whether GPUs reach each other directly (not `NCCL_P2P_DISABLE`).
+///     algorithm: The only one, `ring`, `tree` or `nvls` (`NCCL_ALGO`).
+///     protocol: The only one, `LL`, `LL128` or `Simple` (`NCCL_PROTO`).
+///     link_bandwidth: GB/s that one link between GPUs was measured to reach in a direction:
+///         NVLink or xGMI, else PCIe.
+///     network_bandwidth: GB/s that a server's network interfaces were measured to reach
+///         together.
 ///
 /// Returns:
 ///     One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
-///     in GB/s as nccl-tests defines them, and the algorithm and protocol that NCCL runs.
+///     in GB/s as nccl-tests defines them, and the algorithm, the protocol, the number of
+///     channels and the chunk in bytes that the library runs.
 ///
 /// Raises:
-///     CollectiveError: If a name is unknown, the GPUs do not fit the system or are not
-///         NVIDIA's, or no links join them.
+///     CollectiveError: If a name or the version is unknown, the GPUs do not fit the system, it
+///         cannot have what was set, or no links join them.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
     system, gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int]", *,
-    root: "int | None" = None
+    root: "int | None" = None, nccl: "str | None" = None, nvls = true, p2p = true,
+    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+    link_bandwidth: "float | None" = None, network_bandwidth: "float | None" = None
 ))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn expect(
     py: Python<'_>,
     system: &System,
@@ -44,15 +62,121 @@ pub fn expect(
     collective: &str,
     #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
     #[pyo3(from_py_with = optional_int)] root: Option<i128>,
+    nccl: Option<&str>,
+    nvls: bool,
+    p2p: bool,
+    algorithm: Option<&str>,
+    protocol: Option<&str>,
+    #[pyo3(from_py_with = optional_real)] link_bandwidth: Option<f64>,
+    #[pyo3(from_py_with = optional_real)] network_bandwidth: Option<f64>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
     let sizes: PyResult<Vec<Bytes>> =
         sizes.into_iter().map(|size| bytes("the size", size)).collect();
     let sizes = sizes?;
+    let version = nccl.map(version_of).transpose()?;
+    let (algorithm, protocol) = restricted(algorithm, protocol)?;
+    let settings =
+        Settings { version, nvls, p2p, algorithm, protocol, link_bandwidth, network_bandwidth };
     let on = Arc::clone(system.core());
-    let found = interruptible(py, move || {
-        baselines::expect(&on, &gpus, wanted, &sizes, &Settings::default())
-    })?;
+    let found =
+        interruptible(py, move || baselines::expect(&on, &gpus, wanted, &sizes, &settings))?;
     Table::new(tables::expectations(&found.map_err(errors::collective)?.rows))
+}
+
+/// All that NCCL, or RCCL, chooses from for one size, what it runs first.
+///
+/// Args:
+///     system: Whose links carry it.
+///     gpus: The job's GPUs by their ids, two or more.
+///     collective: One of `collective_names`.
+///     size: Bytes, as nccl-tests counts them.
+///     root: As for `plan`.
+///     nccl: As for `expect`.
+///     nvls: As for `expect`.
+///     p2p: As for `expect`.
+///     algorithm: As for `expect`.
+///     protocol: As for `expect`.
+///
+/// Returns:
+///     One row per choice: model_time, what the library's own cost model believes that it takes,
+///     in seconds, NaN where it has no model; algorithm, protocol, channels, chunk and last_chunk
+///     in bytes, threads of each channel's block, slices of a chunk, and loops of all channels.
+///
+/// Raises:
+///     CollectiveError: As for `expect`.
+#[pyfunction]
+#[pyo3(signature = (
+    system, gpus: "Sequence[int]", collective: "CollectiveName", size: "int", *,
+    root: "int | None" = None, nccl: "str | None" = None, nvls = true, p2p = true,
+    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None
+))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub fn nccl_choices(
+    system: &System,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+    collective: &str,
+    #[pyo3(from_py_with = crate::number::int)] size: i128,
+    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
+    nccl: Option<&str>,
+    nvls: bool,
+    p2p: bool,
+    algorithm: Option<&str>,
+    protocol: Option<&str>,
+) -> PyResult<Table> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let wanted = wanted_collective(collective, root, &gpus)?;
+    let size = bytes("the size", size)?;
+    let version = nccl.map(version_of).transpose()?;
+    let (algorithm, protocol) = restricted(algorithm, protocol)?;
+    let settings = Settings { version, nvls, p2p, algorithm, protocol, ..Settings::default() };
+    let found = baselines::choices(system.core(), &gpus, wanted, size, &settings);
+    Table::new(tables::choices(&found.map_err(errors::collective)?))
+}
+
+/// Whose rules choose on these GPUs: the library and the release, such as `NCCL 2.30`.
+///
+/// Args:
+///     system: Whose GPUs they are.
+///     gpus: The job's GPUs by their ids, two or more.
+///     nccl: The version that was wanted; the newest that is known if absent.
+///
+/// Returns:
+///     The library with the release that is known, and a sentence where it stands in for the one
+///     that was wanted.
+///
+/// Raises:
+///     CollectiveError: If the version cannot be read or the GPUs do not fit the system.
+#[pyfunction]
+#[pyo3(signature = (system, gpus: "Sequence[int]", *, nccl: "str | None" = None))]
+pub fn nccl_release(
+    system: &System,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+    nccl: Option<&str>,
+) -> PyResult<(String, Option<String>)> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let version = nccl.map(version_of).transpose()?;
+    let settings = Settings { version, ..Settings::default() };
+    baselines::release_on(system.core(), &gpus, &settings).map_err(errors::collective)
+}
+
+fn version_of(text: &str) -> PyResult<Version> {
+    text.parse().map_err(errors::collective)
+}
+
+/// The only algorithm and the only protocol, by their names.
+fn restricted(
+    algorithm: Option<&str>,
+    protocol: Option<&str>,
+) -> PyResult<(Option<ExpectedAlgorithm>, Option<Protocol>)> {
+    let algorithm = algorithm.map(named::<ExpectedAlgorithm>);
+    let protocol = protocol.map(named::<Protocol>);
+    Ok((algorithm.transpose()?, protocol.transpose()?))
+}
+
+/// The value of a name in whatever case, as NCCL takes it.
+fn named<C: Choice>(name: &str) -> PyResult<C> {
+    let known = C::NAMED.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    known.map_or_else(|| C::named(name), |(_, value)| Ok(*value))
 }

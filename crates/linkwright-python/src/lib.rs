@@ -53,7 +53,7 @@ mod _core {
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]
-    use crate::expectation::expect;
+    use crate::expectation::{expect, nccl_choices, nccl_release};
     #[pymodule_export]
     use crate::fabric::{Fabric, fabric_names};
     #[pymodule_export]

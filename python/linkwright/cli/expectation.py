@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright import System, expect, names
+from linkwright import System, expect, names, nccl_release
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
@@ -28,12 +28,16 @@ from linkwright.cli.schedules import (
 )
 from linkwright.cli.sizes import parse_size
 from linkwright.errors import printable
-from linkwright.nccl_tests import LogComparison, collective_of, compare_log, load_log
+from linkwright.nccl_tests import (
+    ExpectOptions,
+    LogComparison,
+    collective_of,
+    compare_log,
+    load_log,
+    version_of,
+)
 
 __all__ = ["expected"]
-
-# What the constants of the model are those of.
-VERSION = "NCCL 2.30"
 
 # The collective of the command; a log may say it.
 if TYPE_CHECKING:
@@ -46,6 +50,50 @@ LogFile = Annotated[
         "--log",
         metavar="FILE",
         help="What nccl-tests printed: say what each of its sizes should have taken.",
+    ),
+]
+Nccl = Annotated[
+    str | None,
+    typer.Option(
+        "--nccl",
+        metavar="VERSION",
+        help="The version of NCCL, or of RCCL on AMD's GPUs, such as 2.21.5; with --log that which "
+        "the log names, else the newest that is known.",
+    ),
+]
+NoNvls = Annotated[
+    bool,
+    typer.Option("--no-nvls", help="NVSwitches do not reduce, as with NCCL_NVLS_ENABLE=0."),
+]
+NoP2p = Annotated[
+    bool,
+    typer.Option(
+        "--no-p2p", help="GPUs do not reach each other directly, as with NCCL_P2P_DISABLE=1."
+    ),
+]
+OnlyAlgorithm = Annotated[
+    names.NcclAlgorithmName | None,
+    typer.Option("--algorithm", help="The only algorithm, as with NCCL_ALGO."),
+]
+OnlyProtocol = Annotated[
+    names.ProtocolName | None,
+    typer.Option("--protocol", help="The only protocol, as with NCCL_PROTO."),
+]
+LinkBandwidth = Annotated[
+    float | None,
+    typer.Option(
+        "--link-bandwidth",
+        metavar="GB/s",
+        help="What one link between GPUs (NVLink or xGMI, else PCIe) was measured to reach in a "
+        "direction.",
+    ),
+]
+NetworkBandwidth = Annotated[
+    float | None,
+    typer.Option(
+        "--network-bandwidth",
+        metavar="GB/s",
+        help="What a server's network interfaces were measured to reach together.",
     ),
 ]
 
@@ -61,33 +109,52 @@ def expected(
     factor: Factor = 2,
     servers: Servers = 1,
     network: NetworkName = None,
+    nccl: Nccl = None,
+    no_nvls: NoNvls = False,
+    no_p2p: NoP2p = False,
+    algorithm: OnlyAlgorithm = None,
+    protocol: OnlyProtocol = None,
+    link_bandwidth: LinkBandwidth = None,
+    network_bandwidth: NetworkBandwidth = None,
     log: LogFile = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Say what nccl-tests should show on a machine, to compare with what it does show.
 
-    The model is NCCL's own, with the constants of NCCL 2.30 and two numbers fitted to
-    measurements; docs/concepts/collective-timing.md has its errors by size. With --log, the sizes
-    are those of a run, each beside what it took, and a sentence says what the difference means;
-    COLLECTIVE may be left out where the log names its test.
+    NCCL's own cost model, with the constants of its version, chooses algorithm, protocol and
+    channels, as RCCL's does on AMD's GPUs; two numbers of the time are fitted to measurements, and
+    docs/concepts/collective-timing.md has its errors by size. With --log, the sizes are those of a
+    run, each beside what it took, and a sentence says what the difference means; COLLECTIVE may be
+    left out where the log names its test.
     """
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
     ids = gpus_of(whole, gpus)
+    options: ExpectOptions = {
+        "nccl": nccl,
+        "nvls": not no_nvls,
+        "p2p": not no_p2p,
+        "algorithm": algorithm,
+        "protocol": protocol,
+        "link_bandwidth": link_bandwidth,
+        "network_bandwidth": network_bandwidth,
+    }
     if log is not None:
-        _print_log(log, whole, ids, collective, root, json=json, plot=plot)
+        _print_log(log, whole, ids, collective, root, options, json=json, plot=plot)
         return
     if collective is None:
         raise typer.BadParameter("Name the collective, or give the --log of a run.")
     sizes = _sizes(parse_size(least), parse_size(most), factor)
-    rows = _rows(whole, ids, collective, sizes, root)
+    rows = list(expect(whole, ids, collective, sizes, root=root, **options))
+    library, note = nccl_release(whole, ids, nccl=nccl)
+    notes = [note] if note else []
     if json:
-        fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": VERSION}
-        output.print_json(fields | {"sweep": rows})
+        fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": library}
+        output.print_json(fields | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
-        made = output.table(titles)
+        made = output.table([*titles, "channels"])
         for row in rows:
             made.add_row(
                 str(row["size"]),
@@ -96,15 +163,17 @@ def expected(
                 f"{row['bus_bandwidth']:.2f}",
                 row["algorithm"],
                 row["protocol"],
+                str(row["channels"]),
             )
         console = output.console()
-        console.print(_title(collective, ids, whole), style="bold")
+        console.print(_title(collective, ids, whole, library), style="bold")
         output.print_table(made)
+        output.notes("Notes", notes, stderr=True)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
         title = f"{collective} on {job_text(ids, whole)}"
-        save_plot(bandwidth_by_size({f"{VERSION}'s cost model": rows}, title), plot)
+        save_plot(bandwidth_by_size({f"{library}'s choice": rows}, title), plot)
 
 
 def _print_log(
@@ -113,6 +182,7 @@ def _print_log(
     gpus: list[int],
     collective: names.CollectiveName | None,
     root: int | None,
+    options: ExpectOptions,
     *,
     json: bool,
     plot: Path | None,
@@ -123,20 +193,24 @@ def _print_log(
         raise typer.BadParameter(
             f"{printable(str(path))} does not say which collective it is of; name it."
         )
-    compared = compare_log(log, machine, gpus, collective, root=root)
+    nccl = options["nccl"] or version_of(log, machine, gpus)
+    options["nccl"] = nccl
+    compared = compare_log(log, machine, gpus, collective, root=root, **options)
+    library, note = nccl_release(machine, gpus, nccl=nccl)
     notes = [f"{printable(str(path))}:{line}: {text}" for line, text in log.notes]
+    notes += [note] if note else []
     if json:
-        fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": VERSION}
+        fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
         found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
         rows = [vars(row) | {"ratio": row.ratio} for row in compared.rows]
         output.print_json(fields | found | {"notes": notes, "sweep": rows})
     else:
-        _print_comparison(compared, _title(collective, gpus, machine))
+        _print_comparison(compared, _title(collective, gpus, machine, library))
         output.notes("Notes on the log", notes, stderr=True)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
 
-        curves = {"measured": "measured", f"{VERSION}'s cost model": "expected"}
+        curves = {"measured": "measured", f"{library}'s choice": "expected"}
         series = {
             name: [
                 {
@@ -172,8 +246,8 @@ def _print_comparison(compared: LogComparison, title: str) -> None:
     output.say(compared.meaning)
 
 
-def _title(collective: str, gpus: list[int], machine: System) -> str:
-    return f"{collective} on {job_text(gpus, machine)}, by the cost model of {VERSION}"
+def _title(collective: names.CollectiveName, gpus: list[int], machine: System, library: str) -> str:
+    return f"{collective} on {job_text(gpus, machine)}, as {library} chooses"
 
 
 def _sizes(least: int, most: int, factor: int) -> list[int]:
@@ -184,13 +258,3 @@ def _sizes(least: int, most: int, factor: int) -> list[int]:
     if not sizes:
         raise typer.BadParameter("--min-bytes is above --max-bytes; swap them.")
     return sizes
-
-
-def _rows(
-    machine: System,
-    gpus: list[int],
-    collective: names.CollectiveName,
-    sizes: list[int],
-    root: int | None,
-) -> list[dict[str, Any]]:
-    return list(expect(machine, gpus, collective, sizes, root=root))

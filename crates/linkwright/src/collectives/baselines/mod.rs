@@ -24,7 +24,7 @@ mod search;
 
 pub use choice::{
     Choice, ChoiceError, Chunking, Library, Release, Settings, Version, VersionError, choices,
-    choose, releases,
+    choose, release_on, releases,
 };
 pub(super) use constants::Generation;
 pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect};

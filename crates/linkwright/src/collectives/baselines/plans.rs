@@ -15,7 +15,7 @@ use crate::collectives::lowering::{
 };
 use crate::collectives::plan::{Links, PlanError, by_rule_alone};
 use crate::collectives::schedule::{Pacing, Schedule};
-use crate::system::{System, Wiring};
+use crate::system::{LinkKind, System, Wiring};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,14 @@ pub(in crate::collectives) fn plan_on(
         channels: None,
     };
     let tree = baseline == Baseline::Tree;
-    laid_out(wiring, gpus, collective, tree, &recipe)
+    let mut plan = laid_out(wiring, gpus, collective, tree, &recipe)?;
+    if wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi)) {
+        plan.notes.push(format!(
+            "on AMD's GPUs it is RCCL that runs; {} stands for it, with rings by NCCL's search",
+            baseline.name()
+        ));
+    }
+    Ok(plan)
 }
 
 /// What a library chooses for a size, and the schedule of that choice.

@@ -144,6 +144,21 @@ pub fn choices(
     Ok(chooser.all(size.0))
 }
 
+/// The library and the release whose rules choose on these GPUs, `NCCL 2.30`, and what a person
+/// should know of it.
+///
+/// # Errors
+/// As [`check_gpus`].
+pub fn release_on(
+    system: &System,
+    gpus: &[usize],
+    settings: &Settings,
+) -> Result<(String, Option<String>), LinkGraphError> {
+    check_gpus(system, gpus)?;
+    let (rules, note) = rules_on(&Wiring::of_gpus(system, gpus), settings);
+    Ok((format!("{} {}", rules.library.name(), rules.version), note))
+}
+
 /// A release on a job's GPUs, for one collective: made once for many sizes.
 #[derive(Debug)]
 pub(in crate::collectives) struct Chooser {

@@ -99,3 +99,11 @@ fn nvlink_alone_is_refused_where_there_is_no_ring() {
     let error = plan(&machine, &[0, 1, 4], Collective::AllReduce, algorithm, Links::Fabric);
     assert_eq!(error.unwrap_err(), PlanError::NoRing { algorithm: "nccl-classic" });
 }
+
+#[test]
+fn a_plan_for_amds_gpus_says_that_rccl_runs() {
+    let found = planned("mi300x-8", &WHOLE, Collective::AllReduce, Baseline::Ring);
+    assert!(found.notes.iter().any(|note| note.contains("it is RCCL that runs")));
+    let found = planned("dgx-a100", &WHOLE, Collective::AllReduce, Baseline::Ring);
+    assert!(found.notes.iter().all(|note| !note.contains("RCCL")));
+}

@@ -1,0 +1,94 @@
+"""What NCCL and RCCL choose, and what they can be told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Unpack
+
+import pytest
+from commands import linkwright
+
+from linkwright import CollectiveError, System, expect, nccl_choices, nccl_release
+from linkwright.nccl_tests import ExpectOptions, load_log, version_of
+
+EIGHT = list(range(8))
+MIB = 1 << 20
+LOG = Path(__file__).parents[2] / "examples/measurements/dgx1-v100-gpus-0-3.nccl-tests.txt"
+
+
+def test_a_release_is_that_of_the_machine_and_says_where_it_stands_in() -> None:
+    h100, mi300x = System("hgx-h100"), System("mi300x-8")
+    assert nccl_release(h100, EIGHT) == ("NCCL 2.30", None)
+    assert nccl_release(mi300x, EIGHT) == ("RCCL 2.22", None)
+    library, note = nccl_release(h100, EIGHT, nccl="NCCL version 2.24.3+cuda12.4")
+    assert library == "NCCL 2.20"
+    assert note is not None
+    assert "2.24.3" in note
+    with pytest.raises(CollectiveError, match="names no version"):
+        nccl_release(h100, EIGHT, nccl="latest")
+
+
+def test_all_choices_stand_beside_each_other() -> None:
+    rows = list(nccl_choices(System("hgx-h100"), EIGHT, "all-reduce", 64 * MIB))
+    times = [row["model_time"] for row in rows]
+    assert times == sorted(times)
+    assert (rows[0]["algorithm"], rows[0]["channels"]) == ("nvls", 16)
+    without = list(nccl_choices(System("hgx-h100"), EIGHT, "all-reduce", 64 * MIB, nvls=False))
+    assert {row["algorithm"] for row in without} == {"ring", "tree"}
+
+
+def test_measured_bandwidths_count_for_the_time_and_not_for_the_choice() -> None:
+    machine = System("dgx-a100")
+
+    def row(**options: Unpack[ExpectOptions]) -> dict[str, Any]:
+        return next(iter(expect(machine, EIGHT, "all-reduce", [1 << 30], **options)))
+
+    usual, slow = row(), row(link_bandwidth=10.0)
+    assert slow["protocol"] == usual["protocol"]
+    assert slow["bus_bandwidth"] == pytest.approx(usual["bus_bandwidth"] / 2, rel=0.02)
+    with pytest.raises(CollectiveError, match="not above 0"):
+        row(network_bandwidth=-1.0)
+
+
+def test_without_peers_all_goes_over_the_host() -> None:
+    machine = System("hgx-h100")
+    row = next(iter(expect(machine, EIGHT, "all-reduce", [1 << 30], p2p=False)))
+    usual = next(iter(expect(machine, EIGHT, "all-reduce", [1 << 30])))
+    assert row["channels"] == 2
+    assert row["bus_bandwidth"] < usual["bus_bandwidth"] / 5
+
+
+def test_what_a_machine_cannot_have_says_what_would_work() -> None:
+    for machine, options, words in [
+        ("dgx1-v100", ["--algorithm", "nvls"], "there is ring, tree"),
+        ("4x-l40s-pcie", ["--protocol", "LL128"], "there is LL, Simple"),
+        ("hgx-h100", ["--algorithm", "nvls", "--no-nvls"], "NVLS is switched off"),
+        ("hgx-h100", ["--algorithm", "collnet"], "ring, tree, nvls"),
+        ("hgx-h100", ["--nccl", "two"], "names no version of NCCL"),
+        ("hgx-h100", ["--link-bandwidth", "0"], "not above 0"),
+    ]:
+        ran = linkwright("collective", "expect", "all-reduce", "-m", machine, *options)
+        assert ran.exit_code != 0
+        assert words in " ".join(ran.stderr.split()), ran.stderr
+
+
+def test_the_command_takes_amds_gpus_and_names_the_library() -> None:
+    words = ["collective", "expect", "all-reduce", "-m", "mi300x-8", "-b", "1G", "-e", "1G"]
+    told = json.loads(linkwright(*words, "--json").stdout)
+    assert told["nccl"] == "RCCL 2.22"
+    row = told["sweep"][0]
+    assert (row["algorithm"], row["protocol"], row["channels"]) == ("ring", "Simple", 56)
+    assert row["chunk"] == 2 * MIB
+
+
+def test_a_log_says_the_version_unless_it_is_told() -> None:
+    log = load_log(LOG)
+    machine = System("dgx1-v100")
+    named = version_of(log, machine, [0, 3])
+    words = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
+    words += ["--log", str(LOG), "--json"]
+    of_log = json.loads(linkwright(*words).stdout)
+    assert of_log["nccl"] == nccl_release(machine, [0, 3], nccl=named)[0]
+    told = json.loads(linkwright(*words, "--nccl", "2.10.3").stdout)
+    assert told["nccl"] == "NCCL 2.10"
