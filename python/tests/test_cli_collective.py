@@ -275,8 +275,8 @@ def test_long_planning_is_announced_with_what_is_quick(monkeypatch: pytest.Monke
     assert planning_seconds(machine, many, "all-reduce") == 0
     assert planning_seconds(machine, range(64), "all-gather") == 0
     assert planning_seconds(machine, many, "all-gather", algorithm="nccl-ring") == 0
-    words = ("collective", "plan", "all-gather", "-m", "dgx-a100", "--network", "200Gb/s")
-    words = (*words, "--algorithm", "packing")
+    words = ["collective", "plan", "all-gather", "-m", "dgx-a100", "--network", "200Gb/s"]
+    words += ["--algorithm", "packing"]
     refused = fails(1, *words, "--servers", 128, "--gpus", 1023)
     assert "512 GPUs at most, and these are 1023; use nccl-ring" in refused
     assert "takes about" not in linkwright(*words, "--servers", 2).stderr
@@ -414,8 +414,8 @@ def test_the_notes_of_a_comparison_say_which_algorithm_they_are_about() -> None:
 
 
 def test_a_hybrid_says_that_pcie_carries_part() -> None:
-    words = ("collective", "plan", "broadcast", *FOUR, "--links", "hybrid", "--size", "1G")
-    words = (*words, "--algorithm", "packing")
+    words = ["collective", "plan", "broadcast", *FOUR, "--links", "hybrid", "--size", "1G"]
+    words += ["--algorithm", "packing"]
     assert "packing over NVLink and PCIe" in linkwright(*words).stdout
 
 
