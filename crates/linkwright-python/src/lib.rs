@@ -73,7 +73,7 @@ mod _core {
     #[pymodule_export]
     use crate::plan::{
         Tree, Tried, algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor,
-        collective_names, packing_rate, plan, planning_seconds,
+        collective_names, packing_rate, plan, plan_for_sizes, planning_seconds,
     };
     #[pymodule_export]
     use crate::program::{Program, applications, random_mixes, read_otf2};

@@ -264,6 +264,52 @@ fn planned(
     }
 }
 
+/// Plans a collective for each of several sizes, as `plan` does for one.
+///
+/// Args:
+///     system: Whose links carry it.
+///     gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
+///     collective: One of `collective_names`.
+///     sizes: Bytes, as nccl-tests counts them.
+///     algorithm: One of `algorithm_names`.
+///     root: As for `plan`.
+///     links: As for `plan`, but for `hybrid`.
+///
+/// Returns:
+///     For each size a plan that is fast for it. Trees are packed once for all.
+///
+/// Raises:
+///     CollectiveError: As for `plan`.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (
+    system, gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int]", *,
+    algorithm: "AlgorithmName" = "packing", root: "int | None" = None, links = "auto"
+))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn plan_for_sizes(
+    py: Python<'_>,
+    system: &System,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+    collective: &str,
+    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
+    algorithm: &str,
+    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
+    links: &str,
+) -> PyResult<Vec<Schedule>> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let links = Links::named(links)?;
+    let sizes: Vec<_> = sizes.iter().map(|size| bytes("a size", *size)).collect::<PyResult<_>>()?;
+    let chosen = known_algorithm(algorithm)?;
+    let wanted = wanted_collective(collective, root, &gpus)?;
+    let on = Arc::clone(system.core());
+    let plans = interruptible(py, move || {
+        planning::plan_for_sizes(&on, &gpus, wanted, chosen, links, &sizes)
+    })?;
+    let plans = plans.map_err(errors::collective)?;
+    Ok(plans.into_iter().map(|plan| Schedule::planned(plan, system.clone())).collect())
+}
+
 /// The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.
 ///
 /// Args:

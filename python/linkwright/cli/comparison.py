@@ -10,7 +10,6 @@ from linkwright import (
     CollectiveError,
     algorithm_descriptions,
     algorithm_names,
-    algorithm_protocols,
 )
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName, among, picked
@@ -83,10 +82,7 @@ def compare(
                     whole, collective, gpus, name, links, root, size=wanted, show_progress=False
                 )
                 data, rounded = divided(schedule, wanted)
-                timing = min(
-                    (schedule.time(data, protocol=each) for each in algorithm_protocols(name)),
-                    key=lambda timing: timing.time,
-                )
+                timing = schedule.time(data)
             except CollectiveError as error:
                 refused[name] = str(error)
                 continue

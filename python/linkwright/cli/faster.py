@@ -53,7 +53,7 @@ class Faster:
 def faster_than(
     timing: Timing, schedule: Schedule, machine: System, links: names.LinksName
 ) -> Faster | None:
-    """The fastest other algorithm at the size and with the protocol of a timing that it beats.
+    """The fastest other algorithm at the size of a timing that it beats.
 
     Only what plans quickly is tried on more than a few GPUs, and nothing on more than a few
     hundred.
@@ -77,7 +77,7 @@ def faster_than(
                 root=schedule.root,
                 size=timing.size,
             )
-            taken = other.time(timing.size, protocol=timing.protocol).time
+            taken = other.time(timing.size).time
         except CollectiveError:
             continue
         if taken < (limit if best is None else best.time):

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from linkwright import Schedule, System, names, time_sweep
+from linkwright import Schedule, System, names, plan_for_sizes
 from linkwright.cli import output
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
@@ -25,6 +25,7 @@ from linkwright.cli.schedules import (
     Root,
     Servers,
     chunk_of,
+    gpus_of,
     job_text,
     machine_of,
     named_gpus,
@@ -62,15 +63,14 @@ def time(
     """
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
-    # One schedule for all sizes: the one that is best for the largest.
-    schedule = plan_on(whole, collective, gpus, algorithm, links, root, size=parse_size(most))
-    sizes = _sizes(schedule, parse_size(least), parse_size(most), factor)
-    rows = _sweep(schedule, whole, sizes, chunk_of(chunk), protocol)
+    sizes = _sizes(parse_size(least), parse_size(most), factor)
+    schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes)
+    rows = _sweep(schedules, whole, sizes, chunk_of(chunk), protocol)
+    schedule = schedules[-1]
     if json:
-        document = {"protocol": protocol or schedule.protocol, "sweep": rows}
-        output.print_json(plan_fields(schedule, whole) | document)
+        output.print_json(plan_fields(schedule, whole) | {"sweep": rows})
     else:
-        made = output.table(["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk"])
+        made = output.table(["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol"], left=["protocol"])
         for row in rows:
             made.add_row(
                 str(row["size"]),
@@ -78,6 +78,7 @@ def time(
                 f"{row['algorithm_bandwidth']:.2f}",
                 f"{row['bus_bandwidth']:.2f}",
                 size_text(row["chunk"]),
+                row["protocol"],
             )
         console = output.console()
         console.print(_title(schedule, whole), style="bold")
@@ -90,46 +91,79 @@ def time(
         save_plot(bandwidth_by_size({schedule.algorithm or "": rows}, title), plot)
 
 
-def _sizes(schedule: Schedule, least: int, most: int, factor: int) -> list[int]:
+def _sizes(least: int, most: int, factor: int) -> list[int]:
     if least > most:
         raise typer.BadParameter(
             f"--min-bytes is {size_text(least)} and --max-bytes {size_text(most)}; swap them."
         )
-    unit = schedule.shards * ELEMENT
-    sizes, size = [], least
-    while size <= most:
-        whole = size // unit * unit
-        if whole > 0 and whole not in sizes:
-            sizes.append(whole)
-        size *= factor
-    if not sizes:
-        raise typer.BadParameter(
-            f"no size of {unit} bytes or more from {size_text(least)} to {size_text(most)}; "
-            f"{schedule.collective} takes a float32 of {ELEMENT} bytes for each of "
-            f"{schedule.shards} shards."
-            if schedule.shards > 1
-            else f"no size from {size_text(least)} to {size_text(most)} holds a float32."
-        )
+    sizes = [least]
+    while sizes[-1] * factor <= most:
+        sizes.append(sizes[-1] * factor)
     return sizes
 
 
+def _plans(
+    machine: System,
+    collective: names.CollectiveName,
+    gpus: str | None,
+    algorithm: names.AlgorithmName,
+    links: names.LinksName,
+    root: int | None,
+    sizes: list[int],
+) -> list[Schedule]:
+    """For each size the plan that is the fastest there."""
+    if links == "hybrid":
+        return [
+            plan_on(machine, collective, gpus, algorithm, links, root, size=size) for size in sizes
+        ]
+    return plan_for_sizes(
+        machine,
+        gpus_of(machine, gpus),
+        collective,
+        sizes,
+        algorithm=algorithm,
+        root=root,
+        links=links,
+    )
+
+
 def _sweep(
-    schedule: Schedule,
+    schedules: list[Schedule],
     machine: System,
     sizes: list[int],
     chunk: int | None,
     protocol: names.ProtocolName | None,
 ) -> list[dict[str, Any]]:
+    rows: dict[int, dict[str, Any]] = {}
     with output.progress_bar() as show:
-
-        def progress(done: int, total: int) -> None:
+        for done, (schedule, wanted) in enumerate(zip(schedules, sizes, strict=True)):
             if show is not None:
-                show("timing", done, total)
-
-        made = time_sweep(
-            schedule, machine, sizes, chunk=chunk, protocol=protocol, progress=progress
+                show("timing", done, len(sizes))
+            # A size that does not divide, or is too little, is rounded to whole elements.
+            unit = schedule.shards * ELEMENT
+            size = wanted // unit * unit
+            if size == 0 or size in rows:
+                continue
+            timing = schedule.time(size, chunk=chunk, protocol=protocol)
+            rows[size] = {
+                "size": size,
+                "chunk": timing.chunk,
+                "time": timing.time,
+                "algorithm_bandwidth": timing.algorithm_bandwidth,
+                "bus_bandwidth": timing.bus_bandwidth,
+                "protocol": timing.protocol,
+            }
+    if not rows:
+        shards = schedules[-1].shards
+        of_all = f"{size_text(sizes[0])} to {size_text(sizes[-1])}"
+        raise typer.BadParameter(
+            f"no size of {shards * ELEMENT} bytes or more from {of_all}; "
+            f"{schedules[-1].collective} takes a float32 of {ELEMENT} bytes for each of "
+            f"{shards} shards."
+            if shards > 1
+            else f"no size from {of_all} holds a float32."
         )
-    return list(made)
+    return list(rows.values())
 
 
 def _title(schedule: Schedule, machine: System) -> str:

@@ -115,7 +115,7 @@ pub fn plan_hybrid(
     ));
     let links = fabric.links;
     let hybrid = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
-    let hybrid = fastest(vec![hybrid], wiring, size, peer_access_switch)?;
+    let hybrid = fastest(hybrid, wiring, size, peer_access_switch)?;
     // The equation leaves out how long trees take to fill, and gathers and scatters may go by
     // better ways than trees on NVLink.
     let time = |plan: &Plan| time_of(plan, wiring, size, peer_access_switch);

@@ -26,8 +26,8 @@ pub use lowered::LoweredSchedule;
 pub(super) use miad::choose_chunk_on;
 pub use miad::{ChunkTrial, choose_chunk};
 pub use play::{LinkLoad, Timing, time};
-pub(super) use terms::protocol_on;
 pub use terms::{Processes, Terms, protocol_as, protocol_of};
+pub(super) use terms::{protocol_for, protocol_on};
 pub use ways::resources;
 
 use crate::network::Routes;

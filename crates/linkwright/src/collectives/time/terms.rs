@@ -176,15 +176,20 @@ pub fn protocol_as(
     system: &System,
 ) -> Result<NcclProtocol, TimeError> {
     let wiring = wiring_of(schedule, system)?;
-    Ok(usual(schedule, protocol, &wiring))
+    Ok(protocol_for(schedule, protocol, &wiring))
 }
 
 /// As [`protocol_of`], on the servers of the schedule's GPUs.
 pub(in crate::collectives) fn protocol_on(schedule: &Schedule, wiring: &Wiring) -> NcclProtocol {
-    usual(schedule, schedule.protocol, wiring)
+    protocol_for(schedule, schedule.protocol, wiring)
 }
 
-fn usual(schedule: &Schedule, protocol: Protocol, wiring: &Wiring) -> NcclProtocol {
+/// As [`protocol_as`], on the servers of the schedule's GPUs.
+pub(in crate::collectives) fn protocol_for(
+    schedule: &Schedule,
+    protocol: Protocol,
+    wiring: &Wiring,
+) -> NcclProtocol {
     let processes = Processes::usual(wiring, &schedule.gpus);
     Terms::shipped().protocol(protocol, schedule.pacing, (wiring, &schedule.gpus), processes)
 }
