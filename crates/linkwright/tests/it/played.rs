@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
 use linkwright::collectives::Collective::AllReduce;
-use linkwright::collectives::plan::{Links, plan};
-use linkwright::collectives::time::{protocol_of, time};
+use linkwright::collectives::plan::{Links, plan_for_size};
+use linkwright::collectives::time::{choose_chunk, protocol_of};
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{Planner, PlayedOutcome, Sharing, play};
@@ -70,11 +70,12 @@ fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
         let record = &outcome.records[0];
         let gpus: Vec<usize> = record.chosen.gpus().iter().collect();
         let Planner::Plan(algorithm) = wanted else { unreachable!() };
-        let found = plan(&cluster.system, &gpus, AllReduce, algorithm, Links::Auto).unwrap();
         let vgg = Workload::find("vgg-16").unwrap();
-        let (size, chunk) = (vgg.bytes_per_iteration(), cluster.collectives.planned_message_size);
+        let size = vgg.bytes_per_iteration();
+        let found =
+            plan_for_size(&cluster.system, &gpus, AllReduce, algorithm, Links::Auto, size).unwrap();
         let protocol = protocol_of(&found.schedule, &cluster.system).unwrap();
-        let timing = time(&found.schedule, &cluster.system, size, chunk, &protocol).unwrap();
+        let timing = choose_chunk(&found.schedule, &cluster.system, size, &protocol).unwrap().0;
         let iteration = vgg.compute_per_iteration().0 + timing.time.0;
         assert_eq!(record.finish.0, iteration, "{planner} on {}", cluster.system.name());
         // A rank that has its data computes on while others still wait for theirs.

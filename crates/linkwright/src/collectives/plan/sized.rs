@@ -5,9 +5,12 @@ use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::lowering::tree::MAX_CHANNELS;
 use super::super::lowering::{RootedTree, schedule_of_trees};
 use super::super::schedule::{Protocol, Schedule};
-use super::super::time::{NcclProtocol, choose_chunk_on, protocol_for, protocol_on};
+use super::super::time::{
+    NcclProtocol, Timing, choose_chunk_on, link_bytes, protocol_for, protocol_on, resources,
+};
 use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan_preferring};
 use crate::graph::arborescences::Preference;
+use crate::network::Routes;
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
@@ -43,11 +46,41 @@ pub fn plan_for_sizes(
     links: Links,
     sizes: &[Bytes],
 ) -> Result<Vec<Plan>, PlanError> {
-    check_gpus(system, gpus)?;
-    let wiring = Wiring::of_gpus(system, gpus);
-    let plans = candidates(&wiring, gpus, collective, algorithm, links)?;
-    let of = |size: &Bytes| fastest_of(&plans, &wiring, *size, Picoseconds(0));
-    sizes.iter().map(of).collect()
+    let candidates = Candidates::new(system, gpus, collective, algorithm, links)?;
+    sizes.iter().map(|size| Ok(candidates.fastest(*size)?.0)).collect()
+}
+
+/// The plans of an algorithm on a job's GPUs, of which one may be the fastest for some size: made once
+/// for many sizes.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    wiring: Wiring,
+    plans: Vec<Plan>,
+}
+
+impl Candidates {
+    /// # Errors
+    /// As [`plan`](fn@super::plan).
+    pub fn new(
+        system: &System,
+        gpus: &[usize],
+        collective: Collective,
+        algorithm: Algorithm,
+        links: Links,
+    ) -> Result<Self, PlanError> {
+        check_gpus(system, gpus)?;
+        let wiring = Wiring::of_gpus(system, gpus);
+        let plans = candidates(&wiring, gpus, collective, algorithm, links)?;
+        Ok(Self { wiring, plans })
+    }
+
+    /// The one that moves so much the fastest, with its protocol, and how long it takes.
+    ///
+    /// # Errors
+    /// A size that would take too many transfers.
+    pub fn fastest(&self, size: Bytes) -> Result<(Plan, Timing), PlanError> {
+        fastest_of(&self.plans, &self.wiring, size, Picoseconds(0))
+    }
 }
 
 /// As [`plan_for_size`] on GPUs that have been checked.
@@ -60,7 +93,7 @@ pub(super) fn plan_sized(
     size: Bytes,
 ) -> Result<Plan, PlanError> {
     let plans = candidates(wiring, gpus, collective, algorithm, links)?;
-    fastest_of(&plans, wiring, size, Picoseconds(0))
+    Ok(fastest_of(&plans, wiring, size, Picoseconds(0))?.0)
 }
 
 /// The plans of which one may be the fastest for some size.
@@ -102,7 +135,7 @@ pub(super) fn fastest(
     size: Bytes,
     peer_access_switch: Picoseconds,
 ) -> Result<Plan, PlanError> {
-    fastest_of(&with_two_channels(vec![plan]), wiring, size, peer_access_switch)
+    Ok(fastest_of(&with_two_channels(vec![plan]), wiring, size, peer_access_switch)?.0)
 }
 
 /// Plans as they are, and each also with its trees on two channels.
@@ -114,41 +147,50 @@ fn with_two_channels(mut plans: Vec<Plan>) -> Vec<Plan> {
     plans
 }
 
-/// Of plans, each with the protocols that its executors have, the one that moves `size` the fastest;
-/// the first of equals, with Simple before the others.
+/// How near to what its links allow a plan must come for no other to be tried.
+const NEAR: f64 = 1.01;
+
+/// Of plans, each with the protocols that its executors have, the one that moves `size` the fastest,
+/// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
+/// links allow, no other is tried.
 fn fastest_of(
     plans: &[Plan],
     wiring: &Wiring,
     size: Bytes,
     peer_access_switch: Picoseconds,
-) -> Result<Plan, PlanError> {
-    let mut best: Option<(Picoseconds, &Plan, Protocol)> = None;
+) -> Result<(Plan, Timing), PlanError> {
+    let routes = resources(wiring);
+    let mut best: Option<(Timing, &Plan, Protocol)> = None;
     for plan in plans {
+        let seconds = size.0 as f64 * seconds_per_byte(&plan.schedule, &routes)?;
         for protocol in plan.algorithm.protocols().iter().rev() {
             let usual = protocol_for(&plan.schedule, *protocol, wiring);
             let costs = NcclProtocol { peer_access_switch, ..usual };
-            if best.is_some_and(|(time, ..)| time <= soonest(plan, size, &costs)) {
+            let soonest = costs.launch.as_seconds() + seconds / costs.data_share;
+            let is_beaten = |(timing, ..): &(Timing, _, _)| {
+                let time = timing.time.as_seconds();
+                time <= soonest || time <= NEAR * (costs.launch.as_seconds() + seconds)
+            };
+            if best.as_ref().is_some_and(is_beaten) {
                 continue;
             }
-            let time = choose_chunk_on(&plan.schedule, wiring, size, &costs)?.0.time;
-            if best.is_none_or(|(least, ..)| time < least) {
-                best = Some((time, plan, *protocol));
+            let timing = choose_chunk_on(&plan.schedule, wiring, size, &costs)?.0;
+            if best.as_ref().is_none_or(|(least, ..)| timing.time < least.time) {
+                best = Some((timing, plan, *protocol));
             }
         }
     }
-    let (_, plan, protocol) = best.expect("there is a plan, and a protocol for it");
+    let (timing, plan, protocol) = best.expect("there is a plan, and a protocol for it");
     let mut plan = plan.clone();
     plan.schedule.protocol = protocol;
-    Ok(plan)
+    Ok((plan, timing))
 }
 
-/// No plan moves data sooner than its links could, had it been launched.
-fn soonest(plan: &Plan, size: Bytes, costs: &NcclProtocol) -> Picoseconds {
-    if plan.rate.0 == 0 {
-        return costs.launch;
-    }
-    let seconds = size.0 as f64 / (plan.rate.0 as f64 * costs.data_share);
-    Picoseconds(costs.launch.0.saturating_add((seconds * 1e12) as u64))
+/// How long the busiest link of a schedule takes for each byte of the collective's size.
+fn seconds_per_byte(schedule: &Schedule, routes: &Routes<'_>) -> Result<f64, PlanError> {
+    let loads = link_bytes(schedule, routes)?;
+    let times = loads.iter().zip(routes.capacities()).map(|(load, most)| load / most.0 as f64);
+    Ok(times.fold(0.0, f64::max))
 }
 
 /// How long a plan takes with the chunk that suits it.

@@ -153,8 +153,24 @@ impl LoweredSchedule {
         first_connection: ConnectionIndex,
     ) -> Result<KernelCall, TimeError> {
         let pieces = self.pieces(size, chunk)?;
+        Ok(self.call_of(pieces, first_connection))
+    }
+
+    /// As [`Self::call`], in so many pieces.
+    #[must_use]
+    pub fn call_in_pieces(
+        &self,
+        size: Bytes,
+        pieces: u64,
+        first_connection: ConnectionIndex,
+    ) -> KernelCall {
+        let pieces = Pieces::new(Bytes(size.0 / self.shards), self.chunks, pieces);
+        self.call_of(pieces, first_connection)
+    }
+
+    fn call_of(&self, pieces: Pieces, first_connection: ConnectionIndex) -> KernelCall {
         let (kernel, protocol) = (Arc::clone(&self.kernel), self.protocol);
-        Ok(KernelCall { kernel, pieces, protocol, first_connection })
+        KernelCall { kernel, pieces, protocol, first_connection }
     }
 
     /// The data of so many bytes on its links.

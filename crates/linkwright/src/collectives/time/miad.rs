@@ -54,8 +54,8 @@ pub(in crate::collectives) fn choose_chunk_on(
     if let Pacing::SideBySide { chunk } = schedule.pacing {
         return Ok((attempt(&player, size, chunk.0, &mut trials)?, trials));
     }
-    // Pipelines of thousands of pieces take long to play and gain nothing from more.
-    let least = size.0 >> 12;
+    // Pipelines of many hundred pieces take long to play and gain nothing from more.
+    let least = size.0 >> 9;
     let mut chunk = FIRST.max(least).min(size.0.max(1));
     let first = chunk;
     let mut best = attempt(&player, size, chunk, &mut trials)?;

@@ -9,7 +9,7 @@ use super::classes::Classes;
 use crate::collectives::Collective as Planning;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
-use crate::collectives::plan::{Algorithm, Links, PlanError, plan};
+use crate::collectives::plan::{Algorithm, Candidates, Links, PlanError};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
 use crate::diagnostic::instead_of;
@@ -111,8 +111,8 @@ impl<R: Routing> Carries for PacketNetwork<'_, R> {
 
 /// A plan as a job's ranks play it.
 enum Form {
-    /// Under NCCL's protocol, over connections from this one on.
-    Kernel(LoweredSchedule, ConnectionIndex),
+    /// Under NCCL's protocol.
+    Kernel(KernelCall),
     /// Under MPI's.
     Messages(MessageSchedule),
 }
@@ -127,10 +127,12 @@ pub(super) struct Plans<'r> {
     /// What one transfer or message carries at most.
     longest: Bytes,
     classes: Classes,
-    /// The plan of each class, once a job has needed it.
-    of_class: BTreeMap<usize, Schedule>,
-    /// The variant of GPUs, by their server and the order of ranks.
-    known: BTreeMap<(u32, Arc<[usize]>), u32>,
+    /// The plans of each class, once a job has needed them.
+    of_class: BTreeMap<usize, Candidates>,
+    /// The one for a class and a size, and in how many pieces.
+    for_size: BTreeMap<(usize, Bytes), (Schedule, u64)>,
+    /// The variant of GPUs and a size, by their server and the order of ranks.
+    known: BTreeMap<(u32, Arc<[usize]>, Bytes), u32>,
     forms: Vec<Form>,
     /// How often it was planned.
     made: usize,
@@ -147,6 +149,7 @@ impl<'r> Plans<'r> {
             longest,
             classes: Classes::default(),
             of_class: BTreeMap::new(),
+            for_size: BTreeMap::new(),
             known: BTreeMap::new(),
             forms: Vec::new(),
             made: 0,
@@ -167,47 +170,52 @@ impl<'r> Plans<'r> {
         (server, gpus): (u32, &[usize]),
         size: Bytes,
     ) -> Result<Planned, PlanningFault> {
-        let (order, variant) = self.planned(network, system, server, gpus)?;
-        if let Some(Form::Kernel(lowered, first)) = self.form_of(variant) {
-            lowered.call(size, self.longest, *first)?;
-        }
-        Ok((order, variant))
-    }
-
-    fn planned(
-        &mut self,
-        network: &mut impl Carries,
-        system: &System,
-        server: u32,
-        gpus: &[usize],
-    ) -> Result<Planned, PlanningFault> {
         let Planner::Plan(algorithm) = self.planner else { return Ok((gpus.to_vec(), BY_RULE)) };
         if gpus.len() < 2 {
             return Ok((gpus.to_vec(), BY_RULE));
         }
         let template = system.kind_of(server).server();
         let (class, order) = self.classes.of(system.kind_index_of(server), template, gpus);
-        let key = (server, Arc::clone(&order));
+        let key = (server, Arc::clone(&order), size);
         if let Some(variant) = self.known.get(&key) {
             return Ok((order.to_vec(), *variant));
         }
         let of_system: Vec<usize> =
             order.iter().map(|gpu| system.gpu_at(server, *gpu as u32) as usize).collect();
-        let schedule = match self.of_class.get(&class).and_then(|it| relocated(it, &of_system)) {
-            Some(schedule) => schedule,
+        let (schedule, pieces) = self.for_size(system, (class, algorithm), &of_system, size)?;
+        let (schedule, pieces) = match relocated(&schedule, &of_system) {
+            Some(schedule) => (schedule, pieces),
             None => {
-                let links = Links::Auto;
-                let found = plan(system, &of_system, Planning::AllReduce, algorithm, links)?;
                 self.made += 1;
-                self.of_class.insert(class, found.schedule.clone());
-                found.schedule
+                fastest(&candidates(system, algorithm, &of_system)?, size)?
             }
         };
-        let form = self.form(network, system, schedule)?;
+        let form = self.form(network, system, schedule, (size, pieces))?;
         self.forms.push(form);
         let variant = self.forms.len() as u32;
         self.known.insert(key, variant);
         Ok((order.to_vec(), variant))
+    }
+
+    /// The plan that is the fastest for a class and a size, on the first GPUs of that class that a job
+    /// got, and in how many pieces.
+    fn for_size(
+        &mut self,
+        system: &System,
+        (class, algorithm): (usize, Algorithm),
+        gpus: &[usize],
+        size: Bytes,
+    ) -> Result<(Schedule, u64), PlanningFault> {
+        if let Some(known) = self.for_size.get(&(class, size)) {
+            return Ok(known.clone());
+        }
+        if !self.of_class.contains_key(&class) {
+            self.made += 1;
+            self.of_class.insert(class, candidates(system, algorithm, gpus)?);
+        }
+        let found = fastest(&self.of_class[&class], size)?;
+        self.for_size.insert((class, size), found.clone());
+        Ok(found)
     }
 
     /// The plan of a variant that is one.
@@ -220,12 +228,13 @@ impl<'r> Plans<'r> {
         network: &mut impl Carries,
         system: &System,
         schedule: Schedule,
+        (size, pieces): (Bytes, u64),
     ) -> Result<Form, PlanningFault> {
         if let Some(routes) = self.routes {
             let protocol = protocol_of(&schedule, system)?;
             let lowered = LoweredSchedule::new(&schedule, routes, &protocol)?;
             if let Some(first) = network.open(&lowered) {
-                return Ok(Form::Kernel(lowered, first));
+                return Ok(Form::Kernel(lowered.call_in_pieces(size, pieces, first)));
             }
         }
         Ok(Form::Messages(MessageSchedule::new(schedule)?))
@@ -237,9 +246,26 @@ impl<'r> Plans<'r> {
     }
 }
 
+fn candidates(
+    system: &System,
+    algorithm: Algorithm,
+    gpus: &[usize],
+) -> Result<Candidates, PlanError> {
+    Candidates::new(system, gpus, Planning::AllReduce, algorithm, Links::Auto)
+}
+
+/// The plan that is the fastest for a size, and in how many pieces.
+fn fastest(candidates: &Candidates, size: Bytes) -> Result<(Schedule, u64), PlanError> {
+    let (plan, timing) = candidates.fastest(size)?;
+    Ok((plan.schedule, timing.pieces))
+}
+
 /// The same schedule on other GPUs, which are joined alike; None where it names devices between
 /// them.
 fn relocated(schedule: &Schedule, gpus: &[usize]) -> Option<Schedule> {
+    if schedule.gpus == gpus {
+        return Some(schedule.clone());
+    }
     if !schedule.routes.is_empty() {
         return None;
     }
@@ -269,9 +295,8 @@ impl Lowering for Plans<'_> {
     }
 
     fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
-        let Form::Kernel(lowered, first) = self.form_of(call.variant)? else { return None };
-        // A job whose data cannot be cut so was refused.
-        lowered.call(call.size, self.longest, *first).ok()
+        let Form::Kernel(kernel) = self.form_of(call.variant)? else { return None };
+        Some(kernel.clone())
     }
 
     fn variant(&self, job: u32, _: CommunicatorId, _: Collective, _: u32) -> u32 {
