@@ -1,27 +1,20 @@
 //! How long NCCL, or RCCL, takes: "is my bus bandwidth right?"
 //!
-//! What it represents: what the library chooses ([`super::choice`]), and for that choice the
-//! latency and bandwidth of the library's own cost model, with two numbers fitted to
-//! measurements (`calibration`) and the bandwidths that a user measured. Sends and receives
-//! between pairs, which no library has a model of, take one hop and as long as their most
-//! loaded link.
+//! What it represents: what the library chooses ([`super::choice`]), and the time of that choice's
+//! schedule, played alone on its links as any other is ([`mod@super::super::time`]), with the
+//! bandwidths that a user measured in place of what links reach.
 //!
-//! What it leaves out: as [`super::choice`]. With two servers NCCL's model asks only what each
-//! server's rings carry; this takes the network's bandwidth where that is less.
+//! What it leaves out: as [`super::choice`] and the clock.
 
 use thiserror::Error;
 
-use super::calibration::{nvlink_reach, reduction_delay};
-use super::choice::graph::{Graph, Reach};
-use super::choice::model::{Candidate, Model};
-use super::choice::rules::Search;
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
-use super::constants::{Generation, PCIE3_BANDWIDTH, socket_bandwidth};
-use super::plans::{Baseline, by_pairs, plan_on};
+use super::plans::plan_choice;
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
-use crate::collectives::plan::{Links, PlanError};
-use crate::collectives::time::{TimeError, link_bytes};
+use crate::collectives::plan::PlanError;
+use crate::collectives::schedule::Schedule;
+use crate::collectives::time::{Player, Processes, Terms, TimeError};
 use crate::network::Routes;
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bytes, Picoseconds};
@@ -107,106 +100,96 @@ pub fn expect(
     sizes: &[Bytes],
     settings: &Settings,
 ) -> Result<Expectations, ExpectError> {
+    expect_with(system, gpus, collective, sizes, settings, Terms::shipped())
+}
+
+/// As [`expect`], with other terms of what kernels cost.
+///
+/// # Errors
+/// As [`expect`].
+pub fn expect_with(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    sizes: &[Bytes],
+    settings: &Settings,
+    terms: &Terms,
+) -> Result<Expectations, ExpectError> {
     check_gpus(system, gpus)?;
     let wiring = &Wiring::of_gpus(system, gpus);
-    let links = if settings.p2p { Links::Auto } else { Links::Host };
-    let ring = plan_on(wiring, gpus, collective, Baseline::Ring, links)?.schedule;
     let chooser = Chooser::new(wiring, gpus, collective, settings)?;
-    let search = &chooser.rules.search;
-    let routes = Routes::on(wiring, |kind| counted_on(search, wiring, gpus, kind, settings))
-        .expect("a library counts on no more than a link's peak");
-    // Also tells whether links join the GPUs at all.
-    let loads = link_bytes(&ring, &routes)?;
-    let limits = loads.iter().zip(routes.capacities()).filter(|(load, _)| **load > 0.0);
-    let rates = limits.map(|(load, capacity)| capacity.as_gigabytes_per_second() / load);
-    let pairs = rates.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
-    let reach = reach(search, wiring, gpus, settings);
-    let graph = Graph::new(chooser.rules, wiring, gpus, settings, reach);
-    let timer = Timer { model: Model { rules: chooser.rules, graph: &graph }, collective, pairs };
-    let row = |size: &Bytes| timer.expectation(*size, chooser.choose(size.0));
+    let routes = Routes::on(wiring, |kind| reached(wiring, kind, settings))
+        .expect("what is reached lies above 0 and is at most the peak");
+    let choices: Vec<Choice> = sizes.iter().map(|size| chooser.choose(size.0)).collect();
+    // Sizes that differ in their chunks alone are played on one schedule.
+    let is_same = |a: &Choice, b: &Choice| {
+        (a.algorithm, a.protocol, a.channels) == (b.algorithm, b.protocol, b.channels)
+    };
+    let mut kinds: Vec<&Choice> = Vec::new();
+    for choice in &choices {
+        if !kinds.iter().any(|known| is_same(known, choice)) {
+            kinds.push(choice);
+        }
+    }
+    let schedules: Vec<Schedule> = kinds
+        .iter()
+        .map(|choice| Ok(plan_choice(wiring, gpus, collective, &chooser, choice)?.schedule))
+        .collect::<Result<_, PlanError>>()?;
+    let processes = settings.processes.unwrap_or_else(|| Processes::usual(wiring, gpus));
+    let processes = processes.of(chooser.launches_as_group());
+    let player = |schedule| {
+        let Schedule { protocol, pacing, .. } = schedule;
+        let costs = terms.protocol(*protocol, *pacing, (wiring, gpus), processes);
+        Player::on(schedule, &routes, &costs)
+    };
+    let players: Vec<Player<'_>> = schedules.iter().map(player).collect::<Result<_, _>>()?;
+    let row = |(size, choice): (&Bytes, &Choice)| {
+        let at = kinds.iter().position(|known| is_same(known, choice));
+        let timing = players[at.expect("each choice has a schedule")]
+            .time(*size, choice.chunking.chunk)?;
+        Ok(Expectation {
+            size: *size,
+            time: timing.time,
+            algorithm_bandwidth: timing.algorithm_bandwidth,
+            bus_bandwidth: timing.bus_bandwidth,
+            choice: *choice,
+        })
+    };
     Ok(Expectations {
-        rows: sizes.iter().map(row).collect(),
+        rows: sizes.iter().zip(&choices).map(row).collect::<Result<_, TimeError>>()?,
         library: chooser.release(),
         notes: chooser.notes,
     })
 }
 
-/// Gives a choice its time.
-struct Timer<'a> {
-    model: Model<'a>,
-    collective: Collective,
-    /// GB/s of size that sends between pairs move.
-    pairs: f64,
-}
-
-impl Timer<'_> {
-    fn expectation(&self, size: Bytes, choice: Choice) -> Expectation {
-        let candidate = self.candidate(&choice);
-        let nvlink = self.model.graph.over_fabric && !by_pairs(self.collective);
-        let in_switches = choice.algorithm == ExpectedAlgorithm::Nvls;
-        let delayed = nvlink && !in_switches;
-        let delay = if delayed { reduction_delay(self.collective, size.0) } else { 0.0 };
-        let time = candidate.smooth_time(size.0) + delay;
-        let algorithm_bandwidth = size.0 as f64 / (time * 1e3);
-        let ranks = self.model.graph.ranks;
-        Expectation {
-            size,
-            time: Picoseconds::from_seconds(time * 1e-6),
-            algorithm_bandwidth,
-            bus_bandwidth: algorithm_bandwidth * self.collective.bus_factor(ranks),
-            choice,
-        }
-    }
-
-    /// The choice on the links as they are.
-    fn candidate(&self, choice: &Choice) -> Candidate {
-        if by_pairs(self.collective) {
-            return self.model.pairs(self.pairs, choice.protocol);
-        }
-        let is_it =
-            |it: &Candidate| (it.algorithm, it.protocol) == (choice.algorithm, choice.protocol);
-        let found = self.model.candidates(self.collective).into_iter().find(is_it);
-        found.expect("what was chosen is among what there is")
-    }
-}
-
-/// What the links reach over what the library counts on.
-fn reach(search: &Search, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Reach {
-    let generation = Generation::of(wiring, gpus);
-    let fabric = wiring.wires().iter().find(|wire| wire.is_gpu_fabric());
-    let counted = fabric.and_then(|wire| wire.kind).map_or(1.0, |kind| search.link(kind));
-    let measured = settings.link_bandwidth;
-    Reach {
-        fabric: measured.map_or_else(|| nvlink_reach(search, generation), |it| it / counted),
-        host: measured,
-        network: settings.network_bandwidth,
-    }
-}
-
-/// What the library counts on from a link, or was measured, over its peak.
-fn counted_on(
-    search: &Search,
-    wiring: &Wiring,
-    gpus: &[usize],
-    kind: LinkKind,
-    settings: &Settings,
-) -> f64 {
+/// What long transfers reach of a kind of link, or what was measured, over its peak.
+fn reached(wiring: &Wiring, kind: LinkKind, settings: &Settings) -> f64 {
+    let share = |measured: f64, peak: f64| (measured / peak).min(1.0);
     let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
-    let between = wiring.wires().iter().find(|wire| wire.kind == Some(kind));
-    let between = between.map_or(peak, |wire| wire.bandwidth.as_gigabytes_per_second());
-    let reach = reach(search, wiring, gpus, settings);
-    let counted = if kind.is_gpu_fabric() {
-        search.link(kind) * reach.fabric / peak
-    } else if kind.is_pcie() {
-        let believed =
-            PCIE3_BANDWIDTH / LinkKind::Pcie3.data_sheet().bandwidth.as_gigabytes_per_second();
-        reach.host.map_or(believed, |measured| measured / between)
-    } else if kind.is_network() || kind == LinkKind::OnDie {
-        1.0
-    } else {
-        socket_bandwidth(search, wiring).unwrap_or(between) / between
-    };
-    counted.min(1.0)
+    let has_fabric = wiring.wires().iter().any(|wire| wire.is_gpu_fabric());
+    let is_between_gpus =
+        if has_fabric { kind.is_gpu_fabric() } else { kind.is_pcie() };
+    match (settings.link_bandwidth, settings.network_bandwidth) {
+        (Some(measured), _) if is_between_gpus => {
+            let of_kind = wiring.wires().iter().find(|wire| wire.kind == Some(kind));
+            let one = of_kind.map_or(peak, |wire| {
+                wire.bandwidth.as_gigabytes_per_second() / f64::from(wire.count.max(1))
+            });
+            share(measured, one)
+        }
+        (_, Some(measured)) if kind.is_network() => {
+            share(measured, ports_of_a_server(wiring))
+        }
+        _ => kind.reached_share(),
+    }
+}
+
+/// GB/s of all network ports of the first server.
+fn ports_of_a_server(wiring: &Wiring) -> f64 {
+    let is_own = |device: usize| wiring.devices()[device].server == Some(0);
+    let ports = wiring.wires().iter().filter(|wire| wire.is_network());
+    let own = ports.filter(|wire| is_own(wire.a) || is_own(wire.b));
+    own.map(|wire| wire.bandwidth.as_gigabytes_per_second()).sum()
 }
 
 #[cfg(test)]

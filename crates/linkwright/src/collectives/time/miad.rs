@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::super::schedule::{Pacing, Schedule};
 use super::error::TimeError;
 use super::play::{Player, Timing, wiring_of};
+use super::ways::resources;
 
 /// The first chunk to be tried.
 const FIRST: u64 = 64 << 10;
@@ -49,13 +50,14 @@ pub(in crate::collectives) fn choose_chunk_on(
     size: Bytes,
     protocol: &NcclProtocol,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
-    let player = Player::new(schedule, wiring, protocol)?;
+    let routes = resources(wiring);
+    let player = Player::on(schedule, &routes, protocol)?;
     let mut trials = Vec::new();
     if let Pacing::SideBySide { chunk } = schedule.pacing {
         return Ok((attempt(&player, size, chunk.0, &mut trials)?, trials));
     }
     // Pipelines of many hundred pieces take long to play and gain nothing from more.
-    let least = size.0 >> 9;
+    let least = size.0 >> 11;
     let mut chunk = FIRST.max(least).min(size.0.max(1));
     let first = chunk;
     let mut best = attempt(&player, size, chunk, &mut trials)?;

@@ -66,7 +66,8 @@ pub fn time(
     chunk: Bytes,
     protocol: &NcclProtocol,
 ) -> Result<Timing, TimeError> {
-    Player::new(schedule, &wiring_of(schedule, system)?, protocol)?.time(size, chunk)
+    let wiring = wiring_of(schedule, system)?;
+    Player::on(schedule, &resources(&wiring), protocol)?.time(size, chunk)
 }
 
 /// What a schedule's GPUs can reach.
@@ -81,9 +82,9 @@ pub(super) fn wiring_of(schedule: &Schedule, system: &System) -> Result<Wiring, 
 
 /// A schedule that is ready to be played with any size and chunk: a job whose ranks call one
 /// collective.
-pub(super) struct Player<'a> {
+pub(in crate::collectives) struct Player<'a> {
     schedule: &'a Schedule,
-    routes: Routes<'a>,
+    routes: &'a Routes<'a>,
     lowered: LoweredSchedule,
     /// The same with what behaves alike as one, where anything does.
     alike: Option<Alike>,
@@ -111,13 +112,16 @@ impl Lowering for AsKernel {
 }
 
 impl<'a> Player<'a> {
-    pub(super) fn new(
+    /// On the links that the routes give.
+    ///
+    /// # Errors
+    /// [`TimeError`] where a connection has no route or no other end.
+    pub(in crate::collectives) fn on(
         schedule: &'a Schedule,
-        wiring: &'a Wiring,
+        routes: &'a Routes<'a>,
         protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
-        let routes = resources(wiring);
-        let lowered = LoweredSchedule::new(schedule, &routes, protocol)?;
+        let lowered = LoweredSchedule::new(schedule, routes, protocol)?;
         let alike = alike(&lowered, protocol, routes.capacities());
         Ok(Self { schedule, routes, lowered, alike })
     }
@@ -135,7 +139,15 @@ impl<'a> Player<'a> {
         self.lowered.kernel.blocks.len() as f64 / played.kernel.blocks.len() as f64
     }
 
-    pub(super) fn time(&self, size: Bytes, chunk: Bytes) -> Result<Timing, TimeError> {
+    /// Plays `size` bytes in chunks of at most `chunk`.
+    ///
+    /// # Errors
+    /// [`TimeError`] where the chunks are too many or the schedule waits for ever.
+    pub(in crate::collectives) fn time(
+        &self,
+        size: Bytes,
+        chunk: Bytes,
+    ) -> Result<Timing, TimeError> {
         let schedule = self.schedule;
         // The signals of a barrier are empty.
         let size = if schedule.collective.may_repeat() { Bytes(0) } else { size };

@@ -49,6 +49,14 @@ impl Processes {
         let is_alone = gpus.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]));
         if is_alone { Self::Shared } else { Self::Each }
     }
+
+    /// The same under a release that launches all GPUs of a process as one, or not.
+    pub(in crate::collectives) const fn of(self, launches_as_group: bool) -> Self {
+        match self {
+            Self::Shared if launches_as_group => Self::Group,
+            other => other,
+        }
+    }
 }
 
 /// Microseconds.

@@ -3,6 +3,7 @@
 use super::version::Version;
 use crate::collectives::baselines::expect::ExpectedAlgorithm;
 use crate::collectives::schedule::Protocol;
+use crate::collectives::time::Processes;
 
 /// What the choice, and the machine under it, depend on beside the links.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +18,8 @@ pub struct Settings {
     pub algorithm: Option<ExpectedAlgorithm>,
     /// The only protocol (`NCCL_PROTO`).
     pub protocol: Option<Protocol>,
+    /// How ranks are processes; as nccl-tests is usually run where nothing is said.
+    pub processes: Option<Processes>,
     /// GB/s that one link between GPUs was measured to reach in a direction: of NVLink or xGMI,
     /// else of PCIe.
     pub link_bandwidth: Option<f64>,
@@ -32,6 +35,7 @@ impl Default for Settings {
             p2p: true,
             algorithm: None,
             protocol: None,
+            processes: None,
             link_bandwidth: None,
             network_bandwidth: None,
         }
