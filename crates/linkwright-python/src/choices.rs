@@ -7,6 +7,7 @@ use linkwright::collectives::Protocol;
 use linkwright::collectives::baselines::ExpectedAlgorithm;
 use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
+use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named;
 use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
@@ -79,6 +80,15 @@ impl Choice for Links {
         ("xgmi", Self::Fabric),
         ("pcie", Self::Host),
     ];
+
+    fn refuse(name: &str, known: &[&str]) -> PyErr {
+        errors::unknown_collective_choice(Self::WHAT, name, known)
+    }
+}
+
+impl Choice for Processes {
+    const WHAT: &'static str = "choice of processes";
+    const NAMED: &'static [(&'static str, Self)] = &[("each", Self::Each), ("one", Self::Shared)];
 
     fn refuse(name: &str, known: &[&str]) -> PyErr {
         errors::unknown_collective_choice(Self::WHAT, name, known)

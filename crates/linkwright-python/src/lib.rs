@@ -4,6 +4,7 @@
 //! exceptions of `linkwright.errors`.
 
 mod allocator;
+mod calibration;
 mod cells;
 mod choices;
 mod cluster_job;
@@ -70,6 +71,8 @@ mod _core {
     use crate::owner::Owner;
     #[pymodule_export]
     use crate::pattern::{Pattern, pattern_names};
+    #[pymodule_export]
+    use crate::calibration::{kernel_terms, kernel_times};
     #[pymodule_export]
     use crate::plan::{
         Tree, Tried, algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor,

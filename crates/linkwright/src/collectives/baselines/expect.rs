@@ -137,12 +137,11 @@ pub fn expect_with(
         .collect::<Result<_, PlanError>>()?;
     let processes = settings.processes.unwrap_or_else(|| Processes::usual(wiring, gpus));
     let processes = processes.of(chooser.launches_as_group());
-    let player = |schedule| {
-        let Schedule { protocol, pacing, .. } = schedule;
-        let costs = terms.protocol(*protocol, *pacing, (wiring, gpus), processes);
-        Player::on(schedule, &routes, &costs)
-    };
-    let players: Vec<Player<'_>> = schedules.iter().map(player).collect::<Result<_, _>>()?;
+    let mut players = Vec::new();
+    for schedule in &schedules {
+        let costs = terms.protocol(schedule, schedule.protocol, wiring, processes);
+        players.push(Player::on(schedule, &routes, &costs)?);
+    }
     let row = |(size, choice): (&Bytes, &Choice)| {
         let at = kinds.iter().position(|known| is_same(known, choice));
         let timing = players[at.expect("each choice has a schedule")]

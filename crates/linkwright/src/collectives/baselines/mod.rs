@@ -12,7 +12,6 @@
 //! channels and chunks, by its own cost model. [`fn@expect`] says how long that takes. What is
 //! left out: `CollNet`, PAT and NVLS between servers.
 
-mod calibration;
 mod choice;
 mod constants;
 pub mod double_tree;
@@ -27,7 +26,7 @@ pub use choice::{
     choose, release_on, releases,
 };
 pub(super) use constants::Generation;
-pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect};
+pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect, expect_with};
 pub(super) use fabric::by_server;
 pub(super) use plans::plan_on;
 pub use plans::{Baseline, BaselinePlan, ChosenPlanError, baseline_plan, chosen_plan};

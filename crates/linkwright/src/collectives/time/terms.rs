@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::collectives::baselines::Generation;
+use crate::diagnostic::{InputError, Position, from_toml};
 use crate::program::kernel::NcclProtocol;
 use crate::system::{System, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
@@ -73,7 +74,8 @@ struct Launch {
 #[serde(deny_unknown_fields)]
 struct Hop {
     direct: [f64; 3],
-    switch: [f64; 3],
+    /// Times that of `direct`.
+    switch: f64,
     host: [f64; 3],
     network: [f64; 3],
 }
@@ -118,29 +120,67 @@ impl Scale {
 }
 
 static SHIPPED: LazyLock<Terms> =
-    LazyLock::new(|| toml::from_str(include_str!("terms.toml")).expect("the file is tested"));
+    LazyLock::new(|| toml::from_str(Terms::TEXT).expect("the file is tested"));
 
 impl Terms {
+    /// The file of those that linkwright has.
+    pub const TEXT: &str = include_str!("terms.toml");
+
+    /// Reads such a file; `file` names it in errors.
+    ///
+    /// # Errors
+    /// What is no such TOML, with line and column; a value below zero or not finite, and a bandwidth
+    /// that is not above zero.
+    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+        let terms: Self = from_toml(file, text)?;
+        let Self { launch, hop, block, .. } = &terms;
+        let times = [launch.alone, launch.group, launch.each].into_iter();
+        let times = times.chain([hop.direct, hop.host, hop.network].concat().into_iter().chain([hop.switch]));
+        let of = |scale: &Scale| Generation::ALL.map(|it| scale.of(it));
+        let bandwidths = [block.copy, block.ll].into_iter();
+        let bandwidths = bandwidths.chain([of(&block.scale.copy), of(&block.scale.ll)].concat());
+        let is_time = |value: f64| value.is_finite() && (0.0..=1e6).contains(&value);
+        let is_bandwidth = |value: f64| value.is_finite() && (1e-6..=1e6).contains(&value);
+        let wrong = times.filter(|value| !is_time(*value));
+        let wrong = wrong.chain(bandwidths.filter(|value| !is_bandwidth(*value)));
+        match wrong.into_iter().next() {
+            None => Ok(terms),
+            Some(value) => Err(InputError::at(
+                file,
+                Position::of_offset(text, 0),
+                "a term lies outside of its range".to_owned(),
+                &value.to_string(),
+                "give times from 0 to 1e6 us, and bandwidths from 1e-6 to 1e6 GB/s",
+            )),
+        }
+    }
+
     /// Those that linkwright has.
     #[must_use]
     pub fn shipped() -> &'static Self {
         &SHIPPED
     }
 
-    /// What a protocol costs on the GPUs of a wiring, whose blocks go on as `pacing` says.
+    /// What a protocol costs on the GPUs of a schedule, with their wiring.
+    ///
+    /// Where one process has several GPUs, its launches follow one another, and what ranks do
+    /// together waits for the last. From or to a root data flows one way: whoever is launched late
+    /// catches up from what has come for it, and the next call overlaps.
     #[must_use]
     pub fn protocol(
         &self,
+        schedule: &Schedule,
         protocol: Protocol,
-        pacing: Pacing,
-        (wiring, gpus): (&Wiring, &[usize]),
+        wiring: &Wiring,
         processes: Processes,
     ) -> NcclProtocol {
+        let Schedule { pacing, gpus, collective, .. } = schedule;
         let generation = Generation::of(wiring, gpus);
         let row = protocol as usize;
         let Launch { alone, group, each } = self.launch;
         let of_process = gpus.len() as f64;
         let launch = match processes {
+            _ if collective.root().is_some() => alone,
             Processes::Each => alone,
             Processes::Shared => alone + each * (of_process - 1.0),
             Processes::Group => group,
@@ -149,7 +189,7 @@ impl Terms {
         NcclProtocol {
             launch: microseconds(launch),
             fabric_hop: microseconds(self.hop.direct[row]),
-            switch_hop: microseconds(self.hop.switch[row]),
+            switch_hop: microseconds(self.hop.direct[row] * self.hop.switch),
             host_hop: microseconds(self.hop.host[row]),
             network_hop: microseconds(self.hop.network[row]),
             data_share: match protocol {
@@ -160,7 +200,7 @@ impl Terms {
             copy_bandwidth: gigabytes(self.block.copy * self.block.scale.copy.of(generation)),
             send_bandwidth: (protocol == Protocol::LL).then_some(ll),
             slots: 2,
-            stream_reuse: pacing == Pacing::InTurns,
+            stream_reuse: *pacing == Pacing::InTurns,
             peer_access_switch: Picoseconds(0),
         }
     }
@@ -199,7 +239,7 @@ pub(in crate::collectives) fn protocol_for(
     wiring: &Wiring,
 ) -> NcclProtocol {
     let processes = Processes::usual(wiring, &schedule.gpus);
-    Terms::shipped().protocol(protocol, schedule.pacing, (wiring, &schedule.gpus), processes)
+    Terms::shipped().protocol(schedule, protocol, wiring, processes)
 }
 
 fn microseconds(value: f64) -> Picoseconds {

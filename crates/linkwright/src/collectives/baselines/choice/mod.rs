@@ -212,6 +212,12 @@ impl Chooser {
         format!("{} {}", self.rules.library.name(), self.rules.version)
     }
 
+    /// Whether one process launches its kernels on all of its GPUs as one, as NCCL did up to 2.8.
+    pub(in crate::collectives) fn launches_as_group(&self) -> bool {
+        let version = self.settings.version.unwrap_or(self.rules.version);
+        self.rules.library == Library::Nccl && version < Version::new(2, 9, 0)
+    }
+
     /// What it runs for a size.
     pub(in crate::collectives) fn choose(&self, size: u64) -> Choice {
         self.all(size)[0]

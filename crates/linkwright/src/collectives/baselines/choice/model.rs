@@ -40,21 +40,6 @@ impl Candidate {
         self.with(size, part)
     }
 
-    /// As [`Self::time`], with the line between the entries of the corrections, so that more
-    /// data never takes less time.
-    pub fn smooth_time(&self, size: u64) -> f64 {
-        let part = self.correction.map_or(1.0, |(entries, beyond)| {
-            let place = (size.max(1) as f64).log2() - 6.0;
-            let entry = |at: i64| match usize::try_from(at) {
-                Ok(at) => entries.get(at).copied().unwrap_or(beyond),
-                Err(_) => 1.0,
-            };
-            let (low, part) = (place.floor() as i64, place - place.floor());
-            entry(low) * (1.0 - part) + entry(low + 1) * part
-        });
-        self.with(size, part)
-    }
-
     fn with(&self, size: u64, part: f64) -> f64 {
         let longer = self.plateau.filter(|(from, _)| size >= *from).map_or(1.0, |(_, by)| by);
         self.latency * longer + size as f64 / (1e3 * self.bandwidth * part)
