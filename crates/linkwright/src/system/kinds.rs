@@ -280,13 +280,12 @@ impl LinkKind {
     /// of NVSwitch, on Hopper's NVLink 4.
     #[must_use]
     pub const fn reached_in_switch(self) -> Option<ReachedShare> {
-        match self {
-            Self::Nvlink4 | Self::Nvlink5 => Some(ReachedShare {
-                share: self.reached_share(),
-                source: "assumed as of what GPUs send each other over the same links",
-            }),
-            _ => None,
-        }
+        let (efficiency, source) = match self {
+            Self::Nvlink4 => (0.85, "NCCL takes 0.85 of what links reach (src/graph/tuning.cc)"),
+            Self::Nvlink5 => (0.74, "NCCL takes 0.74 of what links reach (src/graph/tuning.cc)"),
+            _ => return None,
+        };
+        Some(ReachedShare { share: self.reached_share() * efficiency, source })
     }
 
     /// How channels of this kind may carry messages; first how they do where nothing is said.

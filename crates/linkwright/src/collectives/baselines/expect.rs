@@ -145,7 +145,7 @@ pub fn expect_with(
     let row = |(size, choice): (&Bytes, &Choice)| {
         let at = kinds.iter().position(|known| is_same(known, choice));
         let timing = players[at.expect("each choice has a schedule")]
-            .time(*size, choice.chunking.chunk)?;
+            .time(*size, choice.longest_run())?;
         Ok(Expectation {
             size: *size,
             time: timing.time,

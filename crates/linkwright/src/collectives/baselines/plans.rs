@@ -13,7 +13,8 @@ use crate::collectives::link_graph::{LinkClass, LinkGraphError, check_gpus};
 use crate::collectives::lowering::{
     Ring, RootedTree, schedule_of_rings, schedule_of_trees, schedule_of_ways,
 };
-use crate::collectives::plan::{Links, PlanError, by_rule_alone};
+use crate::collectives::plan::nvls::plan as nvls_plan;
+use crate::collectives::plan::{Links, Plan, PlanError, by_rule_alone};
 use crate::collectives::schedule::{Pacing, Schedule};
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::Bytes;
@@ -165,8 +166,11 @@ pub(in crate::collectives) fn plan_choice(
         ExpectedAlgorithm::Tree => ("nccl-tree", true),
         ExpectedAlgorithm::Pairs => ("nccl-pairs", false),
         ExpectedAlgorithm::Nvls => {
-            let (algorithm, collective) = ("nvls", collective.name());
-            return Err(PlanError::Unsupported { algorithm, collective, remedy: "nccl-ring" });
+            let plan = nvls_plan(wiring, gpus, collective, Links::Auto)?;
+            let mut schedule = plan.schedule;
+            schedule.pacing = Pacing::SideBySide { chunk: choice.longest_run() };
+            let Plan { links, trees, notes, .. } = plan;
+            return Ok(BaselinePlan { schedule, links, trees, notes });
         }
     };
     let recipe = Recipe {
@@ -178,7 +182,7 @@ pub(in crate::collectives) fn plan_choice(
     };
     let mut plan = laid_out(wiring, gpus, collective, tree, &recipe)?;
     plan.schedule.protocol = choice.protocol;
-    plan.schedule.pacing = Pacing::SideBySide { chunk: choice.chunking.chunk };
+    plan.schedule.pacing = Pacing::SideBySide { chunk: choice.longest_run() };
     Ok(plan)
 }
 

@@ -13,7 +13,7 @@ mod estimate;
 mod ground;
 mod hybrid;
 mod mpi;
-mod nvls;
+pub(super) mod nvls;
 mod optimum;
 mod packing;
 mod rails;

@@ -36,7 +36,7 @@ const fn blocks(generation: Generation) -> u64 {
 const LEAST_OF_NCCL: usize = 3;
 
 /// The plan on GPUs that have been checked.
-pub(super) fn plan(
+pub(in crate::collectives) fn plan(
     wiring: &Wiring,
     gpus: &[usize],
     collective: Collective,

@@ -77,6 +77,16 @@ pub fn releases() -> impl Iterator<Item = Release> {
     versions::all().map(release)
 }
 
+impl Choice {
+    /// The longest run that a step of its schedule moves: a chunk, and for reduction in the switches a
+    /// chunk of every channel, since one block stands for all of them there.
+    #[must_use]
+    pub fn longest_run(&self) -> Bytes {
+        let blocks = if self.algorithm == ExpectedAlgorithm::Nvls { self.channels } else { 1 };
+        Bytes(self.chunking.chunk.0 * u64::from(blocks))
+    }
+}
+
 /// How a library cuts data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunking {
