@@ -54,11 +54,10 @@ impl LoweredSchedule {
             for (index, block) in (0..).zip(&program.blocks) {
                 kernel.begin_block();
                 let head = heads[rank].iter().find(|head| head.block == index);
-                let is_flag = is_switched(schedule, block.channel);
                 for (at, step) in (0..).zip(&block.steps) {
                     let after = step.after.iter().map(|earlier| (earlier.block, earlier.step));
                     let heard = head.into_iter().flat_map(|head| head.waits(at));
-                    let lowered = lowered_step(step, is_flag);
+                    let lowered = lowered_step(step);
                     kernel.step(lowered, after.chain(heard));
                 }
                 if let Some(from) = block.receive {
@@ -92,10 +91,11 @@ impl LoweredSchedule {
                 let channel = &schedule.channels[block.channel];
                 let (uses, wire, reach) = way(schedule, routes, channel, (rank, to))?;
                 let latency = protocol.hop(reach).max(wire);
-                // What is contributed lies still until it is read.
-                let uses = if switched { Vec::new() } else { uses };
                 let alone = switched.then_some(ways.len());
-                ways.push(opened(uses, latency));
+                // What is contributed is copied to where the switch reads it, and crosses links then.
+                let own = protocol.copy_bandwidth;
+                let written = || OpenWay { uses: Vec::new(), latency, limit: Some(own) };
+                ways.push(if switched { written() } else { opened(uses, latency) });
                 let next = lanes.len() as u32;
                 let lane = *lanes.entry((rank, to, channel, alone)).or_insert(next);
                 let is_late = mixed && channel.transport == ChannelTransport::Host;
@@ -211,15 +211,13 @@ fn is_switched(schedule: &Schedule, channel: usize) -> bool {
     schedule.channels[channel].transport == ChannelTransport::Switch
 }
 
-/// A step; where messages are flags, only what a switch moves are data.
-fn lowered_step(step: &Step, is_flag: bool) -> KernelStep {
+fn lowered_step(step: &Step) -> KernelStep {
     let operation = step.operation;
     let sends = operation.sends() || operation.is_in_switch();
-    let is_message = operation.sends() || operation.receives();
     KernelStep {
         sends,
         receives: operation.receives(),
-        count: if is_flag && is_message { 0 } else { step.count },
+        count: step.count,
         copies: operation.writes_destination() && !sends,
     }
 }

@@ -2,12 +2,17 @@
 //!
 //! A kernel's connection has one sender and one receiver, and a switch has many of either. So the
 //! block that reduces or multicasts, the head, sends its data over a connection of its own, whose
-//! links are those of the whole group; and the others learn of it by flags, which carry no bytes:
+//! links are those of the whole group; and the others learn of it by flags:
 //!
-//! - one that what another rank contributes lies ready: sent by that rank's step, taken by a block
-//!   beside the head's, for which the head waits;
+//! - one that what another rank contributes lies ready: sent by that rank's step once it has written
+//!   that to the memory that the switch knows, taken by a block beside the head's, for which the head
+//!   waits;
 //! - one that a multicast is there: sent by a block beside the head's once the head has ended, and
-//!   taken by the receiving rank's step.
+//!   taken by the receiving rank's step, which writes the result to its own buffer.
+//!
+//! These copies are NCCL's where buffers are not registered. On each GPU one block's bandwidth copies
+//! for each head: NCCL has two or three blocks for a head, and a third of a block's threads copy in, a
+//! third out.
 //!
 //! `multimem` addresses the memory of all ranks, the head's included. So the head's own copy crosses
 //! the switch, too: a reduction of n ranks takes each one's link to the switch once and the head's
