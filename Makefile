@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 # left out. One check covers all, benchmarks included.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --workspace --all-targets --locked -- -D warnings
 
-.PHONY: demo test test-rust test-python stub stub-check bench docs format lock clean install
+.PHONY: demo test test-rust test-python stub stub-check calibrate bench docs format lock clean install
 .DEFAULT_GOAL := test
 
 install: $(EXTENSION)
@@ -66,6 +66,10 @@ stub: install
 
 stub-check: install
 	$(BIN)/python scripts/write_stub.py --check
+
+# Fits the terms of NCCL's kernels to the measurements, and writes the table of errors.
+calibrate: install
+	$(BIN)/python scripts/calibrate.py
 
 bench: install
 	cargo bench --package linkwright-bench --locked
