@@ -307,7 +307,7 @@ pub fn plan_for_sizes(
         planning::plan_for_sizes(&on, &gpus, wanted, chosen, links, &sizes)
     })?;
     let plans = plans.map_err(errors::collective)?;
-    Ok(plans.into_iter().map(|plan| Schedule::planned(plan, system.clone())).collect())
+    Ok(plans.into_iter().map(|plan| Schedule::planned(plan, Vec::new(), system.clone())).collect())
 }
 
 /// The rate that packing reaches for an all-reduce on these GPUs, without the plan itself.

@@ -14,7 +14,7 @@ use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::plan::PlanError;
 use crate::collectives::schedule::Schedule;
-use crate::collectives::time::{Player, Processes, Terms, TimeError};
+use crate::collectives::time::{Player, Processes, Setting, Terms, TimeError};
 use crate::network::Routes;
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bytes, Picoseconds};
@@ -139,7 +139,8 @@ pub fn expect_with(
     let processes = processes.of(chooser.launches_as_group());
     let mut players = Vec::new();
     for schedule in &schedules {
-        let costs = terms.protocol(schedule, schedule.protocol, wiring, processes);
+        let setting = Setting { processes, ..Setting::usual(schedule, wiring) };
+        let costs = terms.protocol(schedule.protocol, setting);
         players.push(Player::on(schedule, &routes, &costs)?);
     }
     let row = |(size, choice): (&Bytes, &Choice)| {

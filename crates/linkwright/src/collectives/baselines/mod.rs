@@ -28,6 +28,7 @@ pub use choice::{
 pub(super) use constants::Generation;
 pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect, expect_with};
 pub(super) use fabric::by_server;
-pub(super) use plans::plan_on;
+pub(super) use choice::Chooser;
+pub(super) use plans::{by_pairs, plan_choice, plan_on};
 pub use plans::{Baseline, BaselinePlan, ChosenPlanError, baseline_plan, chosen_plan};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

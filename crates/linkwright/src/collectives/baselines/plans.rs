@@ -241,7 +241,7 @@ const fn chunk_of(collective: Collective, tree: bool) -> Bytes {
 }
 
 /// Whether NCCL runs it as sends and receives between pairs, which it has since 2.7.
-pub(super) const fn by_pairs(collective: Collective) -> bool {
+pub(in crate::collectives) const fn by_pairs(collective: Collective) -> bool {
     matches!(
         collective,
         Collective::Gather { .. } | Collective::Scatter { .. } | Collective::AllToAll

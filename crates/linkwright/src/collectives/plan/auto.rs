@@ -13,7 +13,7 @@ use super::super::baselines::{Baseline, by_server};
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::schedule::{Pacing, Protocol};
-use super::super::time::{Processes, Terms, Timing, choose_chunk_on, protocol_on};
+use super::super::time::{Processes, Setting, Terms, Timing, choose_chunk_on, protocol_on};
 use super::{Algorithm, MOST_PACKED_AT_ONCE, Plan, PlanError, assumed_peer_access_switch};
 use crate::program::kernel::NcclProtocol;
 use crate::system::{System, Wiring};
@@ -164,7 +164,12 @@ impl Search<'_> {
     fn timed(&self, mut plan: Plan) -> Result<(Plan, Timing), PlanError> {
         let mut fastest: Option<Timing> = None;
         let mut with = plan.schedule.protocol;
-        for protocol in self.protocols(plan.algorithm) {
+        let chosen = plan.schedule.protocol;
+        // NCCL chooses for itself.
+        let is_nccl = matches!(plan.algorithm, Algorithm::Nccl(Baseline::Ring | Baseline::Tree));
+        let all = self.protocols(plan.algorithm);
+        let protocols = if is_nccl && all.contains(&chosen) { vec![chosen] } else { all };
+        for protocol in protocols {
             plan.schedule.protocol = protocol;
             let costs = self.costs(&plan);
             let (timing, _) = choose_chunk_on(&plan.schedule, self.wiring, self.size, &costs)?;
@@ -206,9 +211,11 @@ impl Search<'_> {
             _ => return Picoseconds(0),
         };
         let of_protocol = |protocol: Protocol| {
-            let on = (self.wiring, self.gpus);
-            let processes = Processes::usual(self.wiring, self.gpus);
-            let costs = Terms::shipped().protocol(protocol, Pacing::default(), on, processes);
+            let Self { wiring, gpus, collective, .. } = *self;
+            let processes = Processes::usual(wiring, gpus);
+            let pacing = Pacing::default();
+            let setting = Setting { wiring, gpus, collective, pacing, processes };
+            let costs = Terms::shipped().protocol(protocol, setting);
             let hop = costs.fabric_hop.min(costs.switch_hop).min(costs.host_hop);
             costs.launch.0 + between * costs.network_hop.0 + within * hop.0
         };

@@ -1,5 +1,8 @@
 //! The plan that is the fastest for data of one size.
 
+use super::super::baselines::{
+    Baseline, BaselinePlan, Chooser, ExpectedAlgorithm, Settings, by_pairs, plan_choice,
+};
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::lowering::tree::MAX_CHANNELS;
@@ -8,6 +11,7 @@ use super::super::schedule::{Protocol, Schedule};
 use super::super::time::{
     NcclProtocol, Timing, choose_chunk_on, link_bytes, protocol_for, protocol_on, resources,
 };
+use super::rate::steady_rate;
 use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan_preferring};
 use crate::graph::arborescences::Preference;
 use crate::network::Routes;
@@ -52,10 +56,19 @@ pub fn plan_for_sizes(
 
 /// The plans of an algorithm on a job's GPUs, of which one may be the fastest for some size: made once
 /// for many sizes.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Candidates {
     wiring: Wiring,
-    plans: Vec<Plan>,
+    open: Open,
+}
+
+/// What there is to choose from.
+#[derive(Debug)]
+enum Open {
+    /// Plans, of which the fastest is taken.
+    Plans(Vec<Plan>),
+    /// NCCL, which chooses by its own model.
+    Nccl { chooser: Chooser, algorithm: Algorithm, gpus: Vec<usize>, collective: Collective },
 }
 
 impl Candidates {
@@ -70,8 +83,8 @@ impl Candidates {
     ) -> Result<Self, PlanError> {
         check_gpus(system, gpus)?;
         let wiring = Wiring::of_gpus(system, gpus);
-        let plans = candidates(&wiring, gpus, collective, algorithm, links)?;
-        Ok(Self { wiring, plans })
+        let open = candidates(&wiring, gpus, collective, algorithm, links)?;
+        Ok(Self { wiring, open })
     }
 
     /// The one that moves so much the fastest, with its protocol, and how long it takes.
@@ -79,8 +92,46 @@ impl Candidates {
     /// # Errors
     /// A size that would take too many transfers.
     pub fn fastest(&self, size: Bytes) -> Result<(Plan, Timing), PlanError> {
-        fastest_of(&self.plans, &self.wiring, size, Picoseconds(0))
+        self.open.fastest(&self.wiring, size)
     }
+}
+
+impl Open {
+    fn fastest(&self, wiring: &Wiring, size: Bytes) -> Result<(Plan, Timing), PlanError> {
+        match self {
+            Self::Plans(plans) => fastest_of(plans, wiring, size, Picoseconds(0)),
+            Self::Nccl { chooser, algorithm, gpus, collective } => {
+                let choice = chooser.choose(size.0);
+                let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
+                let BaselinePlan { schedule, links, trees, notes } = chosen;
+                let rate = steady_rate(&schedule, wiring)?;
+                let costs = protocol_on(&schedule, wiring);
+                let timing = choose_chunk_on(&schedule, wiring, size, &costs)?.0;
+                let algorithm = *algorithm;
+                let plan =
+                    Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
+                Ok((plan, timing))
+            }
+        }
+    }
+}
+
+/// NCCL with an algorithm of its own, where it has it on these GPUs.
+fn nccl(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+) -> Option<Open> {
+    let wanted = match algorithm {
+        Algorithm::Nccl(Baseline::Ring) if by_pairs(collective) => ExpectedAlgorithm::Pairs,
+        Algorithm::Nccl(Baseline::Ring) => ExpectedAlgorithm::Ring,
+        Algorithm::Nccl(Baseline::Tree) => ExpectedAlgorithm::Tree,
+        _ => return None,
+    };
+    let settings = Settings { algorithm: Some(wanted), ..Settings::default() };
+    let chooser = Chooser::new(wiring, gpus, collective, &settings).ok()?;
+    Some(Open::Nccl { chooser, algorithm, gpus: gpus.to_vec(), collective })
 }
 
 /// As [`plan_for_size`] on GPUs that have been checked.
@@ -92,8 +143,8 @@ pub(super) fn plan_sized(
     links: Links,
     size: Bytes,
 ) -> Result<Plan, PlanError> {
-    let plans = candidates(wiring, gpus, collective, algorithm, links)?;
-    Ok(fastest_of(&plans, wiring, size, Picoseconds(0))?.0)
+    let open = candidates(wiring, gpus, collective, algorithm, links)?;
+    Ok(open.fastest(wiring, size)?.0)
 }
 
 /// The plans of which one may be the fastest for some size.
@@ -103,13 +154,16 @@ fn candidates(
     collective: Collective,
     algorithm: Algorithm,
     links: Links,
-) -> Result<Vec<Plan>, PlanError> {
+) -> Result<Open, PlanError> {
     let few_trees = Preference::FewTrees;
     let few = plan_preferring(wiring, gpus, collective, algorithm, links, few_trees)?;
+    if let Some(open) = nccl(wiring, gpus, collective, algorithm).filter(|_| links == Links::Auto) {
+        return Ok(open);
+    }
     let is_packing = algorithm == Algorithm::Packing;
     let is_ours = matches!(algorithm, Algorithm::Packing | Algorithm::Blink);
     if !is_ours || few.trees.is_empty() {
-        return Ok(vec![few]);
+        return Ok(Open::Plans(vec![few]));
     }
     let mut open = vec![few];
     if is_packing {
@@ -125,7 +179,7 @@ fn candidates(
         let by_server = packed_by_server(wiring, gpus, links)?;
         open.push(Plan { optimum: open[0].optimum, ..by_server });
     }
-    Ok(with_two_channels(open))
+    Ok(Open::Plans(with_two_channels(open)))
 }
 
 /// Of a plan on one channel for a tree or on two, the one that moves `size` the fastest.

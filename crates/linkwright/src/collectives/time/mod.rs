@@ -27,7 +27,7 @@ pub(super) use miad::choose_chunk_on;
 pub use miad::{ChunkTrial, choose_chunk};
 pub(super) use play::Player;
 pub use play::{LinkLoad, Timing, time};
-pub use terms::{Processes, Terms, protocol_as, protocol_of};
+pub use terms::{Processes, Setting, Terms, protocol_as, protocol_of};
 pub(super) use terms::{protocol_for, protocol_on};
 pub use ways::resources;
 

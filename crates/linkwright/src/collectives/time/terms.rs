@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::collectives::baselines::Generation;
+use crate::collectives::collective::Collective;
 use crate::diagnostic::{InputError, Position, from_toml};
 use crate::program::kernel::NcclProtocol;
 use crate::system::{System, Wiring};
@@ -57,6 +58,31 @@ impl Processes {
             Self::Shared if launches_as_group => Self::Group,
             other => other,
         }
+    }
+}
+
+/// Where a collective's kernels run.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// What joins the GPUs.
+    pub wiring: &'a Wiring,
+    /// The GPU of each rank.
+    pub gpus: &'a [usize],
+    /// What they do.
+    pub collective: Collective,
+    /// How blocks share links.
+    pub pacing: Pacing,
+    /// How ranks are processes.
+    pub processes: Processes,
+}
+
+impl<'a> Setting<'a> {
+    /// That of a schedule, with the usual processes.
+    #[must_use]
+    pub fn usual(schedule: &'a Schedule, wiring: &'a Wiring) -> Self {
+        let Schedule { gpus, collective, pacing, .. } = schedule;
+        let processes = Processes::usual(wiring, gpus);
+        Self { wiring, gpus, collective: *collective, pacing: *pacing, processes }
     }
 }
 
@@ -161,7 +187,7 @@ impl Terms {
         &SHIPPED
     }
 
-    /// What a protocol costs on the GPUs of a schedule, with their wiring.
+    /// What a protocol costs where a collective runs.
     ///
     /// Where one process has several GPUs, its launches follow one another, and what ranks do
     /// together waits for the last. From or to a root data flows one way: whoever is launched late
@@ -169,12 +195,9 @@ impl Terms {
     #[must_use]
     pub fn protocol(
         &self,
-        schedule: &Schedule,
         protocol: Protocol,
-        wiring: &Wiring,
-        processes: Processes,
+        Setting { wiring, gpus, collective, pacing, processes }: Setting<'_>,
     ) -> NcclProtocol {
-        let Schedule { pacing, gpus, collective, .. } = schedule;
         let generation = Generation::of(wiring, gpus);
         let row = protocol as usize;
         let Launch { alone, group, each } = self.launch;
@@ -200,7 +223,7 @@ impl Terms {
             copy_bandwidth: gigabytes(self.block.copy * self.block.scale.copy.of(generation)),
             send_bandwidth: (protocol == Protocol::LL).then_some(ll),
             slots: 2,
-            stream_reuse: *pacing == Pacing::InTurns,
+            stream_reuse: pacing == Pacing::InTurns,
             peer_access_switch: Picoseconds(0),
         }
     }
@@ -238,8 +261,7 @@ pub(in crate::collectives) fn protocol_for(
     protocol: Protocol,
     wiring: &Wiring,
 ) -> NcclProtocol {
-    let processes = Processes::usual(wiring, &schedule.gpus);
-    Terms::shipped().protocol(schedule, protocol, wiring, processes)
+    Terms::shipped().protocol(protocol, Setting::usual(schedule, wiring))
 }
 
 fn microseconds(value: f64) -> Picoseconds {
