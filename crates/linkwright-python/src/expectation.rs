@@ -77,8 +77,16 @@ pub fn expect(
     let sizes = sizes?;
     let version = nccl.map(version_of).transpose()?;
     let (algorithm, protocol) = restricted(algorithm, protocol)?;
-    let settings =
-        Settings { version, nvls, p2p, algorithm, protocol, link_bandwidth, network_bandwidth };
+    let settings = Settings {
+        version,
+        nvls,
+        p2p,
+        algorithm,
+        protocol,
+        processes: None,
+        link_bandwidth,
+        network_bandwidth,
+    };
     let on = Arc::clone(system.core());
     let found =
         interruptible(py, move || baselines::expect(&on, &gpus, wanted, &sizes, &settings))?;

@@ -46,6 +46,8 @@ mod _core {
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
     #[pymodule_export]
+    use crate::calibration::{kernel_terms, kernel_times};
+    #[pymodule_export]
     use crate::choices::choice_names;
     #[pymodule_export]
     use crate::cluster_job::ClusterJob;
@@ -71,8 +73,6 @@ mod _core {
     use crate::owner::Owner;
     #[pymodule_export]
     use crate::pattern::{Pattern, pattern_names};
-    #[pymodule_export]
-    use crate::calibration::{kernel_terms, kernel_times};
     #[pymodule_export]
     use crate::plan::{
         Tree, Tried, algorithm_descriptions, algorithm_names, algorithm_protocols, bus_factor,

@@ -2,102 +2,22 @@
 //!
 //! `LINKWRIGHT_WRITE_TABLES=1 cargo test -p linkwright --test it collective_timing` writes them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use linkwright::collectives::Collective;
 use linkwright::collectives::baselines::{Baseline, Era, RingPath, Settings, expect, find_rings};
 use linkwright::collectives::plan::{Algorithm, Links, plan};
 use linkwright::graph::max_flow::FlowNetwork;
-use linkwright::system::{DeviceKind, LinkKind, Server, ServerBuilder, System};
+use linkwright::system::Server;
 use linkwright::units::Bytes;
 
 use crate::systems::alone;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Four V100 on one PCIe 3 switch, as in Sheffield's Bessemer.
-fn four_on_a_switch() -> Server {
-    let mut builder = ServerBuilder::new("four-on-a-switch", "Sheffield HPC documentation");
-    let switch = builder.device("PCIE0", DeviceKind::PcieSwitch, None).unwrap();
-    for gpu in 0..4 {
-        let name = format!("GPU{gpu}");
-        let gpu = builder.device(&name, DeviceKind::Gpu, Some("V100-PCIE-32GB")).unwrap();
-        builder.data_sheet_link(gpu, switch, LinkKind::Pcie3, 1).unwrap();
-    }
-    builder.build().unwrap()
-}
-
-/// The machine and GPUs of a measured system, and what the page calls it.
-fn system(name: &str) -> Option<(System, Vec<usize>, &'static str)> {
-    Some(match name {
-        "DGX-1V GPUs 0,1 (NVLink x1)" => (alone("dgx1-v100"), vec![0, 1], "V100 0, 1"),
-        "DGX-1V GPUs 0,3 (NVLink x2)" => (alone("dgx1-v100"), vec![0, 3], "V100 0, 3"),
-        "8x A100-SXM4-40GB NVSwitch" => (alone("dgx-a100"), (0..8).collect(), "8 A100, NVSwitch"),
-        "4x V100-PCIE-32GB PCIe3 one switch (Bessemer)" => {
-            (System::of_server(Arc::new(four_on_a_switch())), (0..4).collect(), "4 V100, PCIe")
-        }
-        _ => return None,
-    })
-}
-
-/// Ours against theirs, and the error of each system and collective.
-fn measured_table() -> (String, BTreeMap<(String, String), Vec<f64>>) {
-    let mut reader = csv::Reader::from_path(root().join("validation/nccl-tests.csv")).unwrap();
-    let mut table = String::from(
-        "| system | collective | size | measured, us | model, us | error | measured busbw | model busbw | chosen |\n\
-         | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
-    );
-    let mut errors: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
-    for record in reader.records().map(Result::unwrap) {
-        let Some((machine, gpus, name)) = system(&record[0]) else { continue };
-        let collective = match &record[2] {
-            "broadcast" => Collective::Broadcast { root: 0 },
-            _ => Collective::AllReduce,
-        };
-        let size = Bytes(record[4].parse().unwrap());
-        let (time, bus): (f64, f64) = (record[5].parse().unwrap(), record[7].parse().unwrap());
-        let found = expect(&machine, &gpus, collective, &[size], &Settings::default());
-        let ours = found.unwrap().rows[0];
-        let model = ours.time.as_seconds() * 1e6;
-        let error = (model / time - 1.0) * 100.0;
-        errors.entry((name.to_owned(), collective.name().to_owned())).or_default().push(error);
-        writeln!(
-            table,
-            "| {name} | {} | {size} | {time:.0} | {model:.0} | {error:+.0} % | {bus:.1} | {:.1} | {} {} |",
-            collective.name(),
-            ours.bus_bandwidth,
-            ours.choice.algorithm.name(),
-            ours.choice.protocol.name(),
-        )
-        .unwrap();
-    }
-    (table, errors)
-}
-
-fn error_table(errors: &BTreeMap<(String, String), Vec<f64>>) -> String {
-    let mut table = String::from(
-        "| system | collective | role | rows | mean error | mean of the magnitudes | worst |\n\
-         | --- | --- | --- | ---: | ---: | ---: | ---: |\n",
-    );
-    for ((system, collective), errors) in errors {
-        let count = errors.len() as f64;
-        let mean = errors.iter().sum::<f64>() / count;
-        let size = errors.iter().map(|error| error.abs()).sum::<f64>() / count;
-        let worst = errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();
-        let role = if system == "V100 0, 1" { "fitted" } else { "held out" };
-        writeln!(
-            table,
-            "| {system} | {collective} | {role} | {count} | {mean:+.1} % | {size:.1} % | {worst:+.1} % |"
-        )
-        .unwrap();
-    }
-    table
 }
 
 /// How many NVLinks join each pair of GPUs.
@@ -237,13 +157,7 @@ fn h100_table() -> String {
 fn the_page_shows_what_the_model_says() {
     let path = root().join("docs/concepts/collective-timing.md");
     let page = fs::read_to_string(&path).unwrap();
-    let (measured, errors) = measured_table();
-    let tables = [
-        ("errors", error_table(&errors)),
-        ("measured", measured),
-        ("hgx-h100", h100_table()),
-        ("classes", classes_table()),
-    ];
+    let tables = [("hgx-h100", h100_table()), ("classes", classes_table())];
     let mut expected = page.clone();
     for (name, table) in tables {
         let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
@@ -258,15 +172,4 @@ fn the_page_shows_what_the_model_says() {
         page == expected,
         "the tables are stale; the first lines of this file say how to write them"
     );
-}
-
-/// Bounds that the model kept when it was fitted, in percent of the measured time.
-#[test]
-fn held_out_measurements_are_met_within_the_stated_error() {
-    let (_, errors) = measured_table();
-    assert_eq!(errors.values().map(Vec::len).sum::<usize>(), 60);
-    for ((system, collective), errors) in errors {
-        let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
-        assert!(mean < 12.0, "{system} {collective}: {mean}");
-    }
 }

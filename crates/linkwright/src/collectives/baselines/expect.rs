@@ -145,8 +145,8 @@ pub fn expect_with(
     }
     let row = |(size, choice): (&Bytes, &Choice)| {
         let at = kinds.iter().position(|known| is_same(known, choice));
-        let timing = players[at.expect("each choice has a schedule")]
-            .time(*size, choice.longest_run())?;
+        let timing =
+            players[at.expect("each choice has a schedule")].time(*size, choice.longest_run())?;
         Ok(Expectation {
             size: *size,
             time: timing.time,
@@ -167,8 +167,7 @@ fn reached(wiring: &Wiring, kind: LinkKind, settings: &Settings) -> f64 {
     let share = |measured: f64, peak: f64| (measured / peak).min(1.0);
     let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
     let has_fabric = wiring.wires().iter().any(|wire| wire.is_gpu_fabric());
-    let is_between_gpus =
-        if has_fabric { kind.is_gpu_fabric() } else { kind.is_pcie() };
+    let is_between_gpus = if has_fabric { kind.is_gpu_fabric() } else { kind.is_pcie() };
     match (settings.link_bandwidth, settings.network_bandwidth) {
         (Some(measured), _) if is_between_gpus => {
             let of_kind = wiring.wires().iter().find(|wire| wire.kind == Some(kind));
@@ -177,9 +176,7 @@ fn reached(wiring: &Wiring, kind: LinkKind, settings: &Settings) -> f64 {
             });
             share(measured, one)
         }
-        (_, Some(measured)) if kind.is_network() => {
-            share(measured, ports_of_a_server(wiring))
-        }
+        (_, Some(measured)) if kind.is_network() => share(measured, ports_of_a_server(wiring)),
         _ => kind.reached_share(),
     }
 }

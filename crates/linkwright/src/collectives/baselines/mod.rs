@@ -21,6 +21,7 @@ mod plans;
 pub mod rings;
 mod search;
 
+pub(super) use choice::Chooser;
 pub use choice::{
     Choice, ChoiceError, Chunking, Library, Release, Settings, Version, VersionError, choices,
     choose, release_on, releases,
@@ -28,7 +29,6 @@ pub use choice::{
 pub(super) use constants::Generation;
 pub use expect::{ExpectError, Expectation, Expectations, ExpectedAlgorithm, expect, expect_with};
 pub(super) use fabric::by_server;
-pub(super) use choice::Chooser;
-pub(super) use plans::{by_pairs, plan_choice, plan_on};
 pub use plans::{Baseline, BaselinePlan, ChosenPlanError, baseline_plan, chosen_plan};
+pub(super) use plans::{by_pairs, plan_choice, plan_on};
 pub use rings::{Era, FoundRing, RingPath, Rings, find_rings};

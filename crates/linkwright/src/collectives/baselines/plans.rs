@@ -119,8 +119,7 @@ pub(in crate::collectives) fn plan_on(
 /// What a library chooses for a size, and the schedule of that choice.
 ///
 /// # Errors
-/// [`ChosenPlanError`] where the machine cannot have the settings, and where a choice has no
-/// schedule here: reduction in the switches.
+/// [`ChosenPlanError`] where the machine cannot have the settings, and of a barrier or a scan.
 pub fn chosen_plan(
     system: &System,
     gpus: &[usize],
@@ -153,7 +152,7 @@ pub enum ChosenPlanError {
 /// What a library runs by its choice: with those of its rings and that many channels.
 ///
 /// # Errors
-/// [`PlanError::Unsupported`] where it reduces in the switches, and of a barrier or a scan.
+/// [`PlanError::Unsupported`] of a barrier or a scan.
 pub(in crate::collectives) fn plan_choice(
     wiring: &Wiring,
     gpus: &[usize],

@@ -108,8 +108,7 @@ impl Open {
                 let costs = protocol_on(&schedule, wiring);
                 let timing = choose_chunk_on(&schedule, wiring, size, &costs)?.0;
                 let algorithm = *algorithm;
-                let plan =
-                    Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
+                let plan = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
                 Ok((plan, timing))
             }
         }

@@ -186,7 +186,7 @@ impl<'a> Parts<'a> {
             words.push(before as u64);
             words.extend(lane.iter().map(|other| class(*other)));
         }
-        let OpenWay { uses, latency, limit } = &self.ways[outgoing as usize];
+        let OpenWay { uses, latency, limit, .. } = &self.ways[outgoing as usize];
         words.extend([NOTHING, latency.0, limit.map_or(NOTHING, |limit| limit.0)]);
         let from = words.len();
         words.extend(uses.iter().map(|(link, share)| self.used(classes.links[*link], *share)));

@@ -19,6 +19,9 @@ pub(super) struct OpenWay {
     pub(super) latency: Picoseconds,
     /// The most that its block sends, where its links carry more.
     pub(super) limit: Option<Bandwidth>,
+    /// The data that crosses a link for what it takes of it: below 1 where a switch reaches less of its
+    /// links than they do.
+    pub(super) efficiency: f64,
 }
 
 /// The most transfers that one run of a schedule takes.
@@ -68,7 +71,7 @@ impl LoweredSchedule {
         }
         let opened = |uses: Vec<(ResourceId, f64)>, latency| {
             let limit = protocol.send_bandwidth.filter(|limit| carries_more(routes, &uses, *limit));
-            OpenWay { uses, latency, limit }
+            OpenWay { uses, latency, limit, efficiency: 1.0 }
         };
         let mut lanes = BTreeMap::new();
         let mut ways = Vec::new();
@@ -94,7 +97,7 @@ impl LoweredSchedule {
                 let alone = switched.then_some(ways.len());
                 // What is contributed is copied to where the switch reads it, and crosses links then.
                 let own = protocol.copy_bandwidth;
-                let written = || OpenWay { uses: Vec::new(), latency, limit: Some(own) };
+                let written = || OpenWay { limit: Some(own), ..opened(Vec::new(), latency) };
                 ways.push(if switched { written() } else { opened(uses, latency) });
                 let next = lanes.len() as u32;
                 let lane = *lanes.entry((rank, to, channel, alone)).or_insert(next);
@@ -104,7 +107,7 @@ impl LoweredSchedule {
             for head in &heads[rank] {
                 let own = (rank as u32, head.block);
                 let channel = &schedule.channels[head.channel];
-                let uses = head.uses(schedule, routes)?;
+                let (uses, efficiency) = head.uses(schedule, routes)?;
                 let mut connect = |way: OpenWay, from, to: (u32, u32)| {
                     let next = lanes.len() as u32;
                     let alone = Some(ways.len());
@@ -112,7 +115,8 @@ impl LoweredSchedule {
                     ways.push(way);
                     kernel.connect(from, to, lane, false);
                 };
-                connect(opened(uses, Picoseconds(0)), own, (own.0, head.sink));
+                let through = OpenWay { efficiency, ..opened(uses, Picoseconds(0)) };
+                connect(through, own, (own.0, head.sink));
                 for (to, teller) in &head.tells {
                     let place = head.block as usize;
                     let unpaired =

@@ -198,7 +198,7 @@ impl<'a> Player<'a> {
         let capacities = self.routes.capacities();
         let mut bytes = vec![0.0; capacities.len()];
         for (carried, way) in carried.iter().zip(&self.lowered.ways) {
-            let carried = self.lowered.data_of(*carried);
+            let carried = self.lowered.data_of(*carried) * way.efficiency;
             for (resource, share) in &way.uses {
                 bytes[*resource] += share * carried;
             }

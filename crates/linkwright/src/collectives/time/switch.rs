@@ -94,7 +94,8 @@ impl Head {
         self.steps.iter().for_each(|_| kernel.step(TAKES, []));
     }
 
-    /// The links that its data takes, each with the part that crosses it.
+    /// The links that its data takes, each with the part of it that the data takes up, and the part of
+    /// that which is data: a switch reaches less of its links than GPUs that send each other.
     ///
     /// # Errors
     /// [`TimeError::NoReducingSwitch`] where no switch reduces for the group.
@@ -102,12 +103,12 @@ impl Head {
         &self,
         schedule: &Schedule,
         routes: &Routes<'_>,
-    ) -> Result<Vec<(ResourceId, f64)>, TimeError> {
+    ) -> Result<(Vec<(ResourceId, f64)>, f64), TimeError> {
         let channel: &Channel = &schedule.channels[self.channel];
         let gpus: Vec<usize> = channel.group.iter().map(|rank| schedule.gpus[*rank]).collect();
         let wires = reducing_switches(routes.wiring(), &gpus)?;
         let (reduces, copies) = (self.operation.switch_reduces(), self.operation.multicasts());
-        let mut uses = Vec::new();
+        let (mut uses, mut efficiency) = (Vec::new(), 1.0_f64);
         for ((rank, gpu), wires) in channel.group.iter().zip(&gpus).zip(wires) {
             let own = routes.wiring().gpu(*gpu);
             let is_head = *rank == self.rank;
@@ -123,12 +124,13 @@ impl Head {
                 let reached = link.kind.reached_in_switch().filter(|_| !at_peak);
                 let slower = reached.map_or(1.0, |it| link.kind.reached_share() / it.share);
                 let part = capacity(link.wire) / width * slower;
+                efficiency = efficiency.min(1.0 / slower);
                 let directions =
                     [(forwards, times(reduces, copies)), (forwards ^ 1, times(copies, reduces))];
                 let used = directions.into_iter().filter(|(_, times)| *times > 0.0);
                 uses.extend(used.map(|(resource, times)| (resource, part * times)));
             }
         }
-        Ok(uses)
+        Ok((uses, efficiency))
     }
 }

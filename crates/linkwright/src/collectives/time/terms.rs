@@ -12,7 +12,7 @@ use crate::collectives::baselines::Generation;
 use crate::collectives::collective::Collective;
 use crate::diagnostic::{InputError, Position, from_toml};
 use crate::program::kernel::NcclProtocol;
-use crate::system::{System, Wiring};
+use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
 use super::super::schedule::{Pacing, Protocol, Schedule};
@@ -120,6 +120,8 @@ struct Block {
 struct Scales {
     copy: Scale,
     ll: Scale,
+    /// Of the launches of a process.
+    each: Scale,
 }
 
 /// Parts of what Volta has.
@@ -161,10 +163,12 @@ impl Terms {
         let terms: Self = from_toml(file, text)?;
         let Self { launch, hop, block, .. } = &terms;
         let times = [launch.alone, launch.group, launch.each].into_iter();
-        let times = times.chain([hop.direct, hop.host, hop.network].concat().into_iter().chain([hop.switch]));
+        let times = times
+            .chain([hop.direct, hop.host, hop.network].concat().into_iter().chain([hop.switch]));
         let of = |scale: &Scale| Generation::ALL.map(|it| scale.of(it));
         let bandwidths = [block.copy, block.ll].into_iter();
-        let bandwidths = bandwidths.chain([of(&block.scale.copy), of(&block.scale.ll)].concat());
+        let bandwidths = bandwidths
+            .chain([&block.scale.copy, &block.scale.ll, &block.scale.each].map(of).concat());
         let is_time = |value: f64| value.is_finite() && (0.0..=1e6).contains(&value);
         let is_bandwidth = |value: f64| value.is_finite() && (1e-6..=1e6).contains(&value);
         let wrong = times.filter(|value| !is_time(*value));
@@ -202,10 +206,13 @@ impl Terms {
         let row = protocol as usize;
         let Launch { alone, group, each } = self.launch;
         let of_process = gpus.len() as f64;
+        let is_mi300 = |kind: LinkKind| matches!(kind, LinkKind::XgmiMi300 | LinkKind::XgmiMi350);
+        let of_amd = wiring.wires().iter().any(|wire| wire.kind.is_some_and(is_mi300));
+        let host = self.block.scale.each.of(if of_amd { Generation::Hopper } else { generation });
         let launch = match processes {
             _ if collective.root().is_some() => alone,
             Processes::Each => alone,
-            Processes::Shared => alone + each * (of_process - 1.0),
+            Processes::Shared => alone + each * host * (of_process - 1.0),
             Processes::Group => group,
         };
         let ll = gigabytes(self.block.ll * self.block.scale.ll.of(generation));

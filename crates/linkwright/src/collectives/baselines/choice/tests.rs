@@ -1,7 +1,7 @@
 use super::rules::Thresholds;
 use super::*;
 use crate::collectives::baselines::rings::rings_of_rccl;
-use crate::collectives::baselines::{ChosenPlanError, chosen_plan};
+use crate::collectives::baselines::chosen_plan;
 use crate::collectives::check::check;
 use crate::system::test_support::{alone, on_one_switch};
 
@@ -331,7 +331,7 @@ fn an_unknown_version_takes_the_nearest_older_one_and_says_so() {
 }
 
 #[test]
-fn reduction_in_the_switches_has_no_rings() {
+fn reduction_in_the_switches_has_a_schedule_of_its_own() {
     let machine = alone("hgx-h100");
     let found = chosen_plan(
         &machine,
@@ -340,5 +340,7 @@ fn reduction_in_the_switches_has_no_rings() {
         Bytes(GIB),
         &Settings::default(),
     );
-    assert!(matches!(found, Err(ChosenPlanError::Plan(_))));
+    let (choice, plan) = found.unwrap();
+    assert_eq!(choice.algorithm, ExpectedAlgorithm::Nvls);
+    assert_eq!(plan.schedule.name, "nvls-all-reduce");
 }

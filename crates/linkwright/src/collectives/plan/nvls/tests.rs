@@ -197,7 +197,8 @@ fn every_link_carries_what_theory_says_and_no_time_is_below_it() {
                 }
             }
             assert!(timing.links.iter().all(|load| load.utilisation <= 1.0 + 1e-9));
-            let reached = LinkKind::Nvlink4.reached_share().min(LinkKind::Nvlink5.reached_share());
+            let reached = |kind: LinkKind| kind.reached_in_switch().unwrap().share;
+            let reached = reached(LinkKind::Nvlink4).min(reached(LinkKind::Nvlink5));
             let least = size.0 as f64 / plan.rate.0 as f64;
             let taken = timing.time.as_seconds();
             assert!(taken > least, "{collective}");

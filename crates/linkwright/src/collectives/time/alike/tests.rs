@@ -1,5 +1,6 @@
 use super::super::play::Player;
 use super::super::terms::protocol_as;
+use super::super::ways::resources;
 use super::*;
 use crate::collectives::Collective;
 use crate::collectives::plan::{Algorithm, Links, plan};
@@ -17,9 +18,10 @@ fn times_are_those_of_the_whole(schedule: &Schedule, system: &System, sizes: &[(
         // As its own executor has it, and with no turns at all.
         for stream_reuse in [costs.stream_reuse, false] {
             let costs = NcclProtocol { stream_reuse, ..costs };
-            let once = Player::new(schedule, &wiring, &costs).unwrap();
+            let routes = resources(&wiring);
+            let once = Player::on(schedule, &routes, &costs).unwrap();
             fold = once.fold();
-            let whole = Player::new(schedule, &wiring, &costs).unwrap().in_whole();
+            let whole = Player::on(schedule, &routes, &costs).unwrap().in_whole();
             for (size, chunk) in sizes {
                 let [once, whole] =
                     [&once, &whole].map(|player| player.time(Bytes(*size), Bytes(*chunk)).unwrap());
@@ -107,8 +109,9 @@ fn a_schedule_that_is_stuck_is_told_by_its_own_ranks() {
     let costs = protocol_as(&schedule, Protocol::Simple, &system).unwrap();
     let wiring = Wiring::of_gpus(&system, &gpus);
     let time = |player: Player<'_>| player.time(Bytes(1 << 20), Bytes(1 << 20)).unwrap_err();
-    let once = Player::new(&schedule, &wiring, &costs).unwrap();
+    let routes = resources(&wiring);
+    let once = Player::on(&schedule, &routes, &costs).unwrap();
     assert!(once.fold() > 1.0);
-    let whole = Player::new(&schedule, &wiring, &costs).unwrap().in_whole();
+    let whole = Player::on(&schedule, &routes, &costs).unwrap().in_whole();
     assert_eq!(time(once), time(whole));
 }
