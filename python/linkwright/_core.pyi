@@ -13,6 +13,7 @@ from typing_extensions import Buffer, CapsuleType
 from linkwright.names import (
     AlgorithmName,
     ApplicationName,
+    ArbitrationName,
     BandwidthModelName,
     BandwidthProfileName,
     CollectiveName,
@@ -28,6 +29,7 @@ from linkwright.names import (
     PolicyName,
     ProtocolName,
     ReductionName,
+    RoutingName,
     RunTimeName,
     TieName,
     WorkloadName,
@@ -78,11 +80,14 @@ __all__ = [
     "gpu_model",
     "gpu_models",
     "import_format_names",
+    "kernel_terms",
+    "kernel_times",
     "nccl_choices",
     "nccl_release",
     "packing_rate",
     "pattern_names",
     "plan",
+    "plan_for_sizes",
     "planner_names",
     "planning_seconds",
     "policy_names",
@@ -2390,6 +2395,41 @@ def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
 def tie_names() -> list[TieName]:
     """The rules that decide between equals: what `ties` takes."""
 
+def kernel_terms() -> str:
+    """What NCCL's kernels cost, term by term, as TOML."""
+
+def kernel_times(
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    sizes: Sequence[int],
+    *,
+    terms: str | None = None,
+    nccl: str | None = None,
+    processes: str | None = None,
+    link_bandwidth: float | None = None,
+) -> list[float]:
+    """What a library takes for a collective of each size, by terms of one's own.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids.
+        collective: One of `collective_names`.
+        sizes: Bytes, as nccl-tests counts them.
+        terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own where None.
+        nccl: The release, such as `2.7.8`; the newest that is known where None.
+        processes: `each` rank its own, `one` for all GPUs; as nccl-tests is usually run where None.
+        link_bandwidth: GB/s that one link between GPUs was measured to reach in a direction.
+
+    Returns:
+        Seconds for each size.
+
+    Raises:
+        CollectiveError: If there is nothing to expect.
+        InputError: If the terms are no such TOML.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
 def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
@@ -2683,6 +2723,35 @@ def packing_rate(
 
     Raises:
         CollectiveError: If the GPUs do not fit the system or the links do not join them.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def plan_for_sizes(
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    sizes: Sequence[int],
+    *,
+    algorithm: AlgorithmName = "packing",
+    root: int | None = None,
+    links: str = "auto",
+) -> list[Schedule]:
+    """Plans a collective for each of several sizes, as `plan` does for one.
+
+    Args:
+        system: Whose links carry it.
+        gpus: The job's GPUs by their ids; rank `i` runs on `gpus[i]`.
+        collective: One of `collective_names`.
+        sizes: Bytes, as nccl-tests counts them.
+        algorithm: One of `algorithm_names`.
+        root: As for `plan`.
+        links: As for `plan`, but for `hybrid`.
+
+    Returns:
+        For each size a plan that is fast for it. Trees are packed once for all.
+
+    Raises:
+        CollectiveError: As for `plan`.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
 

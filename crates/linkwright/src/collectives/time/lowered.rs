@@ -49,6 +49,7 @@ impl LoweredSchedule {
         protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
         let mut kernel = Kernel::default();
+        let protocol = &copied_by_all_blocks(schedule, protocol);
         let mut receivers = BTreeMap::new();
         let heads: Vec<Vec<Head>> =
             (0..schedule.ranks()).map(|rank| Head::of(schedule, rank)).collect();
@@ -203,6 +204,20 @@ impl LoweredSchedule {
         }
         Ok(Pieces::new(Bytes(shard), self.chunks, count as u64))
     }
+}
+
+/// How many heads NVLS has on the GPUs whose times its copies' bandwidth was fitted to: one block's for
+/// each.
+const HEADS_OF_A_SERVER: u64 = 8;
+
+/// A protocol whose blocks, which copy for all heads of a reduction in switches, share among these.
+fn copied_by_all_blocks(schedule: &Schedule, protocol: &NcclProtocol) -> NcclProtocol {
+    let heads = (0..schedule.channels.len()).filter(|at| is_switched(schedule, *at)).count() as u64;
+    if heads == 0 {
+        return *protocol;
+    }
+    let all = protocol.copy_bandwidth.0.saturating_mul(HEADS_OF_A_SERVER);
+    NcclProtocol { copy_bandwidth: Bandwidth(all / heads), ..*protocol }
 }
 
 /// Whether each of a connection's links carries more than its sender sends.

@@ -31,7 +31,8 @@ fn collectives() -> Vec<Collective> {
 /// change its mind too early or too late. Data that is cut once more may fill links better.
 #[test]
 fn more_data_never_takes_less_time() {
-    let run = |it: &Expectation| (it.choice.algorithm, it.choice.protocol);
+    let run =
+        |it: &Expectation| (it.choice.algorithm, it.choice.protocol, it.choice.channels);
     let changed = |pair: &[Expectation]| run(&pair[0]) != run(&pair[1]);
     for name in presets::NAMES {
         let machine = alone(name);

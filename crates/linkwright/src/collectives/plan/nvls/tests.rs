@@ -202,7 +202,7 @@ fn every_link_carries_what_theory_says_and_no_time_is_below_it() {
             let least = size.0 as f64 / plan.rate.0 as f64;
             let taken = timing.time.as_seconds();
             assert!(taken > least, "{collective}");
-            // What is not the links' is launch, hops and the first and last chunk.
+            // What is not the links' is launch, hops, and the first and last chunk with their copies.
             assert!(taken < least / reached * 1.02 + 200e-6, "{collective}: {taken} {least}");
         }
     }
