@@ -1,12 +1,12 @@
 """Fits what NCCL's kernels cost to measurements, and says how far off the clock then is.
 
 The measurements are `validation/nccl-tests.csv`. The terms are
-`crates/linkwright/src/collectives/time/terms.toml`, of which those that `fitted` names are fitted; each group
-of systems weighs as much as any other. Groups are also left out in turn: the terms are fitted to the
-others, and it is predicted from them and its data sheets. The tables go to
+`crates/linkwright/src/collectives/time/terms.toml`, of which those that `fitted` names are fitted;
+each group of systems weighs as much as any other. Groups are also left out in turn: the terms are
+fitted to the others, and it is predicted from them and its data sheets. The tables go to
 `docs/concepts/calibration.md`.
 
-Run it by `make calibrate`; with `--check` nothing is written, and terms and page must be what they are.
+Run it by `make calibrate`; with `--check` nothing is written, and the page must be what it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,13 @@ MACHINES = ROOT / "validation/nccl-machines.toml"
 PAGE = ROOT / "docs/concepts/calibration.md"
 
 # Decades of sizes in the table of errors.
-DECADES = [(0, "below 64 KiB"), (1 << 16, "to 1 MiB"), (1 << 20, "to 16 MiB"), (1 << 24, "to 256 MiB"), (1 << 28, "above")]
+DECADES = [
+    (0, "below 64 KiB"),
+    (1 << 16, "to 1 MiB"),
+    (1 << 20, "to 16 MiB"),
+    (1 << 24, "to 256 MiB"),
+    (1 << 28, "above"),
+]
 
 
 @dataclass(frozen=True)
@@ -166,7 +172,7 @@ def errors(measured: list[Row], text: str) -> dict[Row, float]:
     return {row: times[row] / row.time - 1 for row in measured}
 
 
-# What NCCL's own constants say of a term (2.30, src/graph/tuning.cc: a hop of Simple around a ring).
+# What NCCL's own constants say of a term (2.30, src/graph/tuning.cc: Simple's hop around a ring).
 PRIORS = {"hop.direct.2": 3.4, "hop.host.2": 5.7}
 
 # Groups that are fitted to but are left out in turn, and those that are not fitted to.
@@ -190,7 +196,9 @@ def page(measured: list[Row], text: str) -> str:
     off = errors(measured, text)
     groups = list(dict.fromkeys(row.machine.group for row in measured))
     lines = ["| fitted term | value |", "| --- | --- |"]
-    lines += [f"| `{name}` | {value_of(text, name):.4g} |" for name in tomllib.loads(text)["fitted"]]
+    lines += [
+        f"| `{name}` | {value_of(text, name):.4g} |" for name in tomllib.loads(text)["fitted"]
+    ]
     lines += ["", "| group | rows | median error | largest |", "| --- | ---: | ---: | ---: |"]
     for group in groups:
         own = [off[row] for row in measured if row.machine.group == group]

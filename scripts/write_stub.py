@@ -104,8 +104,9 @@ def main() -> int:
     """Writes the stub and the names, or says which of them is not current."""
     core = importlib.import_module("linkwright._core")
     choices = {type_of(kind): names for kind, names in core.choice_names().items()}
-    known = f"from linkwright.names import {', '.join(choices)}\n"
-    stub = f"{HEAD}{known}\n{body(ast.parse(generated()), core)}"
+    text = body(ast.parse(generated()), core)
+    used = [name for name in choices if re.search(rf"\b{name}\b", text)]
+    stub = f"{HEAD}from linkwright.names import {', '.join(used)}\n\n{text}"
     stale = []
     for file, text in ((STUB, stub), (NAMES, HEAD_OF_NAMES + literals(choices))):
         wanted = styled(text, file)

@@ -124,8 +124,9 @@ def expected(
 
     NCCL's own cost model, with the constants of its version, chooses algorithm, protocol and
     channels, as RCCL's does on AMD's GPUs; the time is that of the choice, played as any plan is.
-    docs/concepts/calibration.md has its errors by size. With --log, the sizes are those of a run, each beside what it took, and a sentence says what the difference means; COLLECTIVE may be
-    left out where the log names its test.
+    docs/concepts/calibration.md has its errors by size. With --log, the sizes are those of a run,
+    each beside what it took, and a sentence says what the difference means; COLLECTIVE may be left
+    out where the log names its test.
     """
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)

@@ -65,12 +65,13 @@ def time(
     whole = machine_of(machine, servers, network)
     sizes = _sizes(parse_size(least), parse_size(most), factor)
     schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes)
-    rows = _sweep(schedules, whole, sizes, chunk_of(chunk), protocol)
+    rows = _sweep(schedules, sizes, chunk_of(chunk), protocol)
     schedule = schedules[-1]
     if json:
         output.print_json(plan_fields(schedule, whole) | {"sweep": rows})
     else:
-        made = output.table(["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol"], left=["protocol"])
+        heads = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol"]
+        made = output.table(heads, left=["protocol"])
         for row in rows:
             made.add_row(
                 str(row["size"]),
@@ -129,7 +130,6 @@ def _plans(
 
 def _sweep(
     schedules: list[Schedule],
-    machine: System,
     sizes: list[int],
     chunk: int | None,
     protocol: names.ProtocolName | None,

@@ -110,12 +110,12 @@ impl EqualServers {
         let name = format!("{}-{}", Algorithm::Packing.name(), collective.name());
         let (schedule, trees) = match collective {
             Collective::AllGather | Collective::ReduceScatter | Collective::AllReduce => {
-                let (trees, _) = self.from_every_place(preference)?;
+                let (trees, _) = self.trees_of_every_place(preference)?;
                 let servers = &self.servers;
                 (schedule_of_equal_servers(&name, collective, gpus, servers, &trees), Vec::new())
             }
             Collective::Broadcast { root } | Collective::Reduce { root } => {
-                let trees = self.from_root(root, preference)?;
+                let trees = self.trees_of_root(root, preference)?;
                 (schedule_of_trees(&name, collective, gpus, &trees), trees)
             }
             // Elsewhere some GPUs of a server have no link of their own between them.
@@ -154,7 +154,10 @@ impl EqualServers {
     }
 
     /// One server's trees from each of its places, and the chunks of each place.
-    fn from_every_place(&self, preference: Preference) -> Result<(Vec<PlaceTree>, u64), PlanError> {
+    fn trees_of_every_place(
+        &self,
+        preference: Preference,
+    ) -> Result<(Vec<PlaceTree>, u64), PlanError> {
         let Some(fabric) = &self.fabric else {
             return Ok((vec![PlaceTree { parent: vec![None], chunks: 1 }], 1));
         };
@@ -170,7 +173,11 @@ impl EqualServers {
 
     /// Trees of all ranks for data that a root sends to all, or gets of all: on its own server the
     /// server's trees from it, on the others those from the rail that the data comes over.
-    fn from_root(&self, root: usize, preference: Preference) -> Result<Vec<RootedTree>, PlanError> {
+    fn trees_of_root(
+        &self,
+        root: usize,
+        preference: Preference,
+    ) -> Result<Vec<RootedTree>, PlanError> {
         let at_home = |ranks: &Vec<usize>| ranks.contains(&root);
         let home = self.servers.iter().position(at_home).unwrap_or(0);
         let own = self.servers[home].iter().position(|rank| *rank == root).unwrap_or(0);
@@ -181,7 +188,7 @@ impl EqualServers {
             }
             None => vec![RootedTree { parent: vec![None], chunks: 1, channel: Self::channel() }],
         };
-        let (mut elsewhere, per_place) = self.from_every_place(preference)?;
+        let (mut elsewhere, per_place) = self.trees_of_every_place(preference)?;
         // Data for a rail goes, where it can, through the GPU of that rail first.
         let places = self.rails.len();
         let after_own = |place: usize| (place + places - own - 1) % places;

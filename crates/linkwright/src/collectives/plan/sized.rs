@@ -68,7 +68,7 @@ enum Open {
     /// Plans, of which the fastest is taken.
     Plans(Vec<Plan>),
     /// NCCL, which chooses by its own model.
-    Nccl { chooser: Chooser, algorithm: Algorithm, gpus: Vec<usize>, collective: Collective },
+    Nccl { chooser: Box<Chooser>, algorithm: Algorithm, gpus: Vec<usize>, collective: Collective },
 }
 
 impl Candidates {
@@ -130,6 +130,7 @@ fn nccl(
     };
     let settings = Settings { algorithm: Some(wanted), ..Settings::default() };
     let chooser = Chooser::new(wiring, gpus, collective, &settings).ok()?;
+    let chooser = Box::new(chooser);
     Some(Open::Nccl { chooser, algorithm, gpus: gpus.to_vec(), collective })
 }
 

@@ -179,7 +179,7 @@ impl<'a> Player<'a> {
         size: Bytes,
         chunk: Bytes,
     ) -> Result<Played, TimeError> {
-        let mut network = Connections::over(&self.routes, &self.schedule.gpus);
+        let mut network = Connections::over(self.routes, &self.schedule.gpus);
         let first_connection = lowered.open(&mut network);
         let call = lowered.call(size, chunk, first_connection)?;
         let (pieces, ranks) = (call.pieces, lowered.kernel.ranks());

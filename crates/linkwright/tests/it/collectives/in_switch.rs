@@ -92,12 +92,15 @@ fn writing_twice_and_counting_twice_are_caught() {
     assert!(matches!(found, ScheduleFault::CountedTwice { .. }), "{found}");
 }
 
+/// What is made wrong in a schedule.
+type Change<'a> = &'a dyn Fn(&mut Schedule);
+
 #[test]
 fn groups_and_blocks_that_do_not_fit_are_named() {
     let all = || schedules::switch_all_reduce(3, 1);
     let (block, _) = place(&all(), 0, StepOperation::SwitchReduceMulticast);
     let (peer, _) = place(&all(), 0, StepOperation::Send);
-    let cases: [(&str, &dyn Fn(&mut Schedule)); 10] = [
+    let cases: [(&str, Change<'_>); 10] = [
         ("a group of 1", &|it| it.channels[1].group.truncate(1)),
         ("rank 7 in its group", &|it| it.channels[1].group.push(7)),
         ("once each, in their order", &|it| it.channels[1].group.swap(0, 1)),

@@ -1,7 +1,7 @@
 use super::rules::Thresholds;
 use super::*;
-use crate::collectives::baselines::rings::rings_of_rccl;
 use crate::collectives::baselines::chosen_plan;
+use crate::collectives::baselines::rings::rings_of_rccl;
 use crate::collectives::check::check;
 use crate::system::test_support::{alone, on_one_switch};
 

@@ -28,11 +28,11 @@ fn collectives() -> Vec<Collective> {
 }
 
 /// As long as the choice stays: the library chooses by what it believes of the links, and may
-/// change its mind too early or too late. Data that is cut once more may fill links better.
+/// change its mind too early or too late. A chain passes on whole chunks: data that is cut once more, into
+/// equal pieces, fills it better.
 #[test]
 fn more_data_never_takes_less_time() {
-    let run =
-        |it: &Expectation| (it.choice.algorithm, it.choice.protocol, it.choice.channels);
+    let run = |it: &Expectation| (it.choice.algorithm, it.choice.protocol, it.choice.channels);
     let changed = |pair: &[Expectation]| run(&pair[0]) != run(&pair[1]);
     for name in presets::NAMES {
         let machine = alone(name);
@@ -43,7 +43,7 @@ fn more_data_never_takes_less_time() {
             let times = expected(&machine, &gpus, collective, &fine);
             assert!(
                 times.windows(2).all(|pair| {
-                    let least = pair[0].time.as_seconds() / 1.2;
+                    let least = pair[0].time.as_seconds() / 1.7;
                     least <= pair[1].time.as_seconds() || changed(pair)
                 }),
                 "{name} {collective}"
