@@ -13,7 +13,6 @@ from typing_extensions import Buffer, CapsuleType
 from linkwright.names import (
     AlgorithmName,
     ApplicationName,
-    ArbitrationName,
     BandwidthModelName,
     BandwidthProfileName,
     CollectiveName,
@@ -29,7 +28,6 @@ from linkwright.names import (
     PolicyName,
     ProtocolName,
     ReductionName,
-    RoutingName,
     RunTimeName,
     TieName,
     WorkloadName,
