@@ -53,7 +53,8 @@ def planned(collective: CollectiveName, algorithm: AlgorithmName) -> Schedule:
     try:
         return plan(DGX1, [1, 4, 5, 6], collective, algorithm=algorithm, root=root)
     except CollectiveError as error:
-        if "does not do" not in str(error) and "on several servers" not in str(error):
+        known = ("does not do", "on several servers", "no NVSwitch joins")
+        if not any(words in str(error) for words in known):
             raise
         pytest.skip(str(error))
 
@@ -64,7 +65,9 @@ def test_every_plan_checks_runs_and_is_timed(
     collective: CollectiveName, algorithm: AlgorithmName
 ) -> None:
     schedule = planned(collective, algorithm)
-    assert (schedule.collective, schedule.algorithm) == (collective, algorithm)
+    # What is the fastest of all has the name of what it is.
+    assert schedule.algorithm in (algorithm_names() if algorithm == "auto" else [algorithm])
+    assert schedule.collective == collective
     assert schedule.gpus == [1, 4, 5, 6]
     assert schedule.root == (5 if collective in ROOTED else None)
     report = schedule.check()

@@ -122,6 +122,9 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     ],
     "Table": lambda: [DGX1.devices(), DGX1.links(), a_run().ranks(), a_run().jobs()],
     "Timing": lambda: [a_schedule().time(1 << 20)],
+    "Tried": lambda: (
+        plan(System("dgx1-v100"), [0, 1, 3], "all-reduce", algorithm="auto", size=1 << 20).tried
+    ),
     "Tree": lambda: a_schedule().trees,
 }
 

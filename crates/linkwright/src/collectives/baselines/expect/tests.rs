@@ -28,22 +28,22 @@ fn collectives() -> Vec<Collective> {
 }
 
 /// As long as the choice stays: the library chooses by what it believes of the links, and may
-/// change its mind too early or too late. A chain passes on whole chunks: data that is cut once more, into
-/// equal pieces, fills it better.
+/// change its mind too early or too late. Data that is cut once more, into equal pieces, may fill links
+/// better; a chain, which passes on whole chunks, far better, so that those from and to a root are left out.
 #[test]
 fn more_data_never_takes_less_time() {
     let run = |it: &Expectation| (it.choice.algorithm, it.choice.protocol, it.choice.channels);
     let changed = |pair: &[Expectation]| run(&pair[0]) != run(&pair[1]);
     for name in presets::NAMES {
         let machine = alone(name);
-        for collective in collectives() {
+        for collective in collectives().into_iter().filter(|it| it.root().is_none()) {
             let gpus: Vec<usize> = (0..machine.gpus() as usize).collect();
             let fine: Vec<Bytes> =
                 (0..400).map(|at| Bytes((8.0 * 1.05_f64.powi(at)) as u64)).collect();
             let times = expected(&machine, &gpus, collective, &fine);
             assert!(
                 times.windows(2).all(|pair| {
-                    let least = pair[0].time.as_seconds() / 1.7;
+                    let least = pair[0].time.as_seconds() / 1.25;
                     least <= pair[1].time.as_seconds() || changed(pair)
                 }),
                 "{name} {collective}"
