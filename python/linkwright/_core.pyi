@@ -26,6 +26,7 @@ from linkwright.names import (
     PatternName,
     PlannerName,
     PolicyName,
+    ProcessesName,
     ProtocolName,
     ReductionName,
     RunTimeName,
@@ -79,7 +80,6 @@ __all__ = [
     "gpu_models",
     "import_format_names",
     "kernel_terms",
-    "kernel_times",
     "nccl_choices",
     "nccl_release",
     "packing_rate",
@@ -2393,41 +2393,6 @@ def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
 def tie_names() -> list[TieName]:
     """The rules that decide between equals: what `ties` takes."""
 
-def kernel_terms() -> str:
-    """What NCCL's kernels cost, term by term, as TOML."""
-
-def kernel_times(
-    system: System,
-    gpus: Sequence[int],
-    collective: CollectiveName,
-    sizes: Sequence[int],
-    *,
-    terms: str | None = None,
-    nccl: str | None = None,
-    processes: str | None = None,
-    link_bandwidth: float | None = None,
-) -> list[float]:
-    """What a library takes for a collective of each size, by terms of one's own.
-
-    Args:
-        system: Whose links carry it.
-        gpus: The job's GPUs by their ids.
-        collective: One of `collective_names`.
-        sizes: Bytes, as nccl-tests counts them.
-        terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own where None.
-        nccl: The release, such as `2.7.8`; the newest that is known where None.
-        processes: `each` rank its own, `one` for all GPUs; as nccl-tests is usually run where None.
-        link_bandwidth: GB/s that one link between GPUs was measured to reach in a direction.
-
-    Returns:
-        Seconds for each size.
-
-    Raises:
-        CollectiveError: If there is nothing to expect.
-        InputError: If the terms are no such TOML.
-        KeyboardInterrupt: Within a second of Ctrl-C.
-    """
-
 def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
@@ -2453,6 +2418,8 @@ def expect(
     protocol: ProtocolName | None = None,
     link_bandwidth: float | None = None,
     network_bandwidth: float | None = None,
+    processes: ProcessesName | None = None,
+    terms: str | None = None,
 ) -> Table:
     """What NCCL, or RCCL on AMD's GPUs, takes for a collective of each size.
 
@@ -2475,6 +2442,9 @@ def expect(
             NVLink or xGMI, else PCIe.
         network_bandwidth: GB/s that a server's network interfaces were measured to reach
             together.
+        processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other; as
+            nccl-tests is usually run if absent: one on a lone server.
+        terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
 
     Returns:
         One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
@@ -2484,8 +2454,12 @@ def expect(
     Raises:
         CollectiveError: If a name or the version is unknown, the GPUs do not fit the system, it
             cannot have what was set, or no links join them.
+        InputError: If the terms are no such TOML.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+
+def kernel_terms() -> str:
+    """What NCCL's kernels cost, term by term, each with its source, as TOML."""
 
 def nccl_choices(
     system: System,

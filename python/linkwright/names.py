@@ -25,6 +25,7 @@ __all__ = [
     "PatternName",
     "PlannerName",
     "PolicyName",
+    "ProcessesName",
     "ProtocolName",
     "ReductionName",
     "RoutingName",
@@ -100,6 +101,7 @@ PlannerName: TypeAlias = Literal[
     "mpi",
 ]
 PolicyName: TypeAlias = Literal["baseline", "topology-aware", "greedy", "preserve"]
+ProcessesName: TypeAlias = Literal["each", "one"]
 ProtocolName: TypeAlias = Literal["LL", "LL128", "Simple"]
 ReductionName: TypeAlias = Literal["sum", "product", "min", "max"]
 RoutingName: TypeAlias = Literal[

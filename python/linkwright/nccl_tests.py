@@ -1,4 +1,4 @@
-"""What nccl-tests measured, beside what NCCL should take by its own cost model."""
+"""What nccl-tests measured, beside what NCCL should take."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ from linkwright import (
 )
 from linkwright.errors import printable
 from linkwright.files import read_text
-from linkwright.names import CollectiveName, NcclAlgorithmName, ProtocolName
+from linkwright.names import (
+    CollectiveName,
+    NcclAlgorithmName,
+    ProcessesName,
+    ProtocolName,
+)
 
 __all__ = [
     "ExpectOptions",
@@ -47,6 +52,7 @@ class ExpectOptions(TypedDict, total=False):
     protocol: ProtocolName | None
     link_bandwidth: float | None
     network_bandwidth: float | None
+    processes: ProcessesName | None
 
 
 @dataclass(frozen=True)

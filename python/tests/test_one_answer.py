@@ -21,7 +21,10 @@ CASES = [
     ("dgx-a100", list(range(8)), 16 << 20),
     ("4x-l40s-pcie", list(range(4)), 64 << 20),
     ("mi300x-8", list(range(8)), 256 << 20),
+    ("hgx-h100", list(range(8)), 64 << 20),
 ]
+
+NAMES: dict[str, AlgorithmName] = {"ring": "nccl-ring", "tree": "nccl-tree", "nvls": "nvls"}
 
 
 def told(*words: str) -> Any:
@@ -37,8 +40,7 @@ def test_plan_time_compare_and_expect_agree_on_what_nccl_takes(
 ) -> None:
     system = load_system(machine)
     [row] = pa.table(expect(system, gpus, "all-reduce", [size])).to_pylist()
-    assert row["algorithm"] in ("ring", "tree")
-    name: AlgorithmName = "nccl-ring" if row["algorithm"] == "ring" else "nccl-tree"
+    name = NAMES[row["algorithm"]]
     on = ["-m", machine, "--on", ",".join(map(str, gpus))]
     of_size = ["--algorithm", name, "--size", str(size)]
     planned = told("collective", "plan", "all-reduce", *on, *of_size)["timing"]["time"]
@@ -71,3 +73,14 @@ def test_plan_time_and_compare_agree_on_packing(machine: str, gpus: list[int], s
     ]
     [compared] = told("collective", "compare", "all-reduce", *on, *of_size)["algorithms"]
     assert planned == timed["time"] == compared["time"]
+
+
+@pytest.mark.parametrize(("machine", "gpus", "size"), CASES)
+def test_what_auto_tried_takes_what_a_comparison_says(
+    machine: str, gpus: list[int], size: int
+) -> None:
+    on = ["-m", machine, "--on", ",".join(map(str, gpus)), "--size", str(size)]
+    tried = told("collective", "plan", "all-reduce", *on, "--algorithm", "auto")["tried"]
+    compared = told("collective", "compare", "all-reduce", *on)["algorithms"]
+    times = {row["algorithm"]: row["time"] for row in tried}
+    assert {row["algorithm"]: row["time"] for row in compared}.items() <= times.items()

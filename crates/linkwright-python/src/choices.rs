@@ -191,6 +191,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("network", fabric_names()),
         ("pattern", pattern_names()),
         ("planner", planner_names()),
+        ("processes", named::<Processes>()),
         ("policy", policy_names()),
         ("protocol", named::<Protocol>()),
         ("reduction", reduction_names()),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use linkwright::collectives::baselines::{ExpectedAlgorithm, Settings, Version};
+use linkwright::collectives::time::{Processes, Terms};
 use linkwright::collectives::{Protocol, baselines, tables};
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
@@ -37,6 +38,9 @@ use crate::worker::interruptible;
 ///         NVLink or xGMI, else PCIe.
 ///     network_bandwidth: GB/s that a server's network interfaces were measured to reach
 ///         together.
+///     processes: `each` rank its own, or `one` for all GPUs, which launches on one after the other; as
+///         nccl-tests is usually run if absent: one on a lone server.
+///     terms: What kernels cost, as TOML in the form of `kernel_terms`; linkwright's own if absent.
 ///
 /// Returns:
 ///     One row per size: size in bytes, time in seconds, algorithm_bandwidth and bus_bandwidth
@@ -46,13 +50,15 @@ use crate::worker::interruptible;
 /// Raises:
 ///     CollectiveError: If a name or the version is unknown, the GPUs do not fit the system, it
 ///         cannot have what was set, or no links join them.
+///     InputError: If the terms are no such TOML.
 ///     KeyboardInterrupt: Within a second of Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (
     system, gpus: "Sequence[int]", collective: "CollectiveName", sizes: "Sequence[int]", *,
     root: "int | None" = None, nccl: "str | None" = None, nvls = true, p2p = true,
     algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
-    link_bandwidth: "float | None" = None, network_bandwidth: "float | None" = None
+    link_bandwidth: "float | None" = None, network_bandwidth: "float | None" = None,
+    processes: "ProcessesName | None" = None, terms: "str | None" = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn expect(
@@ -69,6 +75,8 @@ pub fn expect(
     protocol: Option<&str>,
     #[pyo3(from_py_with = optional_real)] link_bandwidth: Option<f64>,
     #[pyo3(from_py_with = optional_real)] network_bandwidth: Option<f64>,
+    processes: Option<&str>,
+    terms: Option<&str>,
 ) -> PyResult<Table> {
     let gpus = gpu_ids(&gpus, system)?;
     let wanted = wanted_collective(collective, root, &gpus)?;
@@ -83,14 +91,25 @@ pub fn expect(
         p2p,
         algorithm,
         protocol,
-        processes: None,
+        processes: processes.map(Processes::named).transpose()?,
         link_bandwidth,
         network_bandwidth,
     };
+    let terms = match terms {
+        Some(text) => Terms::read("<terms>", text).map_err(errors::input)?,
+        None => Terms::shipped().clone(),
+    };
     let on = Arc::clone(system.core());
-    let found =
-        interruptible(py, move || baselines::expect(&on, &gpus, wanted, &sizes, &settings))?;
+    let found = interruptible(py, move || {
+        baselines::expect_with(&on, &gpus, wanted, &sizes, &settings, &terms)
+    })?;
     Table::new(tables::expectations(&found.map_err(errors::collective)?.rows))
+}
+
+/// What NCCL's kernels cost, term by term, each with its source, as TOML.
+#[pyfunction]
+pub fn kernel_terms() -> &'static str {
+    Terms::TEXT
 }
 
 /// All that NCCL, or RCCL, chooses from for one size, what it runs first.

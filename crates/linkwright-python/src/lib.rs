@@ -4,7 +4,6 @@
 //! exceptions of `linkwright.errors`.
 
 mod allocator;
-mod calibration;
 mod cells;
 mod choices;
 mod cluster_job;
@@ -46,8 +45,6 @@ mod _core {
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
     #[pymodule_export]
-    use crate::calibration::{kernel_terms, kernel_times};
-    #[pymodule_export]
     use crate::choices::choice_names;
     #[pymodule_export]
     use crate::cluster_job::ClusterJob;
@@ -56,7 +53,7 @@ mod _core {
     #[pymodule_export]
     use crate::execution::reduction_names;
     #[pymodule_export]
-    use crate::expectation::{expect, nccl_choices, nccl_release};
+    use crate::expectation::{expect, kernel_terms, nccl_choices, nccl_release};
     #[pymodule_export]
     use crate::fabric::{Fabric, fabric_names};
     #[pymodule_export]

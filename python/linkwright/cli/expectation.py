@@ -96,6 +96,14 @@ NetworkBandwidth = Annotated[
         help="What a server's network interfaces were measured to reach together.",
     ),
 ]
+OfRanks = Annotated[
+    names.ProcessesName | None,
+    typer.Option(
+        "--processes",
+        help="Whether each rank is a process or one has all GPUs (nccl-tests -g), as it has on a "
+        "lone server if absent.",
+    ),
+]
 
 
 def expected(
@@ -116,6 +124,7 @@ def expected(
     protocol: OnlyProtocol = None,
     link_bandwidth: LinkBandwidth = None,
     network_bandwidth: NetworkBandwidth = None,
+    processes: OfRanks = None,
     log: LogFile = None,
     plot: Plot = None,
     json: Json = False,
@@ -139,6 +148,7 @@ def expected(
         "protocol": protocol,
         "link_bandwidth": link_bandwidth,
         "network_bandwidth": network_bandwidth,
+        "processes": processes,
     }
     if log is not None:
         _print_log(log, whole, ids, collective, root, options, json=json, plot=plot)

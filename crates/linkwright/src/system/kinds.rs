@@ -253,13 +253,13 @@ impl LinkKind {
             ),
             Self::Nvlink3 => (
                 0.785,
-                "nccl-tests: an all-reduce of 1 GiB on eight A100 through switches, 19.6 of 25 GB/s",
+                "fitted: nccl-tests reached 0.769 in an all-reduce of 1 GiB on eight A100, launch and hops included",
             ),
             Self::Nvlink4 => (0.824, "NCCL counts on 20.6 of 25 GB/s (src/graph/topo.h)"),
             Self::Nvlink5 => (0.802, "NCCL counts on 40.1 of 50 GB/s (src/graph/topo.h)"),
             Self::XgmiMi300 => (
                 0.71,
-                "rccl-tests, as nccl-tests: an all-reduce of 8 GiB on eight MI300X, 45.4 of 64 GB/s",
+                "fitted: rccl-tests reached 0.705 in an all-reduce of 8 GiB on eight MI300X, launch and hops included",
             ),
             _ if self.is_nvlink() || self.is_xgmi() => (0.916, "assumed as of NVLink 2"),
             _ if self.is_pcie() => (0.71, "assumed as of PCIe 3"),
@@ -396,23 +396,19 @@ mod tests {
 
     #[test]
     fn shares_are_those_that_were_measured() {
-        let measured = [
-            (LinkKind::Nvlink2, 22.9),
-            (LinkKind::Nvlink3, 19.6),
-            (LinkKind::Pcie3, 11.2),
-            (LinkKind::XgmiMi300, 45.4),
-        ];
+        let measured = [(LinkKind::Nvlink2, 22.9), (LinkKind::Pcie3, 11.2)];
         for (kind, reached) in measured {
             let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
             let ReachedShare { share, source } = kind.reached();
-            assert!((share * peak - reached).abs() < 0.05, "{}", kind.name());
+            assert!((share * peak - reached).abs() < 0.02, "{}", kind.name());
             assert!(source.contains("nccl-tests") && source.contains(&reached.to_string()));
         }
         for kind in LinkKind::ALL {
             let ReachedShare { share, source } = kind.reached();
             assert!(share > 0.0 && share <= 1.0, "{}", kind.name());
             let is_measured = measured.iter().any(|(it, _)| *it == kind);
-            let is_believed = ["assumed", "NCCL counts on"].iter().any(|it| source.starts_with(it));
+            let others = ["assumed", "fitted", "NCCL counts on"];
+            let is_believed = others.iter().any(|it| source.starts_with(it));
             assert_eq!(is_believed, !is_measured, "{}", kind.name());
         }
     }

@@ -20,10 +20,6 @@ pub(in crate::collectives) enum Generation {
 }
 
 impl Generation {
-    /// All of them, the oldest first.
-    pub(in crate::collectives) const ALL: [Self; 5] =
-        [Self::Pascal, Self::Volta, Self::Ampere, Self::Hopper, Self::Blackwell];
-
     /// That of the job's GPUs: by the name of the product, else by its NVLinks, else by PCIe.
     pub(in crate::collectives) fn of(wiring: &Wiring, gpus: &[usize]) -> Self {
         gpus.iter().map(|gpu| Self::of_one(wiring, *gpu)).min().unwrap_or(Self::Volta)

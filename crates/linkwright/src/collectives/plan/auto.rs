@@ -1,7 +1,7 @@
 //! The fastest plan of all that there are, at one size.
 //!
-//! Every algorithm of [`Algorithm::all`] plans the collective, and each plan is timed with each protocol
-//! that who runs it has, in the chunks that suit it; the fastest is taken, so that none of NCCL's
+//! Every algorithm of [`Algorithm::all`] plans the collective for the size, with the protocol that it takes
+//! there, and is timed in the chunks that suit it; the fastest is taken, so that none of NCCL's
 //! algorithms is faster. Among many GPUs what cannot be the fastest is not planned at all: data that goes
 //! around a ring passes all of its hops one after the other, and where these take longer than
 //! another plan takes in whole, the ring's bound is what is told of it. Algorithms that take long to plan
@@ -160,25 +160,12 @@ impl Search<'_> {
         }
     }
 
-    /// The plan with its fastest protocol, and what it takes.
+    /// The plan with the one protocol that is wanted, else its own, and what it takes.
     fn timed(&self, mut plan: Plan) -> Result<(Plan, Timing), PlanError> {
-        let mut fastest: Option<Timing> = None;
-        let mut with = plan.schedule.protocol;
-        let chosen = plan.schedule.protocol;
-        // NCCL chooses for itself.
-        let is_nccl = matches!(plan.algorithm, Algorithm::Nccl(Baseline::Ring | Baseline::Tree));
-        let all = self.protocols(plan.algorithm);
-        let protocols = if is_nccl && all.contains(&chosen) { vec![chosen] } else { all };
-        for protocol in protocols {
-            plan.schedule.protocol = protocol;
-            let costs = self.costs(&plan);
-            let (timing, _) = choose_chunk_on(&plan.schedule, self.wiring, self.size, &costs)?;
-            if fastest.as_ref().is_none_or(|known| timing.time < known.time) {
-                (fastest, with) = (Some(timing), protocol);
-            }
-        }
-        plan.schedule.protocol = with;
-        Ok((plan, fastest.expect("an algorithm has a protocol")))
+        plan.schedule.protocol = self.protocol.unwrap_or(plan.schedule.protocol);
+        let costs = self.costs(&plan);
+        let (timing, _) = choose_chunk_on(&plan.schedule, self.wiring, self.size, &costs)?;
+        Ok((plan, timing))
     }
 
     fn costs(&self, plan: &Plan) -> NcclProtocol {

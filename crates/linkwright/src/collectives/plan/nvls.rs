@@ -7,8 +7,7 @@
 //!
 //! Of an all-reduce of S bytes on n GPUs every GPU's links to the switch carry its own copy of all S and
 //! the S/n that it writes, and those from it the other way round: S (n + 1) / n in each direction, where
-//! trees take 2 S (n - 1) / n. What it leaves out: copies between a rank's buffers and the memory that
-//! the switch knows, which so many blocks make faster than links carry, and NVLS between servers.
+//! trees take 2 S (n - 1) / n. What it leaves out: NVLS between servers.
 
 use super::optimum::in_switch_rate;
 use super::{Algorithm, Links, Plan, PlanError, rate};

@@ -11,12 +11,13 @@ use super::super::schedule::{Protocol, Schedule};
 use super::super::time::{
     NcclProtocol, Timing, choose_chunk_on, link_bytes, protocol_for, protocol_on, resources,
 };
+use super::optimum::in_switch_rate;
 use super::rate::steady_rate;
 use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan_preferring};
 use crate::graph::arborescences::Preference;
 use crate::network::Routes;
 use crate::system::{System, Wiring};
-use crate::units::{Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// As [`plan`](fn@super::plan), for data of that size: with the protocol that is the fastest of those that
 /// the algorithm's executors have; of few deep trees and many shallow ones, each on one channel or
@@ -68,7 +69,13 @@ enum Open {
     /// Plans, of which the fastest is taken.
     Plans(Vec<Plan>),
     /// NCCL, which chooses by its own model.
-    Nccl { chooser: Box<Chooser>, algorithm: Algorithm, gpus: Vec<usize>, collective: Collective },
+    Nccl {
+        chooser: Box<Chooser>,
+        algorithm: Algorithm,
+        gpus: Vec<usize>,
+        collective: Collective,
+        optimum: Option<Bandwidth>,
+    },
 }
 
 impl Candidates {
@@ -100,15 +107,15 @@ impl Open {
     fn fastest(&self, wiring: &Wiring, size: Bytes) -> Result<(Plan, Timing), PlanError> {
         match self {
             Self::Plans(plans) => fastest_of(plans, wiring, size, Picoseconds(0)),
-            Self::Nccl { chooser, algorithm, gpus, collective } => {
+            Self::Nccl { chooser, algorithm, gpus, collective, optimum } => {
                 let choice = chooser.choose(size.0);
                 let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
                 let BaselinePlan { schedule, links, trees, notes } = chosen;
                 let rate = steady_rate(&schedule, wiring)?;
                 let costs = protocol_on(&schedule, wiring);
                 let timing = choose_chunk_on(&schedule, wiring, size, &costs)?.0;
-                let algorithm = *algorithm;
-                let plan = Plan { schedule, algorithm, links, trees, rate, optimum: None, notes };
+                let (algorithm, optimum) = (*algorithm, *optimum);
+                let plan = Plan { schedule, algorithm, links, trees, rate, optimum, notes };
                 Ok((plan, timing))
             }
         }
@@ -126,12 +133,16 @@ fn nccl(
         Algorithm::Nccl(Baseline::Ring) if by_pairs(collective) => ExpectedAlgorithm::Pairs,
         Algorithm::Nccl(Baseline::Ring) => ExpectedAlgorithm::Ring,
         Algorithm::Nccl(Baseline::Tree) => ExpectedAlgorithm::Tree,
+        Algorithm::Nvls => ExpectedAlgorithm::Nvls,
         _ => return None,
     };
     let settings = Settings { algorithm: Some(wanted), ..Settings::default() };
     let chooser = Chooser::new(wiring, gpus, collective, &settings).ok()?;
-    let chooser = Box::new(chooser);
-    Some(Open::Nccl { chooser, algorithm, gpus: gpus.to_vec(), collective })
+    let optimum = (wanted == ExpectedAlgorithm::Nvls)
+        .then(|| in_switch_rate(wiring, gpus, collective))
+        .flatten();
+    let (chooser, gpus) = (Box::new(chooser), gpus.to_vec());
+    Some(Open::Nccl { chooser, algorithm, gpus, collective, optimum })
 }
 
 /// As [`plan_for_size`] on GPUs that have been checked.
@@ -155,11 +166,13 @@ fn candidates(
     algorithm: Algorithm,
     links: Links,
 ) -> Result<Open, PlanError> {
-    let few_trees = Preference::FewTrees;
-    let few = plan_preferring(wiring, gpus, collective, algorithm, links, few_trees)?;
-    if let Some(open) = nccl(wiring, gpus, collective, algorithm).filter(|_| links == Links::Auto) {
+    if links == Links::Auto
+        && let Some(open) = nccl(wiring, gpus, collective, algorithm)
+    {
         return Ok(open);
     }
+    let few_trees = Preference::FewTrees;
+    let few = plan_preferring(wiring, gpus, collective, algorithm, links, few_trees)?;
     let is_packing = algorithm == Algorithm::Packing;
     let is_ours = matches!(algorithm, Algorithm::Packing | Algorithm::Blink);
     if !is_ours || few.trees.is_empty() {
@@ -206,7 +219,7 @@ const NEAR: f64 = 1.01;
 
 /// Of plans, each with the protocols that its executors have, the one that moves `size` the fastest,
 /// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
-/// links allow, no other is tried.
+/// links allow, no other plan is tried.
 fn fastest_of(
     plans: &[Plan],
     wiring: &Wiring,
@@ -217,14 +230,17 @@ fn fastest_of(
     let mut best: Option<(Timing, &Plan, Protocol)> = None;
     for plan in plans {
         let seconds = size.0 as f64 * seconds_per_byte(&plan.schedule, &routes)?;
+        let launch = protocol_on(&plan.schedule, wiring).launch.as_seconds();
+        let is_near =
+            |(timing, ..): &(Timing, _, _)| timing.time.as_seconds() <= NEAR * (launch + seconds);
+        if best.as_ref().is_some_and(is_near) {
+            continue;
+        }
         for protocol in plan.algorithm.protocols().iter().rev() {
             let usual = protocol_for(&plan.schedule, *protocol, wiring);
             let costs = NcclProtocol { peer_access_switch, ..usual };
-            let soonest = costs.launch.as_seconds() + seconds / costs.data_share;
-            let is_beaten = |(timing, ..): &(Timing, _, _)| {
-                let time = timing.time.as_seconds();
-                time <= soonest || time <= NEAR * (costs.launch.as_seconds() + seconds)
-            };
+            let soonest = launch + seconds / costs.data_share;
+            let is_beaten = |(timing, ..): &(Timing, _, _)| timing.time.as_seconds() <= soonest;
             if best.as_ref().is_some_and(is_beaten) {
                 continue;
             }

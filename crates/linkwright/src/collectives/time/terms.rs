@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::collectives::baselines::Generation;
 use crate::collectives::collective::Collective;
-use crate::diagnostic::{InputError, Position, from_toml};
+use crate::diagnostic::{InputError, from_toml};
 use crate::program::kernel::NcclProtocol;
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
@@ -86,32 +86,60 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Microseconds.
+/// A time in microseconds, up to a second.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Microseconds(f64);
+
+impl TryFrom<f64> for Microseconds {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        let is_time = (0.0..=1e6).contains(&value);
+        is_time.then_some(Self(value)).ok_or_else(|| format!("{value} us are not from 0 to 1e6"))
+    }
+}
+
+/// GB/s, or a factor: above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Positive(f64);
+
+impl TryFrom<f64> for Positive {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        let is_positive = (1e-6..=1e6).contains(&value);
+        is_positive.then_some(Self(value)).ok_or_else(|| format!("{value} is not from 1e-6 to 1e6"))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Launch {
-    alone: f64,
-    group: f64,
-    each: f64,
+    alone: Microseconds,
+    group: Microseconds,
+    each: Microseconds,
+    hosts: Scale,
 }
 
-/// Microseconds by protocol: LL, LL128, Simple.
+/// By protocol: LL, LL128, Simple.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hop {
-    direct: [f64; 3],
+    direct: [Microseconds; 3],
     /// Times that of `direct`.
-    switch: f64,
-    host: [f64; 3],
-    network: [f64; 3],
+    switch: Positive,
+    host: [Microseconds; 3],
+    network: [Microseconds; 3],
 }
 
 /// GB/s.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block {
-    copy: f64,
-    ll: f64,
+    copy: Positive,
+    ll: Positive,
     scale: Scales,
 }
 
@@ -120,30 +148,29 @@ struct Block {
 struct Scales {
     copy: Scale,
     ll: Scale,
-    /// Of the launches of a process.
-    each: Scale,
 }
 
 /// Parts of what Volta has.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scale {
-    pascal: f64,
-    volta: f64,
-    ampere: f64,
-    hopper: f64,
-    blackwell: f64,
+    pascal: Positive,
+    volta: Positive,
+    ampere: Positive,
+    hopper: Positive,
+    blackwell: Positive,
 }
 
 impl Scale {
     const fn of(&self, generation: Generation) -> f64 {
-        match generation {
+        let part = match generation {
             Generation::Pascal => self.pascal,
             Generation::Volta => self.volta,
             Generation::Ampere => self.ampere,
             Generation::Hopper => self.hopper,
             Generation::Blackwell => self.blackwell,
-        }
+        };
+        part.0
     }
 }
 
@@ -157,32 +184,9 @@ impl Terms {
     /// Reads such a file; `file` names it in errors.
     ///
     /// # Errors
-    /// What is no such TOML, with line and column; a value below zero or not finite, and a bandwidth
-    /// that is not above zero.
+    /// What is no such TOML, and a value out of its range, with line and column.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
-        let terms: Self = from_toml(file, text)?;
-        let Self { launch, hop, block, .. } = &terms;
-        let times = [launch.alone, launch.group, launch.each].into_iter();
-        let times = times
-            .chain([hop.direct, hop.host, hop.network].concat().into_iter().chain([hop.switch]));
-        let of = |scale: &Scale| Generation::ALL.map(|it| scale.of(it));
-        let bandwidths = [block.copy, block.ll].into_iter();
-        let bandwidths = bandwidths
-            .chain([&block.scale.copy, &block.scale.ll, &block.scale.each].map(of).concat());
-        let is_time = |value: f64| value.is_finite() && (0.0..=1e6).contains(&value);
-        let is_bandwidth = |value: f64| value.is_finite() && (1e-6..=1e6).contains(&value);
-        let wrong = times.filter(|value| !is_time(*value));
-        let wrong = wrong.chain(bandwidths.filter(|value| !is_bandwidth(*value)));
-        match wrong.into_iter().next() {
-            None => Ok(terms),
-            Some(value) => Err(InputError::at(
-                file,
-                Position::of_offset(text, 0),
-                "a term lies outside of its range".to_owned(),
-                &value.to_string(),
-                "give times from 0 to 1e6 us, and bandwidths from 1e-6 to 1e6 GB/s",
-            )),
-        }
+        from_toml(file, text)
     }
 
     /// Those that linkwright has.
@@ -203,37 +207,43 @@ impl Terms {
         Setting { wiring, gpus, collective, pacing, processes }: Setting<'_>,
     ) -> NcclProtocol {
         let generation = Generation::of(wiring, gpus);
-        let row = protocol as usize;
-        let Launch { alone, group, each } = self.launch;
-        let of_process = gpus.len() as f64;
-        let is_mi300 = |kind: LinkKind| matches!(kind, LinkKind::XgmiMi300 | LinkKind::XgmiMi350);
-        let of_amd = wiring.wires().iter().any(|wire| wire.kind.is_some_and(is_mi300));
-        let host = self.block.scale.each.of(if of_amd { Generation::Hopper } else { generation });
-        let launch = match processes {
-            _ if collective.root().is_some() => alone,
-            Processes::Each => alone,
-            Processes::Shared => alone + each * host * (of_process - 1.0),
-            Processes::Group => group,
-        };
-        let ll = gigabytes(self.block.ll * self.block.scale.ll.of(generation));
+        let Self { launch, hop, block, .. } = self;
+        let of_protocol = |hops: &[Microseconds; 3]| hops[protocol as usize].0;
+        let ll = gigabytes(block.ll.0 * block.scale.ll.of(generation));
         NcclProtocol {
-            launch: microseconds(launch),
-            fabric_hop: microseconds(self.hop.direct[row]),
-            switch_hop: microseconds(self.hop.direct[row] * self.hop.switch),
-            host_hop: microseconds(self.hop.host[row]),
-            network_hop: microseconds(self.hop.network[row]),
+            launch: microseconds(match processes {
+                _ if collective.root().is_some() => launch.alone.0,
+                Processes::Each => launch.alone.0,
+                Processes::Shared => {
+                    let further = (gpus.len() - 1) as f64;
+                    let hosts = launch.hosts.of(generation_of_hosts(wiring, generation));
+                    launch.alone.0 + launch.each.0 * hosts * further
+                }
+                Processes::Group => launch.group.0,
+            }),
+            fabric_hop: microseconds(of_protocol(&hop.direct)),
+            switch_hop: microseconds(of_protocol(&hop.direct) * hop.switch.0),
+            host_hop: microseconds(of_protocol(&hop.host)),
+            network_hop: microseconds(of_protocol(&hop.network)),
             data_share: match protocol {
                 Protocol::LL => 0.5,
                 Protocol::LL128 => 0.92,
                 Protocol::Simple => 1.0,
             },
-            copy_bandwidth: gigabytes(self.block.copy * self.block.scale.copy.of(generation)),
+            copy_bandwidth: gigabytes(block.copy.0 * block.scale.copy.of(generation)),
             send_bandwidth: (protocol == Protocol::LL).then_some(ll),
             slots: 2,
             stream_reuse: pacing == Pacing::InTurns,
             peer_access_switch: Picoseconds(0),
         }
     }
+}
+
+/// Of whose day the hosts are: AMD's GPUs are none of NVIDIA's generations.
+fn generation_of_hosts(wiring: &Wiring, of_gpus: Generation) -> Generation {
+    let is_mi300 = |kind: LinkKind| matches!(kind, LinkKind::XgmiMi300 | LinkKind::XgmiMi350);
+    let has_mi300 = wiring.wires().iter().any(|wire| wire.kind.is_some_and(is_mi300));
+    if has_mi300 { Generation::Hopper } else { of_gpus }
 }
 
 /// What a schedule's protocol costs on a system, with linkwright's own terms and the usual processes.
@@ -277,4 +287,27 @@ fn microseconds(value: f64) -> Picoseconds {
 
 fn gigabytes(value: f64) -> Bandwidth {
     Bandwidth((value * 1e9).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shipped_can_be_read_and_what_is_out_of_range_is_told_with_its_place() {
+        assert_eq!(Terms::read("terms.toml", Terms::TEXT).as_ref(), Ok(Terms::shipped()));
+        for (from, to, words) in [
+            ("alone = 8.4", "alone = -1.0", "-1 us are not from 0 to 1e6"),
+            ("ll = 6.5", "ll = 0", "0 is not from 1e-6 to 1e6"),
+            ("ll = 6.5", "ll = nan", "NaN is not from 1e-6 to 1e6"),
+            ("alone = 8.4", "lonely = 8.4", "lonely"),
+        ] {
+            let text = Terms::TEXT.replacen(from, to, 1);
+            assert_ne!(text, Terms::TEXT);
+            let line = 1 + Terms::TEXT[..Terms::TEXT.find(from).unwrap()].matches('\n').count();
+            let error = Terms::read("terms.toml", &text).unwrap_err();
+            assert!(error.problem.contains(words), "{error}");
+            assert_eq!(error.position.line, line, "{error}");
+        }
+    }
 }

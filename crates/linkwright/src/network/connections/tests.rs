@@ -51,6 +51,24 @@ fn transfers_share_what_their_connections_have_in_common() {
 }
 
 #[test]
+fn a_sender_is_no_faster_than_its_limit_and_leaves_the_rest_to_others() {
+    let routes = routes("dgx1-v100");
+    let capacity = routes.capacities()[0].0;
+    let mut network = Connections::over(&routes, &[0, 1]);
+    let slow = Some(Bandwidth(capacity / 4));
+    let limited = network.open_limited(&[(0, 1.0)], Picoseconds(0), slow);
+    let free = network.open(&[(0, 1.0)], Picoseconds(0));
+    let mut traffic = Traffic::new(&mut network);
+    for (token, connection) in [(1, limited), (2, free)] {
+        traffic.transfer(connection, Bytes(capacity / 1_000), token).unwrap();
+    }
+    let found = occurrences(&mut traffic);
+    let sent = |token| found.iter().find(|(_, what)| *what == Occurrence::Sent { token });
+    let [of_limited, of_free] = [1, 2].map(|token| sent(token).unwrap().0 as f64 / 1e9);
+    assert!((of_limited - 4.0).abs() < 1e-3 && (of_free - 4.0 / 3.0).abs() < 1e-3, "{found:?}");
+}
+
+#[test]
 fn a_message_takes_the_ways_of_its_class() {
     let routes = routes("dgx1-v100");
     let mut network = Connections::over(&routes, &[0, 1]);

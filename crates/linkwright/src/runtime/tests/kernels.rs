@@ -47,10 +47,14 @@ const TAKES: KernelStep = KernelStep { sends: false, receives: true, count: 1, c
 
 /// Both ranks send what they have to the other, in so many pieces; on their ways `first` and on.
 fn exchange(bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {
+    exchange_by(TAKES, bytes, pieces, first_connection)
+}
+
+fn exchange_by(takes: KernelStep, bytes: u64, pieces: u64, first_connection: u32) -> KernelCall {
     let mut kernel = Kernel::default();
     for _ in 0..2 {
         kernel.begin_rank();
-        for step in [SENDS, TAKES] {
+        for step in [SENDS, takes] {
             kernel.begin_block();
             kernel.step(step, []);
         }
@@ -106,6 +110,21 @@ fn one_late(bytes: u64, late: u64) -> Job {
     });
     let both = program(vec![rank(|rank| _ = rank.run(all_reduce(bytes))), second]);
     Job::new(&both, vec![0, 1])
+}
+
+#[test]
+fn what_a_block_takes_it_writes_piece_after_piece_before_its_kernel_ends() {
+    let routes = routes();
+    let bytes = 1 << 20;
+    for pieces in [1, 4] {
+        let mut call = exchange_by(KernelStep { copies: true, ..TAKES }, bytes, pieces, 0);
+        // A byte a nanosecond: far slower than the link, so that pieces wait to be written.
+        call.protocol.copy_bandwidth = Bandwidth(1_000_000_000);
+        let jobs = [one_late(bytes, 0)];
+        let outcome = run(&mut network(&routes), &jobs, Kernels(call)).unwrap();
+        let end = LAUNCH + alone(&routes, bytes / pieces) + HOP + bytes * 1_000;
+        assert_eq!(ends(&outcome), [end; 2], "{pieces}");
+    }
 }
 
 #[test]

@@ -9,22 +9,6 @@ use crate::collectives::baselines::rings::{
 };
 use crate::system::{DeviceKind, LinkKind, Proximity, Wiring};
 
-/// What links reach, over what the release counts on: one, one and nothing to believe it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reach {
-    /// Of NVLink or xGMI.
-    pub fabric: f64,
-    /// GB/s over the host, where it was measured.
-    pub host: Option<f64>,
-    /// GB/s of a server's network interfaces together, where it was measured.
-    pub network: Option<f64>,
-}
-
-impl Reach {
-    /// What the release believes.
-    pub const BELIEVED: Self = Self { fabric: 1.0, host: None, network: None };
-}
-
 /// Channels, and what they carry.
 #[derive(Debug, Clone)]
 pub struct Graph {
@@ -55,26 +39,18 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn new(
-        rules: &Rules,
-        wiring: &Wiring,
-        gpus: &[usize],
-        settings: &Settings,
-        reach: Reach,
-    ) -> Self {
+    pub fn new(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Self {
         let generation = Generation::of(wiring, gpus);
         let groups = by_server(wiring, gpus);
         let ids = |ranks: &Vec<usize>| ranks.iter().map(|rank| gpus[*rank]).collect::<Vec<_>>();
         let groups: Vec<Vec<usize>> = groups.iter().map(ids).collect();
-        let part = |own: &Vec<usize>| Part::new(rules, wiring, own, settings, reach);
+        let part = |own: &Vec<usize>| Part::new(rules, wiring, own, settings);
         let parts: Vec<Part> = groups.iter().map(part).collect();
         let narrowest = |part: &&Part| (part.channels * part.rate * 1e6) as u64;
         let part = parts.iter().min_by_key(narrowest).expect("a job has a server");
         let inside = part.channels * part.rate;
         let search = &rules.search;
-        let of_network = |own: &Vec<usize>| {
-            reach.network.unwrap_or_else(|| network_bandwidth(search, wiring, own))
-        };
+        let of_network = |own: &Vec<usize>| network_bandwidth(search, wiring, own);
         let network = if groups.len() > 1 {
             groups.iter().map(of_network).fold(f64::INFINITY, f64::min)
         } else {
@@ -84,8 +60,7 @@ impl Graph {
         let switched = settings.p2p && settings.nvls && groups.len() == 1 && gpus.len() > 2;
         let nvls = (switched && fabric.switched > 0)
             .then(|| search.nvls_rate(generation, fabric.switched, gpus.len()))
-            .flatten()
-            .map(|rate| rate * reach.fabric);
+            .flatten();
         let most = rules.blocks.most;
         let orders = if groups.len() == 1 {
             part.channels as u32 * part.times
@@ -133,13 +108,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(
-        rules: &Rules,
-        wiring: &Wiring,
-        gpus: &[usize],
-        settings: &Settings,
-        reach: Reach,
-    ) -> Self {
+    fn new(rules: &Rules, wiring: &Wiring, gpus: &[usize], settings: &Settings) -> Self {
         let (generation, search) = (Generation::of(wiring, gpus), &rules.search);
         let fabric = Fabric::new(wiring, gpus);
         let found = rings_in(rules, wiring, gpus, settings);
@@ -151,7 +120,7 @@ impl Part {
                 let (channels, rate) = search.switched_channels(generation, fabric.switched);
                 // Fast channels are split in two, which their limits are about.
                 let split = if rate >= 25.0 { 2.0 } else { 1.0 };
-                (f64::from(channels) * split, rate / split * reach.fabric, Hop::Nvlink)
+                (f64::from(channels) * split, rate / split, Hop::Nvlink)
             }
             RingPath::Direct | RingPath::Relayed => {
                 let lane = search.link(fabric.kind.unwrap_or(LinkKind::Nvlink3));
@@ -162,13 +131,12 @@ impl Part {
                 // RCCL puts two rings on each link.
                 let shared =
                     if matches!(rules.bandwidths, Bandwidths::Shares(_)) { 2.0 } else { 1.0 };
-                (rings, lane * reach.fabric / shared, hop)
+                (rings, lane / shared, hop)
             }
             RingPath::Host => {
                 let farthest = farthest_hop(wiring, gpus, first);
                 let farthest = if settings.p2p { farthest } else { farthest.max(Proximity::Phb) };
-                let believed = host_bandwidth(search, wiring, gpus, farthest);
-                (1.0, reach.host.unwrap_or(believed), Hop::Host)
+                (1.0, host_bandwidth(search, wiring, gpus, farthest), Hop::Host)
             }
         };
         let path = found.path;

@@ -22,7 +22,7 @@ mod versions;
 use thiserror::Error;
 
 use self::graph::Graph;
-pub(super) use self::graph::{Reach, has_cpu_of, interfaces, rings_in};
+pub(super) use self::graph::{has_cpu_of, interfaces, rings_in};
 use self::model::{Candidate, Model};
 pub use self::rules::Library;
 use self::rules::{Bandwidths, Rules};
@@ -197,10 +197,10 @@ impl Chooser {
             }
         }
         let (rules, note) = rules_on(wiring, settings);
-        let believed = Graph::new(rules, wiring, gpus, settings, Reach::BELIEVED);
+        let believed = Graph::new(rules, wiring, gpus, settings);
         let model = Model { rules, graph: &believed };
         let candidates = if by_pairs(collective) {
-            [Protocol::LL, Protocol::Simple].map(|it| model.pairs(f64::INFINITY, it)).to_vec()
+            [Protocol::LL, Protocol::Simple].map(|it| model.pairs(it)).to_vec()
         } else {
             model.candidates(collective)
         };

@@ -329,15 +329,14 @@ impl Model<'_> {
 
     /// Sends and receives that move so many GB/s of size, which no release has a model of: one
     /// hop, and as long as their most loaded link.
-    pub fn pairs(&self, bandwidth: f64, protocol: Protocol) -> Candidate {
+    pub fn pairs(&self, protocol: Protocol) -> Candidate {
         let outer = if self.graph.servers > 1 { Hop::Network } else { self.graph.hop };
         let index = protocol as usize;
-        let part = if protocol == Protocol::LL { 0.5 } else { 1.0 };
         Candidate {
             algorithm: ExpectedAlgorithm::Pairs,
             protocol,
             latency: self.rules.base[RING][index] + self.rules.hops[RING][outer as usize][index],
-            bandwidth: bandwidth * part,
+            bandwidth: f64::INFINITY,
             plateau: None,
             correction: None,
         }

@@ -2,10 +2,12 @@
 //!
 //! What it represents: a rank's call launches its blocks. A block starts a step when its data has
 //! arrived, the steps that it waits for have ended and its connection has a slot free, and is busy
-//! while it sends, or while it writes what it has taken to its GPU's memory. What is sent arrives a connection's latency after its last byte, and holds its
-//! slot until the receiver's step has ended. Connections of one lane take turns, the block that is
-//! furthest behind first, where streams are used again; else they share. Transfers that end at a
-//! time end before anything that comes then is looked at.
+//! while it sends. What it takes and does not send on it writes to its GPU's memory, one step after the
+//! other, and goes on meanwhile where nothing needs what is written. What is sent arrives a
+//! connection's latency after its last byte, and holds its slot until the receiver's step has ended.
+//! Connections of one lane take turns, the block that is furthest behind first, where streams are
+//! used again; else they share. Transfers that end at a time end before anything that comes then is
+//! looked at.
 //!
 //! What it leaves out: that blocks share their GPU's memory, and everything that a rank's library would
 //! do: kernels run beside it.
