@@ -96,7 +96,7 @@ def test_no_line_brings_a_traceback(tmp_path: Path) -> None:
             assert len(str(refused.value)) < 1_000
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_no_damage_is_taken_for_a_result(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

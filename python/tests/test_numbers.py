@@ -95,7 +95,7 @@ NUMBERS = st.one_of(
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(number=NUMBERS)
 def test_a_number_is_taken_or_named(name: str, number: int) -> None:
     try:

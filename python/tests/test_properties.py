@@ -128,5 +128,5 @@ class LiveServer(RuleBasedStateMachine):
         assert {job: set(gpus) for job, gpus in self.allocator.held.items()} == self.held
 
 
-LiveServer.TestCase.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+LiveServer.TestCase.settings = settings(max_examples=50, stateful_step_count=30)
 TestLiveServer = LiveServer.TestCase

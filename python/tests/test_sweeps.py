@@ -91,7 +91,7 @@ def wait_until(there: Callable[[], bool]) -> None:
     raise AssertionError("it was never so")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     delays=st.lists(st.sampled_from([0.0, 0.001, 0.003]), min_size=1, max_size=9),
     workers=st.tuples(st.integers(1, 4), st.integers(1, 4)),
@@ -128,7 +128,7 @@ def _whole(content: bytes) -> list[bytes]:
     return content[: content.rfind(b"\n") + 1].splitlines()[1:]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(stop=st.integers(0, 9), workers=st.integers(1, 3))
 def test_a_sweep_interrupted_after_some_results_keeps_them(stop: int, workers: int) -> None:
     def interrupt(_what: str, done: int, _total: int) -> None:
