@@ -70,6 +70,7 @@ __all__ = [
     "algorithm_protocols",
     "applications",
     "bus_factor",
+    "calibrate",
     "choice_names",
     "collective_names",
     "expect",
@@ -899,6 +900,24 @@ class NcclTestsLog:
     @property
     def hosts(self) -> int:
         """How many hosts these GPUs are on."""
+
+    @property
+    def processes(self) -> str | None:
+        """Whether each rank was a process of its own (`each`) or one had all GPUs of a host (`one`); None where
+        the log does not tell.
+        """
+
+    def check(self, collective: CollectiveName, gpus: int) -> None:
+        """Checks that the log is of a collective on so many GPUs.
+
+        Args:
+            collective: One of `collective_names`.
+            gpus: How many.
+
+        Raises:
+            InputError: If it is of others, with the line that tells.
+            CollectiveError: If the name is unknown.
+        """
 
     @property
     def notes(self) -> list[tuple[int, str]]:
@@ -2392,6 +2411,52 @@ def published_effective_bandwidth(double: int, single: int, pcie: int) -> float:
 
 def tie_names() -> list[TieName]:
     """The rules that decide between equals: what `ties` takes."""
+
+def calibrate(
+    system: System,
+    log: NcclTestsLog,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    *,
+    root: int | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+    processes: ProcessesName | None = None,
+) -> tuple[System, Table, Table]:
+    """Fits what differs on a machine to a log of nccl-tests.
+
+    What its links reach, what its switches reach when they reduce and what a launch takes are fitted
+    where the log's sizes tell them; `linkwright.nccl_tests.calibrate_log` has the same as dataclasses.
+
+    Args:
+        system: The machine, as it is known.
+        log: What was measured: one run that went well, of three sizes or more.
+        gpus: On which GPUs, by their ids.
+        collective: One of `collective_names`.
+        root: As for `plan`.
+        nccl: As for `expect`.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+        algorithm: As for `expect`.
+        protocol: As for `expect`.
+        processes: As for `expect`; as the log tells if absent.
+
+    Returns:
+        The run's kind of server with what was measured of it, which `to_toml` writes; one row per term:
+        its name in that file, before and after (a part of the peak, or seconds where is_time says so;
+        NaN where the log does not tell it), its uncertainty as a part of it, and the reason where it is
+        not told; and one row per size: size in bytes, measured, before and after in seconds, and the
+        line of the log.
+
+    Raises:
+        InputError: If the log is of a run that failed, of several runs, of too few sizes, of another
+            collective or of another number of GPUs, with the line.
+        CollectiveError: If it tells no term, the GPUs are in servers of several kinds, or as `expect`.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
 
 def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
+from statistics import median
 from typing import TypedDict, Unpack
 
 from linkwright import (
     CollectiveError,
     NcclTestsLog,
     System,
-    bus_factor,
+    calibrate,
     collective_names,
     expect,
     explain_difference,
@@ -28,18 +30,18 @@ from linkwright.names import (
 )
 
 __all__ = [
+    "CalibratedRow",
+    "CalibratedTerm",
+    "Calibration",
     "ExpectOptions",
     "LogComparison",
     "LogRow",
+    "calibrate_log",
     "collective_of",
     "compare_log",
     "load_log",
     "version_of",
 ]
-
-# Of what a log prints with two decimals, and of what of it is too small to divide by.
-BUS_FACTOR_TOLERANCE = 0.02
-LEAST_BANDWIDTH = 1.0
 
 
 class ExpectOptions(TypedDict, total=False):
@@ -146,21 +148,18 @@ def compare_log(
         collective: One of `collective_names`.
         root: As for `plan`.
         options: As `expect` takes them; without `nccl`, the version that the log names, where it
-            names one that can be read.
+            names one that can be read; without `processes`, those that the log tells.
 
     Raises:
-        CollectiveError: If the log is of another number of GPUs or of another collective, or
-            nothing can be expected.
+        InputError: If the log is of another number of GPUs or of another collective, with the
+            line that tells.
+        CollectiveError: If nothing can be expected.
     """
-    if log.gpus and len(log.gpus) != len(gpus):
-        raise CollectiveError(
-            f"the log is of {len(log.gpus)} GPUs, and {len(gpus)} are asked about; name the GPUs "
-            "that it ran on"
-        )
+    log.check(collective, len(gpus))
     measured = list(log.rows())
-    _check_factor(measured, collective, len(gpus))
-    told: ExpectOptions = {"nccl": version_of(log, system, gpus)}
-    told.update(options)
+    told: ExpectOptions = {**options}
+    told["nccl"] = options.get("nccl") or version_of(log, system, gpus)
+    told["processes"] = options.get("processes") or _processes(log)
     sizes = [row["size"] for row in measured]
     expected = expect(system, list(gpus), collective, sizes, root=root, **told)
     rows = [
@@ -182,18 +181,134 @@ def compare_log(
     return LogComparison(rows, meaning)
 
 
-def _check_factor(
-    measured: Sequence[dict[str, float]], collective: CollectiveName, gpus: int
-) -> None:
-    """A log's two bandwidths differ by a factor that tells its collective and number of GPUs."""
-    factor = bus_factor(collective, gpus)
-    for row in measured:
-        if row["algorithm_bandwidth"] < LEAST_BANDWIDTH:
-            continue
-        found = row["bus_bandwidth"] / row["algorithm_bandwidth"]
-        if abs(found - factor) > BUS_FACTOR_TOLERANCE:
-            raise CollectiveError(
-                f"line {row['line']:.0f} of the log has a bus bandwidth of {found:.2f} times its "
-                f"algorithm bandwidth, and {collective} on {gpus} GPUs has {factor:.2f}; name the "
-                "collective and the GPUs that the log is of"
-            )
+@dataclass(frozen=True)
+class CalibratedTerm:
+    """A term of a collective's time that a machine may have of its own.
+
+    Attributes:
+        name: As the machine's file has it: `reached.nvlink4` is what long transfers reach of the
+            peak of such links, `in_switch.nvlink4` what reductions in its switches do, and
+            `launch.alone`, `launch.each` and `launch.group` are what a launch takes.
+        is_time: Whether its values are seconds; else they are parts of a peak.
+        before: What it was.
+        after: What it is; None where the log does not tell it, so that it stays.
+        uncertainty: How uncertain that is, as a part of it, where each time is off by 5 %.
+        reason: Why the log does not tell it.
+    """
+
+    name: str
+    is_time: bool
+    before: float
+    after: float | None
+    uncertainty: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class CalibratedRow:
+    """One size of a log that a machine was calibrated by.
+
+    Attributes:
+        size: Bytes, as nccl-tests counts them.
+        measured: Seconds.
+        before: Seconds that were expected of the machine as it was.
+        after: Seconds that are expected of it now.
+        line: The log's line, from one.
+    """
+
+    size: int
+    measured: float
+    before: float
+    after: float
+    line: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a run of nccl-tests tells of a machine.
+
+    Attributes:
+        server: The server with what was measured of it; `to_toml` writes its file, and every
+            time that is asked of it counts on that.
+        terms: First those that the log told.
+        rows: One row per row of the log.
+    """
+
+    server: System
+    terms: Sequence[CalibratedTerm]
+    rows: Sequence[CalibratedRow]
+
+    @property
+    def median_errors(self) -> tuple[float, float]:
+        """The median of how far off times were and are, as parts of what was measured."""
+        before = median(abs(row.before / row.measured - 1) for row in self.rows)
+        return before, median(abs(row.after / row.measured - 1) for row in self.rows)
+
+
+def calibrate_log(
+    log: NcclTestsLog,
+    system: System,
+    gpus: Sequence[int],
+    collective: CollectiveName,
+    *,
+    root: int | None = None,
+    nccl: str | None = None,
+    nvls: bool = True,
+    p2p: bool = True,
+    algorithm: NcclAlgorithmName | None = None,
+    protocol: ProtocolName | None = None,
+    processes: ProcessesName | None = None,
+) -> Calibration:
+    """Fits what differs on a machine to a log: what its links reach, and what a launch takes.
+
+    Only what the log's sizes tell is fitted; all else stays, what an earlier log told included.
+
+    Args:
+        log: One run that went well, of three sizes or more; best from 8 B to 1 GiB.
+        system: The machine, as it is known.
+        gpus: On which GPUs, by their ids.
+        collective: One of `collective_names`.
+        root: As for `plan`.
+        nccl: As for `expect`; the version that the log names if absent, where it can be read.
+        nvls: As for `expect`.
+        p2p: As for `expect`.
+        algorithm: As for `expect`.
+        protocol: As for `expect`.
+        processes: As for `expect`; as the log tells if absent.
+
+    Raises:
+        InputError: If the log is of a run that failed, of several runs, of too few sizes, of
+            another collective or of another number of GPUs, with the line.
+        CollectiveError: If it tells nothing of the machine, or nothing can be expected.
+    """
+    server, terms, rows = calibrate(
+        system,
+        log,
+        gpus,
+        collective,
+        root=root,
+        nccl=nccl or version_of(log, system, gpus),
+        nvls=nvls,
+        p2p=p2p,
+        algorithm=algorithm,
+        protocol=protocol,
+        processes=processes,
+    )
+    fitted = [
+        CalibratedTerm(
+            name=term["term"],
+            is_time=term["is_time"],
+            before=term["before"],
+            after=None if isnan(term["after"]) else term["after"],
+            uncertainty=None if isnan(term["uncertainty"]) else term["uncertainty"],
+            reason=term["reason"],
+        )
+        for term in terms
+    ]
+    return Calibration(server, fitted, [CalibratedRow(**row) for row in rows])
+
+
+def _processes(log: NcclTestsLog) -> ProcessesName | None:
+    """How the log's ranks were processes, by the name that `expect` takes."""
+    known: dict[str, ProcessesName] = {"each": "each", "one": "one"}
+    return known.get(log.processes or "")

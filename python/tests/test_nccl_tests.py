@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ from commands import linkwright
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwright import CollectiveError, InputError, System, expect, read_nccl_tests
-from linkwright.nccl_tests import collective_of, compare_log, load_log
+from linkwright import InputError, System, expect, read_nccl_tests
+from linkwright.nccl_tests import calibrate_log, collective_of, compare_log, load_log
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/measurements/dgx1-v100-gpus-0-3.nccl-tests.txt"
@@ -70,11 +72,9 @@ def test_what_is_expected_compares_as_expected(name: str) -> None:
 def test_another_collective_or_other_gpus_are_refused() -> None:
     log = load_log(EXAMPLE)
     system = System("dgx1-v100")
-    with pytest.raises(CollectiveError, match="the log is of 2 GPUs, and 8 are asked about"):
+    with pytest.raises(InputError, match=":7:1: the log is of 2 GPUs, and 8 are asked about"):
         compare_log(log, system, list(range(8)), "all-reduce")
-    with pytest.raises(
-        CollectiveError, match=r"line 12 of the log has a bus bandwidth of 1\.00 times"
-    ):
+    with pytest.raises(InputError, match=r":12:1: the row has a bus bandwidth of 1\.00 times"):
         compare_log(log, system, [0, 3], "all-gather")
 
 
@@ -99,3 +99,61 @@ def test_a_log_that_does_not_say_its_collective_needs_one(tmp_path: Path) -> Non
         load_log(path)
     ran = linkwright("collective", "expect", "-m", "dgx1-v100")
     assert ran.exit_code == 2
+
+
+CALIBRATE = ["collective", "expect", "all-reduce", "-m", "dgx1-v100", "--on", "0,3"]
+
+
+def test_a_machine_is_calibrated_by_its_log_and_every_command_counts_on_its_file(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "own.toml"
+    ran = linkwright(*CALIBRATE, "--calibrate", EXAMPLE, "-o", file, "--json")
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.stdout)
+    assert told["median_error_after"] < 0.01 < told["median_error_before"]
+    assert {term["name"] for term in told["terms"]} == {"reached.nvlink2", "launch.each"}
+    times = [row["after"] for row in told["sweep"]]
+    found = calibrate_log(load_log(EXAMPLE), System("dgx1-v100"), [0, 3], "all-reduce")
+    assert found.server.to_toml() == file.read_text()
+    assert [row.after for row in found.rows] == times
+    assert pickle.loads(pickle.dumps(found)).server.to_toml() == file.read_text()
+    on = ["-m", file, "--on", "0,3", "--json", "--algorithm", "nccl-ring"]
+    size = told["sweep"][6]["size"]
+    bounds = ["--min-bytes", size, "--max-bytes", size]
+    of_time = linkwright("collective", "time", "all-reduce", *on, *bounds).stdout
+    of_plan = linkwright("collective", "plan", "all-reduce", *on, "--size", size).stdout
+    of_comparison = linkwright("collective", "compare", "all-reduce", *on, "--size", size).stdout
+    assert json.loads(of_time)["sweep"][0]["time"] == times[6]
+    assert json.loads(of_plan)["timing"]["time"] == times[6]
+    assert json.loads(of_comparison)["algorithms"][0]["time"] == times[6]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (lambda log: log + "h: Test NCCL failure common.cu:958 'error'\n", ":24:1: the run failed"),
+        (lambda log: log + log.splitlines()[11] + "\n", ":24:1: this size was measured before"),
+        (lambda log: "\n".join(log.splitlines()[:13]) + "\n", ":13:1: a calibration takes three"),
+        (lambda log: "\n".join(log.splitlines()[3:7]), "the table has no row"),
+    ],
+)
+def test_a_log_that_is_no_guide_is_refused_and_nothing_is_written(
+    tmp_path: Path, changed: Callable[[str], str], words: str
+) -> None:
+    log, file = tmp_path / "a.log", tmp_path / "own.toml"
+    log.write_text(changed(EXAMPLE.read_text()))
+    file.write_text("as it was")
+    ran = linkwright(*CALIBRATE, "--calibrate", log, "-o", file)
+    assert ran.exit_code != 0
+    assert words in " ".join(ran.stderr.split()) or "no row" in words
+    assert file.read_text() == "as it was"
+
+
+def test_options_that_a_calibration_cannot_have_are_refused() -> None:
+    for options in (
+        ["--calibrate", EXAMPLE, "--link-bandwidth", "20"],
+        ["--calibrate", EXAMPLE, "--log", EXAMPLE],
+        ["-o", "own.toml"],
+    ):
+        assert linkwright(*CALIBRATE, *options).exit_code == 2

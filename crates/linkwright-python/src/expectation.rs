@@ -188,12 +188,12 @@ pub fn nccl_release(
     baselines::release_on(system.core(), &gpus, &settings).map_err(errors::collective)
 }
 
-fn version_of(text: &str) -> PyResult<Version> {
+pub fn version_of(text: &str) -> PyResult<Version> {
     text.parse().map_err(errors::collective)
 }
 
 /// The only algorithm and the only protocol, by their names.
-fn restricted(
+pub fn restricted(
     algorithm: Option<&str>,
     protocol: Option<&str>,
 ) -> PyResult<(Option<ExpectedAlgorithm>, Option<Protocol>)> {

@@ -4,6 +4,7 @@
 //! exceptions of `linkwright.errors`.
 
 mod allocator;
+mod calibration;
 mod cells;
 mod choices;
 mod cluster_job;
@@ -44,6 +45,8 @@ mod _core {
     use crate::allocator::{
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
+    #[pymodule_export]
+    use crate::calibration::calibrate;
     #[pymodule_export]
     use crate::choices::choice_names;
     #[pymodule_export]

@@ -1,11 +1,13 @@
 //! `linkwright.read_nccl_tests`.
 
 use linkwright::collectives::nccl_tests::{self, Compared, Measured, Row, difference};
+use linkwright::system::LaunchProcesses;
 use linkwright::table;
 use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::plan::wanted_collective;
 use crate::table::Table;
 use crate::worker::interruptible;
 
@@ -13,6 +15,13 @@ use crate::worker::interruptible;
 #[pyclass(frozen, module = "linkwright")]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct NcclTestsLog(nccl_tests::NcclTestsLog);
+
+impl NcclTestsLog {
+    /// What the core has of it.
+    pub fn core(&self) -> &nccl_tests::NcclTestsLog {
+        &self.0
+    }
+}
 
 #[pymethods]
 impl NcclTestsLog {
@@ -38,6 +47,28 @@ impl NcclTestsLog {
     #[getter]
     fn hosts(&self) -> usize {
         self.0.hosts
+    }
+
+    /// Whether each rank was a process of its own (`each`) or one had all GPUs of a host (`one`); None where
+    /// the log does not tell.
+    #[getter]
+    fn processes(&self) -> Option<&'static str> {
+        self.0.processes.map(LaunchProcesses::name)
+    }
+
+    /// Checks that the log is of a collective on so many GPUs.
+    ///
+    /// Args:
+    ///     collective: One of `collective_names`.
+    ///     gpus: How many.
+    ///
+    /// Raises:
+    ///     InputError: If it is of others, with the line that tells.
+    ///     CollectiveError: If the name is unknown.
+    #[pyo3(signature = (collective: "CollectiveName", gpus: "int"))]
+    fn check(&self, collective: &str, gpus: usize) -> PyResult<()> {
+        let wanted = wanted_collective(collective, None, &[])?;
+        self.0.check(wanted, gpus).map_err(errors::input)
     }
 
     /// What was not read, and what looks wrong: each with its line.

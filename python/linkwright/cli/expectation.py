@@ -9,6 +9,7 @@ import typer
 
 from linkwright import System, expect, names, nccl_release
 from linkwright.cli import output
+from linkwright.cli.calibration import print_calibration, read_log
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     COLLECTIVE,
@@ -31,9 +32,7 @@ from linkwright.errors import printable
 from linkwright.nccl_tests import (
     ExpectOptions,
     LogComparison,
-    collective_of,
     compare_log,
-    load_log,
     version_of,
 )
 
@@ -50,6 +49,23 @@ LogFile = Annotated[
         "--log",
         metavar="FILE",
         help="What nccl-tests printed: say what each of its sizes should have taken.",
+    ),
+]
+CalibrateLog = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibrate",
+        metavar="FILE",
+        help="What nccl-tests printed: fit what differs on the machine (a link's share, launch).",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="With --calibrate, write the machine with what was fitted to this file.",
     ),
 ]
 Nccl = Annotated[
@@ -126,6 +142,8 @@ def expected(
     network_bandwidth: NetworkBandwidth = None,
     processes: OfRanks = None,
     log: LogFile = None,
+    calibrate: CalibrateLog = None,
+    output_file: Output = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
@@ -135,7 +153,8 @@ def expected(
     channels, as RCCL's does on AMD's GPUs; the time is that of the choice, played as any plan is.
     docs/concepts/calibration.md has its errors by size. With --log, the sizes are those of a run,
     each beside what it took, and a sentence says what the difference means; COLLECTIVE may be left
-    out where the log names its test.
+    out where the log names its test. With --calibrate, what differs on the machine is fitted to a
+    run, and every command counts on it that is given the file of --output as its machine.
     """
     gpus = named_gpus(on, gpus)
     whole = machine_of(machine, servers, network)
@@ -150,6 +169,15 @@ def expected(
         "network_bandwidth": network_bandwidth,
         "processes": processes,
     }
+    if calibrate is not None:
+        if log is not None:
+            raise typer.BadParameter("--calibrate reads a log by itself; leave out --log.")
+        if plot is not None:
+            raise typer.BadParameter("--calibrate draws nothing; plot its file with --log.")
+        print_calibration(calibrate, whole, ids, collective, root, options, output_file, json=json)
+        return
+    if output_file is not None:
+        raise typer.BadParameter("--output is the machine of --calibrate; give a log with that.")
     if log is not None:
         _print_log(log, whole, ids, collective, root, options, json=json, plot=plot)
         return
@@ -197,12 +225,7 @@ def _print_log(
     json: bool,
     plot: Path | None,
 ) -> None:
-    log = load_log(path)
-    collective = collective or collective_of(log)
-    if collective is None:
-        raise typer.BadParameter(
-            f"{printable(str(path))} does not say which collective it is of; name it."
-        )
+    log, collective = read_log(path, collective)
     nccl = options["nccl"] or version_of(log, machine, gpus)
     options["nccl"] = nccl
     compared = compare_log(log, machine, gpus, collective, root=root, **options)

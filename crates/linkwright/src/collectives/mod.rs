@@ -7,6 +7,8 @@
 //! - [`collective`]: what broadcast, all-reduce and the others must bring about
 //! - [`link_graph`]: the links that a job was given
 //! - [`baselines`]: what NCCL does, of Blink's time and today, and how long it takes
+//! - [`calibration`]: what differs on one's own machine, by what it measured
+//! - [`accuracy`]: how far off times are
 //! - [`mod@plan`]: which trees, rings or ways the data takes
 //! - [`lowering`] and [`builder`]: how those become steps
 //! - [`mpi`]: MPI's algorithms
@@ -20,8 +22,10 @@
 //! - [`tables`]: schedules and timings as columns
 //! - [`export`]: MSCCL XML, which is read, too, MSCCL++ JSON and Graphviz
 
+pub mod accuracy;
 pub mod baselines;
 pub mod builder;
+pub mod calibration;
 pub mod check;
 pub mod collective;
 pub mod execute;

@@ -19,9 +19,10 @@ use super::pipes::PipeHop;
 use super::route::{RouteClass, Routes};
 use super::site::GpuSite;
 use super::transport::{DeviceIndex, GpuIndex};
+use crate::system::Wire;
 use crate::system::composition::{InterfaceRule, Place, ServerKind, System, SystemDevice};
 use crate::system::fabric::NodeId;
-use crate::system::kinds::{DeviceKind, Discipline, LinkKind};
+use crate::system::kinds::{DeviceKind, Discipline};
 use crate::system::server::{DeviceId, Server};
 use crate::units::Bandwidth;
 
@@ -217,7 +218,7 @@ impl<'a> KindPaths<'a> {
     fn new(kind: &'a ServerKind, rule: Option<InterfaceRule>) -> Result<Self, PathError> {
         let server: &Server = kind.server();
         let alone = System::of_server(Arc::clone(kind.server()));
-        let routes = Routes::new(&alone, LinkKind::reached_share).expect("shares are above zero");
+        let routes = Routes::new(&alone, Wire::reached_share).expect("shares are above zero");
         let devices = server.devices().len();
         let mut paths = Self {
             server,

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::ResourceId;
 use crate::system::views::wiring::WiredId;
-use crate::system::{DeviceKind, LinkKind, System, Wire, Wiring};
+use crate::system::{DeviceKind, System, Wire, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// Over which links a route may go.
@@ -87,6 +87,7 @@ pub enum RouteError {
 pub struct Routes<'a> {
     wiring: Cow<'a, Wiring>,
     capacities: Vec<Bandwidth>,
+    is_at_peak: bool,
 }
 
 impl Routes<'static> {
@@ -94,32 +95,42 @@ impl Routes<'static> {
     ///
     /// # Errors
     /// As [`Routes::on`].
-    pub fn new(system: &System, efficiency: impl Fn(LinkKind) -> f64) -> Result<Self, RouteError> {
+    pub fn new(system: &System, efficiency: impl Fn(&Wire) -> f64) -> Result<Self, RouteError> {
         Self::over(Cow::Owned(Wiring::of_system(system)), efficiency)
     }
 }
 
 impl<'a> Routes<'a> {
     /// Makes the resources: each direction of a bundle carries the bandwidth of all its
-    /// links times what `efficiency` says of their kind.
+    /// links times what `efficiency` says of them.
     ///
     /// # Errors
     /// [`RouteError::Efficiency`] where that is not above 0 and at most 1.
-    pub fn on(
-        wiring: &'a Wiring,
-        efficiency: impl Fn(LinkKind) -> f64,
-    ) -> Result<Self, RouteError> {
+    pub fn on(wiring: &'a Wiring, efficiency: impl Fn(&Wire) -> f64) -> Result<Self, RouteError> {
         Self::over(Cow::Borrowed(wiring), efficiency)
+    }
+
+    /// The same at the peak of every link.
+    #[must_use]
+    pub fn at_peak(wiring: &'a Wiring) -> Self {
+        let routes = Self::on(wiring, |_| 1.0).expect("one is an efficiency");
+        Self { is_at_peak: true, ..routes }
+    }
+
+    /// Whether links, and the switches between them, reach their peak.
+    #[must_use]
+    pub const fn is_at_peak(&self) -> bool {
+        self.is_at_peak
     }
 
     fn over(
         wiring: Cow<'a, Wiring>,
-        efficiency: impl Fn(LinkKind) -> f64,
+        efficiency: impl Fn(&Wire) -> f64,
     ) -> Result<Self, RouteError> {
         let mut capacities = Vec::with_capacity(2 * wiring.wires().len());
         for wire in wiring.wires() {
             // Where devices meet, nothing is lost.
-            let value = wire.kind.map_or(1.0, &efficiency);
+            let value = wire.kind.map_or(1.0, |_| efficiency(wire));
             if let Some(kind) = wire.kind.filter(|_| !(value > 0.0 && value <= 1.0)) {
                 return Err(RouteError::Efficiency { kind: kind.name(), value });
             }
@@ -127,7 +138,7 @@ impl<'a> Routes<'a> {
             let reached = if value < 1.0 { (total as f64 * value).round() as u64 } else { total };
             capacities.extend([Bandwidth(reached.max(1)); 2]);
         }
-        Ok(Self { wiring, capacities })
+        Ok(Self { wiring, capacities, is_at_peak: false })
     }
 
     /// The devices and wires that it routes over.

@@ -5,6 +5,7 @@
 //! ([`mod@fabric`]). What a GPU is, by model, stands in [`gpus`]. What is told of either is a view ([`views`]): how the GPUs are joined, how far
 //! apart they are on the host side, whether two servers wire them alike, a drawing, a table.
 
+pub mod calibration;
 pub mod composition;
 pub mod error;
 pub mod fabric;
@@ -20,6 +21,9 @@ pub(crate) mod test_support;
 pub mod toml_format;
 pub mod views;
 
+pub use calibration::{
+    Calibration, Deviation, LaunchProcesses, MeasuredLaunch, PeakShare, Residual,
+};
 pub use composition::{
     AbstractNode, InterfaceRule, NodeError, Place, PortOrder, ServerKind, System, SystemChannel,
     SystemDevice,

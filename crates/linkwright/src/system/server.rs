@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::system::calibration::Calibration;
 use crate::system::composition::AbstractNode;
 use crate::system::gpus;
 use crate::system::identity::Identity;
@@ -205,6 +206,8 @@ pub struct Server {
     gpus: Vec<DeviceId>,
     #[serde(skip)]
     nics_meet_gpus: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calibration: Option<Calibration>,
 }
 
 impl Server {
@@ -235,6 +238,7 @@ impl Server {
             devices,
             gpus: (0..gpus).collect(),
             nics_meet_gpus: true,
+            calibration: None,
         }
     }
 
@@ -268,6 +272,7 @@ impl Server {
             by_name,
             joined,
             bandwidth,
+            calibration: self.calibration.clone(),
         }
     }
 
@@ -368,6 +373,18 @@ impl Server {
         servers
     }
 
+    /// What was measured of it, where it was calibrated.
+    #[must_use]
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
+    }
+
+    /// The same machine with what was measured of it.
+    #[must_use]
+    pub fn calibrated(self, calibration: Calibration) -> Self {
+        Self { calibration: Some(calibration), ..self }
+    }
+
     /// The same machine under another name.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {
@@ -390,6 +407,7 @@ pub struct ServerBuilder {
     joined: BTreeSet<(DeviceId, DeviceId, LinkKind)>,
     /// Bandwidth of all bundles of each GPU; zero for other devices.
     bandwidth: Vec<u64>,
+    calibration: Option<Calibration>,
 }
 
 impl ServerBuilder {
@@ -496,6 +514,11 @@ impl ServerBuilder {
         Ok(())
     }
 
+    /// Records what was measured of the machine.
+    pub fn calibrate(&mut self, calibration: Calibration) {
+        self.calibration = Some(calibration);
+    }
+
     /// Records what probably makes the description wrong, and what to do about it.
     pub fn warn(&mut self, warning: impl Into<String>) {
         self.warnings.push(warning.into());
@@ -526,6 +549,7 @@ impl ServerBuilder {
             links: self.links,
             gpus,
             nics_meet_gpus: false,
+            calibration: self.calibration,
         })
     }
 }

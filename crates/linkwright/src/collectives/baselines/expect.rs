@@ -14,9 +14,8 @@ use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::plan::PlanError;
 use crate::collectives::schedule::Schedule;
-use crate::collectives::time::{Player, Processes, Setting, Terms, TimeError};
-use crate::network::Routes;
-use crate::system::{LinkKind, System, Wiring};
+use crate::collectives::time::{Player, Processes, Setting, Terms, TimeError, Timing, resources};
+use crate::system::{PeakShare, System, Wire, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
 /// What NCCL runs.
@@ -115,70 +114,115 @@ pub fn expect_with(
     settings: &Settings,
     terms: &Terms,
 ) -> Result<Expectations, ExpectError> {
-    check_gpus(system, gpus)?;
-    let wiring = &Wiring::of_gpus(system, gpus);
-    let chooser = Chooser::new(wiring, gpus, collective, settings)?;
-    let routes = Routes::on(wiring, |kind| reached(wiring, kind, settings))
-        .expect("what is reached lies above 0 and is at most the peak");
-    let choices: Vec<Choice> = sizes.iter().map(|size| chooser.choose(size.0)).collect();
-    // Sizes that differ in their chunks alone are played on one schedule.
-    let is_same = |a: &Choice, b: &Choice| {
-        (a.algorithm, a.protocol, a.channels) == (b.algorithm, b.protocol, b.channels)
-    };
-    let mut kinds: Vec<&Choice> = Vec::new();
-    for choice in &choices {
-        if !kinds.iter().any(|known| is_same(known, choice)) {
-            kinds.push(choice);
-        }
-    }
-    let schedules: Vec<Schedule> = kinds
-        .iter()
-        .map(|choice| Ok(plan_choice(wiring, gpus, collective, &chooser, choice)?.schedule))
-        .collect::<Result<_, PlanError>>()?;
-    let processes = settings.processes.unwrap_or_else(|| Processes::usual(wiring, gpus));
-    let processes = processes.of(chooser.launches_as_group());
-    let mut players = Vec::new();
-    for schedule in &schedules {
-        let setting = Setting { processes, ..Setting::usual(schedule, wiring) };
-        let costs = terms.protocol(schedule.protocol, setting);
-        players.push(Player::on(schedule, &routes, &costs)?);
-    }
-    let row = |(size, choice): (&Bytes, &Choice)| {
-        let at = kinds.iter().position(|known| is_same(known, choice));
-        let timing =
-            players[at.expect("each choice has a schedule")].time(*size, choice.longest_run())?;
-        Ok(Expectation {
-            size: *size,
-            time: timing.time,
-            algorithm_bandwidth: timing.algorithm_bandwidth,
-            bus_bandwidth: timing.bus_bandwidth,
-            choice: *choice,
-        })
-    };
-    Ok(Expectations {
-        rows: sizes.iter().zip(&choices).map(row).collect::<Result<_, TimeError>>()?,
-        library: chooser.release(),
-        notes: chooser.notes,
-    })
+    let prepared = Prepared::new(system, gpus, collective, sizes, settings)?;
+    let timings = prepared.times(&prepared.wiring, terms)?;
+    let rows = timings.into_iter().zip(&prepared.choices).map(|(timing, choice)| Expectation {
+        size: timing.size,
+        time: timing.time,
+        algorithm_bandwidth: timing.algorithm_bandwidth,
+        bus_bandwidth: timing.bus_bandwidth,
+        choice: *choice,
+    });
+    let rows = rows.collect();
+    let library = prepared.chooser.release();
+    Ok(Expectations { rows, library, notes: prepared.chooser.notes })
 }
 
-/// What long transfers reach of a kind of link, or what was measured, over its peak.
-fn reached(wiring: &Wiring, kind: LinkKind, settings: &Settings) -> f64 {
-    let share = |measured: f64, peak: f64| (measured / peak).min(1.0);
-    let peak = kind.data_sheet().bandwidth.as_gigabytes_per_second();
-    let has_fabric = wiring.wires().iter().any(|wire| wire.is_gpu_fabric());
-    let is_between_gpus = if has_fabric { kind.is_gpu_fabric() } else { kind.is_pcie() };
-    match (settings.link_bandwidth, settings.network_bandwidth) {
-        (Some(measured), _) if is_between_gpus => {
-            let of_kind = wiring.wires().iter().find(|wire| wire.kind == Some(kind));
-            let one = of_kind.map_or(peak, |wire| {
-                wire.bandwidth.as_gigabytes_per_second() / f64::from(wire.count.max(1))
-            });
-            share(measured, one)
+/// What a library runs for some sizes, planned: to be played on the job's links, and on others.
+pub(in crate::collectives) struct Prepared<'a> {
+    pub(in crate::collectives) wiring: Wiring,
+    pub(in crate::collectives) chooser: Chooser,
+    /// That of each size.
+    pub(in crate::collectives) choices: Vec<Choice>,
+    /// Each once: sizes that differ in their chunks alone are played on one.
+    pub(in crate::collectives) schedules: Vec<Schedule>,
+    /// How ranks are processes.
+    pub(in crate::collectives) processes: Processes,
+    sizes: &'a [Bytes],
+    /// The schedule of each size.
+    played: Vec<usize>,
+}
+
+impl<'a> Prepared<'a> {
+    /// # Errors
+    /// As [`expect`].
+    pub(in crate::collectives) fn new(
+        system: &System,
+        gpus: &[usize],
+        collective: Collective,
+        sizes: &'a [Bytes],
+        settings: &Settings,
+    ) -> Result<Self, ExpectError> {
+        check_gpus(system, gpus)?;
+        let wiring = as_measured(Wiring::of_gpus(system, gpus), settings);
+        let chooser = Chooser::new(&wiring, gpus, collective, settings)?;
+        let choices: Vec<Choice> = sizes.iter().map(|size| chooser.choose(size.0)).collect();
+        let is_same = |a: &Choice, b: &Choice| {
+            (a.algorithm, a.protocol, a.channels) == (b.algorithm, b.protocol, b.channels)
+        };
+        let mut kinds: Vec<&Choice> = Vec::new();
+        let mut played = Vec::with_capacity(sizes.len());
+        for choice in &choices {
+            let known = kinds.iter().position(|known| is_same(known, choice));
+            played.push(known.unwrap_or(kinds.len()));
+            if known.is_none() {
+                kinds.push(choice);
+            }
         }
-        (_, Some(measured)) if kind.is_network() => share(measured, ports_of_a_server(wiring)),
-        _ => kind.reached_share(),
+        let schedules = kinds
+            .iter()
+            .map(|choice| Ok(plan_choice(&wiring, gpus, collective, &chooser, choice)?.schedule))
+            .collect::<Result<_, PlanError>>()?;
+        let processes = settings.processes.unwrap_or_else(|| Processes::usual(&wiring, gpus));
+        let processes = processes.of(chooser.launches_as_group());
+        Ok(Self { wiring, chooser, choices, schedules, processes, sizes, played })
     }
+
+    /// How long each size takes on the job's links, as this wiring has them.
+    ///
+    /// # Errors
+    /// No links join the GPUs.
+    pub(in crate::collectives) fn times(
+        &self,
+        wiring: &Wiring,
+        terms: &Terms,
+    ) -> Result<Vec<Timing>, TimeError> {
+        let routes = resources(wiring);
+        let mut players = Vec::with_capacity(self.schedules.len());
+        for schedule in &self.schedules {
+            let costs = terms.protocol(schedule.protocol, self.setting(schedule, wiring));
+            players.push(Player::on(schedule, &routes, &costs)?);
+        }
+        let rows = self.sizes.iter().zip(&self.choices).zip(&self.played);
+        rows.map(|((size, choice), at)| players[*at].time(*size, choice.longest_run())).collect()
+    }
+
+    /// Where the kernels of a schedule run.
+    pub(in crate::collectives) fn setting<'s>(
+        &self,
+        schedule: &'s Schedule,
+        wiring: &'s Wiring,
+    ) -> Setting<'s> {
+        Setting { processes: self.processes, ..Setting::usual(schedule, wiring) }
+    }
+}
+
+/// The wiring with what a user measured in the place of what its links reach.
+fn as_measured(wiring: Wiring, settings: &Settings) -> Wiring {
+    let has_fabric = wiring.wires().iter().any(Wire::is_gpu_fabric);
+    let ports = ports_of_a_server(&wiring);
+    let share = |measured: f64, peak: f64| PeakShare::of((measured / peak).clamp(1e-6, 1.0));
+    wiring.measured(|wire| {
+        let is_between_gpus = if has_fabric { wire.is_gpu_fabric() } else { wire.is_pcie() };
+        let one = wire.bandwidth.as_gigabytes_per_second() / f64::from(wire.count.max(1));
+        match (settings.link_bandwidth, settings.network_bandwidth) {
+            (Some(measured), _) if is_between_gpus => {
+                (wire.reached, wire.in_switch) = (share(measured, one), None);
+            }
+            (_, Some(measured)) if wire.is_network() => wire.reached = share(measured, ports),
+            _ => {}
+        }
+    })
 }
 
 /// GB/s of all network ports of the first server.

@@ -37,7 +37,7 @@ impl Fabric {
                 }
             }
         }
-        let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
+        let routes = Routes::at_peak(wiring);
         let joined = |device: &usize| routes.route(devices[0], *device, RouteClass::Fabric);
         let all = devices.iter().all(|device| joined(device).is_some());
         let least = to_switches.into_iter().min().unwrap_or(0);

@@ -3,6 +3,7 @@
 //! [`read`] takes the text that `all_reduce_perf` and the other tests print; [`difference`] says what
 //! the shape of the difference between measured and expected times means.
 
+mod check;
 mod difference;
 mod read;
 

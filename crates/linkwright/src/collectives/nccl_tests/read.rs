@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::diagnostic::{InputError, Position, shown};
+use crate::system::LaunchProcesses;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -55,16 +56,26 @@ pub struct LogNote {
 /// What a log says.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NcclTestsLog {
+    /// What errors call it.
+    pub file: String,
     /// The table, at least one row, in the log's order.
     pub rows: Vec<Row>,
     /// The model of each rank's GPU, as far as the log lists them.
     pub gpus: Vec<String>,
+    /// The line of the last of them; zero where it lists none.
+    pub gpus_line: usize,
     /// How many hosts they are on.
     pub hosts: usize,
+    /// How ranks were processes, where the log tells: of several GPUs on a host.
+    pub processes: Option<LaunchProcesses>,
     /// The test, such as `all_reduce_perf`, where the log names it.
     pub test: Option<String>,
     /// NCCL's version, where the log names it.
     pub version: Option<String>,
+    /// The line where the run failed, if it did.
+    pub failed: Option<usize>,
+    /// The first line whose size was measured before.
+    pub repeated: Option<usize>,
     /// What was not read, and what looks wrong.
     pub notes: Vec<LogNote>,
 }
@@ -102,6 +113,8 @@ struct Reader {
     log: NcclTestsLog,
     columns: Option<Columns>,
     hosts: BTreeSet<String>,
+    /// The host and the process of each rank.
+    ranks: Vec<(String, String)>,
     sizes: BTreeSet<u64>,
     /// The first line that tells of a failure.
     failure: Option<(usize, String)>,
@@ -135,7 +148,7 @@ impl Reader {
 
     fn comment(&mut self, line: usize, text: &str, words: &[&str]) {
         match words {
-            ["Rank", rest @ ..] => self.rank(rest, text),
+            ["Rank", rest @ ..] => self.rank(line, rest, text),
             ["Collective", "test", "starting:", test, ..] => {
                 self.log.test = Some((*test).to_owned());
             }
@@ -152,11 +165,16 @@ impl Reader {
     }
 
     /// `0 Group 0 Pid 1887 on worker-1 device 0 [0x8d] NVIDIA H100 80GB HBM3`.
-    fn rank(&mut self, rest: &[&str], text: &str) {
-        let host = rest.iter().position(|word| *word == "on").and_then(|at| rest.get(at + 1));
+    fn rank(&mut self, line: usize, rest: &[&str], text: &str) {
+        let after =
+            |name: &str| rest.iter().position(|word| *word == name).and_then(|at| rest.get(at + 1));
+        let (host, process) = (after("on"), after("Pid"));
         if let (Some(host), Some((_, model))) = (host, text.split_once("] ")) {
             self.hosts.insert((*host).to_owned());
             self.log.gpus.push(model.trim().to_owned());
+            self.log.gpus_line = line;
+            let process = process.copied().unwrap_or_default();
+            self.ranks.push(((*host).to_owned(), process.to_owned()));
         }
     }
 
@@ -174,9 +192,22 @@ impl Reader {
             );
         }
         if !self.sizes.insert(row.size.0) {
+            self.log.repeated.get_or_insert(line);
             self.note(line, format!("{} was measured before; both rows are kept", row.size));
         }
         self.log.rows.push(row);
+    }
+
+    /// Ranks of one host are of one process, or each is of its own.
+    fn processes(&self) -> Option<LaunchProcesses> {
+        let distinct: BTreeSet<&(String, String)> = self.ranks.iter().collect();
+        let named = self.ranks.iter().all(|(_, process)| !process.is_empty());
+        match (distinct.len(), self.ranks.len()) {
+            _ if !named => None,
+            (all, ranks) if all == ranks && ranks > self.hosts.len() => Some(LaunchProcesses::Each),
+            (all, ranks) if all < ranks && all == self.hosts.len() => Some(LaunchProcesses::One),
+            _ => None,
+        }
     }
 
     fn finish(mut self, file: &str) -> Result<NcclTestsLog, InputError> {
@@ -197,6 +228,7 @@ impl Reader {
             };
         }
         if let Some((line, text)) = self.failure.take() {
+            self.log.failed = Some(line);
             self.note(line, format!("the run failed here: {}", shown(&text)));
         } else if !self.ended {
             let text =
@@ -204,6 +236,8 @@ impl Reader {
             self.note(self.last, text);
         }
         self.log.hosts = self.hosts.len();
+        self.log.processes = self.processes();
+        self.log.file = file.to_owned();
         self.log.notes.sort_by_key(|note| note.line);
         Ok(self.log)
     }
@@ -303,7 +337,16 @@ mod tests {
         assert_eq!(log.gpus, ["NVIDIA GeForce RTX 4090"; 2]);
         assert_eq!((log.hosts, log.notes.len()), (2, 0));
         assert_eq!(log.test.as_deref(), Some("all_reduce_perf"));
+        assert_eq!((log.gpus_line, log.processes), (7, None), "one rank on each host");
         assert_eq!(log.version.as_deref(), Some("2.29.7"));
+    }
+
+    #[test]
+    fn processes_are_told_by_their_numbers() {
+        let on_one = LOG.replace("gpu60", "gpu59");
+        assert_eq!(read("", &on_one).unwrap().processes, Some(LaunchProcesses::One));
+        let own = on_one.replacen("28307", "28308", 1);
+        assert_eq!(read("", &own).unwrap().processes, Some(LaunchProcesses::Each));
     }
 
     #[test]

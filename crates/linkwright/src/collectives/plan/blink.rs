@@ -112,7 +112,7 @@ fn of_links(graph: &LinkGraph) -> (RoutedGraph, f64) {
 /// GPUs and the ways between each two through what forwards, by the first class that joins
 /// them.
 fn of_routes(wiring: &Wiring, gpus: &[usize], classes: &[RouteClass]) -> (RoutedGraph, f64) {
-    let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
+    let routes = Routes::at_peak(wiring);
     let device = |rank: usize| wiring.gpu(gpus[rank]);
     let ways = |from: usize, to: usize| {
         let mut found = classes.iter().filter_map(|c| routes.route(device(from), device(to), *c));

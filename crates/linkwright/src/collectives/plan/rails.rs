@@ -51,7 +51,7 @@ fn between(
     gpus: &[usize],
     servers: &[Vec<usize>],
 ) -> Option<Vec<(usize, usize, u64)>> {
-    let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
+    let routes = Routes::at_peak(wiring);
     let device = |rank: usize| wiring.gpu(gpus[rank]);
     let weights = roots(wiring, gpus, servers);
     let mut pairs = Vec::new();

@@ -134,7 +134,7 @@ pub(super) fn roots(
     gpus: &[usize],
     groups: &[Vec<usize>],
 ) -> Vec<Vec<(usize, u32)>> {
-    let routes = Routes::on(wiring, |_| 1.0).expect("one is an efficiency");
+    let routes = Routes::at_peak(wiring);
     let device = |rank: usize| wiring.gpu(gpus[rank]);
     let interfaces = |from: usize, to: usize| -> Vec<WiredId> {
         let route = routes.route(device(from), device(to), RouteClass::Network);

@@ -119,10 +119,9 @@ impl Head {
             for link in wires {
                 let wire = &routes.wiring().wires()[link.wire];
                 let forwards = 2 * link.wire + usize::from(wire.b == own);
-                let at_peak = routes.capacities()[forwards] == wire.bandwidth;
                 // Of links at their peak the switch has the peak, too.
-                let reached = link.kind.reached_in_switch().filter(|_| !at_peak);
-                let slower = reached.map_or(1.0, |it| link.kind.reached_share() / it.share);
+                let in_switch = wire.in_switch_share().filter(|_| !routes.is_at_peak());
+                let slower = in_switch.map_or(1.0, |share| wire.reached_share() / share);
                 let part = capacity(link.wire) / width * slower;
                 efficiency = efficiency.min(1.0 / slower);
                 let directions =

@@ -12,7 +12,7 @@ use crate::collectives::baselines::Generation;
 use crate::collectives::collective::Collective;
 use crate::diagnostic::{InputError, from_toml};
 use crate::program::kernel::NcclProtocol;
-use crate::system::{LinkKind, System, Wiring};
+use crate::system::{LaunchProcesses, LinkKind, MeasuredLaunch, System, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
 
 use super::super::schedule::{Pacing, Protocol, Schedule};
@@ -44,12 +44,17 @@ pub enum Processes {
 
 impl Processes {
     /// How nccl-tests is usually run: within a server one process has all GPUs (`-g 8`), between
-    /// servers every rank has its own.
+    /// servers every rank has its own. Where the server was calibrated, as in that run.
     #[must_use]
     pub fn usual(wiring: &Wiring, gpus: &[usize]) -> Self {
         let server = |gpu: &usize| wiring.server_of(*gpu);
         let is_alone = gpus.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]));
-        if is_alone { Self::Shared } else { Self::Each }
+        let calibration = gpus.first().and_then(|gpu| wiring.in_template(*gpu).0.calibration());
+        match calibration.and_then(|it| it.launch.processes) {
+            Some(LaunchProcesses::Each) => Self::Each,
+            _ if is_alone => Self::Shared,
+            _ => Self::Each,
+        }
     }
 
     /// The same under a release that launches all GPUs of a process as one, or not.
@@ -195,6 +200,37 @@ impl Terms {
         &SHIPPED
     }
 
+    /// What it takes until the last of some GPUs begins, as was measured of their hosts, else by these
+    /// terms.
+    pub(in crate::collectives) fn launch_of(
+        &self,
+        processes: Processes,
+        gpus: &[usize],
+        wiring: &Wiring,
+    ) -> Picoseconds {
+        let Launch { alone, group, each, hosts } = &self.launch;
+        let hosts = hosts.of(generation_of_hosts(wiring, Generation::of(wiring, gpus)));
+        let further = gpus.len().saturating_sub(1) as f64;
+        let known = |measured: Option<Picoseconds>, term: f64| {
+            measured.map_or(term, |time| time.0 as f64 / 1e6)
+        };
+        let on_host = |measured: MeasuredLaunch| {
+            microseconds(match processes {
+                Processes::Each => known(measured.alone, alone.0),
+                Processes::Shared => {
+                    let each = known(measured.each, each.0 * hosts);
+                    known(measured.alone, alone.0) + each * further
+                }
+                Processes::Group => known(measured.group, group.0),
+            })
+        };
+        let measured = gpus.iter().map(|gpu| {
+            let calibration = wiring.in_template(*gpu).0.calibration();
+            calibration.map_or_else(MeasuredLaunch::default, |it| it.launch)
+        });
+        measured.map(on_host).max().unwrap_or_default()
+    }
+
     /// What a protocol costs where a collective runs.
     ///
     /// Where one process has several GPUs, its launches follow one another, and what ranks do
@@ -207,20 +243,12 @@ impl Terms {
         Setting { wiring, gpus, collective, pacing, processes }: Setting<'_>,
     ) -> NcclProtocol {
         let generation = Generation::of(wiring, gpus);
-        let Self { launch, hop, block, .. } = self;
+        let Self { hop, block, .. } = self;
         let of_protocol = |hops: &[Microseconds; 3]| hops[protocol as usize].0;
         let ll = gigabytes(block.ll.0 * block.scale.ll.of(generation));
+        let processes = if collective.root().is_some() { Processes::Each } else { processes };
         NcclProtocol {
-            launch: microseconds(match processes {
-                _ if collective.root().is_some() => launch.alone.0,
-                Processes::Each => launch.alone.0,
-                Processes::Shared => {
-                    let further = (gpus.len() - 1) as f64;
-                    let hosts = launch.hosts.of(generation_of_hosts(wiring, generation));
-                    launch.alone.0 + launch.each.0 * hosts * further
-                }
-                Processes::Group => launch.group.0,
-            }),
+            launch: self.launch_of(processes, gpus, wiring),
             fabric_hop: microseconds(of_protocol(&hop.direct)),
             switch_hop: microseconds(of_protocol(&hop.direct) * hop.switch.0),
             host_hop: microseconds(of_protocol(&hop.host)),

@@ -3,7 +3,7 @@
 use crate::network::{ResourceId, RouteClass, Routes};
 use crate::program::kernel::Reach;
 use crate::system::views::wiring::WiredId;
-use crate::system::{DeviceKind, LinkKind, Wire, Wiring};
+use crate::system::{DeviceKind, Wire, Wiring};
 use crate::units::Picoseconds;
 
 use super::super::schedule::{Channel, ChannelTransport, ChosenRoute, ChosenWay, Schedule};
@@ -12,10 +12,10 @@ use super::error::TimeError;
 /// The links' resources at what long transfers reach of them.
 ///
 /// # Panics
-/// Never: what is reached of a kind lies between 0 and 1.
+/// Never: what is reached of a link lies between 0 and 1.
 #[must_use]
 pub fn resources(wiring: &Wiring) -> Routes<'_> {
-    Routes::on(wiring, LinkKind::reached_share).expect("shares lie between 0 and 1")
+    Routes::on(wiring, Wire::reached_share).expect("shares lie between 0 and 1")
 }
 
 /// The resources that a connection uses, each with its part of the data, the latency of its links,

@@ -127,7 +127,7 @@ fn every_preset_has_sound_routes() {
 #[test]
 fn efficiency_scales_capacities_by_kind() {
     let machine = alone("dgx1-v100");
-    let nvlink = |kind: LinkKind| if kind.is_gpu_fabric() { 0.8 } else { 1.0 };
+    let nvlink = |wire: &Wire| if wire.is_gpu_fabric() { 0.8 } else { 1.0 };
     let routes = Routes::new(&machine, nvlink).unwrap();
     let route =
         routes.route(machine.gpu_device(0), machine.gpu_device(3), RouteClass::Any).unwrap();

@@ -29,6 +29,7 @@ pub use node::{AbstractNode, MOST_NODE_GPUS, NodeError};
 pub use numbers::Place;
 pub use split::{Split, lists_network, split};
 
+use super::calibration::Calibration;
 use super::error::SystemError;
 use super::fabric::{ChannelId, End, Fabric, NodeId};
 use super::kinds::{DeviceKind, Discipline, LinkKind};
@@ -192,6 +193,18 @@ impl System {
     pub fn renamed(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
+    }
+
+    /// The same system, with what was measured of a kind of server.
+    ///
+    /// # Panics
+    /// For a kind that is not there.
+    #[must_use]
+    pub fn calibrated(&self, kind: usize, calibration: Calibration) -> Self {
+        let mut kinds = self.kinds.clone();
+        let server = Arc::clone(&kinds[kind].server);
+        kinds[kind].server = Arc::new(Arc::unwrap_or_clone(server).calibrated(calibration));
+        Self { kinds, ..self.clone() }
     }
 
     /// What people call it.

@@ -158,6 +158,9 @@ fn template(machine: &Server, part: &Part, number: usize) -> Result<Server, Syst
         machine.warnings().iter().for_each(|warning| builder.warn(warning));
         machine.assumptions().iter().for_each(|assumption| builder.assume(assumption));
     }
+    if let Some(calibration) = machine.calibration() {
+        builder.calibrate(calibration.clone());
+    }
     let mut ids: BTreeMap<DeviceId, DeviceId> = BTreeMap::new();
     for id in &part.devices {
         let name = device(id).name[prefix.len()..].to_owned();

@@ -22,11 +22,21 @@
 //! latency = "500 ns"                 # likewise
 //! discipline = "pipe"                # or "packets"; the kind's where absent
 //! between = [["GPU0", "GPU1"]]
+//!
+//! [calibration]                      # what runs measured, where any did
+//! source = "all_reduce.log"
+//!
+//! [calibration.reached]              # of the peak of links of a kind
+//! nvlink2 = 0.91
+//!
+//! [calibration.launch]
+//! each = "5.2 us"                    # of each further GPU of a process; also alone, group
 //! ```
 //!
 //! A group lists everything that is alike, so that a whole DGX-1 fits on a screen. Unknown
 //! keys are refused.
 
+mod calibration;
 mod device;
 #[cfg(test)]
 mod tests;
@@ -55,6 +65,7 @@ struct File {
     warnings: Vec<String>,
     #[serde(default)]
     assumptions: Vec<String>,
+    calibration: Option<calibration::File>,
     #[serde(default)]
     device: Vec<DeviceGroup>,
     #[serde(default)]
@@ -126,10 +137,17 @@ pub fn read(file: &str, text: &str) -> Result<Server, SystemError> {
             pairs.push(pair.span());
         }
     }
-    Ok(builder.build().map_err(|error| match error {
+    let server = builder.build().map_err(|error| match error {
         ServerError::MixedDisciplines { link, .. } | ServerError::ParallelPackets { link, .. } => {
             refuse(pairs[link].clone(), error)
         }
         _ => refuse(0..0, error),
-    })?)
+    })?;
+    Ok(match parsed.calibration {
+        Some(given) => {
+            let calibration = given.read(file, text, server.links())?;
+            server.calibrated(calibration)
+        }
+        None => server,
+    })
 }

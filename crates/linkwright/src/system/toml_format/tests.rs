@@ -3,7 +3,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::system::gpus::PciId;
 use crate::system::server::Device;
-use crate::system::{Affinity, DeviceKind, Identity, Locality};
+use crate::system::{
+    Affinity, Calibration, Deviation, DeviceKind, Identity, LaunchProcesses, Locality,
+    MeasuredLaunch, PeakShare, Residual,
+};
 use crate::units::Bytes;
 
 const PAIR: &str = "name = \"pair\"\n[[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n\
@@ -178,6 +181,72 @@ fn a_discipline_that_a_link_cannot_have_is_refused_where_it_stands() {
     );
 }
 
+const CALIBRATED: &str = "name = \"h\"\n[calibration]\nsource = \"a.log\"\nreached = { nvlink4 = 0.8 }\n\
+    in_switch = { nvlink4 = 0.7 }\nlaunch = { each = \"5.2 us\" }\n\
+    residual = [\n{ from = \"0 B\", rows = 3, median = 0.01, ninetieth = 0.02 },\n\
+    { from = \"64 KiB\", rows = 4, median = 0.01, ninetieth = 0.02 }]\n\
+    [[device]]\nkind = \"gpu\"\nnames = [\"A\", \"B\"]\n[[device]]\nkind = \"nvswitch\"\n\
+    names = [\"S\"]\n[[link]]\nkind = \"nvlink4\"\nbetween = [[\"A\", \"S\"], [\"B\", \"S\"]]\n";
+
+#[test]
+fn a_calibration_is_read_and_what_the_machine_cannot_have_is_refused_where_it_stands() {
+    let machine = read("h.toml", CALIBRATED).unwrap();
+    let found = machine.calibration().unwrap();
+    assert_eq!(found.reached[&LinkKind::Nvlink4].value(), 0.8);
+    assert_eq!(found.launch.each, Some(Picoseconds(5_200_000)));
+    assert_eq!(found.residuals[1].from, Bytes(64 << 10));
+    for (right, wrong, place, words) in [
+        ("nvlink4 = 0.8", "nvlink4 = 1.2", "4:23", "at most 1"),
+        ("nvlink4 = 0.8", "nvlink4 = 0.0", "4:23", "above 0"),
+        ("nvlink4 = 0.8", "nvlink9 = 0.8", "4:13", "nvlink4"),
+        ("nvlink4 = 0.8", "nvlink2 = 0.8", "4:13", "no nvlink2 link"),
+        ("nvlink4 = 0.7", "nvlink3 = 0.7", "5:15", "no switch"),
+        ("5.2 us", "5.2", "6:19", "not a time"),
+        ("5.2 us", "2 s", "6:19", "a second"),
+        ("{ each", "{ eech", "6:12", "eech"),
+        ("64 KiB", "0 B", "9:1", "ascend"),
+        ("median = 0.01", "median = 0.03", "8:1", "nine of ten"),
+        ("median = 0.01", "median = -1.0", "8:37", "from 0"),
+    ] {
+        let text = CALIBRATED.replacen(right, wrong, 1);
+        let error = read("h.toml", &text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("h.toml:{place}: ")), "{wrong}: {error}");
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+fn calibration() -> impl Strategy<Value = Calibration> {
+    let share = || (1_u32..=1_000_000).prop_map(|it| PeakShare::of(f64::from(it) / 1e6).unwrap());
+    let kinds = [LinkKind::Nvlink4, LinkKind::Infiniband];
+    let reached = prop::collection::btree_map(prop::sample::select(kinds.to_vec()), share(), 0..3);
+    let in_switch = prop::collection::btree_map(Just(LinkKind::Nvlink4), share(), 0..2);
+    let time = || prop::option::of((0..=Picoseconds::SECOND.0).prop_map(Picoseconds));
+    let off = (0_u32..5_000_000).prop_map(|it| Deviation::of(f64::from(it) / 1e6));
+    let off = off.prop_filter_map("from 0 to 4294", |it| it);
+    let residual =
+        (any::<u32>(), off.clone(), off).prop_map(|(rows, a, b)| (rows, a.min(b), a.max(b)));
+    let processes = [None, Some(LaunchProcesses::Each), Some(LaunchProcesses::One)];
+    let processes = prop::sample::select(processes.to_vec());
+    let residuals = prop::collection::btree_map(any::<u64>(), residual, 0..4);
+    ("[ -~]{0,9}", reached, in_switch, (processes, time(), time(), time()), residuals).prop_map(
+        |(source, reached, in_switch, (processes, alone, each, group), residuals)| Calibration {
+            source,
+            reached,
+            in_switch,
+            launch: MeasuredLaunch { processes, alone, each, group },
+            residuals: residuals
+                .into_iter()
+                .map(|(from, (rows, median, ninetieth))| Residual {
+                    from: Bytes(from),
+                    rows,
+                    median,
+                    ninetieth,
+                })
+                .collect(),
+        },
+    )
+}
+
 fn device(index: usize) -> impl Strategy<Value = Device> {
     let id = || prop::option::of(any::<u16>().prop_map(|id| format!("{id:04x}")));
     let board = prop::option::of(any::<(u16, u16)>());
@@ -229,6 +298,13 @@ proptest! {
             builder.add(device).unwrap();
         }
         let machine = builder.build().unwrap();
+        let text = write(&machine);
+        prop_assert_eq!(read("again", &text).unwrap(), machine, "{}", text);
+    }
+
+    #[test]
+    fn a_calibration_survives_writing(calibration in calibration()) {
+        let machine = read("h.toml", CALIBRATED).unwrap().calibrated(calibration);
         let text = write(&machine);
         prop_assert_eq!(read("again", &text).unwrap(), machine, "{}", text);
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::calibration;
 use crate::system::server::{Device, DeviceId, Link, Server};
 
 /// Writes a machine in the format that [`read`](super::read) reads; reading it back gives an equal machine.
@@ -16,6 +17,9 @@ pub fn write(machine: &Server) -> String {
     for (key, remarks) in remarks.into_iter().filter(|(_, remarks)| !remarks.is_empty()) {
         let all: Vec<String> = remarks.iter().map(|remark| quote(remark)).collect();
         let _ = writeln!(text, "{key} = [\n  {},\n]", all.join(",\n  "));
+    }
+    if let Some(calibration) = machine.calibration() {
+        calibration::write(&mut text, calibration);
     }
     // All that one group says of each of its devices.
     let shared = |device: &Device| {

@@ -1,7 +1,10 @@
 //! A system for other programs: JSON to compute with and Graphviz to look at.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use crate::system::calibration::{LaunchProcesses, MeasuredLaunch, PeakShare, Residual};
 use crate::system::composition::System;
 use crate::system::kinds::{Discipline, LinkKind};
 use crate::system::server::{Device, Link, Server};
@@ -15,8 +18,57 @@ struct JsonMachine<'a> {
     source: String,
     warnings: Vec<String>,
     assumptions: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calibrations: Vec<JsonCalibration<'a>>,
     devices: Vec<JsonDevice>,
     links: Vec<JsonLink<'a>>,
+}
+
+/// What was measured of a kind of server.
+#[derive(Serialize)]
+struct JsonCalibration<'a> {
+    server: &'a str,
+    source: &'a str,
+    reached: BTreeMap<&'static str, f64>,
+    in_switch: BTreeMap<&'static str, f64>,
+    launch_picoseconds: BTreeMap<&'static str, u64>,
+    processes: Option<&'static str>,
+    residuals: Vec<JsonResidual>,
+}
+
+#[derive(Serialize)]
+struct JsonResidual {
+    from_bytes: u64,
+    rows: u32,
+    median: f64,
+    ninetieth: f64,
+}
+
+impl<'a> JsonCalibration<'a> {
+    fn of(server: &'a Server) -> Option<Self> {
+        let found = server.calibration()?;
+        let shares = |kinds: &BTreeMap<LinkKind, PeakShare>| {
+            kinds.iter().map(|(kind, share)| (kind.name(), share.value())).collect()
+        };
+        let MeasuredLaunch { alone, each, group, .. } = found.launch;
+        let launch = [("alone", alone), ("each", each), ("group", group)];
+        let launch = launch.into_iter().filter_map(|(name, time)| Some((name, time?.0)));
+        let residual = |it: &Residual| JsonResidual {
+            from_bytes: it.from.0,
+            rows: it.rows,
+            median: it.median.value(),
+            ninetieth: it.ninetieth.value(),
+        };
+        Some(Self {
+            server: server.name(),
+            source: &found.source,
+            reached: shares(&found.reached),
+            in_switch: shares(&found.in_switch),
+            launch_picoseconds: launch.collect(),
+            processes: found.launch.processes.map(LaunchProcesses::name),
+            residuals: found.residuals.iter().map(residual).collect(),
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -61,7 +113,9 @@ pub fn to_json(system: &System) -> String {
         shown.identity.vendor_id = device.vendor_id().map(str::to_owned);
         JsonDevice { device: shown, memory_bytes: device.memory().map(|size| size.0) }
     };
+    let calibrations = system.kinds().iter().filter_map(|kind| JsonCalibration::of(kind.server()));
     let whole = JsonMachine {
+        calibrations: calibrations.collect(),
         name: system.name(),
         source: sources(system),
         warnings: said(system, Server::warnings),

@@ -17,6 +17,9 @@ use crate::system::server::{Device, DeviceId, Link, Server, ServerBuilder};
 pub const ONE_SWITCH: &str =
     "every network interface has one link to one switch, which passes everything at full rate";
 
+/// What is assumed where the servers were not all calibrated alike.
+const DIFFERENT_CALIBRATIONS: &str = "the servers were calibrated to different values, which one list has no place for; none is listed";
+
 /// Lists servers of a system, by their numbers; their GPUs are in the order of the servers.
 ///
 /// The devices of server 3 are named `node3/GPU0` and so on.
@@ -67,6 +70,12 @@ pub fn listed(system: &System, servers: &[u32]) -> Result<Server, SystemError> {
         }
     }
     builder.assume(ONE_SWITCH);
+    let calibrations: Vec<_> = servers.iter().map(|it| kind(it).server().calibration()).collect();
+    match (calibrations.windows(2).all(|pair| pair[0] == pair[1]), calibrations[0]) {
+        (true, Some(calibration)) => builder.calibrate(calibration.clone()),
+        (true, None) => {}
+        (false, _) => builder.assume(DIFFERENT_CALIBRATIONS),
+    }
     Ok(builder.build()?)
 }
 

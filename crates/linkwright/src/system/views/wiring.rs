@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use crate::system::calibration::{Calibration, PeakShare};
 use crate::system::composition::System;
 use crate::system::fabric::{ChannelId, Fabric};
 use crate::system::kinds::{DeviceKind, LinkKind};
@@ -49,6 +50,10 @@ pub struct Wire {
     pub latency: Picoseconds,
     /// The system's channel from `a` to `b`; that back is its [`Fabric::reverse`].
     pub channel: Option<ChannelId>,
+    /// What long transfers were measured to reach of its peak.
+    pub reached: Option<PeakShare>,
+    /// What reductions in the switch at its end were measured to reach of it.
+    pub in_switch: Option<PeakShare>,
 }
 
 impl Wire {
@@ -56,6 +61,24 @@ impl Wire {
     #[must_use]
     pub fn other_end(&self, device: WiredId) -> WiredId {
         if self.a == device { self.b } else { self.a }
+    }
+
+    /// What long transfers reach of its peak: as was measured, else as of its kind. Where devices meet
+    /// without a channel, nothing is lost.
+    #[must_use]
+    pub fn reached_share(&self) -> f64 {
+        let of_kind = || self.kind.map_or(1.0, LinkKind::reached_share);
+        self.reached.map_or_else(of_kind, PeakShare::value)
+    }
+
+    /// What reductions in the switch at its end reach of its peak: as was measured, else the part of
+    /// what it reaches that its kind says; None where such switches cannot reduce.
+    #[must_use]
+    pub fn in_switch_share(&self) -> Option<f64> {
+        let (of_kind, of_link) =
+            (self.kind?.reached_in_switch()?.share, self.kind?.reached_share());
+        let measured = self.reached.map(|reached| reached.value() * of_kind / of_link);
+        Some(self.in_switch.map(PeakShare::value).or(measured).unwrap_or(of_kind))
     }
 
     /// Whether it is NVLink, xGMI or a link of an abstract server.
@@ -133,7 +156,7 @@ impl Wiring {
             return Self::of_server(system.kinds()[0].server());
         };
         let mut wiring = Self::empty(system.name());
-        let mut ports: Vec<(WiredId, u32)> = Vec::new();
+        let mut ports: Vec<(WiredId, u32, Option<PeakShare>)> = Vec::new();
         for server in servers {
             let kind = system.kind_of(*server);
             let numbers = (
@@ -145,7 +168,8 @@ impl Wiring {
             wiring.add(kind.server(), numbers, Some(*server as usize));
             let nics = (0..).zip(kind.nics());
             let port = |nic: u32| system.port_of(system.nic_at(*server, nic));
-            ports.extend(nics.map(|(index, nic)| (first + nic, port(index))));
+            let reached = reached(kind.server().calibration(), fabric.link_kind());
+            ports.extend(nics.map(|(index, nic)| (first + nic, port(index), reached)));
             if kind.server().nics_meet_gpus() {
                 let width = fabric.channels()[Fabric::injection(port(0)) as usize].bandwidth;
                 wiring.meet(first, kind.nics()[0], kind.server().gpus(), width);
@@ -154,7 +178,7 @@ impl Wiring {
         let crossbar = wiring.devices.len();
         let id = system.switch_device(0);
         wiring.devices.push(WiredDevice { id, kind: DeviceKind::NetworkSwitch, server: None });
-        for (nic, port) in ports {
+        for (nic, port, reached) in ports {
             let channel = Fabric::injection(port);
             let link = &fabric.channels()[channel as usize];
             wiring.wires.push(Wire {
@@ -165,6 +189,8 @@ impl Wiring {
                 bandwidth: link.bandwidth,
                 latency: link.latency,
                 channel: Some(channel),
+                reached,
+                in_switch: None,
             });
         }
         // Sums of what planners pack are exact up to here; a server's links are no wider.
@@ -207,6 +233,8 @@ impl Wiring {
             bandwidth: link.total_bandwidth(),
             latency: link.latency,
             channel: Some(channel + 2 * at),
+            reached: reached(server.calibration(), link.kind),
+            in_switch: in_switch(server.calibration(), link.kind),
         }));
     }
 
@@ -220,6 +248,8 @@ impl Wiring {
             bandwidth,
             latency: Picoseconds(0),
             channel: None,
+            reached: None,
+            in_switch: None,
         }));
     }
 
@@ -229,6 +259,13 @@ impl Wiring {
             self.adjacency[wire.a].push(index);
             self.adjacency[wire.b].push(index);
         }
+        self
+    }
+
+    /// The same with other shares of its wires' peaks.
+    #[must_use]
+    pub fn measured(mut self, measure: impl Fn(&mut Wire)) -> Self {
+        self.wires.iter_mut().for_each(measure);
         self
     }
 
@@ -313,6 +350,16 @@ impl Wiring {
     pub fn find(&self, id: DeviceId) -> Option<WiredId> {
         self.devices.binary_search_by_key(&id, |device| device.id).ok()
     }
+}
+
+/// What a server's links of a kind were measured to reach.
+fn reached(calibration: Option<&Calibration>, kind: LinkKind) -> Option<PeakShare> {
+    calibration?.reached.get(&kind).copied()
+}
+
+/// The same of reductions in switches.
+fn in_switch(calibration: Option<&Calibration>, kind: LinkKind) -> Option<PeakShare> {
+    calibration?.in_switch.get(&kind).copied()
 }
 
 #[cfg(test)]

@@ -1,0 +1,118 @@
+//! `linkwright.calibrate`.
+
+use std::sync::Arc;
+
+use linkwright::collectives::baselines::Settings;
+use linkwright::collectives::calibration::{self, CalibrateError, CalibratedRow, FittedTerm};
+use linkwright::collectives::time::Processes;
+use linkwright::table;
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::expectation::{restricted, version_of};
+use crate::nccl_tests::NcclTestsLog;
+use crate::number::{ints, optional_int};
+use crate::plan::{gpu_ids, wanted_collective};
+use crate::system::System;
+use crate::table::Table;
+use crate::worker::interruptible;
+
+/// Fits what differs on a machine to a log of nccl-tests.
+///
+/// What its links reach, what its switches reach when they reduce and what a launch takes are fitted
+/// where the log's sizes tell them; `linkwright.nccl_tests.calibrate_log` has the same as dataclasses.
+///
+/// Args:
+///     system: The machine, as it is known.
+///     log: What was measured: one run that went well, of three sizes or more.
+///     gpus: On which GPUs, by their ids.
+///     collective: One of `collective_names`.
+///     root: As for `plan`.
+///     nccl: As for `expect`.
+///     nvls: As for `expect`.
+///     p2p: As for `expect`.
+///     algorithm: As for `expect`.
+///     protocol: As for `expect`.
+///     processes: As for `expect`; as the log tells if absent.
+///
+/// Returns:
+///     The run's kind of server with what was measured of it, which `to_toml` writes; one row per term:
+///     its name in that file, before and after (a part of the peak, or seconds where is_time says so;
+///     NaN where the log does not tell it), its uncertainty as a part of it, and the reason where it is
+///     not told; and one row per size: size in bytes, measured, before and after in seconds, and the
+///     line of the log.
+///
+/// Raises:
+///     InputError: If the log is of a run that failed, of several runs, of too few sizes, of another
+///         collective or of another number of GPUs, with the line.
+///     CollectiveError: If it tells no term, the GPUs are in servers of several kinds, or as `expect`.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (
+    system, log: "NcclTestsLog", gpus: "Sequence[int]", collective: "CollectiveName", *,
+    root: "int | None" = None, nccl: "str | None" = None, nvls = true, p2p = true,
+    algorithm: "NcclAlgorithmName | None" = None, protocol: "ProtocolName | None" = None,
+    processes: "ProcessesName | None" = None
+))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub fn calibrate(
+    py: Python<'_>,
+    system: &System,
+    log: &NcclTestsLog,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+    collective: &str,
+    #[pyo3(from_py_with = optional_int)] root: Option<i128>,
+    nccl: Option<&str>,
+    nvls: bool,
+    p2p: bool,
+    algorithm: Option<&str>,
+    protocol: Option<&str>,
+    processes: Option<&str>,
+) -> PyResult<(System, Table, Table)> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let wanted = wanted_collective(collective, root, &gpus)?;
+    let (algorithm, protocol) = restricted(algorithm, protocol)?;
+    let settings = Settings {
+        version: nccl.map(version_of).transpose()?,
+        nvls,
+        p2p,
+        algorithm,
+        protocol,
+        processes: processes.map(Processes::named).transpose()?,
+        ..Settings::default()
+    };
+    let (on, log) = (Arc::clone(system.core()), log.core().clone());
+    let found =
+        interruptible(py, move || calibration::calibrate(&on, &gpus, wanted, &log, &settings))?;
+    let found = found.map_err(|error| match error {
+        CalibrateError::Log(error) => errors::input(error),
+        error => errors::collective(error),
+    })?;
+    let server = System::of_server((*found.server).clone());
+    Ok((server, Table::new(terms(&found.terms))?, Table::new(rows(&found.rows))?))
+}
+
+fn terms(terms: &[FittedTerm]) -> table::Table {
+    let real = |of: &dyn Fn(&FittedTerm) -> Option<f64>| {
+        terms.iter().map(|term| of(term).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
+    };
+    let text = |of: &dyn Fn(&FittedTerm) -> String| terms.iter().map(of).collect::<Vec<_>>();
+    table::Table::new()
+        .with("term", "", text(&|it| it.term.name()))
+        .with("is_time", "", terms.iter().map(|it| it.term.is_time()).collect::<Vec<_>>())
+        .with("before", "", real(&|it| Some(it.before)))
+        .with("after", "", real(&|it| it.after))
+        .with("uncertainty", "", real(&|it| it.uncertainty))
+        .with("reason", "", text(&|it| it.reason.clone()))
+}
+
+fn rows(rows: &[CalibratedRow]) -> table::Table {
+    let real = |of: fn(&CalibratedRow) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
+    table::Table::new()
+        .with("size", "B", rows.iter().map(|row| row.size.0).collect::<Vec<u64>>())
+        .with("measured", "s", real(|row| row.measured))
+        .with("before", "s", real(|row| row.before))
+        .with("after", "s", real(|row| row.after))
+        .with("line", "", rows.iter().map(|row| row.line as u64).collect::<Vec<u64>>())
+}
