@@ -72,7 +72,7 @@ CollectiveName: TypeAlias = Literal[
     "scan",
 ]
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
-FidelityName: TypeAlias = Literal["packet", "flow"]
+FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
 MappingName: TypeAlias = Literal["linear", "random"]

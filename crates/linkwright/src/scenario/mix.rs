@@ -98,7 +98,18 @@ fn planner(scenario: &Fields<'_>, network: &NetworkSettings) -> Result<Planner, 
         let remedy = "remove it, or name what plans their all-reduces as `planner`";
         return Err(collectives.refuse(key, problem, remedy));
     }
-    Ok(network.collectives.planner.unwrap_or(Planner::Plan(Algorithm::Packing)))
+    let planner = network.collectives.planner.unwrap_or(Planner::Plan(Algorithm::Packing));
+    if planner == Planner::Mpi && fidelity(scenario)? == Fidelity::Fluid {
+        let problem = "a planner whose collectives have no fluid";
+        let remedy = "name another, or write `fidelity = \"flow\"` or `\"packet\"`";
+        return Err(collectives.refuse("planner", problem, remedy));
+    }
+    Ok(planner)
+}
+
+/// How closely the network of played jobs is simulated.
+fn fidelity(scenario: &Fields<'_>) -> Result<Fidelity, InputError> {
+    Ok(scenario.choice("fidelity")?.unwrap_or(Fidelity::Flow))
 }
 
 impl Mix {
@@ -124,7 +135,7 @@ impl Mix {
             ties: allocation.chosen("allocation.ties")?,
             discipline: queue.chosen("queue.discipline")?,
             run_time: run_time(scenario)?,
-            fidelity: scenario.choice("fidelity")?.unwrap_or(Fidelity::Flow),
+            fidelity: fidelity(scenario)?,
             planner: planner(scenario, network)?,
             unhealthy: unhealthy.into_iter().map(place).collect(),
         })

@@ -12,7 +12,7 @@ use crate::diagnostic::InputError;
 use crate::program::Program;
 use crate::program::trace::TraceNote;
 use crate::program::workload::{Gpu, read_mapping};
-use crate::simulation::cluster::{ClusterJob, Mapping, PlacementError, place};
+use crate::simulation::cluster::{ClusterJob, Fidelity, Mapping, PlacementError, place};
 
 /// The jobs of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +39,11 @@ impl Programs {
         network: &NetworkSettings,
     ) -> Result<Self, InputError> {
         let source = scenario.source;
+        if network.fidelity == Fidelity::Fluid {
+            let problem = "programs that are played from end to end, as fluids";
+            let remedy = "write `packet` or `flow`, or let `[jobs]` repeat iterations";
+            return Err(scenario.refuse("fidelity", problem, remedy));
+        }
         if let FabricSource::Specification(specification) = &network.fabric
             && network.servers.is_empty()
             && let Ok(fabric) = specification.build()

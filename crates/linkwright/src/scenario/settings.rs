@@ -184,7 +184,8 @@ settings! {
     "" name: Kind::Text, "none", "what people call the scenario";
     "" seed: WHOLE, "0", "of routing, of random mappings and of jobs that are generated";
     "" fidelity: Kind::Name(Fidelity::names), "packet; for `[jobs]`, flow",
-        "how closely the network is simulated: every packet, or messages as flows";
+        "how closely the network is simulated: every packet, or messages as flows; of `[jobs]`, also \
+         each as a fluid with a rate of iterations";
     "" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "linear",
         "how jobs without a mapping of their own find their GPUs: by a rule, or from a mapping \
          file";

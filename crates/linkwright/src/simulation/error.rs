@@ -81,6 +81,12 @@ pub enum SimulationError {
         /// Why not.
         fault: Box<PlanningFault>,
     },
+    /// Jobs as fluids whose collectives go by rule.
+    #[error(
+        "`mpi` makes no plan that would say what a job wants of its links, so that there is no fluid of \
+         it; use the fidelity `flow` or `packet`, or another planner"
+    )]
+    NoFluid,
     /// Programs that cannot be played.
     #[error(transparent)]
     Played(#[from] Box<ClusterError>),
@@ -115,6 +121,14 @@ pub enum SimulationError {
         /// What the user can do.
         remedy: &'static str,
     },
+}
+
+impl SimulationError {
+    /// Of a job that ends beyond what is counted.
+    pub(super) fn end_too_late(job: &str) -> Self {
+        let what = format!("the end of job `{}`", shown(job));
+        Self::TimeTooLong { what, remedy: "lower its iterations or its arrival" }
+    }
 }
 
 impl From<ClusterError> for SimulationError {

@@ -10,7 +10,7 @@ use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{Planner, PlayedOutcome, Sharing, play};
 use linkwright::simulation::{
-    Job, MixOptions, QueueDiscipline, SimulationError, Workload, generate,
+    Job, JobRecord, MixOptions, QueueDiscipline, SimulationError, Workload, generate,
 };
 use linkwright::system::BandwidthProfile;
 use linkwright::units::Picoseconds;
@@ -129,6 +129,66 @@ fn jobs_fill_one_server_after_another_of_a_fabric() {
         outcome.records.iter().map(|record| record.finish.0 - record.start.0).collect();
     assert!(times.iter().all(|time| *time == times[0]), "each server is its own: {times:?}");
     assert_eq!(outcome.plans, 1);
+}
+
+/// How far the run times of the same jobs are apart as fluids and as flows, on servers where jobs meet on
+/// links: small mixes of workloads that move much.
+#[test]
+fn fluids_keep_to_flows() {
+    let cases = [
+        ("dgx1-v100", "nccl-classic", 4),
+        ("dgx1-p100", "nccl-ring", 4),
+        ("pcie-tree-4", "nccl-ring", 2),
+        ("dgx1-v100", "packing", 4),
+    ];
+    let workloads = ["vgg-16", "alexnet", "caffenet", "jacobi"].map(str::to_owned).to_vec();
+    let mut errors = Vec::new();
+    for seed in 0..20 {
+        let (name, planner, max_gpus) = cases[seed as usize % cases.len()];
+        let workloads = workloads.clone();
+        let options = MixOptions { count: 10, max_gpus, seed, workloads, ..MixOptions::default() };
+        let mut jobs = generate(&options).unwrap();
+        for (index, job) in (1..).zip(&mut jobs) {
+            job.iterations = 20 + 7 * index;
+        }
+        let run = |fidelity| {
+            let cluster = cluster(&format!("machine = \"{name}\""), fidelity);
+            played(&cluster, Planner::named(planner).unwrap(), "baseline", &jobs).unwrap().records
+        };
+        let time = |record: &JobRecord| (record.finish.0 - record.start.0) as f64;
+        let (fluid, flow) = (run(Fidelity::Fluid), run(Fidelity::Flow));
+        errors.extend(fluid.iter().zip(&flow).map(|(fluid, flow)| time(fluid) / time(flow) - 1.0));
+    }
+    errors.iter_mut().for_each(|error| *error = error.abs());
+    errors.sort_by(f64::total_cmp);
+    let (median, worst) = (errors[errors.len() / 2], errors[errors.len() - 1]);
+    assert!(median < 0.05 && worst < 0.20, "median {median}, worst {worst}");
+    // Some did meet.
+    assert!(worst > 0.0005, "{worst}");
+}
+
+#[test]
+fn a_fluid_alone_takes_as_long_as_its_collectives_are_timed() {
+    for name in ["dgx1-v100", "dgx-a100", "4x-l40s-pcie"] {
+        let text = format!("machine = \"{name}\"");
+        let jobs = [job("a", "vgg-16", 4, 1_000_000)];
+        let fluid = cluster(&text, Fidelity::Fluid);
+        let fluid = played(&fluid, packing(), "baseline", &jobs).unwrap().records;
+        let jobs = [job("a", "vgg-16", 4, 1)];
+        let once = played(&cluster(&text, Fidelity::Flow), packing(), "baseline", &jobs).unwrap();
+        assert_eq!(fluid[0].finish.0, 1_000_000 * once.records[0].finish.0, "{name}");
+    }
+}
+
+#[test]
+fn what_has_no_fluid_is_refused() {
+    let cluster = dgx1(Fidelity::Fluid);
+    let jobs = [job("a", "gmm", 2, 10)];
+    let error = played(&cluster, Planner::named("mpi").unwrap(), "greedy", &jobs).unwrap_err();
+    assert!(error.to_string().contains("`flow` or `packet`"), "{error}");
+    let endless = [job("a", "gmm", 2, u64::MAX)];
+    let error = played(&cluster, packing(), "greedy", &endless).unwrap_err();
+    assert!(error.to_string().contains("the end of job `a` lies more than 213 days"), "{error}");
 }
 
 #[test]

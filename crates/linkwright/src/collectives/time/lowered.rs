@@ -178,6 +178,16 @@ impl LoweredSchedule {
         KernelCall { kernel, pieces, protocol, first_connection }
     }
 
+    /// Chunks of the longest buffer.
+    pub(super) fn chunks_of_longest(&self) -> u64 {
+        self.shards * u64::from(self.chunks)
+    }
+
+    /// What so many bytes of data are on its links.
+    pub(super) fn on_wire(&self, data: Bytes) -> f64 {
+        data.0 as f64 / self.protocol.data_share
+    }
+
     /// The data of so many bytes on its links.
     pub(super) fn data_of(&self, on_wire: Bytes) -> f64 {
         on_wire.0 as f64 * self.protocol.data_share

@@ -10,6 +10,7 @@
 //! share its memory, and what else the links carry.
 
 mod alike;
+mod demand;
 mod error;
 mod lowered;
 mod miad;
@@ -21,6 +22,7 @@ mod tests;
 mod ways;
 
 pub use crate::program::kernel::NcclProtocol;
+pub use demand::LinkDemand;
 pub use error::TimeError;
 pub use lowered::LoweredSchedule;
 pub(super) use miad::choose_chunk_on;
@@ -41,15 +43,10 @@ use super::schedule::Schedule;
 /// [`TimeError`] where a connection has no route or no other end.
 pub fn link_bytes(schedule: &Schedule, routes: &Routes<'_>) -> Result<Vec<f64>, TimeError> {
     let lowered = LoweredSchedule::new(schedule, routes, &protocol_on(schedule, routes.wiring()))?;
-    let kernel = &lowered.kernel;
-    let chunks = schedule.longest_buffer() as f64;
+    let chunks = lowered.chunks_of_longest() as f64;
     let mut loads = vec![0.0; routes.capacities().len()];
-    for block in &kernel.blocks {
-        let Some(outgoing) = block.outgoing else { continue };
-        let steps = kernel.steps[block.steps.0 as usize..block.steps.1 as usize].iter();
-        let counts = steps.filter(|linked| linked.step.sends).map(|linked| linked.step.count);
-        let sent: f64 = counts.map(f64::from).sum();
-        for (resource, share) in &lowered.ways[outgoing as usize].uses {
+    for (connection, sent) in lowered.sent() {
+        for (resource, share) in &lowered.ways[connection as usize].uses {
             loads[*resource] += share * sent / chunks;
         }
     }

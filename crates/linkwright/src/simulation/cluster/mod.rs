@@ -48,12 +48,15 @@ pub enum Fidelity {
     Packet,
     /// Messages as fluids: [`FlowTransport`].
     Flow,
+    /// Jobs as fluids, of which each has a rate of iterations: [`played`](super::played). Of programs that
+    /// are played from end to end there is none.
+    Fluid,
 }
 
 impl Named for Fidelity {
     const WHAT: &'static str = "fidelity";
     const NAMED: &'static [(&'static str, Self)] =
-        &[("packet", Self::Packet), ("flow", Self::Flow)];
+        &[("packet", Self::Packet), ("flow", Self::Flow), ("fluid", Self::Fluid)];
 }
 
 /// A system that jobs run on.
@@ -112,6 +115,12 @@ pub enum ClusterError {
     /// Jobs that cannot run, or do not come to an end.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
+    /// Programs as fluids.
+    #[error(
+        "programs are played from end to end, and `fluid` is a rate of jobs that repeat an iteration; \
+         use `packet` or `flow`"
+    )]
+    NotFluid,
 }
 
 impl Cluster {
@@ -165,6 +174,7 @@ impl Cluster {
                     packet_hops: network.packet_hops(),
                 })
             }
+            Fidelity::Fluid => Err(ClusterError::NotFluid),
             Fidelity::Flow => {
                 let mut network =
                     FlowTransport::new(&self.system, self.settings, routing, self.nic)?;

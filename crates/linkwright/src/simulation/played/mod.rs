@@ -3,7 +3,8 @@
 //! What it represents: an allocated job's workload becomes a program of one iteration
 //! ([`iteration::program_of`]), its collectives are planned for the GPUs that it got, and the
 //! [runtime](crate::runtime) plays every message of every iteration beside those of all other jobs,
-//! over the flows or the packets of the one system. Its end gives its GPUs back.
+//! over the flows or the packets of the one system. Its end gives its GPUs back. As fluids, jobs have
+//! a rate of iterations between one arrival or end and the next ([`fluid`]).
 //!
 //! As flows, a planned collective runs as a kernel under NCCL's protocol, and takes alone as long as
 //! [`time`](crate::collectives::time) says for the same chunks. As packets, and by MPI's algorithms, it
@@ -12,7 +13,9 @@
 //! What it leaves out: host copies, the overlap of computing with the gradients' reduction, and any
 //! GPU's speed but that which the workloads are timed on; jobs of several servers.
 
+mod allocations;
 mod classes;
+mod fluid;
 pub mod iteration;
 mod plans;
 
@@ -64,8 +67,8 @@ pub struct Sharing<'a> {
 ///
 /// # Errors
 /// Two jobs of one name; a job that asks for more GPUs than any server has; one of more than
-/// 4,294,967,295 iterations; a plan that cannot be had; a run that the hook ended; a time beyond 213
-/// days.
+/// 4,294,967,295 iterations that are played one by one; a plan that cannot be had; MPI's rules as
+/// fluids; a run that the hook ended; a time beyond 213 days.
 pub fn play(
     cluster: &Cluster,
     planner: Planner,
@@ -76,6 +79,7 @@ pub fn play(
     let Cluster { system, settings, nic, arbitration, .. } = cluster;
     let longest = cluster.collectives.planned_message_size;
     match cluster.fidelity {
+        Fidelity::Fluid => fluid::play(system, planner, sharing, jobs, hook),
         Fidelity::Flow => {
             let wiring = Wiring::of_system(system);
             let routes = resources(&wiring);
@@ -103,10 +107,7 @@ fn play_on<T: Carries>(
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
     let system = &*cluster.system;
-    let Sharing { machines, policy, discipline, unhealthy } = sharing;
-    let machine = |server| &machines[system.kind_index_of(server)];
-    let machines = (0..system.servers()).map(machine).collect();
-    let queue = Queue::new(machines, jobs, policy, discipline, unhealthy)?.with_estimates();
+    let queue = queue_of(system, sharing, jobs)?;
     let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
     let runtime = runtime.map_err(ClusterError::from)?;
     let (programs, running) = (Programs::default(), Vec::new());
@@ -120,6 +121,18 @@ fn play_on<T: Carries>(
     let plans = shared.runtime.lowering_mut().made();
     let records = shared.queue.into_records();
     Ok(PlayedOutcome { records, plans, events })
+}
+
+/// The queue of jobs that end when their programs do.
+fn queue_of<'a>(
+    system: &System,
+    sharing: Sharing<'a>,
+    jobs: &'a [Job],
+) -> Result<Queue<'a>, SimulationError> {
+    let Sharing { machines, policy, discipline, unhealthy } = sharing;
+    let machine = |server| &machines[system.kind_index_of(server)];
+    let machines = (0..system.servers()).map(machine).collect();
+    Ok(Queue::new(machines, jobs, policy, discipline, unhealthy)?.with_estimates())
 }
 
 /// What happens to shared servers, and to the programs `R` of their jobs.

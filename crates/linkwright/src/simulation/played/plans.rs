@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::classes::Classes;
-use crate::collectives::Collective as Planning;
+use super::allocations::{AllocationPlan, AllocationPlans};
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::mpi;
-use crate::collectives::plan::{Algorithm, Candidates, Links, PlanError};
+use crate::collectives::plan::{Algorithm, PlanError};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
 use crate::diagnostic::instead_of;
@@ -126,16 +125,10 @@ pub(super) struct Plans<'r> {
     routes: Option<&'r Routes<'r>>,
     /// What one transfer or message carries at most.
     longest: Bytes,
-    classes: Classes,
-    /// The plans of each class, once a job has needed them.
-    of_class: BTreeMap<usize, Candidates>,
-    /// The one for a class and a size, and in how many pieces.
-    for_size: BTreeMap<(usize, Bytes), (Schedule, u64)>,
+    plans: AllocationPlans,
     /// The variant of GPUs and a size, by their server and the order of ranks.
     known: BTreeMap<(u32, Arc<[usize]>, Bytes), u32>,
     forms: Vec<Form>,
-    /// How often it was planned.
-    made: usize,
     /// The variant of each admitted job.
     of_job: Vec<u32>,
 }
@@ -147,19 +140,16 @@ impl<'r> Plans<'r> {
             planner,
             routes,
             longest,
-            classes: Classes::default(),
-            of_class: BTreeMap::new(),
-            for_size: BTreeMap::new(),
+            plans: AllocationPlans::default(),
             known: BTreeMap::new(),
             forms: Vec::new(),
-            made: 0,
             of_job: Vec::new(),
         }
     }
 
     /// How many plans were made.
     pub(super) fn made(&self) -> usize {
-        self.made
+        self.plans.made()
     }
 
     /// Plans an all-reduce of that size for GPUs of a server, as far as nobody has before.
@@ -174,48 +164,18 @@ impl<'r> Plans<'r> {
         if gpus.len() < 2 {
             return Ok((gpus.to_vec(), BY_RULE));
         }
-        let template = system.kind_of(server).server();
-        let (class, order) = self.classes.of(system.kind_index_of(server), template, gpus);
+        let order = self.plans.order(system, server, gpus);
         let key = (server, Arc::clone(&order), size);
         if let Some(variant) = self.known.get(&key) {
             return Ok((order.to_vec(), *variant));
         }
-        let of_system: Vec<usize> =
-            order.iter().map(|gpu| system.gpu_at(server, *gpu as u32) as usize).collect();
-        let (schedule, pieces) = self.for_size(system, (class, algorithm), &of_system, size)?;
-        let (schedule, pieces) = match relocated(&schedule, &of_system) {
-            Some(schedule) => (schedule, pieces),
-            None => {
-                self.made += 1;
-                fastest(&candidates(system, algorithm, &of_system)?, size)?
-            }
-        };
+        let planned = self.plans.of(system, algorithm, (server, &order), size)?;
+        let AllocationPlan { schedule, pieces, .. } = planned;
         let form = self.form(network, system, schedule, (size, pieces))?;
         self.forms.push(form);
         let variant = self.forms.len() as u32;
         self.known.insert(key, variant);
         Ok((order.to_vec(), variant))
-    }
-
-    /// The plan that is the fastest for a class and a size, on the first GPUs of that class that a job
-    /// got, and in how many pieces.
-    fn for_size(
-        &mut self,
-        system: &System,
-        (class, algorithm): (usize, Algorithm),
-        gpus: &[usize],
-        size: Bytes,
-    ) -> Result<(Schedule, u64), PlanningFault> {
-        if let Some(known) = self.for_size.get(&(class, size)) {
-            return Ok(known.clone());
-        }
-        if !self.of_class.contains_key(&class) {
-            self.made += 1;
-            self.of_class.insert(class, candidates(system, algorithm, gpus)?);
-        }
-        let found = fastest(&self.of_class[&class], size)?;
-        self.for_size.insert((class, size), found.clone());
-        Ok(found)
     }
 
     /// The plan of a variant that is one.
@@ -244,37 +204,6 @@ impl<'r> Plans<'r> {
     pub(super) fn admit(&mut self, variant: u32) {
         self.of_job.push(variant);
     }
-}
-
-fn candidates(
-    system: &System,
-    algorithm: Algorithm,
-    gpus: &[usize],
-) -> Result<Candidates, PlanError> {
-    Candidates::new(system, gpus, Planning::AllReduce, algorithm, Links::Auto)
-}
-
-/// The plan that is the fastest for a size, and in how many pieces.
-fn fastest(candidates: &Candidates, size: Bytes) -> Result<(Schedule, u64), PlanError> {
-    let (plan, timing) = candidates.fastest(size)?;
-    Ok((plan.schedule, timing.pieces))
-}
-
-/// The same schedule on other GPUs, which are joined alike; None where it names devices between
-/// them.
-fn relocated(schedule: &Schedule, gpus: &[usize]) -> Option<Schedule> {
-    if schedule.gpus == gpus {
-        return Some(schedule.clone());
-    }
-    if !schedule.routes.is_empty() {
-        return None;
-    }
-    let place = |gpu: usize| schedule.gpus.iter().position(|known| *known == gpu);
-    let mut moved = Schedule { gpus: gpus.to_vec(), ..schedule.clone() };
-    for relay in moved.channels.iter_mut().flat_map(|channel| &mut channel.relays) {
-        relay.through = gpus[place(relay.through)?];
-    }
-    Some(moved)
 }
 
 impl Lowering for Plans<'_> {

@@ -20,7 +20,7 @@ use crate::allocation::{
     Effort, GpuSet, Match, Objective, Pattern, Policy, PreparedMachine, Request, Selection,
     ServerState,
 };
-use crate::diagnostic::{Named, shown};
+use crate::diagnostic::Named;
 use crate::engine::Scheduler;
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -240,10 +240,7 @@ impl<'a> Queue<'a> {
         let (machine, _) = &self.servers[choice.server];
         let sound = machine.sound_bandwidth(choice.selection.chosen.gpus());
         let run_time = self.jobs[job].run_time(Bandwidth((sound * 1e9).round() as u64))?;
-        now.checked_add(run_time).ok_or_else(|| SimulationError::TimeTooLong {
-            what: format!("the end of job `{}`", shown(&self.jobs[job].name)),
-            remedy: "lower its iterations or its arrival",
-        })
+        now.checked_add(run_time).ok_or_else(|| SimulationError::end_too_late(&self.jobs[job].name))
     }
 
     fn start<E>(

@@ -1,0 +1,53 @@
+//! What a schedule asks of links in all, whenever it asks for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::lowered::LoweredSchedule;
+use crate::network::ResourceId;
+use crate::units::Bytes;
+
+/// What one run of a schedule asks of one resource.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkDemand {
+    /// The resource.
+    pub resource: ResourceId,
+    /// Bytes on the wire, the protocol's flags among them.
+    pub bytes: f64,
+    /// How many flows share them at most at one time: the lanes that use the resource.
+    pub flows: u32,
+}
+
+impl LoweredSchedule {
+    /// How many chunks each connection sends.
+    pub(super) fn sent(&self) -> impl Iterator<Item = (u32, f64)> {
+        let kernel = &self.kernel;
+        kernel.blocks.iter().filter_map(move |block| {
+            let steps = kernel.steps[block.steps.0 as usize..block.steps.1 as usize].iter();
+            let sending = steps.filter(|linked| linked.step.sends);
+            let sent: f64 = sending.map(|linked| f64::from(linked.step.count)).sum();
+            Some((block.outgoing?, sent))
+        })
+    }
+
+    /// What a run over `size` bytes, as nccl-tests counts them, asks of each resource that it uses, by
+    /// resource.
+    #[must_use]
+    pub fn demand(&self, size: Bytes) -> Vec<LinkDemand> {
+        let mut of_resource: BTreeMap<ResourceId, (f64, BTreeSet<u32>)> = BTreeMap::new();
+        let chunk = self.on_wire(size) / self.chunks_of_longest() as f64;
+        for (connection, sent) in self.sent().filter(|(_, sent)| *sent > 0.0) {
+            let lane = self.kernel.connections[connection as usize].lane;
+            for (resource, share) in &self.ways[connection as usize].uses {
+                let (bytes, lanes) = of_resource.entry(*resource).or_default();
+                *bytes += share * sent * chunk;
+                lanes.insert(lane);
+            }
+        }
+        let demand = |(resource, (bytes, lanes)): (ResourceId, (f64, BTreeSet<u32>))| LinkDemand {
+            resource,
+            bytes,
+            flows: lanes.len() as u32,
+        };
+        of_resource.into_iter().map(demand).collect()
+    }
+}

@@ -1,0 +1,166 @@
+//! How long an iteration takes beside others that want the same links.
+//!
+//! Each job computes and then moves its gradients, over and over. Those that move at one time share
+//! resources max-min fairly ([`FlowNetwork`]), and so slow one another; whether they do depends on when each
+//! began. The phases are therefore played, from where each job is, until each has had some
+//! iterations; these on average are the length.
+
+use std::collections::BTreeMap;
+
+use super::iteration::{Iteration, Moving};
+use crate::network::{FlowNetwork, ResourceId};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
+
+/// The iterations of each job that are averaged.
+const AVERAGED: u64 = 32;
+
+/// Phases that are played at most, of jobs whose iterations differ greatly in length.
+const MOST_PHASES: usize = 20_000;
+
+/// A flow uses up to that many times its rate of a resource, which flows of [`FlowNetwork`] do not: here
+/// all resources are narrower by it.
+const NARROWER: u64 = 1 << 10;
+
+/// A fraction of an iteration, of 2^32.
+pub(super) const WHOLE: u64 = 1 << 32;
+
+/// A job that is played.
+struct Played<'a> {
+    iteration: &'a Iteration,
+    /// Until when it asks nothing of links; None while its gradients move.
+    quiet_until: Option<Picoseconds>,
+    /// The first end of an iteration, the last, and how many there were.
+    ends: Option<(Picoseconds, Picoseconds, u64)>,
+}
+
+/// The mean length of an iteration of each job, from where each is: the part of its iteration that it has
+/// done, of [`WHOLE`].
+pub(super) fn lengths(jobs: &[(&Iteration, u64)], capacities: &[Bandwidth]) -> Vec<Picoseconds> {
+    if let [(iteration, _)] = jobs {
+        return vec![iteration.alone()];
+    }
+    let mut group = Group::new(jobs, capacities);
+    let mut phases = 0;
+    while phases < MOST_PHASES && group.jobs.iter().any(|job| job.averaged() < AVERAGED) {
+        phases += group.step();
+    }
+    group.jobs.iter().map(Played::length).collect()
+}
+
+impl Played<'_> {
+    fn averaged(&self) -> u64 {
+        self.ends.map_or(0, |(_, _, count)| count - 1)
+    }
+
+    fn length(&self) -> Picoseconds {
+        let alone = self.iteration.alone();
+        match self.ends {
+            Some((first, last, count)) if count > 1 => {
+                Picoseconds((last.0 - first.0).div_ceil(count - 1)).max(alone)
+            }
+            _ => alone,
+        }
+    }
+}
+
+/// Jobs that want the same links.
+struct Group<'a> {
+    jobs: Vec<Played<'a>>,
+    network: FlowNetwork,
+    /// The numbers that resources have here.
+    local: BTreeMap<ResourceId, ResourceId>,
+    /// The job of each flow, by its slot.
+    of_flow: Vec<usize>,
+    now: Picoseconds,
+}
+
+impl<'a> Group<'a> {
+    fn new(jobs: &[(&'a Iteration, u64)], capacities: &[Bandwidth]) -> Self {
+        let uses = jobs.iter().filter_map(|(iteration, _)| iteration.moving.as_ref());
+        let mut local: BTreeMap<ResourceId, ResourceId> =
+            uses.flat_map(|moving| &moving.uses).map(|(resource, _)| (*resource, 0)).collect();
+        (0..).zip(local.values_mut()).for_each(|(index, place)| *place = index);
+        let narrowed: Vec<Bandwidth> = local
+            .keys()
+            .map(|resource| Bandwidth((capacities[*resource].0 / NARROWER).max(1)))
+            .collect();
+        let mut group = Self {
+            jobs: Vec::with_capacity(jobs.len()),
+            network: FlowNetwork::new(&narrowed),
+            local,
+            of_flow: Vec::new(),
+            now: Picoseconds(0),
+        };
+        for (iteration, done) in jobs {
+            let at = part(iteration.alone().0, *done);
+            let quiet_until = match &iteration.moving {
+                Some(moving) if at >= iteration.quiet.0 => {
+                    let left = moving.alone.0 - (at - iteration.quiet.0).min(moving.alone.0);
+                    group.start(group.jobs.len(), moving, left);
+                    None
+                }
+                _ => Some(Picoseconds(iteration.quiet.0.saturating_sub(at))),
+            };
+            group.jobs.push(Played { iteration, quiet_until, ends: None });
+        }
+        group
+    }
+
+    /// Starts what is left of a job's gradients, as the time that it takes alone.
+    fn start(&mut self, job: usize, moving: &Moving, left: u64) {
+        let bytes = u128::from(moving.bytes.0) * u128::from(left) / u128::from(moving.alone.0);
+        let bytes = Bytes(bytes as u64);
+        let narrow =
+            |(resource, share): &(ResourceId, f64)| (self.local[resource], share / NARROWER as f64);
+        let uses: Vec<(ResourceId, f64)> = moving.uses.iter().map(narrow).collect();
+        let flow = self.network.start(&uses, bytes, Some(moving.limit), self.now);
+        if self.of_flow.len() <= flow.slot() {
+            self.of_flow.resize(flow.slot() + 1, 0);
+        }
+        self.of_flow[flow.slot()] = job;
+    }
+
+    /// Plays what ends next; returns how many phases that were.
+    fn step(&mut self) -> usize {
+        let quiet = self.jobs.iter().filter_map(|job| job.quiet_until).min();
+        let moved = self.network.next_completion().map(|(time, _)| time);
+        let Some(now) = quiet.into_iter().chain(moved).min() else { return MOST_PHASES };
+        self.now = now;
+        let mut ended = 0;
+        while self.network.next_completion().is_some_and(|(time, _)| time == now)
+            && let Some((_, flow)) = self.network.complete_next()
+        {
+            self.begin(self.of_flow[flow.slot()]);
+            ended += 1;
+        }
+        for index in 0..self.jobs.len() {
+            if self.jobs[index].quiet_until == Some(now) {
+                match &self.jobs[index].iteration.moving {
+                    Some(moving) => {
+                        self.start(index, moving, moving.alone.0);
+                        self.jobs[index].quiet_until = None;
+                    }
+                    None => self.begin(index),
+                }
+                ended += 1;
+            }
+        }
+        ended
+    }
+
+    /// A job begins its next iteration.
+    fn begin(&mut self, index: usize) {
+        let job = &mut self.jobs[index];
+        job.ends = match job.ends {
+            None => Some((self.now, self.now, 1)),
+            Some((first, _, count)) => Some((first, self.now, count + 1)),
+        };
+        let quiet = job.iteration.quiet.0.max(1);
+        job.quiet_until = Some(Picoseconds(self.now.0.saturating_add(quiet)));
+    }
+}
+
+/// That part of a length, of [`WHOLE`].
+fn part(length: u64, done: u64) -> u64 {
+    (u128::from(length) * u128::from(done) / u128::from(WHOLE)) as u64
+}

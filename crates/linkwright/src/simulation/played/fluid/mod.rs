@@ -1,0 +1,276 @@
+//! Jobs as fluids: between one arrival or end and the next, each has a rate of iterations.
+//!
+//! What it represents: the jobs that run are fixed until one comes or goes. A job whose links nobody else
+//! wants at their full rate takes for an iteration what it takes alone, as
+//! [`time`](crate::collectives::time) says for its plan. Of those that together want more of a link
+//! than it has, computing and moving the gradients are played in turns for some iterations
+//! ([`lengths`]), and what one takes on average is its length until the next change. Only jobs that
+//! share something with the one that came or went are looked at again.
+//!
+//! What it leaves out: the steps of a collective, which all move at one steady rate here; how long
+//! two jobs need to find their rhythm beside each other, beyond the iterations that are averaged; and what
+//! flows leave out, packets, buffers and a fabric's own switches.
+
+mod iteration;
+mod lengths;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use self::iteration::Iteration;
+use self::lengths::{WHOLE, lengths};
+use super::allocations::AllocationPlans;
+use super::plans::{Planner, PlanningFault};
+use super::{PlayedOutcome, Sharing, queue_of};
+use crate::collectives::plan::Algorithm;
+use crate::collectives::time::resources;
+use crate::engine::{Engine, Hook, Model, Scheduler};
+use crate::network::{ResourceId, Routes};
+use crate::simulation::error::SimulationError;
+use crate::simulation::job::Job;
+use crate::simulation::queue::Queue;
+use crate::simulation::workload::Workload;
+use crate::system::{System, Wiring};
+use crate::units::Picoseconds;
+
+/// Plays the jobs on an idle system.
+pub(super) fn play(
+    system: &System,
+    planner: Planner,
+    sharing: Sharing<'_>,
+    jobs: &[Job],
+    hook: Hook<'_>,
+) -> Result<PlayedOutcome, SimulationError> {
+    let Planner::Plan(algorithm) = planner else { return Err(SimulationError::NoFluid) };
+    let wiring = Wiring::of_system(system);
+    let routes = resources(&wiring);
+    let mut fluid = Fluid {
+        system,
+        algorithm,
+        jobs,
+        queue: queue_of(system, sharing, jobs)?,
+        plans: AllocationPlans::default(),
+        users: vec![Vec::new(); routes.capacities().len()],
+        routes: &routes,
+        running: BTreeMap::new(),
+        ends: BTreeSet::new(),
+    };
+    let mut engine = Engine::new(hook);
+    for (index, job) in jobs.iter().enumerate() {
+        engine.schedule(job.arrival, Arrival(index));
+    }
+    engine.run(&mut fluid)?;
+    let (plans, events) = (fluid.plans.made(), engine.events());
+    Ok(PlayedOutcome { records: fluid.queue.into_records(), plans, events })
+}
+
+/// A job arrives.
+#[derive(Debug, Clone, Copy)]
+struct Arrival(usize);
+
+/// A job that runs.
+struct Running {
+    iteration: Iteration,
+    /// What was left at `since`, in parts of an iteration of [`WHOLE`].
+    left: u128,
+    since: Picoseconds,
+    /// How long an iteration takes since then.
+    length: Picoseconds,
+    end: Picoseconds,
+}
+
+impl Running {
+    /// Takes up what has been done until now.
+    fn settle(&mut self, now: Picoseconds) {
+        let elapsed = u128::from(now.0 - self.since.0);
+        let done = elapsed * u128::from(WHOLE) / u128::from(self.length.0);
+        self.left = self.left.saturating_sub(done);
+        self.since = now;
+    }
+
+    /// The part of its iteration that it has done.
+    fn done(&self) -> u64 {
+        let whole = u128::from(WHOLE);
+        ((whole - self.left % whole) % whole) as u64
+    }
+
+    /// When nothing is left at this length; None where that is beyond what is counted.
+    fn end_with(&self, length: Picoseconds) -> Option<Picoseconds> {
+        let span = self.left.checked_mul(u128::from(length.0))?.div_ceil(u128::from(WHOLE));
+        self.since.checked_add(Picoseconds(u64::try_from(span).ok()?))
+    }
+}
+
+/// Shared servers on which each job has a rate.
+struct Fluid<'a, 'r> {
+    system: &'a System,
+    algorithm: Algorithm,
+    jobs: &'a [Job],
+    queue: Queue<'a>,
+    plans: AllocationPlans,
+    routes: &'a Routes<'r>,
+    running: BTreeMap<usize, Running>,
+    /// The jobs that use each resource.
+    users: Vec<Vec<usize>>,
+    ends: BTreeSet<(Picoseconds, usize)>,
+}
+
+impl Model for Fluid<'_, '_> {
+    type Event = Arrival;
+    type Error = SimulationError;
+    const SETTLES: bool = true;
+
+    fn handle(
+        &mut self,
+        Arrival(job): Arrival,
+        _: &mut impl Scheduler<Arrival>,
+    ) -> Result<(), SimulationError> {
+        self.queue.arrive(job);
+        Ok(())
+    }
+
+    /// Ends what ends now, starts what may start, and finds the rates of all that this reaches.
+    fn settle(
+        &mut self,
+        scheduler: &mut impl Scheduler<Arrival>,
+    ) -> Result<Option<Picoseconds>, SimulationError> {
+        let now = scheduler.now();
+        let mut reached = BTreeSet::new();
+        while let Some((time, job)) = self.ends.first().copied()
+            && time == now
+        {
+            reached.append(&mut self.beside(job));
+            self.end(job);
+            self.queue.finish(job, now)?;
+        }
+        for job in self.queue.start_jobs(scheduler)? {
+            self.start(job, now)?;
+            reached.insert(job);
+        }
+        self.find_lengths(reached, now)?;
+        match scheduler.ask(self.done()) {
+            ControlFlow::Continue(()) => Ok(self.ends.first().map(|(time, _)| *time)),
+            ControlFlow::Break(()) => Err(self.queue.interrupted()),
+        }
+    }
+
+    fn done(&self) -> (u64, u64) {
+        self.queue.done()
+    }
+}
+
+impl Fluid<'_, '_> {
+    /// A job that has got its GPUs begins.
+    fn start(&mut self, job: usize, now: Picoseconds) -> Result<(), SimulationError> {
+        let of = &self.jobs[job];
+        let planning =
+            |fault| SimulationError::Planning { job: of.name.clone(), fault: Box::new(fault) };
+        let iteration = self.iteration(job)?.map_err(planning)?;
+        for resource in resources_of(&iteration) {
+            self.users[resource].push(job);
+        }
+        let left = u128::from(of.iterations) * u128::from(WHOLE);
+        let length = iteration.alone();
+        let started = Running { iteration, left, since: now, length, end: now };
+        self.running.insert(job, started);
+        Ok(())
+    }
+
+    fn iteration(
+        &mut self,
+        job: usize,
+    ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
+        let workload = Workload::find(&self.jobs[job].workload)?;
+        let compute = workload.compute_per_iteration();
+        let record = self.queue.record(job).expect("it has just got its GPUs");
+        let (server, gpus) = (record.server, &record.chosen.placement);
+        if gpus.len() < 2 {
+            return Ok(Ok(Iteration::quiet(compute)));
+        }
+        let (system, algorithm) = (self.system, self.algorithm);
+        let size = workload.bytes_per_iteration();
+        let order = self.plans.order(system, server, gpus);
+        let plan = self.plans.of(system, algorithm, (server, &order), size);
+        Ok(plan
+            .map_err(PlanningFault::from)
+            .and_then(|plan| Iteration::reducing(compute, &plan, size, system, self.routes)))
+    }
+
+    /// A job gives its links back.
+    fn end(&mut self, job: usize) {
+        let Some(ended) = self.running.remove(&job) else { return };
+        self.ends.remove(&(ended.end, job));
+        for resource in resources_of(&ended.iteration) {
+            self.users[resource].retain(|user| *user != job);
+        }
+    }
+
+    /// Whether the jobs of a resource want more of it than it has.
+    fn is_tight(&self, resource: ResourceId) -> bool {
+        let peak = |job: &usize| {
+            let moving = self.running[job].iteration.moving.as_ref();
+            let uses = moving.into_iter().flat_map(|moving| {
+                moving.uses.iter().map(|(of, share)| (*of, moving.peak(*share)))
+            });
+            uses.filter(|(of, _)| *of == resource).map(|(_, peak)| peak).sum::<f64>()
+        };
+        let wanted: f64 = self.users[resource].iter().map(peak).sum();
+        wanted > self.routes.capacities()[resource].0 as f64 * ROUNDED
+    }
+
+    /// The job, and all whose lengths depend on one another's through it.
+    fn beside(&self, job: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::from([job]);
+        let mut open = vec![job];
+        while let Some(job) = open.pop() {
+            for resource in resources_of(&self.running[&job].iteration) {
+                if self.users[resource].len() > 1 && self.is_tight(resource) {
+                    open.extend(self.users[resource].iter().filter(|user| found.insert(**user)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Finds the lengths of all that depend on these, of which some may have ended.
+    fn find_lengths(
+        &mut self,
+        mut reached: BTreeSet<usize>,
+        now: Picoseconds,
+    ) -> Result<(), SimulationError> {
+        while let Some(job) = reached.pop_first() {
+            if !self.running.contains_key(&job) {
+                continue;
+            }
+            let group = self.beside(job);
+            for job in &group {
+                reached.remove(job);
+                self.running.get_mut(job).expect("it runs").settle(now);
+            }
+            let own = |job: &usize| {
+                let running = &self.running[job];
+                (&running.iteration, running.done())
+            };
+            let phases: Vec<(&Iteration, u64)> = group.iter().map(own).collect();
+            let lengths = lengths(&phases, self.routes.capacities());
+            for (job, length) in group.iter().zip(lengths) {
+                let running = self.running.get_mut(job).expect("it runs");
+                self.ends.remove(&(running.end, *job));
+                running.length = length;
+                let end = running.end_with(length);
+                running.end =
+                    end.ok_or_else(|| SimulationError::end_too_late(&self.jobs[*job].name))?;
+                self.ends.insert((running.end, *job));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What jobs want of a link may be this much more than it has, for rounding.
+const ROUNDED: f64 = 1.0 + 1e-9;
+
+fn resources_of(iteration: &Iteration) -> impl Iterator<Item = ResourceId> {
+    let moving = iteration.moving.iter();
+    moving.flat_map(|moving| moving.uses.iter().map(|(resource, _)| *resource))
+}
