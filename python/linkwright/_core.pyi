@@ -2893,7 +2893,7 @@ def simulate(
         run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
             message, beside those of all other jobs.
         planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
-        fidelity: Of played jobs, `flow` or `packet`.
+        fidelity: Of played jobs, `fluid`, `flow` or `packet`.
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 
     Raises:

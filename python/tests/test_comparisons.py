@@ -159,5 +159,5 @@ def test_settings_are_put_over_a_scenario() -> None:
     described = {setting.path: setting for setting in settings()}
     assert described["system.network.nic"].absent == "fcfs"
     assert described["system.network.buffer_packets"].range == (1, 1024)
-    assert described["fidelity"].names == ["packet", "flow"]
+    assert described["fidelity"].names == ["packet", "flow", "fluid"]
     assert described["system.network.router_delay"].unit == "s"

@@ -4,6 +4,7 @@ use super::{Asked, JobSource, Mix, Scenario, read};
 use crate::allocation::{BandwidthModel, Ties};
 use crate::diagnostic::Position;
 use crate::simulation::QueueDiscipline;
+use crate::simulation::cluster::Fidelity;
 use crate::system::BandwidthProfile;
 
 fn mix_of(scenario: &Scenario) -> &Mix {
@@ -93,4 +94,13 @@ fn errors_name_line_and_column() {
         let error = read(&text).unwrap_err().to_string();
         assert!(error.starts_with(start), "{error}");
     }
+}
+
+#[test]
+fn a_rule_of_mpi_has_no_fluid() {
+    let text = |planner: &str| format!("{SMALL}\n[collectives]\nplanner = \"{planner}\"\n");
+    let fluid = |planner| format!("fidelity = \"fluid\"\n{}", text(planner));
+    assert_eq!(mix_of(&read(&fluid("packing")).unwrap()).fidelity, Fidelity::Fluid);
+    let error = read(&fluid("mpi")).unwrap_err().to_string();
+    assert!(error.contains("a planner whose collectives have no fluid: `\"mpi\"`"), "{error}");
 }

@@ -28,6 +28,11 @@ fn errors_name_line_and_column() {
         ("rr-4", "rr4", "s.toml:11:7: there is no NIC policy `rr4`: `\"rr4\"`; did you mean `rr-"),
         ("nic = \"rr-4\"", "routing = \"ugal\"", "s.toml:11:11: routing `ugal` is for dragonfli"),
         ("nic = \"rr-4\"", "fidelity = \"flw\"", "s.toml:11:12: unknown fidelity: `\"flw\"`; did"),
+        (
+            "nic = \"rr-4\"",
+            "fidelity = \"fluid\"",
+            "s.toml:11:12: programs that are played from end",
+        ),
         ("nic = \"rr-4\"", "seed = 4", "s.toml:11:1: unknown key: `seed`; the keys of network"),
         ("nic = \"rr-4\"", "file = \"g\"", "s.toml:6:8: a network from a file and from keys: "),
         ("16 KiB\"\n", "16 Kib\"\n", "s.toml:14:15: `16 Kib` is not a size: `\"16 Kib\"`; write a"),

@@ -14,7 +14,7 @@ fn text_of(setting: &Setting, value: &str) -> String {
     };
     let top = if line.is_empty() { format!("{path} = {value}\n") } else { String::new() };
     let is_mix = ["jobs", "jobs.generate", "allocation", "queue"].contains(&setting.table)
-        || path == "system.unhealthy";
+        || ["system.unhealthy", "fidelity"].contains(&path.as_str());
     let jobs = match (is_mix, setting.key) {
         (true, _) if setting.table == "jobs.generate" => "system.server = \"dgx2\"\n".to_owned(),
         (true, "generate" | "file") => "system.server = \"dgx2\"\n".to_owned(),
