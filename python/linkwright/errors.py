@@ -33,11 +33,30 @@ def printable(text: str) -> str:
 
 
 class LinkwrightError(Exception):
-    """Any failure that Linkwright reports."""
+    """Any failure that Linkwright reports; its text is the problem and the remedy.
+
+    Attributes:
+        problem: What is wrong.
+        remedy: What would work; None where nothing is known.
+    """
+
+    problem: str
+    remedy: str | None
+
+    def __init__(self, problem: str = "", remedy: str | None = None) -> None:
+        # The arguments stay as given, so that the error survives pickling between processes.
+        super().__init__(problem, remedy)
+        self.problem = problem
+        self.remedy = remedy
 
     def __str__(self) -> str:
+        remedy = "" if self.remedy is None else f"; {self.remedy}"
         # What it quotes, such as a job's name, may hold what moves a terminal's cursor.
-        return printable(super().__str__())
+        return printable(f"{self._what()}{remedy}")
+
+    def _what(self) -> str:
+        """What stands before the remedy."""
+        return self.problem
 
 
 class InputError(LinkwrightError, ValueError):
@@ -52,23 +71,23 @@ class InputError(LinkwrightError, ValueError):
         remedy: What would work.
     """
 
+    remedy: str
+
     def __init__(
         self, file: str, line: int, column: int, problem: str, value: str, remedy: str
     ) -> None:
-        # The arguments stay as given, so that the error survives pickling between processes.
-        super().__init__(file, line, column, problem, value, remedy)
+        super().__init__(problem, remedy)
+        # All of them, for pickling.
+        self.args = (file, line, column, problem, value, remedy)
         self.file = file
         self.line = line
         self.column = column
-        self.problem = problem
         self.value = value
-        self.remedy = remedy
 
-    def __str__(self) -> str:
+    def _what(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}"
         value = f": `{self.value}`" if self.value else ""
-        # The value is the file's, and may hold what moves a terminal's cursor.
-        return printable(f"{place}: {self.problem}{value}; {self.remedy}")
+        return f"{place}: {self.problem}{value}"
 
 
 class FileError(LinkwrightError, OSError):

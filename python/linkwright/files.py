@@ -51,9 +51,9 @@ def read_bytes(path: Path, most: int = LARGEST_INPUT) -> bytes:
     except FileError:
         raise
     except FileNotFoundError as error:
-        raise FileError(f"there is no file `{path}`; look at the path") from error
+        raise FileError(f"there is no file `{path}`", "look at the path") from error
     except IsADirectoryError as error:
-        raise FileError(f"`{path}` is a directory; name a file in it") from error
+        raise FileError(f"`{path}` is a directory", "name a file in it") from error
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read `{path}`: {cause_of(error)}") from error
 
@@ -73,8 +73,8 @@ def read_stream(file: str, stream: BinaryIO, most: int) -> bytes:
         held += len(piece)
         if held > most:
             raise FileError(
-                f"`{file}` holds more than {most // 2**20} MiB; "
-                "name a text of a machine, a scenario, jobs or a state"
+                f"`{file}` holds more than {most // 2**20} MiB",
+                "name a text of a machine, a scenario, jobs or a state",
             )
     return b"".join(pieces)
 
@@ -118,8 +118,7 @@ def read_named(
     try:
         return read_bytes(scenario.parent / name, most)
     except FileError as error:
-        problem, _, remedy = str(error).partition("; ")
-        remedy = remedy or "let it be read"
+        problem, remedy = error.problem, error.remedy or "let it be read"
         raise InputError(printable(str(scenario)), *position, problem, name, remedy) from error
 
 

@@ -56,14 +56,16 @@ def read_program(
     application = next((name for name in names if name == str(name_or_path)), None)
     if application is not None:
         if ranks is None:
-            raise SimulationError(f"`{name_or_path}` needs a number of ranks; give it, such as 64")
+            raise SimulationError(
+                f"`{name_or_path}` needs a number of ranks", "give it, such as 64"
+            )
         try:
             return Program.skeleton(application, ranks, **parameters), []
         except SimulationError as error:
-            raise ApplicationError(str(error)) from error
+            raise ApplicationError(error.problem, error.remedy) from error
     trace = trace_of(name_or_path)
     if trace is None:
-        raise FileError(_neither(name_or_path, names))
+        raise _neither(name_or_path, names)
     if ranks is not None or parameters:
         what = (
             "a number of ranks"
@@ -71,8 +73,8 @@ def read_program(
             else f"the parameter `{next(iter(parameters))}`"
         )
         raise SimulationError(
-            f"`{name_or_path}` is a trace, which needs no more; leave out {what}, which is for "
-            f"{', '.join(names)}"
+            f"`{name_or_path}` is a trace, which needs no more",
+            f"leave out {what}, which is for {', '.join(names)}",
         )
     if trace.suffix == ANCHOR:
         try:
@@ -123,8 +125,9 @@ def refuse_other_formats(trace: Path, *, is_trace: bool = False) -> None:
     found = _other_format(trace, is_trace)
     if found is not None:
         raise FileError(
-            f"`{printable(str(trace))}` is {found}, which is not read; traces are OTF2 archives, "
-            "as Score-P and TAU write them, and GOAL text, as LogGOPSim's tools write it"
+            f"`{printable(str(trace))}` is {found}, which is not read",
+            "traces are OTF2 archives, "
+            "as Score-P and TAU write them, and GOAL text, as LogGOPSim's tools write it",
         )
 
 
@@ -154,13 +157,14 @@ def with_notes(error: SimulationError, notes: Sequence[str]) -> SimulationError:
     """The error with what a trace's reading left out, which may be its cause."""
     if not notes:
         return error
-    return SimulationError(f"{error}; of the trace was left out: {'; '.join(notes)}")
+    left_out = f"of the trace was left out: {'; '.join(notes)}"
+    return SimulationError(error.problem, "; ".join(filter(None, (error.remedy, left_out))))
 
 
-def _neither(given: str | Path, known: Sequence[str]) -> str:
+def _neither(given: str | Path, known: Sequence[str]) -> FileError:
     close = get_close_matches(str(given), known, n=1, cutoff=0.5)
     advice = f"did you mean `{close[0]}`? " if close else ""
-    return (
-        f"there is neither an application nor a file `{given}`; {advice}"
-        f"the applications are {', '.join(known)}"
+    return FileError(
+        f"there is neither an application nor a file `{given}`",
+        f"{advice}the applications are {', '.join(known)}",
     )

@@ -167,7 +167,8 @@ def _read_files(network: Mapping[str, object]) -> tuple[dict[str, object], dict[
     if "routing_table" in table and "file" not in table:
         raise FileError(
             f"a routing table names the switches of a file's network, which "
-            f"`{table.get('kind', 'fat-tree')}` is not; give the network's file, or a `routing`"
+            f"`{table.get('kind', 'fat-tree')}` is not",
+            "give the network's file, or a `routing`",
         )
     return table, files
 
@@ -200,7 +201,7 @@ def load_fabric(
         raise _neither("a kind of network", str(kind_or_path), kinds, known)
     if ports is not None or parameters:
         raise MachineError(
-            f"`{path.name}` says what the network is; leave out ports and parameters"
+            f"`{path.name}` says what the network is", "leave out ports and parameters"
         )
     return Fabric.from_text(read_text(path), printable(str(path)))
 
@@ -226,4 +227,4 @@ def _neither(
 
     close = " or ".join(f"`{name}`" for name in get_close_matches(given, names, n=most, cutoff=0.5))
     advice = f"did you mean {close}? " if close else ""
-    return FileError(f"there is neither {what} nor a file `{given}`; {advice}{known}")
+    return FileError(f"there is neither {what} nor a file `{given}`", f"{advice}{known}")

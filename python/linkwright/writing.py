@@ -152,7 +152,7 @@ def _publish(aside: Path, target: Path) -> None:
     names = sorted(file.name for file in aside.iterdir())
     for name in names:
         if (target / name).is_dir():
-            raise FileError(f"cannot write `{target / name}`: it is a directory; move it away")
+            raise FileError(f"cannot write `{target / name}`: it is a directory", "move it away")
     with turn(target), _uninterrupted():
         # Every set has these two; a writer that was killed may have left the one alone.
         if any((target / name).exists() for name in (LAST_OF_SET, "summary.json")):

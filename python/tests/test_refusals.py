@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,16 +17,24 @@ from linkwright import (
     LinkwrightError,
     MachineError,
     Pattern,
+    ProgramBuilder,
     SimulationError,
     System,
     generate_jobs,
+    load_fabric,
+    load_program,
+    load_system,
+    plan,
     published_effective_bandwidth,
     read_jobs,
     simulate,
 )
+from linkwright.runs.scenarios import load_scenario
 
 DGX1 = System("dgx1-v100")
 PAIRED = Pattern("ring", 2)
+# No type checker lets a name through that no choice has.
+UNKNOWN: Any = "none-such"
 PAIR = """name = "pair"
 [[device]]
 kind = "gpu"
@@ -129,3 +139,58 @@ def test_errors_hold_no_control_characters() -> None:
         with pytest.raises(LinkwrightError) as refused:
             call()
         assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("call", "problem", "remedy"),
+    [
+        (lambda: System("dgx9"), "there is no preset `dgx9`", "the presets are"),
+        (lambda: System("dgx1-v100", servers=0), "servers is 0", "give 1 to"),
+        (
+            lambda: load_system("dgx9"),
+            "there is neither a preset nor a file",
+            "did you mean `dgx2` or",
+        ),
+        (
+            lambda: load_fabric("tree"),
+            "there is neither a kind of network",
+            "did you mean `fat-tree`? the kinds are",
+        ),
+        (lambda: Job("a", "gmm", -1), "gpus is -1", "give 0 to 4294967295"),
+        (lambda: Job("a", UNKNOWN, 1), "there is no workload `none-such`", "the workloads are"),
+        (lambda: simulate(DGX1, [Job("a", "gmm", 1)] * 2), "two jobs are named", "give each job"),
+        (lambda: Pattern(UNKNOWN, 2), "there is no pattern `none-such`", "the patterns are"),
+        (lambda: Pattern("ring", 0), "a pattern of 0 GPUs cannot be placed", "ask for 1 to 128"),
+        (lambda: Allocator(DGX1, UNKNOWN), "there is no policy `none-such`", "the policies are"),
+        (lambda: Allocator(DGX1).release("a"), "job `a` holds no GPU", "it was released before"),
+        (lambda: plan(DGX1, [0], "broadcast"), "a collective needs at least two GPUs", "name more"),
+        (lambda: plan(DGX1, [0, 9], "broadcast"), "there is no GPU 9", "its GPUs are 0 to 7"),
+        (lambda: plan(DGX1, [0, 1], "all-gather", root=0), "all-gather has no root", "leave the"),
+        (lambda: load_program("ring"), "there is neither an application", "the applications are"),
+        (lambda: load_program("kripke"), "`kripke` needs a number of ranks", "give it, such as 64"),
+        (lambda: ProgramBuilder(0), "ranks is 0", "give 1 to"),
+        (lambda: load_scenario("none.toml"), "there is no file `none.toml`", "look at the path"),
+    ],
+)
+def test_what_would_work_is_a_field(call: Callable[[], object], problem: str, remedy: str) -> None:
+    with pytest.raises(LinkwrightError) as refused:
+        call()
+    error = refused.value
+    assert error.remedy is not None
+    assert error.problem.startswith(problem)
+    assert error.remedy.startswith(remedy)
+    assert "; " not in error.problem
+    # The text says both, and so does what another process is sent.
+    assert str(error).endswith(f"; {error.remedy}")
+    sent = pickle.loads(pickle.dumps(error))
+    assert type(sent) is type(error)
+    assert (sent.problem, sent.remedy, str(sent)) == (error.problem, error.remedy, str(error))
+
+
+def test_an_error_for_which_nothing_is_known_says_the_problem_alone() -> None:
+    error = SimulationError("it rains")
+    assert error.remedy is None
+    assert str(error) == "it rains"
+    assert str(InputError("a.csv", 1, 2, "no number", "x", "write 3")) == (
+        "a.csv:1:2: no number: `x`; write 3"
+    )

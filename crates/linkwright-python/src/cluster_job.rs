@@ -1,5 +1,6 @@
 //! `linkwright.ClusterJob`.
 
+use linkwright::diagnostic::Diagnosis;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -21,9 +22,10 @@ pub struct ClusterJob(pub cluster::ClusterJob);
 pub fn named_mapping(name: &str) -> PyResult<Mapping> {
     Mapping::by_rule(name).ok_or_else(|| {
         let known = Mapping::NAMES.join(", ");
-        errors::range(format!(
-            "there is no mapping `{name}`; there are {known}, and a list of GPUs"
-        ))
+        errors::range(
+            Diagnosis::of(format!("there is no mapping `{name}`"))
+                .remedy(format!("there are {known}, and a list of GPUs")),
+        )
     })
 }
 
@@ -78,12 +80,12 @@ impl ClusterJob {
         mapping: Option<MappingArgument>,
     ) -> PyResult<Self> {
         let count: u32 = number::whole("iterations", iterations, u32::MAX)?;
-        let refuse = || errors::range("iterations is 0; give at least 1".to_owned());
+        let refuse = || errors::range(Diagnosis::of("iterations is 0").remedy("give at least 1"));
         if !(computation_scale.is_finite() && computation_scale >= 0.0) {
-            return Err(errors::range(format!(
-                "computation_scale is {computation_scale}; give a number from 0, such as 0.5 for \
-                 a processor twice as fast"
-            )));
+            return Err(errors::range(
+                Diagnosis::of(format!("computation_scale is {computation_scale}"))
+                    .remedy("give a number from 0, such as 0.5 for a processor twice as fast"),
+            ));
         }
         Ok(Self(cluster::ClusterJob {
             name: name.unwrap_or_else(|| program.0.name.clone()),

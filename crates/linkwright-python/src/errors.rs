@@ -3,11 +3,9 @@
 //! One function per error enum of the core, for use in `map_err`; each maps what came from a
 //! user's text to `InputError`, with its place, and the rest to the exception of its layer.
 
-use std::fmt::Display;
-
 use linkwright::allocation::AllocationError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
-use linkwright::diagnostic;
+use linkwright::diagnostic::{self, Diagnosis};
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{ClusterError, PlacementError};
 use linkwright::system::SystemError;
@@ -24,6 +22,12 @@ mod exceptions {
     pyo3::import_exception!(linkwright.errors, SimulationError);
 }
 
+/// What an exception is made of: what is wrong, and what would work where the core says it.
+fn told(error: impl Into<Diagnosis>) -> (String, Option<String>) {
+    let Diagnosis { problem, remedy } = error.into();
+    (problem, remedy)
+}
+
 /// A text that no parser accepts.
 pub fn input(error: diagnostic::InputError) -> PyErr {
     let diagnostic::InputError { file, position, problem, value, remedy } = error;
@@ -34,7 +38,7 @@ pub fn input(error: diagnostic::InputError) -> PyErr {
 pub fn system(error: SystemError) -> PyErr {
     match error {
         SystemError::Input(error) => input(error),
-        other => exceptions::MachineError::new_err(other.to_string()),
+        other => exceptions::MachineError::new_err(told(other)),
     }
 }
 
@@ -43,7 +47,7 @@ pub fn allocation(error: AllocationError) -> PyErr {
     match error {
         AllocationError::Input(error) => input(error),
         AllocationError::System(error) => system(error),
-        other => exceptions::AllocationError::new_err(other.to_string()),
+        other => exceptions::AllocationError::new_err(told(other)),
     }
 }
 
@@ -52,18 +56,18 @@ pub fn simulation(error: SimulationError) -> PyErr {
     match error {
         SimulationError::Input(error) => input(error),
         SimulationError::Allocation(error) => allocation(error),
-        other => exceptions::SimulationError::new_err(other.to_string()),
+        other => exceptions::SimulationError::new_err(told(other)),
     }
 }
 
 /// Why a collective cannot be planned, timed or exported, or what is wrong with an argument.
-pub fn collective(error: impl Display) -> PyErr {
-    exceptions::CollectiveError::new_err(error.to_string())
+pub fn collective(error: impl Into<Diagnosis>) -> PyErr {
+    exceptions::CollectiveError::new_err(told(error))
 }
 
 /// What the check found.
 pub fn schedule(fault: ScheduleFault) -> PyErr {
-    exceptions::ScheduleError::new_err(fault.to_string())
+    exceptions::ScheduleError::new_err(told(fault))
 }
 
 /// Why a schedule cannot be run.
@@ -75,18 +79,18 @@ pub fn execution(error: ExecuteError) -> PyErr {
 }
 
 /// Why a program cannot be made or written.
-pub fn program(error: impl Display) -> PyErr {
-    exceptions::SimulationError::new_err(error.to_string())
+pub fn program(error: impl Into<Diagnosis>) -> PyErr {
+    exceptions::SimulationError::new_err(told(error))
 }
 
 /// Jobs that do not fit on a cluster.
 pub fn placement(error: PlacementError) -> PyErr {
-    exceptions::SimulationError::new_err(error.to_string())
+    exceptions::SimulationError::new_err(told(error))
 }
 
 /// Why jobs on a cluster cannot run or do not end.
 pub fn replay(error: ClusterError) -> PyErr {
-    exceptions::SimulationError::new_err(error.to_string())
+    exceptions::SimulationError::new_err(told(error))
 }
 
 /// A named choice of a collective that does not exist.
@@ -95,45 +99,47 @@ pub fn unknown_collective_choice(what: &str, name: &str, known: &[&str]) -> PyEr
 }
 
 /// An argument of a job or a simulation that is out of range.
-pub fn range(message: String) -> PyErr {
-    exceptions::SimulationError::new_err(message)
+pub fn range(error: impl Into<Diagnosis>) -> PyErr {
+    exceptions::SimulationError::new_err(told(error))
 }
 
 /// An argument of an allocation that is out of range.
-pub fn allocation_choice(message: String) -> PyErr {
-    exceptions::AllocationError::new_err(message)
+pub fn allocation_choice(error: impl Into<Diagnosis>) -> PyErr {
+    exceptions::AllocationError::new_err(told(error))
 }
 
 /// A GPU that a placement names more than once.
 pub fn repeated_gpu(gpu: usize) -> PyErr {
-    exceptions::AllocationError::new_err(format!("GPU {gpu} is named twice; name each GPU once"))
+    let twice = Diagnosis::of(format!("GPU {gpu} is named twice")).remedy("name each GPU once");
+    exceptions::AllocationError::new_err(told(twice))
 }
 
 /// A kind of link that does not exist.
 pub fn unknown_link_kind(name: &str, known: &[&str]) -> PyErr {
-    exceptions::MachineError::new_err(unknown("link kind", name, known))
+    exceptions::MachineError::new_err(told(unknown("link kind", name, known)))
 }
 
 /// A package that is not installed.
-pub fn missing(message: String) -> PyErr {
-    exceptions::LinkwrightError::new_err(message)
+pub fn missing(error: impl Into<Diagnosis>) -> PyErr {
+    exceptions::LinkwrightError::new_err(told(error))
 }
 
 /// A kind of network that does not exist.
 pub fn unknown_network(name: &str, known: &[&str]) -> PyErr {
-    exceptions::MachineError::new_err(unknown("kind of network", name, known))
+    exceptions::MachineError::new_err(told(unknown("kind of network", name, known)))
 }
 
 /// A number that makes no machine.
-pub fn machine(message: String) -> PyErr {
-    exceptions::MachineError::new_err(message)
+pub fn machine(error: impl Into<Diagnosis>) -> PyErr {
+    exceptions::MachineError::new_err(told(error))
 }
 
 /// A named choice of an allocation or a simulation that does not exist.
 pub fn unknown_choice(what: &str, name: &str, known: &[&str]) -> PyErr {
-    exceptions::AllocationError::new_err(unknown(what, name, known))
+    exceptions::AllocationError::new_err(told(unknown(what, name, known)))
 }
 
-fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    format!("there is no {what} `{name}`; there are {}", known.join(", "))
+fn unknown(what: &str, name: &str, known: &[&str]) -> Diagnosis {
+    Diagnosis::of(format!("there is no {what} `{name}`"))
+        .remedy(format!("there are {}", known.join(", ")))
 }

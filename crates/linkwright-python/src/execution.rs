@@ -2,6 +2,7 @@
 //!
 //! The arrays come through the buffer protocol; NumPy makes those that go back.
 
+use linkwright::diagnostic::Diagnosis;
 use std::time::Instant;
 
 use linkwright::collectives::{self, Element, ExecuteError, ExecuteOptions, Placement, Reduction};
@@ -79,13 +80,18 @@ fn read(py: Python<'_>, arrays: &[Bound<'_, PyAny>]) -> PyResult<Inputs> {
         let buffer = PyUntypedBuffer::get(array).map_err(|_| {
             let kind =
                 array.get_type().name().map_or_else(|_| "object".into(), |it| it.to_string());
-            errors::collective(format!("rank {rank}'s input is a {kind}; give a NumPy array"))
+            errors::collective(
+                Diagnosis::of(format!("rank {rank}'s input is a {kind}"))
+                    .remedy("give a NumPy array"),
+            )
         })?;
         if has_foreign_bytes(&buffer) {
-            return Err(errors::collective(format!(
-                "rank {rank}'s input has its bytes in another order than this computer's; give \
-                 array.astype(array.dtype.newbyteorder(\"=\"))"
-            )));
+            return Err(errors::collective(
+                Diagnosis::of(format!(
+                    "rank {rank}'s input has its bytes in another order than this computer's"
+                ))
+                .remedy("give array.astype(array.dtype.newbyteorder(\"=\"))"),
+            ));
         }
         buffers.push(Some(buffer));
     }
@@ -108,10 +114,10 @@ fn read(py: Python<'_>, arrays: &[Bound<'_, PyAny>]) -> PyResult<Inputs> {
         }
         Some(first) => {
             let format = first.format().to_string_lossy().into_owned();
-            Err(errors::collective(format!(
-                "the inputs have elements of format `{format}`; give float32, float64, int32 or \
-                 int64"
-            )))
+            Err(errors::collective(
+                Diagnosis::of(format!("the inputs have elements of format `{format}`"))
+                    .remedy("give float32, float64, int32 or int64"),
+            ))
         }
     }
 }
@@ -137,10 +143,13 @@ fn copied<T: buffer::Element>(
         };
         let typed = buffer.as_typed::<T>().map_err(|_| {
             let format = buffer.format().to_string_lossy();
-            errors::collective(format!(
-                "rank {rank}'s input has elements of format `{format}` and those before it of \
-                 {element}; give all inputs one type"
-            ))
+            errors::collective(
+                Diagnosis::of(format!(
+                    "rank {rank}'s input has elements of format `{format}` and those before it of \
+                     {element}"
+                ))
+                .remedy("give all inputs one type"),
+            )
         })?;
         inputs.push(typed.to_vec(py)?);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use linkwright::diagnostic::InputError;
+use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::scenario::{FabricSource, Files, NetworkSettings};
 use linkwright::system::fabric::{self, FABRICS, FabricSpecification, fabric_dot, read_fabric};
 use linkwright::system::views::{fabric_facts, svg};
@@ -170,7 +170,7 @@ impl Fabric {
         }
         let specification =
             FabricSpecification::read(PARAMETERS, &table.to_string()).map_err(errors::input)?;
-        let refuse = |error: fabric::FabricError| errors::machine(error.to_string());
+        let refuse = |error: fabric::FabricError| errors::machine(error);
         let specification = match ports {
             None => specification,
             Some(ports) => {
@@ -283,10 +283,13 @@ impl Fabric {
     fn to_toml(&self) -> PyResult<String> {
         match &self.origin {
             Origin::Kind(_) => Ok(self.table().to_string()),
-            Origin::Text(_) => Err(errors::machine(format!(
-                "`{}` is a graph, which TOML is not written of; write it as DOT",
-                self.name()
-            ))),
+            Origin::Text(_) => Err(errors::machine(
+                Diagnosis::of(format!(
+                    "`{}` is a graph, which TOML is not written of",
+                    self.name()
+                ))
+                .remedy("write it as DOT"),
+            )),
         }
     }
 

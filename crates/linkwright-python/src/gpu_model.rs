@@ -22,7 +22,7 @@ fn rates(rates: &BTreeMap<NumberType, OperationRate>) -> BTreeMap<&'static str, 
 }
 
 fn known<T>(section: Result<T, GpuError>) -> PyResult<T> {
-    section.map_err(|error| errors::machine(error.to_string()))
+    section.map_err(errors::machine)
 }
 
 #[pymethods]

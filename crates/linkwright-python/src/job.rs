@@ -1,6 +1,7 @@
 //! `linkwright.Job` and where jobs come from.
 
 use linkwright::allocation::Shape;
+use linkwright::diagnostic::Diagnosis;
 use linkwright::simulation::{self, MixOptions, Workload, generate, job_file};
 use linkwright::table::Table as CoreTable;
 use linkwright::units::Picoseconds;
@@ -56,8 +57,8 @@ impl Job {
             job.iterations = number::whole("iterations", iterations, u64::MAX)?;
         }
         if job.gpus == 0 || job.iterations == 0 || job.name.trim().is_empty() {
-            let message = "a job needs a name, at least one GPU and at least one iteration";
-            return Err(errors::range(message.to_owned()));
+            let needed = "a job needs a name, at least one GPU and at least one iteration";
+            return Err(errors::range(Diagnosis::of(needed)));
         }
         Ok(Self(job))
     }

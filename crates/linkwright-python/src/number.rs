@@ -4,6 +4,7 @@
 //! argument. Arguments are therefore taken as wide as they come and narrowed here: what does not
 //! fit the widest type counts as the last number of it, which is out of every range.
 
+use linkwright::diagnostic::Diagnosis;
 use std::fmt::Display;
 
 use linkwright::units::{Bandwidth, Picoseconds};
@@ -73,11 +74,18 @@ where
 }
 
 /// The same, with the exception of another layer than the simulation's.
-pub fn within<T>(what: &str, value: i128, most: T, error: impl Fn(String) -> PyErr) -> PyResult<T>
+pub fn within<T>(
+    what: &str,
+    value: i128,
+    most: T,
+    error: impl Fn(Diagnosis) -> PyErr,
+) -> PyResult<T>
 where
     T: TryFrom<i128> + PartialOrd + Display,
 {
-    let refuse = |most: &T| error(format!("{what} is {value}; give 0 to {most}"));
+    let refuse = |most: &T| {
+        error(Diagnosis::of(format!("{what} is {value}")).remedy(format!("give 0 to {most}")))
+    };
     T::try_from(value).ok().filter(|value| *value <= most).ok_or_else(|| refuse(&most))
 }
 
@@ -85,9 +93,10 @@ where
 pub fn gpu_of(gpus: usize, value: i128) -> PyResult<usize> {
     usize::try_from(value).ok().filter(|gpu| *gpu < gpus).ok_or_else(|| {
         let last = gpus.saturating_sub(1);
-        errors::allocation_choice(format!(
-            "there is no GPU {value}; the machine has GPUs 0 to {last}"
-        ))
+        errors::allocation_choice(
+            Diagnosis::of(format!("there is no GPU {value}"))
+                .remedy(format!("the machine has GPUs 0 to {last}")),
+        )
     })
 }
 
@@ -96,7 +105,9 @@ pub fn time(what: &str, seconds: f64) -> PyResult<Picoseconds> {
     if (0.0..1e7).contains(&seconds) {
         return Ok(Picoseconds::from_seconds(seconds));
     }
-    Err(errors::range(format!("{what} is {seconds}; give seconds from 0 to 10^7")))
+    Err(errors::range(
+        Diagnosis::of(format!("{what} is {seconds}")).remedy("give seconds from 0 to 10^7"),
+    ))
 }
 
 /// Gigabytes per second that a user gave, as a bandwidth.
@@ -104,11 +115,18 @@ pub fn bandwidth(what: &str, gigabytes_per_second: f64) -> PyResult<Bandwidth> {
     if (0.0..=WIDEST).contains(&gigabytes_per_second) {
         return Ok(Bandwidth((gigabytes_per_second * 1e9).round() as u64));
     }
-    Err(errors::range(format!("{what} is {gigabytes_per_second}; give GB/s from 0 to 10^9")))
+    Err(errors::range(
+        Diagnosis::of(format!("{what} is {gigabytes_per_second}"))
+            .remedy("give GB/s from 0 to 10^9"),
+    ))
 }
 
 /// The id of a GPU of a machine that is not known yet.
 pub fn gpu(value: i128) -> PyResult<usize> {
-    let refuse = || errors::collective(format!("there is no GPU {value}; ids count from 0"));
+    let refuse = || {
+        errors::collective(
+            Diagnosis::of(format!("there is no GPU {value}")).remedy("ids count from 0"),
+        )
+    };
     u32::try_from(value).map(|gpu| gpu as usize).map_err(|_| refuse())
 }

@@ -1,6 +1,7 @@
 //! `linkwright.Owner`: who asked for a job's GPUs.
 
 use linkwright::allocation;
+use linkwright::diagnostic::Diagnosis;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,9 @@ pub fn microseconds(what: &str, seconds: f64) -> PyResult<u64> {
     if (0.0..=1e11).contains(&seconds) {
         return Ok((seconds * 1e6).round() as u64);
     }
-    Err(errors::allocation_choice(format!("{what} is {seconds}; give seconds from 0 to 10^11")))
+    Err(errors::allocation_choice(
+        Diagnosis::of(format!("{what} is {seconds}")).remedy("give seconds from 0 to 10^11"),
+    ))
 }
 
 fn seconds(microseconds: u64) -> f64 {

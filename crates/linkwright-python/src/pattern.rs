@@ -2,6 +2,7 @@
 
 use linkwright::allocation::counters::{EdgeTraffic, pattern_from_counters};
 use linkwright::allocation::{self, Shape};
+use linkwright::diagnostic::Diagnosis;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -44,10 +45,10 @@ impl Pattern {
         let vertex = |value: i128| usize::try_from(value).ok().filter(|vertex| *vertex < size);
         let edge = |(a, b): &(i128, i128)| {
             vertex(*a).zip(vertex(*b)).ok_or_else(|| {
-                errors::allocation_choice(format!(
+                errors::allocation_choice(Diagnosis::of(format!(
                     "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
                     size.saturating_sub(1)
-                ))
+                )))
             })
         };
         let edges: Vec<(usize, usize)> = edges.iter().map(edge).collect::<PyResult<_>>()?;
@@ -119,9 +120,10 @@ impl Pattern {
 /// The number of a pattern's GPUs; the core says which it takes.
 fn pattern_size(size: i128) -> PyResult<usize> {
     usize::try_from(size).map_err(|_| {
-        errors::allocation_choice(format!(
-            "a pattern of {size} GPUs cannot be placed; ask for 1 to 128"
-        ))
+        errors::allocation_choice(
+            Diagnosis::of(format!("a pattern of {size} GPUs cannot be placed"))
+                .remedy("ask for 1 to 128"),
+        )
     })
 }
 

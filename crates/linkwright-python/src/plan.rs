@@ -1,5 +1,6 @@
 //! `linkwright.plan`, and the trees behind a plan.
 
+use linkwright::diagnostic::Diagnosis;
 use std::sync::Arc;
 
 use linkwright::collectives::lowering::RootedTree;
@@ -236,8 +237,8 @@ pub fn plan(
     }
     let chosen = known_algorithm(algorithm)?;
     if protocol.is_some() {
-        let message = "a protocol is for the choice of `auto`; give it to `Schedule.time`";
-        return Err(errors::collective(message));
+        let of_auto = Diagnosis::of("a protocol is for the choice of `auto`");
+        return Err(errors::collective(of_auto.remedy("give it to `Schedule.time`")));
     }
     let plan = interruptible(py, move || planned(&on, &gpus, wanted, chosen, links, size, switch))?;
     Ok(Schedule::planned(plan.map_err(errors::collective)?, Vec::new(), system.clone()))
@@ -370,7 +371,10 @@ pub fn planning_seconds(
 pub fn peer_access_time(given: Option<f64>, gpus: usize) -> PyResult<Picoseconds> {
     let Some(seconds) = given else { return Ok(assumed_peer_access_switch(gpus)) };
     let sound = (0.0..=3600.0).contains(&seconds);
-    let refuse = || format!("peer_access_switch is {seconds}; give seconds from 0 to 3600");
+    let refuse = || {
+        Diagnosis::of(format!("peer_access_switch is {seconds}"))
+            .remedy("give seconds from 0 to 3600")
+    };
     sound.then(|| Picoseconds::from_seconds(seconds)).ok_or_else(|| errors::collective(refuse()))
 }
 
@@ -380,14 +384,17 @@ pub fn wanted_collective(name: &str, root: Option<i128>, gpus: &[usize]) -> PyRe
         .ok_or_else(|| errors::unknown_collective_choice("collective", name, &Collective::NAMES))?;
     let Some(root) = root else { return Ok(of_first) };
     if of_first.root().is_none() {
-        return Err(errors::collective(format!("{name} has no root; leave the root out")));
+        return Err(errors::collective(
+            Diagnosis::of(format!("{name} has no root")).remedy("leave the root out"),
+        ));
     }
     let rank = gpus.iter().position(|gpu| *gpu as i128 == root).ok_or_else(|| {
         let known: Vec<String> = gpus.iter().map(usize::to_string).collect();
         let known = known.join(",");
-        errors::collective(format!(
-            "the root is GPU {root}, and the job has GPUs {known}; name one of these"
-        ))
+        errors::collective(
+            Diagnosis::of(format!("the root is GPU {root}, and the job has GPUs {known}"))
+                .remedy("name one of these"),
+        )
     })?;
     Ok(Collective::named(name, rank).unwrap_or(of_first))
 }
@@ -402,14 +409,13 @@ pub fn gpu_ids(gpus: &[i128], system: &System) -> PyResult<Vec<usize>> {
     let id = |gpu: &i128| {
         usize::try_from(*gpu).ok().filter(|gpu| *gpu < count).ok_or_else(|| {
             let last = count.saturating_sub(1);
-            let message = format!("there is no GPU {gpu} on `{name}`; its GPUs are 0 to {last}");
-            errors::collective(message)
+            let unknown = Diagnosis::of(format!("there is no GPU {gpu} on `{name}`"));
+            errors::collective(unknown.remedy(format!("its GPUs are 0 to {last}")))
         })
     };
     if gpus.len() > MOST_RANKS {
-        let message =
-            format!("{} GPUs are more than a plan can have; name {MOST_RANKS} at most", gpus.len());
-        return Err(errors::collective(message));
+        let many = Diagnosis::of(format!("{} GPUs are more than a plan can have", gpus.len()));
+        return Err(errors::collective(many.remedy(format!("name {MOST_RANKS} at most"))));
     }
     gpus.iter().map(id).collect()
 }
@@ -467,7 +473,10 @@ pub fn collective_names() -> Vec<&'static str> {
 #[pyo3(signature = (collective: "CollectiveName", gpus: "int"))]
 pub fn bus_factor(collective: &str, #[pyo3(from_py_with = int)] gpus: i128) -> PyResult<f64> {
     let ranks = u32::try_from(gpus).ok().filter(|ranks| *ranks > 0).ok_or_else(|| {
-        errors::collective(format!("the number of GPUs is {gpus}; give 1 to {}", u32::MAX))
+        errors::collective(
+            Diagnosis::of(format!("the number of GPUs is {gpus}"))
+                .remedy(format!("give 1 to {}", u32::MAX)),
+        )
     })?;
     Ok(wanted_collective(collective, None, &[])?.bus_factor(ranks as usize))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use linkwright::collectives::mpi::ByDefault;
-use linkwright::diagnostic::InputError;
+use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::program::otf2::{Archive, ArchiveFiles};
 use linkwright::program::skeletons::{APPLICATIONS, skeleton};
 use linkwright::program::trace::{TraceError, TraceOptions, archive_name, program_of};
@@ -155,7 +155,10 @@ impl Program {
         let found = usize::try_from(rank).ok().and_then(|rank| self.0.ranks.get(rank));
         let found = found.ok_or_else(|| {
             let ranks = self.0.ranks.len();
-            errors::program(format!("there is no rank {rank}; the program has {ranks}, from 0"))
+            errors::program(
+                Diagnosis::of(format!("there is no rank {rank}"))
+                    .remedy(format!("the program has {ranks}, from 0")),
+            )
         })?;
         Table::new(tables::operations(found))
     }

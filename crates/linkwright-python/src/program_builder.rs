@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use linkwright::diagnostic::instead_of;
+use linkwright::diagnostic::{Diagnose, Diagnosis, instead_of};
 use linkwright::network::RouteClass;
 use linkwright::program::{
     self, Collective, CommunicatorId, CopyDirection, MOST_MESSAGE, Operation, Rank, RankBuilder,
@@ -93,7 +93,12 @@ impl ProgramBuilder {
     #[pyo3(signature = (ranks: "int", name = "program"))]
     fn new(#[pyo3(from_py_with = int)] ranks: i128, name: &str) -> PyResult<Self> {
         let fits = u32::try_from(ranks).ok().filter(|ranks| (1..=MOST_RANKS).contains(ranks));
-        let refuse = || errors::range(format!("ranks is {ranks}; give 1 to {MOST_RANKS}"));
+        let refuse = || {
+            errors::range(
+                Diagnosis::of(format!("ranks is {ranks}"))
+                    .remedy(format!("give 1 to {MOST_RANKS}")),
+            )
+        };
         let ranks = fits.ok_or_else(refuse)?;
         Ok(Self {
             identity: Arc::new(()),
@@ -276,10 +281,13 @@ impl ProgramBuilder {
             ("host-to-device", None) => CopyDirection::HostToDevice,
             ("device-to-host", None) => CopyDirection::DeviceToHost,
             ("peer", Some(peer)) => CopyDirection::Peer(self.peer(rank, "copies to", peer)?),
-            ("peer", None) => return Err(self.refuse(rank, "copies to no peer; name its rank")),
-            ("host-to-device" | "device-to-host", Some(_)) => {
-                let problem = "names a peer, but copies to or from its host; leave one out";
+            ("peer", None) => {
+                let problem = Diagnosis::of("copies to no peer").remedy("name its rank");
                 return Err(self.refuse(rank, problem));
+            }
+            ("host-to-device" | "device-to-host", Some(_)) => {
+                let problem = Diagnosis::of("names a peer, but copies to or from its host");
+                return Err(self.refuse(rank, problem.remedy("leave one out")));
             }
             _ => {
                 let known = ["host-to-device", "device-to-host", "peer"];
@@ -372,8 +380,8 @@ impl ProgramBuilder {
                 root
             }
             Some(_) => {
-                let problem = format!("the {} has no root; leave it out", kind.name());
-                return Err(errors::program(problem));
+                let problem = Diagnosis::of(format!("the {} has no root", kind.name()));
+                return Err(errors::program(problem.remedy("leave it out")));
             }
             None => members[0],
         };
@@ -381,11 +389,13 @@ impl ProgramBuilder {
         self.check(&after)?;
         if let Some(other) = after.iter().find(|handle| !members.contains(&handle.rank)) {
             let (index, rank) = (other.request.index(), other.rank);
-            return Err(errors::program(format!(
-                "the {} waits for operation {index} of rank {rank}, which takes no part; leave it \
-                 out of `after`",
-                kind.name()
-            )));
+            return Err(errors::program(
+                Diagnosis::of(format!(
+                    "the {} waits for operation {index} of rank {rank}, which takes no part",
+                    kind.name()
+                ))
+                .remedy("leave it out of `after`"),
+            ));
         }
         let stream = stream_number(stream)?;
         let operation = Operation::Collective { kind, root, communicator, size };
@@ -448,8 +458,9 @@ impl ProgramBuilder {
     ) -> PyResult<ProgramOperation> {
         let rank = self.rank(rank)?;
         if !self.regions.iter().any(|known| known == name) {
-            let problem = format!("leaves region `{name}`, which no rank has entered; enter it");
-            return Err(self.refuse(rank, &problem));
+            let problem =
+                Diagnosis::of(format!("leaves region `{name}`, which no rank has entered"));
+            return Err(self.refuse(rank, problem.remedy("enter it")));
         }
         let region = self.region(name);
         let order = Order { stream, blocking: true, after: None };
@@ -477,12 +488,15 @@ impl ProgramBuilder {
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let rank = twice[0];
-            return Err(errors::program(format!(
-                "the communicator names rank {rank} twice; name it once"
-            )));
+            return Err(errors::program(
+                Diagnosis::of(format!("the communicator names rank {rank} twice"))
+                    .remedy("name it once"),
+            ));
         }
         if members.is_empty() {
-            return Err(errors::program("the communicator has no ranks; name some"));
+            return Err(errors::program(
+                Diagnosis::of("the communicator has no ranks").remedy("name some"),
+            ));
         }
         self.communicators.push(members);
         Ok(self.communicators.len() as u32 - 1)
@@ -496,14 +510,18 @@ impl ProgramBuilder {
     ///     SimulationError: If there is one already.
     fn main_loop(slf: PyRefMut<'_, Self>) -> PyResult<PyRefMut<'_, Self>> {
         if slf.has_loop {
-            return Err(errors::program("the program has a main loop already; it may have one"));
+            return Err(errors::program(
+                Diagnosis::of("the program has a main loop already").remedy("it may have one"),
+            ));
         }
         Ok(slf)
     }
 
     fn __enter__(mut slf: PyRefMut<'_, Self>) -> PyResult<PyRefMut<'_, Self>> {
         if slf.has_loop {
-            return Err(errors::program("the program has a main loop already; it may have one"));
+            return Err(errors::program(
+                Diagnosis::of("the program has a main loop already").remedy("it may have one"),
+            ));
         }
         slf.has_loop = true;
         slf.ranks.iter_mut().for_each(RankBuilder::begin_body);
@@ -529,7 +547,9 @@ impl ProgramBuilder {
     ///     SimulationError: If its main loop is still open.
     fn build(&self) -> PyResult<Program> {
         if self.loop_starts.is_some() {
-            return Err(errors::program("the main loop is open; build behind its `with`"));
+            return Err(errors::program(
+                Diagnosis::of("the main loop is open").remedy("build behind its `with`"),
+            ));
         }
         let program = Arc::new(program::Program {
             name: self.name.clone(),
@@ -568,7 +588,10 @@ impl ProgramBuilder {
 
 /// A name that is none of those known.
 fn unknown(what: &str, name: &str, known: &[&str]) -> PyErr {
-    errors::program(format!("there is no {what} `{name}`; {}", instead_of(name, known)))
+    errors::program(
+        Diagnosis::of(format!("there is no {what} `{name}`"))
+            .remedy(format!("{}", instead_of(name, known))),
+    )
 }
 
 /// The class of links of a name.
@@ -586,22 +609,28 @@ impl ProgramBuilder {
     fn rank(&self, rank: i128) -> PyResult<Rank> {
         let ranks = self.ranks.len();
         let found = Rank::try_from(rank).ok().filter(|rank| (*rank as usize) < ranks);
-        let refuse =
-            || errors::program(format!("there is no rank {rank}; the program has {ranks}, from 0"));
+        let refuse = || {
+            errors::program(
+                Diagnosis::of(format!("there is no rank {rank}"))
+                    .remedy(format!("the program has {ranks}, from 0")),
+            )
+        };
         found.ok_or_else(refuse)
     }
 
     /// An error of the operation that a rank was about to get.
-    fn refuse(&self, rank: Rank, problem: &str) -> PyErr {
+    fn refuse(&self, rank: Rank, told: Diagnosis) -> PyErr {
         let index = self.ranks[rank as usize].operations().len();
-        errors::program(format!("operation {index} of rank {rank} {problem}"))
+        let problem = format!("operation {index} of rank {rank} {}", told.problem);
+        errors::program(Diagnosis { problem, ..told })
     }
 
     fn peer(&self, rank: Rank, does: &str, peer: i128) -> PyResult<Rank> {
         let ranks = self.ranks.len();
         let found = Rank::try_from(peer).ok().filter(|peer| (*peer as usize) < ranks);
         found.ok_or_else(|| {
-            self.refuse(rank, &format!("{does} rank {peer}; there are {ranks}, from 0"))
+            let unknown = Diagnosis::of(format!("{does} rank {peer}"));
+            self.refuse(rank, unknown.remedy(format!("there are {ranks}, from 0")))
         })
     }
 
@@ -609,9 +638,10 @@ impl ProgramBuilder {
         let communicators = self.communicators.len();
         let found = usize::try_from(communicator).ok().filter(|index| *index < communicators);
         let refuse = || {
-            errors::program(format!(
-                "there is no communicator {communicator}; the program has {communicators}, from 0"
-            ))
+            errors::program(
+                Diagnosis::of(format!("there is no communicator {communicator}"))
+                    .remedy(format!("the program has {communicators}, from 0")),
+            )
         };
         found.map(|index| index as CommunicatorId).ok_or_else(refuse)
     }
@@ -629,7 +659,7 @@ impl ProgramBuilder {
             Some(absent) => {
                 let problem =
                     format!("names communicator {communicator}, which does not hold rank {absent}");
-                Err(self.refuse(rank, &problem))
+                Err(self.refuse(rank, Diagnosis::of(problem)))
             }
         }
     }
@@ -648,8 +678,8 @@ impl ProgramBuilder {
             Err(_) => Bytes(number::whole("the size", int(value)?, u64::MAX)?),
         };
         if size > MOST_MESSAGE {
-            let problem = format!("is of {size}; give at most {MOST_MESSAGE}");
-            return Err(self.refuse(rank, &problem));
+            let large = Diagnosis::of(format!("is of {size}"));
+            return Err(self.refuse(rank, large.remedy(format!("give at most {MOST_MESSAGE}"))));
         }
         Ok(size)
     }
@@ -658,7 +688,7 @@ impl ProgramBuilder {
         match value.cast::<PyString>() {
             Ok(text) => {
                 let parsed = text.to_str()?.parse::<Picoseconds>();
-                parsed.map_err(|error| self.refuse(rank, &format!("has no time: {error}")))
+                parsed.map_err(|error| self.refuse(rank, error.diagnosis().within("has no time")))
             }
             Err(_) => number::time("the duration", number::real(value)?),
         }
@@ -670,7 +700,10 @@ impl ProgramBuilder {
             Err(_) => Bandwidth(number::real(value)?.round().clamp(0.0, u64::MAX as f64) as u64),
         };
         if rate == Bandwidth(0) {
-            return Err(self.refuse(rank, "reduces 0 bytes in a second; state a rate above"));
+            return Err(self.refuse(
+                rank,
+                Diagnosis::of("reduces 0 bytes in a second").remedy("state a rate above"),
+            ));
         }
         Ok(rate)
     }
@@ -681,9 +714,12 @@ impl ProgramBuilder {
             None => Ok(()),
             Some(other) => {
                 let (index, rank) = (other.request.index(), other.rank);
-                Err(errors::program(format!(
-                    "operation {index} of rank {rank} is of another builder; name one of this"
-                )))
+                Err(errors::program(
+                    Diagnosis::of(format!(
+                        "operation {index} of rank {rank} is of another builder"
+                    ))
+                    .remedy("name one of this"),
+                ))
             }
         }
     }
@@ -699,12 +735,9 @@ impl ProgramBuilder {
         let after = order.after.as_ref().unwrap_or(&none);
         self.check(after)?;
         if let Some(other) = after.iter().find(|handle| handle.rank != rank) {
-            let problem = format!(
-                "cannot wait for operation {} of rank {}; let that send it a message",
-                other.request.index(),
-                other.rank
-            );
-            return Err(self.refuse(rank, &problem));
+            let (index, of) = (other.request.index(), other.rank);
+            let problem = Diagnosis::of(format!("cannot wait for operation {index} of rank {of}"));
+            return Err(self.refuse(rank, problem.remedy("let that send it a message")));
         }
         let after: Vec<Request> = after.iter().map(|handle| handle.request).collect();
         Ok(self.append(rank, operation, (stream, order.blocking), &after))

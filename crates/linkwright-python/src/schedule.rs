@@ -1,5 +1,6 @@
 //! `linkwright.Schedule`: a collective, planned or read.
 
+use linkwright::diagnostic::Diagnosis;
 use std::sync::Arc;
 
 use linkwright::collectives::export::{
@@ -85,7 +86,9 @@ impl Schedule {
     /// The system that a caller named, or the one that the schedule was planned for.
     pub fn system_or<'a>(&'a self, named: Option<&'a System>) -> PyResult<&'a System> {
         named.or(self.system.as_ref()).ok_or_else(|| {
-            errors::collective("a schedule from a file knows no system; name the system")
+            errors::collective(
+                Diagnosis::of("a schedule from a file knows no system").remedy("name the system"),
+            )
         })
     }
 
@@ -164,7 +167,11 @@ impl CheckReport {
 /// The range of sizes that an exported file is for.
 fn size_range(least: i128, most: Option<i128>) -> PyResult<(Bytes, Option<Bytes>)> {
     let narrow = |what: &str, value: i128| {
-        let refuse = || errors::collective(format!("{what} is {value}; give 0 to 2^63 bytes"));
+        let refuse = || {
+            errors::collective(
+                Diagnosis::of(format!("{what} is {value}")).remedy("give 0 to 2^63 bytes"),
+            )
+        };
         let found = u64::try_from(value).ok().filter(|bytes| *bytes <= 1 << 63);
         found.map(Bytes).ok_or_else(refuse)
     };
@@ -173,7 +180,11 @@ fn size_range(least: i128, most: Option<i128>) -> PyResult<(Bytes, Option<Bytes>
 }
 
 fn option(what: &str, value: i128) -> PyResult<u32> {
-    let refuse = || errors::collective(format!("{what} is {value}; give 0 to {}", u32::MAX));
+    let refuse = || {
+        errors::collective(
+            Diagnosis::of(format!("{what} is {value}")).remedy(format!("give 0 to {}", u32::MAX)),
+        )
+    };
     u32::try_from(value).map_err(|_| refuse())
 }
 
@@ -201,14 +212,18 @@ impl Schedule {
             let ranks = schedule.ranks();
             if gpus.len() != ranks {
                 let given = gpus.len();
-                return Err(errors::collective(format!(
-                    "`{file}` has {ranks} ranks, and {given} GPUs are given; give one for each"
-                )));
+                return Err(errors::collective(
+                    Diagnosis::of(format!(
+                        "`{file}` has {ranks} ranks, and {given} GPUs are given"
+                    ))
+                    .remedy("give one for each"),
+                ));
             }
             let repeated = (0..ranks).find(|at| gpus[..*at].contains(&gpus[*at]));
             if let Some(at) = repeated {
                 let gpu = gpus[at];
-                let message = format!("GPU {gpu} is given twice; name each GPU once");
+                let message =
+                    Diagnosis::of(format!("GPU {gpu} is given twice")).remedy("name each GPU once");
                 return Err(errors::collective(message));
             }
             let id = |gpu: i128| number::gpu(gpu);

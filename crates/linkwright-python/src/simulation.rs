@@ -1,6 +1,7 @@
 //! `linkwright.simulate` and its result.
 
 use linkwright::allocation::{AllocationError, BandwidthModel, PreparedMachine, Ties, policy};
+use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{Planner, Sharing, play};
@@ -80,7 +81,7 @@ impl SimulationResult {
 
     /// The whole result as JSON, which `from_json` reads back to the last bit.
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(self).map_err(|error| errors::range(error.to_string()))
+        serde_json::to_string(self).map_err(|error| errors::range(Diagnosis::of(error.to_string())))
     }
 
     /// The result that `to_json` of this version wrote.
@@ -90,7 +91,10 @@ impl SimulationResult {
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         serde_json::from_str(text).map_err(|error| {
-            errors::range(format!("this is no result of this version: {error}; play it again"))
+            errors::range(
+                Diagnosis::of(format!("this is no result of this version: {error}"))
+                    .remedy("play it again"),
+            )
         })
     }
 
@@ -160,7 +164,7 @@ pub fn simulate(
     let discipline = QueueDiscipline::named(discipline)?;
     let run_time = RunTime::named(run_time)?;
     let fidelity = Fidelity::named(fidelity)?;
-    let planner = Planner::named(planner).map_err(|error| errors::range(error.to_string()))?;
+    let planner = Planner::named(planner).map_err(errors::range)?;
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
     let unhealthy = places_of(system, unhealthy.unwrap_or_default())?;
     let report = |py: Python<'_>, at: Progress| match &progress {

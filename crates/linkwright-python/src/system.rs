@@ -1,5 +1,6 @@
 //! `linkwright.System`.
 
+use linkwright::diagnostic::Diagnosis;
 use std::sync::{Arc, OnceLock};
 
 use linkwright::scenario::Files;
@@ -105,12 +106,14 @@ impl System {
         if core.fabric().is_none() {
             return Ok(core.kinds()[0].server());
         }
-        Err(errors::machine(format!(
-            "`{}` is {} servers on a network of their own; leave out `servers` and `network`, or \
-             give one of its `servers()`",
-            core.name(),
-            core.servers()
-        )))
+        Err(errors::machine(
+            Diagnosis::of(format!(
+                "`{}` is {} servers on a network of their own",
+                core.name(),
+                core.servers()
+            ))
+            .remedy("leave out `servers` and `network`, or give one of its `servers()`"),
+        ))
     }
 
     /// Its servers with every part listed, as allocation and plans see them: of a network one
@@ -123,7 +126,8 @@ impl System {
         if let Some(listed) = self.listed.get() {
             return Ok(Arc::clone(listed));
         }
-        let refuse = |why: String| Err(errors::machine(format!("`{}` {why}", core.name())));
+        let refuse =
+            |why: String| Err(errors::machine(Diagnosis::of(format!("`{}` {why}", core.name()))));
         if self.is_of_nodes() {
             return refuse(
                 "has nodes whose wiring nobody describes; give it a `server`".to_owned(),

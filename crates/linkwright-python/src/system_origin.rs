@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use linkwright::diagnostic::InputError;
+use linkwright::diagnostic::{Diagnosis, InputError};
 use linkwright::scenario::{Files, NetworkSettings, SETTINGS_FILE, Scenario, read_network};
 use linkwright::simulation::cluster::Cluster;
 use linkwright::system::fabric::FABRICS;
@@ -250,22 +250,24 @@ impl Arguments {
         let servers = servers.map(|count| {
             let refuse = || {
                 let last = u32::MAX;
-                errors::machine(format!("servers is {count}; give 1 to {last}"))
+                errors::machine(
+                    Diagnosis::of(format!("servers is {count}"))
+                        .remedy(format!("give 1 to {last}")),
+                )
             };
             u32::try_from(count).ok().filter(|count| *count > 0).ok_or_else(refuse)
         });
         let servers = servers.transpose()?;
         match server {
             None if made.table.is_empty() => {
-                let problem = "a system has servers, or a network, or both; name a server, such as \
-                               `dgx1-v100`, or a network, such as `fat-tree`";
-                return Err(errors::machine(problem.to_owned()));
+                let problem = "a system has servers, or a network, or both";
+                let remedy = "name a server, such as `dgx1-v100`, or a network, such as `fat-tree`";
+                return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
             }
             None | Some(ServerArgument::Node(_)) if servers.is_some() => {
-                let problem = "`servers` says how many of a described server there are, and a \
-                               network of nodes has one at each port; name a server, such as \
-                               `dgx1-v100`, or give the network's size";
-                return Err(errors::machine(problem.to_owned()));
+                let problem = "`servers` says how many of a described server there are, and a network of nodes has one at each port";
+                let remedy = "name a server, such as `dgx1-v100`, or give the network's size";
+                return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
             }
             None => {}
             Some(ServerArgument::Node(node)) => made.set_node(&node)?,
@@ -278,9 +280,9 @@ impl Arguments {
                 made.name_server(name, servers);
             }
             Some(ServerArgument::Listed(_)) if servers.is_some() => {
-                let problem = "a list says itself how many servers there are, as in \
-                               [(\"dgx-a100\", 2), \"dgx1-v100\"]; leave out `servers`";
-                return Err(errors::machine(problem.to_owned()));
+                let problem = "a list says itself how many servers there are, as in [(\"dgx-a100\", 2), \"dgx1-v100\"]";
+                let remedy = "leave out `servers`";
+                return Err(errors::machine(Diagnosis::of(problem).remedy(remedy)));
             }
             Some(ServerArgument::Listed(rows)) => made.list_servers(rows)?,
         }
@@ -317,10 +319,12 @@ impl Arguments {
             }
             None => {
                 let known = FABRICS.join(", ");
-                return Err(errors::machine(format!(
-                    "there is no network `{name}`; there are {known}, and one switch by the speed \
-                     of its links, such as `100 Gb/s`; `load_system` reads files"
-                )));
+                return Err(errors::machine(
+                    Diagnosis::of(format!("there is no network `{name}`")).remedy(format!(
+                        "there are {known}, and one switch by the speed of its links, such as `100 \
+                     Gb/s`; `load_system` reads files"
+                    )),
+                ));
             }
         };
         self.table.insert("kind".to_owned(), kind.into());
@@ -331,16 +335,18 @@ impl Arguments {
         self.table = values::table(Some(settings))?;
         for key in self.table.keys() {
             let key = key.as_str();
-            let remedy = if OF_SERVERS.contains(&key) {
-                "is no setting of a network; give `server` and `servers`".to_owned()
+            let (problem, remedy) = if OF_SERVERS.contains(&key) {
+                ("is no setting of a network", "give `server` and `servers`".to_owned())
             } else if OF_REPLAYS.contains(&key) {
-                "says how jobs are played; give it to `System.replay`".to_owned()
+                ("says how jobs are played", "give it to `System.replay`".to_owned())
             } else if let Some((argument, _)) = OF_NODES.iter().find(|(_, it)| *it == key) {
-                format!("is of the network's nodes; give `server={{\"{argument}\": ...}}`")
+                let server = format!("give `server={{\"{argument}\": ...}}`");
+                ("is of the network's nodes", server)
             } else {
                 continue;
             };
-            return Err(errors::machine(format!("`{key}` {remedy}")));
+            let problem = Diagnosis::of(format!("`{key}` {problem}"));
+            return Err(errors::machine(problem.remedy(remedy)));
         }
         Ok(())
     }
@@ -350,9 +356,10 @@ impl Arguments {
         for (key, value) in values::table(Some(node))? {
             let Some((_, known)) = OF_NODES.iter().find(|(it, _)| *it == key) else {
                 let known = OF_NODES.map(|(it, _)| it).join(", ");
-                return Err(errors::machine(format!(
-                    "`{key}` says nothing of a server; its keys are {known}"
-                )));
+                return Err(errors::machine(
+                    Diagnosis::of(format!("`{key}` says nothing of a server"))
+                        .remedy(format!("its keys are {known}")),
+                ));
             };
             self.table.insert((*known).to_owned(), value);
         }
@@ -376,14 +383,19 @@ impl Arguments {
                 Row::Counted(Kind::Preset(name), count) => (known(name)?, count),
             };
             let count = u32::try_from(count).map_err(|_| {
-                errors::machine(format!("{count} servers are not possible; give 1 or more"))
+                errors::machine(
+                    Diagnosis::of(format!("{count} servers are not possible"))
+                        .remedy("give 1 or more"),
+                )
             })?;
             let entry = [("kind", kind.into()), ("count", i64::from(count).into())];
             let entry = entry.map(|(key, value)| (key.to_owned(), value));
             entries.push(Value::Table(Table::from_iter(entry)));
         }
         if entries.is_empty() {
-            return Err(errors::machine("a system has one server at least; list some".to_owned()));
+            return Err(errors::machine(
+                Diagnosis::of("a system has one server at least").remedy("list some"),
+            ));
         }
         let servers = Table::from_iter([("server".to_owned(), Value::Array(entries))]);
         self.table.insert("system".to_owned(), Value::Table(servers));

@@ -4,6 +4,7 @@
 //! nobody consumes releases it. Values are shared, never copied; lists and texts are laid out
 //! once, when the table is made.
 
+use linkwright::diagnostic::Diagnosis;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -52,7 +53,9 @@ impl Rows {
 /// The error for a package that is not installed; any other stays what it is.
 fn missing(py: Python<'_>, error: PyErr, method: &str, packages: &str) -> PyErr {
     if error.is_instance_of::<PyImportError>(py) {
-        return errors::missing(format!("`{method}` needs {packages}: pip install {packages}"));
+        return errors::missing(Diagnosis::of(format!(
+            "`{method}` needs {packages}: pip install {packages}"
+        )));
     }
     error
 }

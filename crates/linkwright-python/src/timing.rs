@@ -1,5 +1,6 @@
 //! `linkwright.Timing`, and sweeps over sizes.
 
+use linkwright::diagnostic::Diagnosis;
 use std::sync::Arc;
 
 use linkwright::collectives::time::{self, ChunkTrial, NcclProtocol, TimeError, choose_chunk};
@@ -101,7 +102,11 @@ impl Timing {
 /// The number of bytes that a user gave.
 pub fn bytes(what: &str, value: i128) -> PyResult<Bytes> {
     let found = u64::try_from(value).ok().filter(|bytes| (1..=1 << 50).contains(bytes));
-    let refuse = || errors::collective(format!("{what} is {value}; give 1 to 2^50 bytes"));
+    let refuse = || {
+        errors::collective(
+            Diagnosis::of(format!("{what} is {value}")).remedy("give 1 to 2^50 bytes"),
+        )
+    };
     found.map(Bytes).ok_or_else(refuse)
 }
 
@@ -111,11 +116,13 @@ fn divided(schedule: &collectives::Schedule, size: i128) -> PyResult<Bytes> {
     let shards = schedule.longest_buffer() as u64 / u64::from(schedule.chunks.max(1));
     if shards > 1 && size.0 % shards != 0 {
         let collective = schedule.collective.name();
-        return Err(errors::collective(format!(
-            "{size} do not divide into the {shards} shards of {collective}; give a multiple of \
-             {shards}, such as {}",
-            (size.0 / shards).max(1) * shards
-        )));
+        return Err(errors::collective(
+            Diagnosis::of(format!("{size} do not divide into the {shards} shards of {collective}"))
+                .remedy(format!(
+                    "give a multiple of {shards}, such as {}",
+                    (size.0 / shards).max(1) * shards
+                )),
+        ));
     }
     Ok(size)
 }

@@ -1,5 +1,6 @@
 //! Arguments as the values of a TOML table, and back.
 
+use linkwright::diagnostic::Diagnosis;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
@@ -29,15 +30,16 @@ fn table_at(depth: usize, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Tab
 
 fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value> {
     if depth == DEEPEST {
-        let problem = format!("`{key}` lies {DEEPEST} levels deep; write values side by side");
-        return Err(errors::range(problem));
+        let deep = Diagnosis::of(format!("`{key}` lies {DEEPEST} levels deep"));
+        return Err(errors::range(deep.remedy("write values side by side")));
     }
     if argument.is_instance_of::<PyBool>() {
         return Ok(Value::Boolean(argument.extract()?));
     }
     if argument.is_instance_of::<PyInt>() {
         // Python writes no number of thousands of digits.
-        let refuse = |_| errors::range(format!("`{key}` is below -2^63 or above 2^63 - 1"));
+        let refuse =
+            |_| errors::range(Diagnosis::of(format!("`{key}` is below -2^63 or above 2^63 - 1")));
         return Ok(Value::Integer(argument.extract().map_err(refuse)?));
     }
     if argument.is_instance_of::<PyFloat>() {
@@ -53,8 +55,8 @@ fn value(depth: usize, key: &str, argument: &Bound<'_, PyAny>) -> PyResult<Value
         let values = items.map(|item| value(depth + 1, key, &item?));
         return Ok(Value::Array(values.collect::<PyResult<_>>()?));
     }
-    let message = format!("`{key}` is {argument}; give a number, a text, or a list of them");
-    Err(errors::range(message))
+    let other = Diagnosis::of(format!("`{key}` is {argument}"));
+    Err(errors::range(other.remedy("give a number, a text, or a list of them")))
 }
 
 /// A table as a dictionary.

@@ -3,17 +3,17 @@
 //! Every parser of the crate reports through [`InputError`], so that a person always
 //! reads the same five things: file, line and column, the problem, the value, the remedy.
 
+mod diagnosis;
 mod named;
-mod remedy;
 mod toml;
 
 use std::fmt;
 
 use thiserror::Error;
 
+pub use self::diagnosis::{Diagnose, Diagnosis};
 pub use self::toml::{DEEPEST_TOML, MOST_TOML_VALUES, from_toml, toml_table};
 pub use named::{Named, UnknownName};
-pub use remedy::Remedy;
 
 /// A place in a text: line and column count from one, columns in characters. In a file that is
 /// no text, the line is one and the columns count bytes.
@@ -144,7 +144,7 @@ fn behind_problem(value: &str) -> String {
 
 /// An input that cannot be accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{file}:{position}: {problem}{}; {remedy}", behind_problem(.value))]
+#[error("{}", self.diagnosis())]
 pub struct InputError {
     /// The file's name as the user gave it, or `<text>`.
     pub file: String,
@@ -156,6 +156,14 @@ pub struct InputError {
     pub value: String,
     /// What the user can do.
     pub remedy: String,
+}
+
+impl Diagnose for InputError {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { file, position, problem, value, remedy } = self;
+        let problem = format!("{problem}{}", behind_problem(value));
+        Diagnosis::of(problem).within(format_args!("{file}:{position}")).remedy(remedy)
+    }
 }
 
 impl InputError {

@@ -11,13 +11,23 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
+
 /// A text that is not a quantity of the wanted unit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{text}` is not {what}; write a number and a unit such as {example}")]
+#[error("{}", self.diagnosis())]
 pub struct UnitError {
     text: String,
     what: &'static str,
     example: &'static str,
+}
+
+impl Diagnose for UnitError {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { text, what, example } = self;
+        Diagnosis::of(format!("`{text}` is not {what}"))
+            .remedy(format!("write a number and a unit such as {example}"))
+    }
 }
 
 /// A span of simulated time, in picoseconds.

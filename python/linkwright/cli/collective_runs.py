@@ -152,15 +152,15 @@ def _inputs(schedule: Schedule, size: int, dtype: str, seed: int) -> list[NDArra
     unit = schedule.shards * element
     if size % unit:
         raise CollectiveError(
-            f"{size_text(size)} do not divide into whole elements of {dtype}; give a multiple of "
-            f"{unit} bytes, such as {max(size // unit, 1) * unit}"
+            f"{size_text(size)} do not divide into whole elements of {dtype}",
+            f"give a multiple of {unit} bytes, such as {max(size // unit, 1) * unit}",
         )
     ranks = len(schedule.gpus)
     if size * ranks > MOST_DATA:
         most = MOST_DATA // ranks
         raise CollectiveError(
-            f"{size_text(size)} on each of {ranks} ranks are too much for one computer; give "
-            f"{size_text(most)} at most"
+            f"{size_text(size)} on each of {ranks} ranks are too much for one computer",
+            f"give {size_text(most)} at most",
         )
     random = np.random.default_rng(seed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -71,7 +72,7 @@ def compare(
     rounded: list[str] = []
     words = dict(algorithm_descriptions())
     rows: list[dict[str, Any]] = []
-    refused: dict[str, str] = {}
+    refusals: dict[str, CollectiveError] = {}
     tried = list(dict.fromkeys(picked(algorithm, algorithm_names()) or planner_names()))
     with output.progress_bar() as progress:
         for done, name in enumerate(tried):
@@ -84,7 +85,7 @@ def compare(
                 data, rounded = divided(schedule, wanted)
                 timing = schedule.time(data)
             except CollectiveError as error:
-                refused[name] = str(error)
+                refusals[name] = error
                 continue
             rows.append(
                 {
@@ -100,7 +101,8 @@ def compare(
                 }
             )
     if not rows:
-        raise CollectiveError("; ".join(f"{name}: {why}" for name, why in refused.items()))
+        raise _none_of(refusals)
+    refused = {name: str(error) for name, error in refusals.items()}
     rows.sort(key=lambda row: row["time"])
     baselines = {row["algorithm"]: row["time"] for row in rows if _is_nccl(row["algorithm"])}
     for row in rows:
@@ -116,6 +118,14 @@ def compare(
         from linkwright.collective_plot import bandwidth_by_algorithm
 
         save_plot(bandwidth_by_algorithm(rows, title), plot)
+
+
+def _none_of(refusals: Mapping[str, CollectiveError]) -> CollectiveError:
+    """Why none of some algorithms does it; what would work where there is one alone."""
+    (name, error), *others = refusals.items()
+    if not others:
+        return CollectiveError(f"{name}: {error.problem}", error.remedy)
+    return CollectiveError("; ".join(f"{name}: {why}" for name, why in refusals.items()))
 
 
 def _is_nccl(algorithm: str) -> bool:

@@ -289,7 +289,7 @@ def _imported(
             pcie=pcie,
             xgmi_links=xgmi_links,
         )
-    raise FileError(f"there is no file `{file}`; write - to read standard input")
+    raise FileError(f"there is no file `{file}`", "write - to read standard input")
 
 
 def _text(machine: System, form: Literal["toml", "json", "dot"] | str) -> str:

@@ -180,9 +180,9 @@ def save(path: Path, text: str) -> None:
         FileError: If the folder does not exist or cannot be written to.
     """
     if path.is_dir():
-        raise FileError(f"`{path}` is a directory; name a file in it")
+        raise FileError(f"`{path}` is a directory", "name a file in it")
     if not path.parent.is_dir():
-        raise FileError(f"there is no directory `{path.parent}`; make it first")
+        raise FileError(f"there is no directory `{path.parent}`", "make it first")
     try:
         replace_file(path, text.encode())
     except FileError:

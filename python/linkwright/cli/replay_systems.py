@@ -129,13 +129,13 @@ def _server_and_network(
             if not close or Path(machine).exists():
                 raise
             raise FileError(
-                f"there is no machine `{machine}`; did you mean `{close[0]}`? It is a network, "
-                "which --network names"
+                f"there is no machine `{machine}`",
+                f"did you mean `{close[0]}`? It is a network, which --network names",
             ) from error
     if network is not None:
         raise FileError(
-            f"`{machine}` is a network, and so is `{network}`; a machine is a server, such as "
-            "dgx1-v100"
+            f"`{machine}` is a network, and so is `{network}`",
+            "a machine is a server, such as dgx1-v100",
         )
     note = f"`{portable_name(machine)}` is a network: name it with --network"
     return None, machine, [note]

@@ -53,9 +53,9 @@ class Wanted:
             if file is None:
                 continue
             if file.is_dir():
-                raise FileError(f"`{file}` is a directory; name a file in it")
+                raise FileError(f"`{file}` is a directory", "name a file in it")
             if not file.parent.is_dir():
-                raise FileError(f"there is no directory `{file.parent}`; make it first")
+                raise FileError(f"there is no directory `{file.parent}`", "make it first")
             output.check_writable(file.parent)
 
 

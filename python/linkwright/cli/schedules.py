@@ -309,8 +309,8 @@ def divided(schedule: Schedule, size: int, element: int = ELEMENT) -> tuple[int,
     whole = size // (shards * element) * shards * element
     if whole == 0:
         raise CollectiveError(
-            f"{size_text(size)} do not divide into the {shards} shards of {schedule.collective}; "
-            f"give {shards * element} B or more"
+            f"{size_text(size)} do not divide into the {shards} shards of {schedule.collective}",
+            f"give {shards * element} B or more",
         )
     return whole, [
         f"{size_text(size)} do not divide into {shards} shards of {element} B elements; rounded "

@@ -158,7 +158,7 @@ def open_state(file: Path, machine: System) -> Allocator:
     target = resolved(file)
     content = _content(file, target)
     if content is None:
-        raise FileError(f"there is no state `{file}`; `allocate --state` makes one")
+        raise FileError(f"there is no state `{file}`", "`allocate --state` makes one")
     return _restored(file, content, machine)
 
 
@@ -214,17 +214,17 @@ def _locked(name: Path) -> Iterator[tuple[Path, bytes | None]]:
     """
     file = resolved(name)
     if not file.parent.is_dir():
-        raise FileError(f"there is no directory `{name.parent}`; make it first")
+        raise FileError(f"there is no directory `{name.parent}`", "make it first")
     with ExitStack() as stack:
         try:
             stack.enter_context(turn(file.parent))
         except OSError as error:
             raise FileError(
-                f"cannot lock `{file.parent}`: {cause_of(error)}; "
-                "keep the state in a folder of this computer that you may read and write"
+                f"cannot lock `{file.parent}`: {cause_of(error)}",
+                "keep the state in a folder of this computer that you may read and write",
             ) from error
         if resolved(name) != file:
-            raise FileError(f"`{name}` was led elsewhere meanwhile; try again")
+            raise FileError(f"`{name}` was led elsewhere meanwhile", "try again")
         yield file, _content(name, file)
 
 
@@ -236,13 +236,14 @@ def _content(name: Path, file: Path) -> bytes | None:
     except OSError as error:
         raise FileError(f"cannot read `{name}`: {cause_of(error)}") from error
     if stat.S_ISDIR(status.st_mode):
-        raise FileError(f"`{name}` is a directory; name a file in it")
+        raise FileError(f"`{name}` is a directory", "name a file in it")
     if not stat.S_ISREG(status.st_mode):
-        raise FileError(f"`{name}` is no plain file; name one for the state")
+        raise FileError(f"`{name}` is no plain file", "name one for the state")
     if status.st_nlink > 1:
         # Only one of the names would lead to what is written next.
         raise FileError(
             f"`{name}` has {status.st_nlink} names (hard links), which would become different "
-            "states; keep one of them, and make the others symbolic links"
+            "states",
+            "keep one of them, and make the others symbolic links",
         )
     return read_bytes(file, LARGEST_TEXT)

@@ -34,7 +34,7 @@ def standard_input(most: int = LARGEST_TEXT) -> str:
         InputError: If it is not UTF-8, with the place of the first bad byte.
     """
     if sys.stdin is None:
-        raise FileError("standard input is closed; name a file")
+        raise FileError("standard input is closed", "name a file")
     # A terminal waits for a paste, and should say so.
     if sys.stdin.isatty():
         typer.echo("paste the text, then press Ctrl-D on a line of its own", err=True)
@@ -90,7 +90,7 @@ def given_machine_or_fabric(name: str, *, warn: bool = True) -> System | Fabric:
                 return load_fabric(path)
         elif close := get_close_matches(name, fabric_names(), n=1, cutoff=0.7):
             raise FileError(
-                f"there is neither a preset, nor a kind of network, nor a file `{name}`; did you "
-                f"mean `{close[0]}`? the kinds are {', '.join(fabric_names())}"
+                f"there is neither a preset, nor a kind of network, nor a file `{name}`",
+                f"did you mean `{close[0]}`? the kinds are {', '.join(fabric_names())}",
             )
     return given_machine(name, warn=warn)

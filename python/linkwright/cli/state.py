@@ -144,8 +144,8 @@ def _living(machine: str) -> list[str]:
     living = [line for line in lines if line]
     if not living:
         raise FileError(
-            "standard input names no job; where the scheduler has answered, and none lives, "
-            "say --none"
+            "standard input names no job",
+            "where the scheduler has answered, and none lives, say --none",
         )
     return living
 
@@ -157,7 +157,7 @@ def _owned(owner: Owner | None) -> str:
 
 def _existing(state: Path) -> Path:
     if not state.exists():
-        raise FileError(f"there is no state `{state}`; `allocate --state` makes one")
+        raise FileError(f"there is no state `{state}`", "`allocate --state` makes one")
     return state
 
 

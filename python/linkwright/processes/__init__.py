@@ -111,14 +111,15 @@ def execute_in_processes_timed(
     if placement not in placements:
         raise CollectiveError(f"schedule `{schedule.name}` does not run {placement}")
     if not timeout > 0:
-        raise CollectiveError(f"the timeout is {timeout}; give seconds above 0")
+        raise CollectiveError(f"the timeout is {timeout}", "give seconds above 0")
     ranks = len(schedule.gpus)
     if len(arrays) != ranks:
         raise CollectiveError(
-            f"the schedule has {ranks} ranks, but there are {len(arrays)} inputs; give one for each"
+            f"the schedule has {ranks} ranks, but there are {len(arrays)} inputs",
+            "give one for each",
         )
     if ranks > MOST_RANKS:
-        raise CollectiveError(f"the schedule has {ranks} ranks; at most {MOST_RANKS} can run")
+        raise CollectiveError(f"the schedule has {ranks} ranks", f"at most {MOST_RANKS} can run")
     # The reference refuses whatever does not fit the collective, in the words of `execute`, and
     # tells the type and the lengths of the outputs.
     expected = schedule.reference(arrays, reduction)
@@ -161,8 +162,8 @@ def _refuse_too_much(size: int) -> None:
         allowed = min(allowed, shutil.disk_usage(SHARED_MEMORY).free)
     if size > allowed:
         raise CollectiveError(
-            f"running the schedule takes {size} bytes of shared memory; there are {allowed}; "
-            "give less data or run it with threads"
+            f"running the schedule takes {size} bytes of shared memory; there are {allowed}",
+            "give less data or run it with threads",
         )
 
 
@@ -212,7 +213,7 @@ def _join(processes: list[SpawnProcess], state: Callable[[int], int], deadline: 
             # Whoever waits does so for the one that hangs.
             rank = min(left, key=lambda rank: (state(rank) == WAITING, rank))
             raise CollectiveError(
-                f"the process of rank {rank} did not end in time; give a longer timeout"
+                f"the process of rank {rank} did not end in time", "give a longer timeout"
             )
         for rank, process in list(left.items()):
             code = process.exitcode

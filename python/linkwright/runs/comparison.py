@@ -257,10 +257,10 @@ def compare_scenario(
     chosen = reference or scenario.reference or scenario.variants[0]
     if chosen not in scenario.variants:
         names = ", ".join(scenario.variants)
-        raise SimulationError(f"there is no variant `{chosen}`; there are {names}")
+        raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
     if len(scenario.variants) < 2 and not is_mix:
         raise SimulationError(
-            f"`{loaded.path.name}` has nothing to compare; say what differs below [compare.NAME]"
+            f"`{loaded.path.name}` has nothing to compare", "say what differs below [compare.NAME]"
         )
     if is_mix and not others and workers is None and checkpoint is None:
         played = run_loaded(loaded, timeline=timeline, progress=progress)

@@ -124,6 +124,5 @@ def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, 
         files = read_trace_files(scenario.parent / name)
         return {f"{folder}{part}": content for part, content in files.items()}
     except FileError as error:
-        problem, _, remedy = str(error).partition("; ")
-        remedy = remedy or "let it be read"
+        problem, remedy = error.problem, error.remedy or "let it be read"
         raise InputError(printable(str(scenario)), *place, problem, name, remedy) from error

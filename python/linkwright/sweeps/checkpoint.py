@@ -127,7 +127,7 @@ def open_checkpoint(
     """
     if file.exists() and not file.is_file():
         # A device may have no end to read to.
-        raise FileError(f"`{file}` is no plain file; name one for the checkpoint")
+        raise FileError(f"`{file}` is no plain file", "name one for the checkpoint")
     try:
         # Unbuffered, so that a line is one write.
         stream = file.open("a+b", buffering=0)
@@ -170,7 +170,7 @@ def _lock(stream: BinaryIO, file: Path) -> None:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise FileError(
-            f"another sweep is writing `{file}`; wait for its end, or give another file"
+            f"another sweep is writing `{file}`", "wait for its end, or give another file"
         ) from error
 
 

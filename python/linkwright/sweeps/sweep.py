@@ -173,7 +173,9 @@ class _Course:
                     try:
                         pool = stack.enter_context(workers.open())
                     except SweepError as error:
-                        raise SweepError(f"{error}; {self._standing()}") from error
+                        remedies = (error.remedy, self._standing())
+                        remedy = "; ".join(filter(None, remedies))
+                        raise SweepError(error.problem, remedy) from error
                     try:
                         self._perform_in(pool)
                     finally:
@@ -268,10 +270,10 @@ class _Course:
         self._waiting.appendleft(key)
         if self._losses[key] == TRIES:
             raise SweepError(
-                f"run {self._runs[key]} lost its worker {TRIES} times ({cause.rstrip('.')}); "
+                f"run {self._runs[key]} lost its worker {TRIES} times ({cause.rstrip('.')})",
                 "look whether it needs more memory than there is, or whether no worker could "
                 "begin: the function must be in a module or a script, and a script must guard its "
-                f'start with `if __name__ == "__main__":`; {self._standing()}'
+                f'start with `if __name__ == "__main__":`; {self._standing()}',
             )
 
     def _report_failures(self) -> None:
@@ -280,7 +282,7 @@ class _Course:
         failure = self._failures[first]
         more = f" (and {len(others)} more failed)" if others else ""
         error = SweepError(
-            f"run {self._runs[first]} failed{more}: {failure.message}; {self._standing()}"
+            f"run {self._runs[first]} failed{more}: {failure.message}", self._standing()
         )
         if failure.traceback:
             error.add_note(failure.traceback.rstrip())
@@ -299,7 +301,7 @@ class _Course:
 def _name_of(function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", None)
     if name is None:
-        raise SweepError("the runs' function has no name; give a plain function")
+        raise SweepError("the runs' function has no name", "give a plain function")
     return f"{function.__module__}:{name}"
 
 
@@ -309,8 +311,8 @@ def _parameters_text(number: int, parameters: Mapping[str, object]) -> str:
         return json.dumps(dict(parameters), sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise SweepError(
-            f"JSON cannot hold the parameters of run {number}: {error}; "
-            "give texts, finite numbers, lists and mappings"
+            f"JSON cannot hold the parameters of run {number}: {error}",
+            "give texts, finite numbers, lists and mappings",
         ) from error
 
 

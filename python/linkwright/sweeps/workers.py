@@ -144,7 +144,8 @@ def dask_cluster(address: str) -> Workers:
         from distributed import Client
     except ImportError as error:
         raise SweepError(
-            "a Dask cluster needs the package `distributed`: pip install 'linkwright[dask]'"
+            "a Dask cluster needs the package `distributed`",
+            "pip install 'linkwright[dask]'",
         ) from error
 
     @contextmanager
@@ -153,8 +154,8 @@ def dask_cluster(address: str) -> Workers:
             client = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise SweepError(
-                f"no Dask scheduler answers at `{address}`; start one with `dask scheduler`, "
-                "or look at the address"
+                f"no Dask scheduler answers at `{address}`",
+                "start one with `dask scheduler`, or look at the address",
             ) from error
         known = 1
 
@@ -210,7 +211,7 @@ def _counted(count: int | None) -> int:
         able = getattr(os, "sched_getaffinity", None)
         return len(able(0)) if able is not None else os.cpu_count() or 1
     if count < 1:
-        raise SweepError(f"there are {count} workers; give at least 1")
+        raise SweepError(f"there are {count} workers", "give at least 1")
     return count
 
 
@@ -219,8 +220,8 @@ def _check_pickles(function: Callable[..., Any]) -> None:
         pickle.dumps(function)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise SweepError(
-            f"other processes cannot find the function `{function.__qualname__}`; "
-            "put it at the top level of a module, or use threads"
+            f"other processes cannot find the function `{function.__qualname__}`",
+            "put it at the top level of a module, or use threads",
         ) from error
 
 

@@ -33,21 +33,21 @@ def write_archive(program: Program, records: Sequence[Sequence[Record]], path: P
         enums = importlib.import_module("otf2.enums")
     except ImportError as error:
         raise LinkwrightError(
-            "to write OTF2 takes the package `otf2`; install it with "
-            "`pip install 'linkwright[otf2]'`"
+            "to write OTF2 takes the package `otf2`",
+            "install it with `pip install 'linkwright[otf2]'`",
         ) from error
     if path.suffix != ".otf2":
-        raise FileError(f"`{path}` is no name of an archive; end it in .otf2")
+        raise FileError(f"`{path}` is no name of an archive", "end it in .otf2")
     for part in (path, path.with_suffix(".def"), path.with_suffix("")):
         if part.exists():
-            raise FileError(f"`{part}` is there already; name another archive or delete it")
+            raise FileError(f"`{part}` is there already", "name another archive or delete it")
     if not path.parent.is_dir():
-        raise FileError(f"there is no folder `{path.parent}`; make it first")
+        raise FileError(f"there is no folder `{path.parent}`", "make it first")
     writer = ArchiveWriter(library, enums, program)
     try:
         writer.write(records, path)
     except library.Error as error:
-        raise FileError(f"`{path}` cannot be written: {error}; look at the folder") from error
+        raise FileError(f"`{path}` cannot be written: {error}", "look at the folder") from error
 
 
 class ArchiveWriter:

@@ -187,7 +187,8 @@ class RankRecords:
         if row["peer"] is None or row["tag"] is None:
             raise SimulationError(
                 f"operation {index} of rank {self.rank} receives from any sender or with any tag, "
-                "but a trace records what came; name the sender and the tag"
+                "but a trace records what came",
+                "name the sender and the tag",
             )
         communicator = row["communicator"]
         peer = self.places[communicator][row["peer"]]

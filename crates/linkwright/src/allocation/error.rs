@@ -2,11 +2,12 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::InputError;
+use crate::diagnostic::{Diagnose, Diagnosis, InputError};
 use crate::system::SystemError;
 
 /// Any failure of the allocation layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum AllocationError {
     /// A text that is not accepted, with its place.
     #[error(transparent)]
@@ -15,7 +16,6 @@ pub enum AllocationError {
     #[error(transparent)]
     System(#[from] SystemError),
     /// A pattern name that does not exist.
-    #[error("there is no pattern `{name}`; the patterns are {known}")]
     UnknownPattern {
         /// The name asked for.
         name: String,
@@ -23,7 +23,6 @@ pub enum AllocationError {
         known: String,
     },
     /// A policy name that does not exist.
-    #[error("there is no policy `{name}`; the policies are {known}")]
     UnknownPolicy {
         /// The name asked for.
         name: String,
@@ -31,13 +30,11 @@ pub enum AllocationError {
         known: String,
     },
     /// A pattern of no GPU, or of more than the layer handles.
-    #[error("a pattern of {size} GPUs cannot be placed; ask for 1 to 128")]
     PatternSize {
         /// The size asked for.
         size: usize,
     },
     /// An edge that is no edge of the pattern.
-    #[error("edge {a}-{b} does not join two of the pattern's vertices 0 to {}", size - 1)]
     PatternEdge {
         /// One end.
         a: usize,
@@ -47,13 +44,11 @@ pub enum AllocationError {
         size: usize,
     },
     /// A machine with more GPUs than the layer handles.
-    #[error("the machine has {gpus} GPUs; a machine may have at most 128 to be allocated")]
     TooManyGpus {
         /// How many it has.
         gpus: usize,
     },
     /// A GPU id that the machine does not have.
-    #[error("there is no GPU {gpu}; the machine has GPUs 0 to {}", gpus - 1)]
     UnknownGpu {
         /// The id asked for.
         gpu: usize,
@@ -61,13 +56,11 @@ pub enum AllocationError {
         gpus: usize,
     },
     /// A GPU that is held by a job, unhealthy, or asked for twice.
-    #[error("GPU {gpu} is not free; release its job or mark it healthy first")]
     NotFree {
         /// The GPU asked for.
         gpu: usize,
     },
     /// A placement of another size than the pattern's.
-    #[error("{given} GPUs cannot hold a pattern of {size}; name {size} different GPUs")]
     PlacementSize {
         /// How many GPUs were given.
         given: usize,
@@ -75,7 +68,6 @@ pub enum AllocationError {
         size: usize,
     },
     /// A job larger than the machine.
-    #[error("job `{job}` asks for {size} GPUs; the machine has {gpus}, so it can never start")]
     JobTooLarge {
         /// The job.
         job: String,
@@ -85,7 +77,6 @@ pub enum AllocationError {
         gpus: usize,
     },
     /// A job that holds GPUs already.
-    #[error("job `{job}` holds GPUs {held} already; release it first")]
     AlreadyAllocated {
         /// The job.
         job: String,
@@ -93,21 +84,69 @@ pub enum AllocationError {
         held: String,
     },
     /// A job that holds nothing.
-    #[error("job `{job}` holds no GPU; it was released before or never allocated")]
     NotAllocated {
         /// The job.
         job: String,
     },
     /// A decision that its caller ended.
-    #[error("stopped while deciding on job `{job}`")]
     Interrupted {
         /// The job.
         job: String,
     },
     /// A saved state that belongs to another machine or contradicts itself.
-    #[error("the saved state does not fit: {problem}")]
     State {
         /// What does not fit.
         problem: String,
     },
+}
+
+impl Diagnose for AllocationError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Input(error) => error.diagnosis(),
+            Self::System(error) => error.diagnosis(),
+            Self::UnknownPattern { name, known } => {
+                Diagnosis::of(format!("there is no pattern `{name}`"))
+                    .remedy(format!("the patterns are {known}"))
+            }
+            Self::UnknownPolicy { name, known } => {
+                Diagnosis::of(format!("there is no policy `{name}`"))
+                    .remedy(format!("the policies are {known}"))
+            }
+            Self::PatternSize { size } => {
+                Diagnosis::of(format!("a pattern of {size} GPUs cannot be placed"))
+                    .remedy("ask for 1 to 128")
+            }
+            Self::PatternEdge { a, b, size } => Diagnosis::of(format!(
+                "edge {a}-{b} does not join two of the pattern's vertices 0 to {}",
+                size - 1
+            )),
+            Self::TooManyGpus { gpus } => Diagnosis::of(format!("the machine has {gpus} GPUs"))
+                .remedy("a machine may have at most 128 to be allocated"),
+            Self::UnknownGpu { gpu, gpus } => Diagnosis::of(format!("there is no GPU {gpu}"))
+                .remedy(format!("the machine has GPUs 0 to {}", gpus - 1)),
+            Self::NotFree { gpu } => Diagnosis::of(format!("GPU {gpu} is not free"))
+                .remedy("release its job or mark it healthy first"),
+            Self::PlacementSize { given, size } => {
+                Diagnosis::of(format!("{given} GPUs cannot hold a pattern of {size}"))
+                    .remedy(format!("name {size} different GPUs"))
+            }
+            Self::JobTooLarge { job, size, gpus } => {
+                Diagnosis::of(format!("job `{job}` asks for {size} GPUs"))
+                    .remedy(format!("the machine has {gpus}, so it can never start"))
+            }
+            Self::AlreadyAllocated { job, held } => {
+                Diagnosis::of(format!("job `{job}` holds GPUs {held} already"))
+                    .remedy("release it first")
+            }
+            Self::NotAllocated { job } => Diagnosis::of(format!("job `{job}` holds no GPU"))
+                .remedy("it was released before or never allocated"),
+            Self::Interrupted { job } => {
+                Diagnosis::of(format!("stopped while deciding on job `{job}`"))
+            }
+            Self::State { problem } => {
+                Diagnosis::of(format!("the saved state does not fit: {problem}"))
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::views::wiring::WiredId;
 use crate::system::{DeviceId, DeviceKind, LinkKind, System, Wire, Wiring};
 
@@ -65,9 +66,9 @@ pub struct LinkGraph {
 
 /// Why a set of GPUs is none that a collective can run on.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum LinkGraphError {
     /// An id that the machine does not have.
-    #[error("there is no GPU {gpu} on `{machine}`; its GPUs are 0 to {last}")]
     UnknownGpu {
         /// The id.
         gpu: usize,
@@ -77,13 +78,10 @@ pub enum LinkGraphError {
         last: usize,
     },
     /// An id that is given twice.
-    #[error("GPU {0} is given twice; name each GPU once")]
     DuplicateGpu(usize),
     /// Fewer than two GPUs.
-    #[error("a collective needs at least two GPUs, and {0} was given; name more of them")]
     TooFewGpus(usize),
     /// GPUs that the admitted links do not join.
-    #[error("{links} does not join these GPUs: {apart} cannot be reached from GPU {from}")]
     Apart {
         /// The links, in words.
         links: &'static str,
@@ -92,6 +90,27 @@ pub enum LinkGraphError {
         /// The GPUs out of its reach, in words.
         apart: String,
     },
+}
+
+impl Diagnose for LinkGraphError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::UnknownGpu { gpu, machine, last } => {
+                Diagnosis::of(format!("there is no GPU {gpu} on `{machine}`"))
+                    .remedy(format!("its GPUs are 0 to {last}"))
+            }
+            Self::DuplicateGpu(gpu) => {
+                Diagnosis::of(format!("GPU {gpu} is given twice")).remedy("name each GPU once")
+            }
+            Self::TooFewGpus(count) => Diagnosis::of(format!(
+                "a collective needs at least two GPUs, and {count} was given"
+            ))
+            .remedy("name more of them"),
+            Self::Apart { links, from, apart } => Diagnosis::of(format!(
+                "{links} does not join these GPUs: {apart} cannot be reached from GPU {from}"
+            )),
+        }
+    }
 }
 
 /// Checks that a job's GPUs exist, are named once and are at least two.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{Remedy, instead_of, shown};
+use super::{Diagnose, Diagnosis, instead_of, shown};
 
 /// A value that files, the command line and Python know by a name.
 ///
@@ -41,7 +41,7 @@ pub trait Named: Copy + PartialEq + 'static {
 
 /// A name that no value of a closed set has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no {what} `{name}`; {}", self.advice())]
+#[error("{}", self.diagnosis())]
 pub struct UnknownName {
     /// What was asked for.
     pub what: &'static str,
@@ -51,8 +51,9 @@ pub struct UnknownName {
     pub instead: String,
 }
 
-impl Remedy for UnknownName {
-    fn remedy(&self) -> Option<String> {
-        Some(self.instead.clone())
+impl Diagnose for UnknownName {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { what, name, instead } = self;
+        Diagnosis::of(format!("there is no {what} `{name}`")).remedy(instead)
     }
 }

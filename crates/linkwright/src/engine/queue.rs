@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use thiserror::Error;
 
 use self::buckets::{Buckets, SORTED};
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::units::Picoseconds;
 
 /// An event that was scheduled before the current time.
@@ -19,12 +20,20 @@ use crate::units::Picoseconds;
 /// A model that schedules into the past has an error of reasoning that would silently
 /// reorder cause and effect; the queue refuses, and the simulator reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("an event at {time} lies before the current time, {now}; schedule it at {now} or later")]
+#[error("{}", self.diagnosis())]
 pub struct PastEvent {
     /// When the event was to happen.
     pub time: Picoseconds,
     /// The queue's current time.
     pub now: Picoseconds,
+}
+
+impl Diagnose for PastEvent {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { time, now } = self;
+        Diagnosis::of(format!("an event at {time} lies before the current time, {now}"))
+            .remedy(format!("schedule it at {now} or later"))
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

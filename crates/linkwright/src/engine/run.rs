@@ -7,23 +7,37 @@ use thiserror::Error;
 use super::model::{Model, Scheduler};
 use super::progress::{Hook, Progress};
 use super::queue::{EventQueue, PastEvent};
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::units::Picoseconds;
 
 /// Why a run cannot go on, whatever it simulates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum EngineError {
     /// A model scheduled an event before the current time: an error of its own.
-    #[error("this is a fault of Linkwright's: {0}")]
     Past(#[from] PastEvent),
     /// Time is counted in 64 bits of picoseconds.
-    #[error("at {now}, something would happen more than 213 days after the start")]
     TooLong {
         /// When that was noticed.
         now: Picoseconds,
     },
     /// The caller's hook ended the run.
-    #[error("interrupted at {}, with {} of {} done", .0.time, .0.done, .0.total)]
     Interrupted(Progress),
+}
+
+impl Diagnose for EngineError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Past(error) => Diagnosis::of(format!("this is a fault of Linkwright's: {error}")),
+            Self::TooLong { now } => Diagnosis::of(format!(
+                "at {now}, something would happen more than 213 days after the start"
+            )),
+            Self::Interrupted(error) => Diagnosis::of(format!(
+                "interrupted at {}, with {} of {} done",
+                error.time, error.done, error.total
+            )),
+        }
+    }
 }
 
 /// One clock, one loop, one watchdog, one hook: what drives every simulation.

@@ -19,6 +19,7 @@ use super::pipes::PipeHop;
 use super::route::{RouteClass, Routes};
 use super::site::GpuSite;
 use super::transport::{DeviceIndex, GpuIndex};
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::Wire;
 use crate::system::composition::{InterfaceRule, Place, ServerKind, System, SystemDevice};
 use crate::system::fabric::NodeId;
@@ -43,11 +44,9 @@ pub(in crate::network) enum Path {
 
 /// Where a message cannot get where it has to.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum PathError {
     /// A GPU without a way to the network interface that it is to use.
-    #[error(
-        "in `{server}` no host path leads from `{gpu}` to {interface}; add the link that is missing"
-    )]
     NoInterface {
         /// The server.
         server: String,
@@ -57,7 +56,6 @@ pub enum PathError {
         interface: String,
     },
     /// Two devices of one server that nothing joins.
-    #[error("in `{server}` {links} joins `{a}` and `{b}`; add the link that is missing")]
     Apart {
         /// The server.
         server: String,
@@ -69,7 +67,6 @@ pub enum PathError {
         b: String,
     },
     /// A route that does not lead from one server to another, or not from one to itself.
-    #[error("a message from `{a}` to `{b}` cannot go {route}; ask for the widest way")]
     Elsewhere {
         /// Where it starts.
         a: String,
@@ -79,11 +76,33 @@ pub enum PathError {
         route: &'static str,
     },
     /// A switch, or an interface.
-    #[error("`{device}` neither sends nor receives messages; GPUs do, and CPUs on the host")]
     NoEnd {
         /// The device.
         device: String,
     },
+}
+
+impl Diagnose for PathError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::NoInterface { server, gpu, interface } => Diagnosis::of(format!(
+                "in `{server}` no host path leads from `{gpu}` to {interface}"
+            ))
+            .remedy("add the link that is missing"),
+            Self::Apart { server, links, a, b } => {
+                Diagnosis::of(format!("in `{server}` {links} joins `{a}` and `{b}`"))
+                    .remedy("add the link that is missing")
+            }
+            Self::Elsewhere { a, b, route } => {
+                Diagnosis::of(format!("a message from `{a}` to `{b}` cannot go {route}"))
+                    .remedy("ask for the widest way")
+            }
+            Self::NoEnd { device } => {
+                Diagnosis::of(format!("`{device}` neither sends nor receives messages"))
+                    .remedy("GPUs do, and CPUs on the host")
+            }
+        }
+    }
 }
 
 /// A device's interface, the path to it and the path back.

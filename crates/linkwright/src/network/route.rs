@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::ResourceId;
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::views::wiring::WiredId;
 use crate::system::{DeviceKind, System, Wire, Wiring};
 use crate::units::{Bandwidth, Picoseconds};
@@ -67,15 +68,25 @@ pub struct Route {
 
 /// What makes no resources.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum RouteError {
     /// An efficiency that is none.
-    #[error("the efficiency of {kind}, {value}, is not above 0 and at most 1")]
     Efficiency {
         /// The links' kind.
         kind: &'static str,
         /// The value given.
         value: f64,
     },
+}
+
+impl Diagnose for RouteError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Efficiency { kind, value } => Diagnosis::of(format!(
+                "the efficiency of {kind}, {value}, is not above 0 and at most 1"
+            )),
+        }
+    }
 }
 
 /// What joins the devices of a system as resources, and the routes over it.

@@ -5,6 +5,7 @@ use thiserror::Error;
 use super::paths::PathError;
 use super::route::RouteClass;
 use super::site::GpuSite;
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::{EngineError, Model, Scheduler};
 use crate::units::{Bytes, Picoseconds};
 
@@ -74,7 +75,7 @@ pub enum Occurrence {
 
 /// A network that moves nothing any more although messages are under way.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the network is stuck at {time} with {messages} messages under way: {cycle}")]
+#[error("{}", self.diagnosis())]
 pub struct Stuck {
     /// When it was noticed.
     pub time: Picoseconds,
@@ -84,17 +85,23 @@ pub struct Stuck {
     pub cycle: String,
 }
 
+impl Diagnose for Stuck {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { time, messages, cycle } = self;
+        Diagnosis::of(format!(
+            "the network is stuck at {time} with {messages} messages under way: {cycle}"
+        ))
+    }
+}
+
 /// Why a model of the network cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum TransportError {
     /// Messages wait for one another for ever.
     #[error(transparent)]
     Stuck(#[from] Stuck),
     /// A transfer over a connection that the model did not open.
-    #[error(
-        "connection {connection} was not opened on this model of the network; open it on one that \
-         takes connections, as flows over given routes do"
-    )]
     NoConnection {
         /// The connection.
         connection: ConnectionIndex,
@@ -106,14 +113,29 @@ pub enum TransportError {
     #[error(transparent)]
     Engine(EngineError),
     /// Time is counted in 64 bits of picoseconds.
-    #[error(
-        "at {now}, a message would be under way until more than 213 days after the start; send \
-         less data, or give the network more bandwidth and less latency"
-    )]
     TooLong {
         /// When that was noticed.
         now: Picoseconds,
     },
+}
+
+impl Diagnose for TransportError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Stuck(error) => error.diagnosis(),
+            Self::NoConnection { connection } => Diagnosis::of(format!(
+                "connection {connection} was not opened on this model of the network"
+            ))
+            .remedy("open it on one that takes connections, as flows over given routes do"),
+            Self::Path(error) => error.diagnosis(),
+            Self::Engine(error) => error.diagnosis(),
+            Self::TooLong { now } => Diagnosis::of(format!(
+                "at {now}, a message would be under way until more than 213 days after the \
+                     start"
+            ))
+            .remedy("send less data, or give the network more bandwidth and less latency"),
+        }
+    }
 }
 
 impl From<EngineError> for TransportError {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::shown;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::engine::{EngineError, Progress};
 use crate::network::{GpuIndex, TransportError};
 use crate::program::{Collective, CommunicatorId, Rank, Tag};
@@ -13,12 +13,9 @@ use super::stalled::Stalled;
 
 /// Any failure of programs that run.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum RuntimeError {
     /// A mapping of another length than the program.
-    #[error(
-        "job `{}` has {ranks} ranks, but its mapping names {gpus} GPUs; name one for each rank",
-        shown(.job)
-    )]
     Mapping {
         /// The job.
         job: String,
@@ -28,9 +25,6 @@ pub enum RuntimeError {
         gpus: usize,
     },
     /// A GPU that the network does not have.
-    #[error(
-        "job `{}` puts rank {rank} on GPU {gpu}, but there are {gpus} GPUs, from 0", shown(.job)
-    )]
     UnknownGpu {
         /// The job.
         job: String,
@@ -42,10 +36,6 @@ pub enum RuntimeError {
         gpus: u32,
     },
     /// Two ranks of a job on one GPU.
-    #[error(
-        "job `{}` gives GPU {gpu} to rank {} and to rank {}; give each rank a GPU of its own",
-        shown(.job), .ranks[0], .ranks[1]
-    )]
     SharedGpu {
         /// The GPU.
         gpu: GpuIndex,
@@ -55,10 +45,6 @@ pub enum RuntimeError {
         ranks: [Rank; 2],
     },
     /// A scaling of computation that is no factor.
-    #[error(
-        "job `{}` scales computation by {scale}; give a number from 0, such as 0.5 for a \
-         processor twice as fast", shown(.job)
-    )]
     Scale {
         /// The job.
         job: String,
@@ -66,10 +52,6 @@ pub enum RuntimeError {
         scale: f64,
     },
     /// Iterations of a main loop that is not there.
-    #[error(
-        "job `{}` is to run its main loop {iterations} times, but the program of rank {rank} \
-         marks none; run it once, or mark the loop", shown(.job)
-    )]
     NoLoop {
         /// The job.
         job: String,
@@ -79,7 +61,6 @@ pub enum RuntimeError {
         iterations: u32,
     },
     /// A communicator that cannot be.
-    #[error("communicator {communicator} of job `{}` {problem}", shown(.job))]
     Communicator {
         /// The job.
         job: String,
@@ -89,7 +70,6 @@ pub enum RuntimeError {
         problem: String,
     },
     /// An operation that names something that is not there.
-    #[error("call {operation} of rank {rank} of job `{}` {problem}", shown(.job))]
     Operation {
         /// The job.
         job: String,
@@ -101,10 +81,6 @@ pub enum RuntimeError {
         problem: String,
     },
     /// A message larger than the receive that it matches.
-    #[error(
-        "job `{}` rank {rank}: {call} receives at most {capacity}, but the message with tag {tag} \
-         from rank {peer} has {size}; enlarge the receive", shown(.job)
-    )]
     Truncated {
         /// The job.
         job: String,
@@ -122,12 +98,6 @@ pub enum RuntimeError {
         capacity: Bytes,
     },
     /// Ranks of a communicator that call different collectives, or name different roots.
-    #[error(
-        "job `{}`: rank {} takes part in {} as {}, but rank {} in {} as {}, both as collective \
-         {sequence} of communicator {communicator}; all its ranks have to make the same calls in \
-         the same order", shown(.job), .ranks[0], collective(.kinds[0], .roots[0]), .calls[0],
-        .ranks[1], collective(.kinds[1], .roots[1]), .calls[1]
-    )]
     CollectiveMismatch {
         /// The job.
         job: String,
@@ -145,7 +115,6 @@ pub enum RuntimeError {
         roots: [Option<Rank>; 2],
     },
     /// A collective whose lowering is no program.
-    #[error("the lowering of {kind:?} for rank {index} of {ranks} {problem}; correct the lowering")]
     Lowering {
         /// The collective.
         kind: Collective,
@@ -157,10 +126,6 @@ pub enum RuntimeError {
         problem: String,
     },
     /// Blocks of a kernel that wait for one another for ever.
-    #[error(
-        "job `{}` rank {rank}: in {kind:?} ({call}) block {block} never gets past step {step}; check \
-         the schedule for what it waits for", shown(.job)
-    )]
     StuckKernel {
         /// The job.
         job: String,
@@ -176,10 +141,6 @@ pub enum RuntimeError {
         step: u32,
     },
     /// A time that does not fit 64 bits of picoseconds.
-    #[error(
-        "{call} of rank {rank} of job `{}` would end more than 213 days after the start; lower \
-         the iterations, the scale of computation or the job's start", shown(.job)
-    )]
     TooLong {
         /// The job.
         job: String,
@@ -195,7 +156,6 @@ pub enum RuntimeError {
     #[error(transparent)]
     Stalled(#[from] Box<Stalled>),
     /// A run that its caller ended.
-    #[error("stopped at {time} after {done} of {total} operations")]
     Interrupted {
         /// The simulated time.
         time: Picoseconds,
@@ -204,6 +164,100 @@ pub enum RuntimeError {
         /// Operations in all.
         total: u64,
     },
+}
+
+impl Diagnose for RuntimeError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Mapping { job, ranks, gpus } => Diagnosis::of(format!(
+                "job `{}` has {ranks} ranks, but its mapping names {gpus} GPUs",
+                shown(job)
+            ))
+            .remedy("name one for each rank"),
+            Self::UnknownGpu { job, rank, gpu, gpus } => Diagnosis::of(format!(
+                "job `{}` puts rank {rank} on GPU {gpu}, but there are {gpus} \
+                     GPUs, from 0",
+                shown(job)
+            )),
+            Self::SharedGpu { gpu, job, ranks } => Diagnosis::of(format!(
+                "job `{}` gives GPU {gpu} to rank {} and to rank {}",
+                shown(job),
+                ranks[0],
+                ranks[1]
+            ))
+            .remedy("give each rank a GPU of its own"),
+            Self::Scale { job, scale } => {
+                Diagnosis::of(format!("job `{}` scales computation by {scale}", shown(job)))
+                    .remedy("give a number from 0, such as 0.5 for a processor twice as fast")
+            }
+            Self::NoLoop { job, rank, iterations } => Diagnosis::of(format!(
+                "job `{}` is to run its main loop {iterations} times, but the \
+                     program of rank {rank} marks none",
+                shown(job)
+            ))
+            .remedy("run it once, or mark the loop"),
+            Self::Communicator { job, communicator, problem } => Diagnosis::of(format!(
+                "communicator {communicator} of job `{}` {problem}",
+                shown(job)
+            )),
+            Self::Operation { job, rank, operation, problem } => Diagnosis::of(format!(
+                "call {operation} of rank {rank} of job `{}` {problem}",
+                shown(job)
+            )),
+            Self::Truncated { job, rank, call, peer, tag, size, capacity } => {
+                Diagnosis::of(format!(
+                    "job `{}` rank {rank}: {call} receives at most {capacity}, but \
+                     the message with tag {tag} from rank {peer} has {size}",
+                    shown(job)
+                ))
+                .remedy("enlarge the receive")
+            }
+            Self::CollectiveMismatch {
+                job,
+                communicator,
+                sequence,
+                ranks,
+                calls,
+                kinds,
+                roots,
+            } => Diagnosis::of(format!(
+                "job `{}`: rank {} takes part in {} as {}, but rank {} in {} as \
+                     {}, both as collective {sequence} of communicator {communicator}",
+                shown(job),
+                ranks[0],
+                collective(kinds[0], roots[0]),
+                calls[0],
+                ranks[1],
+                collective(kinds[1], roots[1]),
+                calls[1]
+            ))
+            .remedy("all its ranks have to make the same calls in the same order"),
+            Self::Lowering { kind, index, ranks, problem } => Diagnosis::of(format!(
+                "the lowering of {kind:?} for rank {index} of {ranks} {problem}"
+            ))
+            .remedy("correct the lowering"),
+            Self::StuckKernel { job, rank, kind, call, block, step } => Diagnosis::of(format!(
+                "job `{}` rank {rank}: in {kind:?} ({call}) block {block} never \
+                     gets past step {step}",
+                shown(job)
+            ))
+            .remedy("check the schedule for what it waits for"),
+            Self::TooLong { job, rank, call } => Diagnosis::of(format!(
+                "{call} of rank {rank} of job `{}` would end more than 213 days \
+                     after the start",
+                shown(job)
+            ))
+            .remedy(
+                "lower the iterations, the scale of computation or the job's \
+                     start",
+            ),
+            Self::Transport(error) => error.diagnosis(),
+            Self::Stalled(error) => error.diagnosis(),
+            Self::Interrupted { time, done, total } => {
+                Diagnosis::of(format!("stopped at {time} after {done} of {total} operations"))
+            }
+        }
+    }
 }
 
 fn collective(kind: Collective, root: Option<Rank>) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::diagnostic::shown;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::program::{Collective, CommunicatorId, Rank};
 use crate::units::{Bytes, Picoseconds};
 
@@ -14,6 +14,7 @@ use super::call::Pending;
 ///
 /// The lists hold the first few, in the order of time; the counts tell of all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub struct Stalled {
     /// When the last thing happened.
     pub time: Picoseconds,
@@ -88,9 +89,29 @@ fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, few: &[T], count: usize) ->
     Ok(())
 }
 
-impl fmt::Display for Stalled {
+impl Diagnose for Stalled {
+    fn diagnosis(&self) -> Diagnosis {
+        let remedy = if self.circle_count > 0 {
+            format!(
+                "call a receive before one of these sends, make one of them non-blocking, or \
+                 raise `protocol.eager_limit` to {}",
+                self.eager.1
+            )
+        } else if self.absence_count > 0 {
+            "let all ranks of a communicator call its collectives".to_owned()
+        } else {
+            "give every send a receive of the same communicator and tag".to_owned()
+        };
+        Diagnosis::of(Problem(self).to_string()).remedy(remedy)
+    }
+}
+
+/// What a person reads of ranks that wait, without what would work.
+struct Problem<'a>(&'a Stalled);
+
+impl fmt::Display for Problem<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { time, ranks, .. } = self;
+        let Stalled { time, ranks, circle_count, absence_count, .. } = self.0;
         write!(f, "at {time} nothing is left to happen, but ")?;
         if *ranks == 0 {
             write!(f, "messages were sent that nobody receives")?;
@@ -98,30 +119,24 @@ impl fmt::Display for Stalled {
             let wait = if *ranks == 1 { "rank waits" } else { "ranks wait" };
             write!(f, "{ranks} {wait} for ever")?;
         }
-        let (limit, largest) = self.eager;
-        if self.circle_count > 0 {
+        if *circle_count > 0 {
+            let (limit, _) = self.0.eager;
             write!(
                 f,
-                "; {} sends wait for one another in a circle, since messages of more than \
-                 {limit} are not sent before their receive is called: ",
-                self.circle_count
+                "; {circle_count} sends wait for one another in a circle, since messages of more than \
+                 {limit} are not sent before their receive is called: "
             )?;
-            list(f, &self.circle, self.circle_count)?;
-            return write!(
-                f,
-                "; call a receive before one of these sends, make one of them non-blocking, or \
-                 raise `protocol.eager_limit` to {largest}"
-            );
+            return list(f, &self.0.circle, *circle_count);
         }
         // What the other lists tell follows from a rank that stays away.
-        if self.absence_count > 0 {
+        if *absence_count > 0 {
             write!(f, "; ")?;
-            list(f, &self.absences, self.absence_count)?;
+            list(f, &self.0.absences, *absence_count)?;
         }
         let lists = [
-            ("collectives not complete", &self.collectives, self.collective_count),
-            ("sends without a receive", &self.sends, self.send_count),
-            ("receives without a message", &self.receives, self.receive_count),
+            ("collectives not complete", &self.0.collectives, self.0.collective_count),
+            ("sends without a receive", &self.0.sends, self.0.send_count),
+            ("receives without a message", &self.0.receives, self.0.receive_count),
         ];
         for (title, pending, count) in lists {
             if count > 0 {
@@ -129,9 +144,6 @@ impl fmt::Display for Stalled {
                 list(f, pending, count)?;
             }
         }
-        if self.absence_count > 0 {
-            return write!(f, "; let all ranks of a communicator call its collectives");
-        }
-        write!(f, "; give every send a receive of the same communicator and tag")
+        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! The keys and values of one table of a scenario, each with its place.
 
-use std::fmt::Display;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
@@ -9,7 +8,7 @@ use toml::Value;
 use super::settings::Setting;
 use super::source::{Place, Source};
 use super::tree::{Item, Node, Tree};
-use crate::diagnostic::{InputError, Named};
+use crate::diagnostic::{Diagnosis, InputError, Named};
 
 /// A file that a scenario names, and where it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,13 +170,13 @@ impl<'a> Fields<'a> {
     }
 
     /// What a key's text names.
-    pub fn named<T, E: Display>(
+    pub fn named<T, E: Into<Diagnosis>>(
         &self,
         key: &str,
         from_name: impl Fn(&str) -> Result<T, E>,
     ) -> Result<Option<T>, InputError> {
         let Some(name) = self.optional::<String>(key)? else { return Ok(None) };
-        from_name(&name).map(Some).map_err(|error| self.refuse_as(key, &error, "write another"))
+        from_name(&name).map(Some).map_err(|error| self.refuse_as(key, error, "write another"))
     }
 
     /// The file that a key names.
@@ -205,8 +204,8 @@ impl<'a> Fields<'a> {
         self.source.refuse(&self.span_of(key), problem, remedy)
     }
 
-    /// An error of another layer at a key's value, written as `problem; remedy`.
-    pub fn refuse_as(&self, key: &str, error: &dyn Display, remedy: &str) -> InputError {
+    /// An error of another layer at a key's value; `remedy` is for one that knows none.
+    pub fn refuse_as(&self, key: &str, error: impl Into<Diagnosis>, remedy: &str) -> InputError {
         self.source.refuse_as(&self.span_of(key), error, remedy)
     }
 }
@@ -215,6 +214,7 @@ impl<'a> Fields<'a> {
 fn read<T: DeserializeOwned>(source: Source<'_>, node: &Node) -> Result<T, InputError> {
     node.value().try_into().map_err(|error: toml::de::Error| {
         let problem = error.message().trim_end().replace('\n', ", ");
-        source.refuse_as(&node.span, &problem, "see the file format in the reference")
+        let told = Diagnosis::of_text(&problem);
+        source.refuse_as(&node.span, told, "see the file format in the reference")
     })
 }

@@ -25,7 +25,7 @@ use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::network::{GpuBandwidth, factor};
 use super::tree::Item;
-use crate::diagnostic::{InputError, instead_of};
+use crate::diagnostic::{Diagnosis, InputError, instead_of};
 use crate::system::import::ImportFormat;
 use crate::system::presets::{NAMES, preset};
 use crate::system::{AbstractNode, ImportOptions, NodeError, Server, SystemError, import};
@@ -70,17 +70,17 @@ impl ServerEntry {
     /// A file that is not given, or that no reader of machines takes.
     fn server(&self, scenario: &str, files: &Files) -> Result<Server, InputError> {
         let name = &self.kind.name;
-        let at = |error: &dyn std::fmt::Display| {
+        let at = |error: Diagnosis| {
             self.kind.place.refuse_as(scenario, error, name, "give another server")
         };
         let Some(file) = self.file() else {
-            return preset(name).map_err(|error| at(&error));
+            return preset(name).map_err(|error| at(error.into()));
         };
         let text = text_of(scenario, file, files)?;
         let read = |options: &ImportOptions| {
             import(name, text, None, options).map_err(|error| match error {
                 SystemError::Input(error) => error,
-                other => at(&other),
+                other => at(other.into()),
             })
         };
         let server = read(&ImportOptions::default())?;
@@ -166,7 +166,10 @@ fn of_table(system: &Fields<'_>) -> Result<Option<ServerEntry>, InputError> {
             let count = count(system, "servers")?;
             let known = |name: &str| {
                 let meant = instead_of(name, &NAMES).replace("there are", "the presets are");
-                NAMES.contains(&name).then_some(()).ok_or(format!("unknown preset; {meant}"))
+                NAMES
+                    .contains(&name)
+                    .then_some(())
+                    .ok_or_else(|| Diagnosis::of("unknown preset").remedy(meant))
             };
             fields.named("preset", known)?;
             Ok(kind.map(|kind| ServerEntry { kind, is_file: false, count }))

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{Diagnosis, InputError, Position};
 
 /// What errors call the settings that were given beside a file.
 pub const SETTINGS_FILE: &str = "<settings>";
@@ -40,17 +40,16 @@ impl Place {
         InputError::at(file, self.position, problem, value, remedy)
     }
 
-    /// An error of another layer, written as `problem; remedy`.
+    /// An error of another layer; `remedy` is for one that knows none.
     pub(super) fn refuse_as(
         self,
         file: &str,
-        error: &dyn std::fmt::Display,
+        error: impl Into<Diagnosis>,
         value: &str,
         remedy: &str,
     ) -> InputError {
-        let message = error.to_string();
-        let (problem, remedy) = message.split_once("; ").unwrap_or((&message, remedy));
-        self.refuse(file, problem, value, remedy)
+        let told = error.into();
+        self.refuse(file, &told.problem, value, told.remedy.as_deref().unwrap_or(remedy))
     }
 }
 
@@ -130,11 +129,11 @@ impl<'a> Source<'a> {
         InputError::at(SETTINGS_FILE, position, problem, value, remedy)
     }
 
-    /// An error of another layer, written as `problem; remedy`, at a span.
+    /// An error of another layer at a span; `remedy` is for one that knows none.
     pub fn refuse_as(
         self,
         span: &Range<usize>,
-        error: &dyn std::fmt::Display,
+        error: impl Into<Diagnosis>,
         remedy: &str,
     ) -> InputError {
         self.place(span).refuse_as(self.file, error, self.written(span), remedy)

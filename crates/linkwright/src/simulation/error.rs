@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::allocation::AllocationError;
-use crate::diagnostic::{InputError, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::engine::{EngineError, Progress};
 use crate::units::Bandwidth;
 
@@ -13,6 +13,7 @@ use super::played::PlanningFault;
 
 /// Any failure of the simulation layer.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum SimulationError {
     /// A text that no reader accepts, with its place.
     #[error(transparent)]
@@ -21,9 +22,6 @@ pub enum SimulationError {
     #[error(transparent)]
     Allocation(#[from] AllocationError),
     /// A job that could never start.
-    #[error(
-        "job `{}` asks for {size} GPUs; only {gpus} are healthy, so it can never start", shown(.job)
-    )]
     JobTooLarge {
         /// The job.
         job: String,
@@ -33,16 +31,11 @@ pub enum SimulationError {
         gpus: usize,
     },
     /// Two jobs of one name.
-    #[error("two jobs are named `{}`; give each job a name of its own", shown(.job))]
     DuplicateJob {
         /// The name.
         job: String,
     },
     /// A job that would run for longer than time is counted.
-    #[error(
-        "job `{}` would run for more than 213 days, with {iterations} iterations at {bandwidth}; \
-         lower its iterations or give it links with more bandwidth", shown(.job)
-    )]
     RunTooLong {
         /// The job.
         job: String,
@@ -52,7 +45,6 @@ pub enum SimulationError {
         iterations: u64,
     },
     /// A run that its caller ended.
-    #[error("stopped after {done} of {total} jobs")]
     Interrupted {
         /// Jobs finished by then.
         done: u64,
@@ -63,10 +55,6 @@ pub enum SimulationError {
     #[error(transparent)]
     Engine(EngineError),
     /// A job whose iterations are too many to be played.
-    #[error(
-        "job `{}` has {iterations} iterations, and 1 to {} are played one by one; lower them, or let \
-         `run_time` follow the formula", shown(.job), u32::MAX
-    )]
     TooManyIterations {
         /// The job.
         job: String,
@@ -74,7 +62,6 @@ pub enum SimulationError {
         iterations: u64,
     },
     /// Collectives of a job that cannot be planned.
-    #[error("job `{}`: {fault}", shown(.job))]
     Planning {
         /// The job.
         job: String,
@@ -82,16 +69,11 @@ pub enum SimulationError {
         fault: Box<PlanningFault>,
     },
     /// Jobs as fluids whose collectives go by rule.
-    #[error(
-        "`mpi` makes no plan that would say what a job wants of its links, so that there is no fluid of \
-         it; use the fidelity `flow` or `packet`, or another planner"
-    )]
     NoFluid,
     /// Programs that cannot be played.
     #[error(transparent)]
     Played(#[from] Box<ClusterError>),
     /// A workload that the table does not hold.
-    #[error("there is no workload `{}`; the workloads are {known}", shown(.name))]
     UnknownWorkload {
         /// The name asked for.
         name: String,
@@ -99,22 +81,18 @@ pub enum SimulationError {
         known: String,
     },
     /// A mix of more jobs than are drawn.
-    #[error("a mix of {count} jobs is more than {MOST_JOBS}; ask for 1 to {MOST_JOBS}")]
     TooManyJobs {
         /// The jobs asked for.
         count: u32,
     },
     /// A mix of jobs without workloads to draw from.
-    #[error("the mix has no workloads; name at least one of {known}")]
     NoWorkloads {
         /// The names that exist.
         known: String,
     },
     /// A mix of jobs that may use no GPU.
-    #[error("the largest job of the mix has 0 GPUs; allow at least 1")]
     NoGpus,
     /// A time that does not fit 64 bits of picoseconds.
-    #[error("{what} lies more than 213 days after the start; {remedy}")]
     TimeTooLong {
         /// What is that late.
         what: String,
@@ -128,6 +106,65 @@ impl SimulationError {
     pub(super) fn end_too_late(job: &str) -> Self {
         let what = format!("the end of job `{}`", shown(job));
         Self::TimeTooLong { what, remedy: "lower its iterations or its arrival" }
+    }
+}
+
+impl Diagnose for SimulationError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Input(error) => error.diagnosis(),
+            Self::Allocation(error) => error.diagnosis(),
+            Self::JobTooLarge { job, size, gpus } => {
+                Diagnosis::of(format!("job `{}` asks for {size} GPUs", shown(job)))
+                    .remedy(format!("only {gpus} are healthy, so it can never start"))
+            }
+            Self::DuplicateJob { job } => {
+                Diagnosis::of(format!("two jobs are named `{}`", shown(job)))
+                    .remedy("give each job a name of its own")
+            }
+            Self::RunTooLong { job, bandwidth, iterations } => Diagnosis::of(format!(
+                "job `{}` would run for more than 213 days, with {iterations} iterations at \
+                     {bandwidth}",
+                shown(job)
+            ))
+            .remedy("lower its iterations or give it links with more bandwidth"),
+            Self::Interrupted { done, total } => {
+                Diagnosis::of(format!("stopped after {done} of {total} jobs"))
+            }
+            Self::Engine(error) => error.diagnosis(),
+            Self::TooManyIterations { job, iterations } => Diagnosis::of(format!(
+                "job `{}` has {iterations} iterations, and 1 to {} are played one by one",
+                shown(job),
+                u32::MAX
+            ))
+            .remedy("lower them, or let `run_time` follow the formula"),
+            Self::Planning { job, fault } => {
+                fault.diagnosis().within(format_args!("job `{}`", shown(job)))
+            }
+            Self::NoFluid => Diagnosis::of(
+                "`mpi` makes no plan that would say what a job wants of its links, so that there is \
+                 no fluid of it",
+            )
+            .remedy("use the fidelity `flow` or `packet`, or another planner"),
+            Self::Played(error) => error.diagnosis(),
+            Self::UnknownWorkload { name, known } => {
+                Diagnosis::of(format!("there is no workload `{}`", shown(name)))
+                    .remedy(format!("the workloads are {known}"))
+            }
+            Self::TooManyJobs { count } => {
+                Diagnosis::of(format!("a mix of {count} jobs is more than {MOST_JOBS}"))
+                    .remedy(format!("ask for 1 to {MOST_JOBS}"))
+            }
+            Self::NoWorkloads { known } => Diagnosis::of("the mix has no workloads")
+                .remedy(format!("name at least one of {known}")),
+            Self::NoGpus => {
+                Diagnosis::of("the largest job of the mix has 0 GPUs").remedy("allow at least 1")
+            }
+            Self::TimeTooLong { what, remedy } => {
+                Diagnosis::of(format!("{what} lies more than 213 days after the start"))
+                    .remedy(*remedy)
+            }
+        }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::{InputError, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::system::composition::NodeError;
 use crate::system::fabric::FabricError;
 use crate::system::server::ServerError;
 
 /// Any failure of the system layer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum SystemError {
     /// A text that no importer accepts, with its place.
     #[error(transparent)]
@@ -17,7 +18,6 @@ pub enum SystemError {
     #[error(transparent)]
     Server(#[from] ServerError),
     /// A preset that does not exist.
-    #[error("there is no preset `{}`; the presets are {known}", shown(.name))]
     UnknownPreset {
         /// The name asked for.
         name: String,
@@ -25,7 +25,6 @@ pub enum SystemError {
         known: String,
     },
     /// An import format that does not exist.
-    #[error("there is no import format `{}`; the formats are {known}", shown(.name))]
     UnknownFormat {
         /// The name asked for.
         name: String,
@@ -33,9 +32,6 @@ pub enum SystemError {
         known: String,
     },
     /// Two GPUs that no path of links joins.
-    #[error(
-        "no path of links joins `{}` and `{}`; add the link that is missing", shown(.a), shown(.b)
-    )]
     NotConnected {
         /// One GPU.
         a: String,
@@ -43,12 +39,6 @@ pub enum SystemError {
         b: String,
     },
     /// Two GPUs that only a network joins, where GPUs of one server are asked for.
-    #[error(
-        "`{}` and `{}` are on different servers, which a network joins; GPUs are allocated and \
-         labelled on one server, so give the machine of one",
-        shown(.a),
-        shown(.b)
-    )]
     SeveralServers {
         /// One GPU.
         a: String,
@@ -56,7 +46,6 @@ pub enum SystemError {
         b: String,
     },
     /// A machine that cannot be one server of a cluster.
-    #[error("`{machine}` cannot be a server of a cluster: it {problem}; {remedy}")]
     NotAServer {
         /// The machine's name.
         machine: String,
@@ -66,7 +55,6 @@ pub enum SystemError {
         remedy: &'static str,
     },
     /// A machine that lists a network which joins its servers in no way that a system can have.
-    #[error("`{}` of `{}` {problem}; {remedy}", shown(.device), shown(.machine))]
     NoNetwork {
         /// The machine's name.
         machine: String,
@@ -84,19 +72,10 @@ pub enum SystemError {
     #[error(transparent)]
     Node(#[from] NodeError),
     /// A system of no server.
-    #[error("a system needs at least one server; give one or more")]
     NoServer,
     /// More GPUs, devices or channels than indices.
-    #[error(
-        "so many servers have more than 2^31 devices or channels, which cannot be numbered; give \
-         fewer"
-    )]
     TooManyParts,
     /// A fabric too small for its servers.
-    #[error(
-        "the fabric has {ports} ports and the servers have {nics} network interfaces: {missing} \
-         ports are missing; give a larger fabric or fewer servers"
-    )]
     TooFewPorts {
         /// Ports of the fabric.
         ports: u32,
@@ -105,4 +84,54 @@ pub enum SystemError {
         /// How many interfaces have no port.
         missing: u32,
     },
+}
+
+impl Diagnose for SystemError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Input(error) => error.diagnosis(),
+            Self::Server(error) => error.diagnosis(),
+            Self::UnknownPreset { name, known } => {
+                Diagnosis::of(format!("there is no preset `{}`", shown(name)))
+                    .remedy(format!("the presets are {known}"))
+            }
+            Self::UnknownFormat { name, known } => {
+                Diagnosis::of(format!("there is no import format `{}`", shown(name)))
+                    .remedy(format!("the formats are {known}"))
+            }
+            Self::NotConnected { a, b } => {
+                Diagnosis::of(format!("no path of links joins `{}` and `{}`", shown(a), shown(b)))
+                    .remedy("add the link that is missing")
+            }
+            Self::SeveralServers { a, b } => Diagnosis::of(format!(
+                "`{}` and `{}` are on different servers, which a network joins",
+                shown(a),
+                shown(b)
+            ))
+            .remedy("GPUs are allocated and labelled on one server, so give the machine of one"),
+            Self::NotAServer { machine, problem, remedy } => {
+                Diagnosis::of(format!("`{machine}` cannot be a server of a cluster: it {problem}"))
+                    .remedy(*remedy)
+            }
+            Self::NoNetwork { machine, device, problem, remedy } => {
+                Diagnosis::of(format!("`{}` of `{}` {problem}", shown(device), shown(machine)))
+                    .remedy(*remedy)
+            }
+            Self::Fabric(error) => error.diagnosis(),
+            Self::Node(error) => error.diagnosis(),
+            Self::NoServer => {
+                Diagnosis::of("a system needs at least one server").remedy("give one or more")
+            }
+            Self::TooManyParts => Diagnosis::of(
+                "so many servers have more than 2^31 devices or channels, which cannot be \
+                     numbered",
+            )
+            .remedy("give fewer"),
+            Self::TooFewPorts { ports, nics, missing } => Diagnosis::of(format!(
+                "the fabric has {ports} ports and the servers have {nics} network interfaces: \
+                     {missing} ports are missing"
+            ))
+            .remedy("give a larger fabric or fewer servers"),
+        }
+    }
 }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::calibration::Calibration;
 use crate::system::composition::AbstractNode;
 use crate::system::gpus;
@@ -124,37 +125,23 @@ pub const MAX_BANDWIDTH: Bandwidth = Bandwidth::gigabytes_per_second(50_000);
 
 /// Why devices and links do not make a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum ServerError {
     /// Two devices share a name.
-    #[error("device `{0}` is listed twice; give each device its own name")]
     DuplicateDevice(String),
     /// A link names a device that is not listed.
-    #[error("link end `{0}` is not a listed device; list it under [[device]]")]
     UnknownDevice(String),
     /// A link joins a device to itself.
-    #[error("a link joins `{0}` to itself; a link needs two devices")]
     SelfLink(String),
     /// Two bundles of one kind join the same pair.
-    #[error("`{0}` and `{1}` are joined twice by {2}; write one link and raise its count")]
     DuplicateLink(String, String, &'static str),
     /// A bundle without links, or links without bandwidth.
-    #[error("the link between `{0}` and `{1}` has no {2}; it must be above zero")]
     EmptyLink(String, String, &'static str),
     /// A bundle of more bandwidth than [`MAX_BANDWIDTH`].
-    #[error(
-        "the link between `{0}` and `{1}` has more than {MAX_BANDWIDTH} in all; lower its count or its bandwidth"
-    )]
     TooWide(String, String),
     /// A GPU whose bundles have more bandwidth than [`MAX_BANDWIDTH`] together.
-    #[error(
-        "with the link to `{1}`, `{0}` has links of more than {MAX_BANDWIDTH} in all; lower their counts or bandwidths"
-    )]
     TooWideGpu(String, String),
     /// A discipline that the link's kind, between such devices, does not allow.
-    #[error(
-        "the {kind} link between `{a}` and `{b}` cannot have the discipline `{given}`; its kind \
-         allows, between such devices, `{allowed}`"
-    )]
     Discipline {
         /// One end.
         a: String,
@@ -168,7 +155,6 @@ pub enum ServerError {
         allowed: String,
     },
     /// Links of one NVSwitch with different disciplines.
-    #[error("`{switch}` has links of both disciplines; give all links of an NVSwitch the same")]
     MixedDisciplines {
         /// The NVSwitch.
         switch: String,
@@ -176,10 +162,6 @@ pub enum ServerError {
         link: usize,
     },
     /// Links of packets beside others between the same two places.
-    #[error(
-        "the link of packets between `{a}` and `{b}` is one of several parallel ways, of which \
-         packets take one alone; leave the discipline out, so that all are pipes"
-    )]
     ParallelPackets {
         /// One end.
         a: String,
@@ -189,8 +171,56 @@ pub enum ServerError {
         link: usize,
     },
     /// No GPU at all.
-    #[error("the machine has no GPU; list at least one device of kind \"gpu\"")]
     NoGpu,
+}
+
+impl Diagnose for ServerError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::DuplicateDevice(name) => {
+                Diagnosis::of(format!("device `{name}` is listed twice"))
+                    .remedy("give each device its own name")
+            }
+            Self::UnknownDevice(name) => {
+                Diagnosis::of(format!("link end `{name}` is not a listed device"))
+                    .remedy("list it under [[device]]")
+            }
+            Self::SelfLink(name) => Diagnosis::of(format!("a link joins `{name}` to itself"))
+                .remedy("a link needs two devices"),
+            Self::DuplicateLink(a, b, kind) => {
+                Diagnosis::of(format!("`{a}` and `{b}` are joined twice by {kind}"))
+                    .remedy("write one link and raise its count")
+            }
+            Self::EmptyLink(a, b, what) => {
+                Diagnosis::of(format!("the link between `{a}` and `{b}` has no {what}"))
+                    .remedy("it must be above zero")
+            }
+            Self::TooWide(a, b) => Diagnosis::of(format!(
+                "the link between `{a}` and `{b}` has more than {MAX_BANDWIDTH} in all"
+            ))
+            .remedy("lower its count or its bandwidth"),
+            Self::TooWideGpu(a, b) => Diagnosis::of(format!(
+                "with the link to `{b}`, `{a}` has links of more than {MAX_BANDWIDTH} \
+                     in all"
+            ))
+            .remedy("lower their counts or bandwidths"),
+            Self::Discipline { a, b, kind, given, allowed } => Diagnosis::of(format!(
+                "the {kind} link between `{a}` and `{b}` cannot have the discipline `{given}`"
+            ))
+            .remedy(format!("its kind allows, between such devices, `{allowed}`")),
+            Self::MixedDisciplines { switch, .. } => {
+                Diagnosis::of(format!("`{switch}` has links of both disciplines"))
+                    .remedy("give all links of an NVSwitch the same")
+            }
+            Self::ParallelPackets { a, b, .. } => Diagnosis::of(format!(
+                "the link of packets between `{a}` and `{b}` is one of several parallel ways, \
+                     of which packets take one alone"
+            ))
+            .remedy("leave the discipline out, so that all are pipes"),
+            Self::NoGpu => Diagnosis::of("the machine has no GPU")
+                .remedy("list at least one device of kind \"gpu\""),
+        }
+    }
 }
 
 /// A server (or several): its devices and links.

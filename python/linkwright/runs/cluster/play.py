@@ -95,8 +95,8 @@ def replay_trace(
     if ranks is not None and ranks > system.gpu_count:
         # A program of so many ranks takes long to make, and would be refused for its size.
         raise SimulationError(
-            f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs; "
-            "take fewer or smaller jobs, or a larger system"
+            f"the jobs have {ranks} ranks in all, and the system has {system.gpu_count} GPUs",
+            "take fewer or smaller jobs, or a larger system",
         )
     program, notes = read or read_program(trace, ranks=ranks, **(parameters or {}))
     notes = [*notes, *of_system(system), *told]
@@ -179,7 +179,8 @@ def replay_loaded(
     scenario = loaded.scenario
     if scenario.kind != "programs":
         raise SimulationError(
-            f"`{loaded.path.name}` has jobs of GPUs, which a policy places; run_scenario plays them"
+            f"`{loaded.path.name}` has jobs of GPUs, which a policy places",
+            "run_scenario plays them",
         )
     system, jobs, notes = loaded.build()
     name = scenario.name or loaded.path.stem
@@ -230,8 +231,8 @@ def _mapping_text(mapping: str | Path) -> str:
         close = get_close_matches(str(mapping), MAPPINGS, n=1, cutoff=0.5)
         advice = f"did you mean `{close[0]}`? " if close else ""
         raise FileError(
-            f"there is neither a mapping nor a file `{mapping}`; {advice}"
-            f"the mappings are {', '.join(MAPPINGS)}"
+            f"there is neither a mapping nor a file `{mapping}`",
+            f"{advice}the mappings are {', '.join(MAPPINGS)}",
         )
     return read_text(mapping)
 

@@ -68,10 +68,10 @@ def check_policies(policies: Sequence[str] | None) -> None:
     """
     known = ", ".join(policy_names())
     if policies is not None and not policies:
-        raise AllocationError(f"`policies` is empty; name some of {known}, or leave it out")
+        raise AllocationError("`policies` is empty", f"name some of {known}, or leave it out")
     for policy in policies or ():
         if policy not in policy_names():
-            raise AllocationError(f"there is no policy `{policy}`; the policies are {known}")
+            raise AllocationError(f"there is no policy `{policy}`", f"the policies are {known}")
 
 
 def run_loaded(

@@ -81,7 +81,7 @@ def summarise(result: SimulationResult) -> PolicySummary:
     """
     rows = job_rows(result)
     if not rows:
-        raise SimulationError("a run without jobs has no summary; give at least one job")
+        raise SimulationError("a run without jobs has no summary", "give at least one job")
     felt = [row for row in rows if row["sensitive"] and row["gpu_count"] > 1]
     return PolicySummary(
         policy=result.policy,
@@ -112,7 +112,7 @@ def speedups(summaries: Sequence[PolicySummary], baseline: str = "baseline") -> 
     reference = next((summary for summary in summaries if summary.policy == baseline), None)
     if reference is None:
         known = ", ".join(summary.policy for summary in summaries)
-        raise SimulationError(f"there is no run of policy `{baseline}`; there are: {known}")
+        raise SimulationError(f"there is no run of policy `{baseline}`", f"there are: {known}")
     return [
         Speedup(
             policy=summary.policy,

@@ -15,6 +15,7 @@ use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::plan::PlanError;
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{Player, Processes, Setting, Terms, TimeError, Timing, resources};
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{PeakShare, System, Wire, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
@@ -85,6 +86,17 @@ pub enum ExpectError {
     /// Settings that the machine cannot have.
     #[error(transparent)]
     Choice(#[from] ChoiceError),
+}
+
+impl Diagnose for ExpectError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::Route(error) => error.diagnosis(),
+            Self::Plan(error) => error.diagnosis(),
+            Self::Choice(error) => error.diagnosis(),
+        }
+    }
 }
 
 /// What the library takes for a collective of each size on these GPUs, by their ids.

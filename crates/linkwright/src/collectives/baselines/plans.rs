@@ -16,6 +16,7 @@ use crate::collectives::lowering::{
 use crate::collectives::plan::nvls::plan as nvls_plan;
 use crate::collectives::plan::{Links, Plan, PlanError, by_rule_alone};
 use crate::collectives::schedule::{Pacing, Schedule};
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -147,6 +148,16 @@ pub enum ChosenPlanError {
     /// The choice has no schedule.
     #[error(transparent)]
     Plan(#[from] PlanError),
+}
+
+impl Diagnose for ChosenPlanError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::Choice(error) => error.diagnosis(),
+            Self::Plan(error) => error.diagnosis(),
+        }
+    }
 }
 
 /// What a library runs by its choice: with those of its rings and that many channels.

@@ -26,7 +26,7 @@ use crate::collectives::baselines::expect::{ExpectError, Prepared};
 use crate::collectives::collective::Collective;
 use crate::collectives::nccl_tests::NcclTestsLog;
 use crate::collectives::time::{Processes, Terms, TimeError};
-use crate::diagnostic::InputError;
+use crate::diagnostic::{Diagnose, Diagnosis, InputError};
 use crate::system::{Deviation, LaunchProcesses, Residual, Server, System, Wiring};
 use crate::units::Bytes;
 
@@ -67,6 +67,7 @@ pub struct Calibrated {
 
 /// Why a machine cannot be calibrated.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum CalibrateError {
     /// A log that is no guide.
     #[error(transparent)]
@@ -75,17 +76,30 @@ pub enum CalibrateError {
     #[error(transparent)]
     Expect(#[from] ExpectError),
     /// The run's GPUs are in servers of several kinds.
-    #[error(
-        "the GPUs are in servers of {0} kinds, and a run does not tell which of them differs; calibrate by \
-         a run on servers of one kind"
-    )]
     ServersDiffer(usize),
     /// No term can be told.
-    #[error("the log tells nothing of the machine: {reasons}; run nccl-tests from 8 B to 1 GiB")]
     NothingTold {
         /// Why each term cannot be told.
         reasons: String,
     },
+}
+
+impl Diagnose for CalibrateError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Log(error) => error.diagnosis(),
+            Self::Expect(error) => error.diagnosis(),
+            Self::ServersDiffer(kinds) => Diagnosis::of(format!(
+                "the GPUs are in servers of {kinds} kinds, and a run does not tell which of them \
+                 differs"
+            ))
+            .remedy("calibrate by a run on servers of one kind"),
+            Self::NothingTold { reasons } => {
+                Diagnosis::of(format!("the log tells nothing of the machine: {reasons}"))
+                    .remedy("run nccl-tests from 8 B to 1 GiB")
+            }
+        }
+    }
 }
 
 impl From<TimeError> for CalibrateError {

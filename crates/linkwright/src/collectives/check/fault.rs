@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::collectives::placement::Placement;
 use crate::collectives::schedule::{Buffer, StepOperation};
+use crate::diagnostic::{Diagnose, Diagnosis};
 
 /// A step, by rank, block and position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,9 +90,9 @@ const fn word(buffer: Buffer) -> &'static str {
 
 /// The first thing that is wrong with a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum ScheduleFault {
     /// More than the checker takes on.
-    #[error("the schedule has {found} {what}; the checker's limit is {limit}")]
     TooLarge {
         /// What there is too much of.
         what: &'static str,
@@ -101,13 +102,11 @@ pub enum ScheduleFault {
         limit: usize,
     },
     /// The schedule's own figures do not fit together.
-    #[error("the schedule {problem}")]
     Header {
         /// What is wrong, as the end of a sentence.
         problem: String,
     },
     /// A channel's own figures do not fit together.
-    #[error("channel {channel} {problem}")]
     Channel {
         /// The channel.
         channel: usize,
@@ -115,7 +114,6 @@ pub enum ScheduleFault {
         problem: String,
     },
     /// A block names something that does not exist.
-    #[error("rank {rank} block {block} {problem}")]
     Block {
         /// The rank.
         rank: usize,
@@ -125,10 +123,6 @@ pub enum ScheduleFault {
         problem: String,
     },
     /// Two blocks of a rank hold the same end of a connection.
-    #[error(
-        "rank {rank} blocks {first} and {second} both {direction} rank {peer} on channel \
-         {channel}; one block at most may"
-    )]
     ConnectionTwice {
         /// The rank.
         rank: usize,
@@ -144,7 +138,6 @@ pub enum ScheduleFault {
         channel: usize,
     },
     /// A step that needs a peer in a block that has none.
-    #[error("{place} is a {operation:?}, but its block has no peer to {direction}")]
     NoPeer {
         /// The step.
         place: Place,
@@ -154,7 +147,6 @@ pub enum ScheduleFault {
         direction: &'static str,
     },
     /// A step without the source or destination that it needs.
-    #[error("{place} is a {operation:?}, but names no {what}")]
     NoSlice {
         /// The step.
         place: Place,
@@ -164,7 +156,6 @@ pub enum ScheduleFault {
         what: &'static str,
     },
     /// A step that moves nothing.
-    #[error("{place} is a {operation:?} of 0 chunks; it must move at least 1")]
     NoChunks {
         /// The step.
         place: Place,
@@ -172,10 +163,6 @@ pub enum ScheduleFault {
         operation: StepOperation,
     },
     /// A step beyond the end of a buffer.
-    #[error(
-        "{place} uses chunks {offset} to {last} of the {} buffer, which has {length}",
-        word(*buffer)
-    )]
     OutOfBuffer {
         /// The step.
         place: Place,
@@ -189,7 +176,6 @@ pub enum ScheduleFault {
         length: usize,
     },
     /// A dependency on a step that does not exist.
-    #[error("{place} depends on block {block} step {step} of its rank, which does not exist")]
     UnknownDependency {
         /// The step.
         place: Place,
@@ -199,7 +185,6 @@ pub enum ScheduleFault {
         step: usize,
     },
     /// A run that is sent but never received, or awaited but never sent.
-    #[error("{place} {problem} on channel {channel}, the {number}th run of this connection")]
     Unmatched {
         /// The step.
         place: Place,
@@ -211,7 +196,6 @@ pub enum ScheduleFault {
         number: usize,
     },
     /// A run that is sent with one length and received with another.
-    #[error("{send} sends {sent} chunks, which {receive} receives as {received}")]
     CountsDiffer {
         /// The sending step.
         send: Place,
@@ -223,13 +207,10 @@ pub enum ScheduleFault {
         received: u32,
     },
     /// Steps of a rank that depend on each other in a circle.
-    #[error("steps depend on each other in a circle: {}", circle(.0))]
     DependencyCycle(Vec<Wait>),
     /// Steps that wait for each other for ever.
-    #[error("deadlock: {}", circle(.0))]
     Deadlock(Vec<Wait>),
     /// A write to what may only be read.
-    #[error("{place} writes the input, which is only read when the schedule runs {placement}")]
     WritesInput {
         /// The step.
         place: Place,
@@ -237,7 +218,6 @@ pub enum ScheduleFault {
         placement: Placement,
     },
     /// A source and a destination that overlap without being the same.
-    #[error("{place} reads and writes runs that overlap by part when it runs {placement}")]
     Overlap {
         /// The step.
         place: Place,
@@ -245,11 +225,6 @@ pub enum ScheduleFault {
         placement: Placement,
     },
     /// Two steps that use a chunk at once.
-    #[error(
-        "race when run {placement}: {first} {} and {second} {} chunk {chunk} of the {} buffer, \
-         and nothing orders them",
-        verb(*first_writes), verb(*second_writes), word(*buffer)
-    )]
     Race {
         /// One step.
         first: Place,
@@ -267,11 +242,6 @@ pub enum ScheduleFault {
         placement: Placement,
     },
     /// A read of what was never written.
-    #[error(
-        "{place} reads chunk {chunk} of the {} buffer, which nothing has written by then, when \
-         run {placement}",
-        word(*buffer)
-    )]
     Unwritten {
         /// The step.
         place: Place,
@@ -283,10 +253,6 @@ pub enum ScheduleFault {
         placement: Placement,
     },
     /// A reduction of two values that share a contribution.
-    #[error(
-        "{place} counts rank {rank}'s chunk {chunk} twice: it is in both of the values that the \
-         step reduces, when run {placement}"
-    )]
     CountedTwice {
         /// The step.
         place: Place,
@@ -298,10 +264,6 @@ pub enum ScheduleFault {
         placement: Placement,
     },
     /// A reduction of different chunks of the input, which no collective asks for.
-    #[error(
-        "{place} reduces chunk {first} of the input with chunk {second}, when run {placement}; \
-         only equal chunks of different ranks may be reduced"
-    )]
     MixedChunks {
         /// The step.
         place: Place,
@@ -313,11 +275,6 @@ pub enum ScheduleFault {
         placement: Placement,
     },
     /// An output that does not end as it should.
-    #[error(
-        "rank {rank} must end with {expected} in chunk {chunk} of its output, but has {found}, \
-         when run {placement}{}",
-        writer.map_or_else(String::new, |place| format!("; {place} wrote it last"))
-    )]
     WrongOutput {
         /// The rank.
         rank: usize,
@@ -332,6 +289,95 @@ pub enum ScheduleFault {
         /// How the schedule runs.
         placement: Placement,
     },
+}
+
+impl Diagnose for ScheduleFault {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::TooLarge { what, found, limit } => {
+                Diagnosis::of(format!("the schedule has {found} {what}"))
+                    .remedy(format!("the checker's limit is {limit}"))
+            }
+            Self::Header { problem } => Diagnosis::of(format!("the schedule {problem}")),
+            Self::Channel { channel, problem } => {
+                Diagnosis::of(format!("channel {channel} {problem}"))
+            }
+            Self::Block { rank, block, problem } => {
+                Diagnosis::of(format!("rank {rank} block {block} {problem}"))
+            }
+            Self::ConnectionTwice { rank, first, second, direction, peer, channel } => {
+                Diagnosis::of(format!(
+                    "rank {rank} blocks {first} and {second} both {direction} rank {peer} on \
+                     channel {channel}"
+                ))
+                .remedy("one block at most may")
+            }
+            Self::NoPeer { place, operation, direction } => Diagnosis::of(format!(
+                "{place} is a {operation:?}, but its block has no peer to {direction}"
+            )),
+            Self::NoSlice { place, operation, what } => {
+                Diagnosis::of(format!("{place} is a {operation:?}, but names no {what}"))
+            }
+            Self::NoChunks { place, operation } => {
+                Diagnosis::of(format!("{place} is a {operation:?} of 0 chunks"))
+                    .remedy("it must move at least 1")
+            }
+            Self::OutOfBuffer { place, buffer, offset, last, length } => Diagnosis::of(format!(
+                "{place} uses chunks {offset} to {last} of the {} buffer, which has {length}",
+                word(*buffer)
+            )),
+            Self::UnknownDependency { place, block, step } => Diagnosis::of(format!(
+                "{place} depends on block {block} step {step} of its rank, which does not exist"
+            )),
+            Self::Unmatched { place, problem, channel, number } => Diagnosis::of(format!(
+                "{place} {problem} on channel {channel}, the {number}th run of this connection"
+            )),
+            Self::CountsDiffer { send, sent, receive, received } => Diagnosis::of(format!(
+                "{send} sends {sent} chunks, which {receive} receives as {received}"
+            )),
+            Self::DependencyCycle(error) => {
+                Diagnosis::of(format!("steps depend on each other in a circle: {}", circle(error)))
+            }
+            Self::Deadlock(error) => Diagnosis::of(format!("deadlock: {}", circle(error))),
+            Self::WritesInput { place, placement } => Diagnosis::of(format!(
+                "{place} writes the input, which is only read when the schedule runs \
+                     {placement}"
+            )),
+            Self::Overlap { place, placement } => Diagnosis::of(format!(
+                "{place} reads and writes runs that overlap by part when it runs {placement}"
+            )),
+            Self::Race { first, first_writes, second, second_writes, buffer, chunk, placement } => {
+                Diagnosis::of(format!(
+                    "race when run {placement}: {first} {} and {second} {} chunk {chunk} of the {} \
+                     buffer, and nothing orders them",
+                    verb(*first_writes),
+                    verb(*second_writes),
+                    word(*buffer)
+                ))
+            }
+            Self::Unwritten { place, buffer, chunk, placement } => Diagnosis::of(format!(
+                "{place} reads chunk {chunk} of the {} buffer, which nothing has written by \
+                     then, when run {placement}",
+                word(*buffer)
+            )),
+            Self::CountedTwice { place, rank, chunk, placement } => Diagnosis::of(format!(
+                "{place} counts rank {rank}'s chunk {chunk} twice: it is in both of the values \
+                     that the step reduces, when run {placement}"
+            )),
+            Self::MixedChunks { place, first, second, placement } => Diagnosis::of(format!(
+                "{place} reduces chunk {first} of the input with chunk {second}, when run \
+                     {placement}"
+            ))
+            .remedy("only equal chunks of different ranks may be reduced"),
+            Self::WrongOutput { rank, chunk, expected, found, writer, placement } => {
+                Diagnosis::of(format!(
+                    "rank {rank} must end with {expected} in chunk {chunk} of its output, but has \
+                     {found}, when run {placement}{}",
+                    writer.map_or_else(String::new, |place| format!("; {place} wrote it last"))
+                ))
+            }
+        }
+    }
 }
 
 const fn verb(writes: bool) -> &'static str {

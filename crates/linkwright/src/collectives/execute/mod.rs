@@ -17,6 +17,8 @@ use std::thread;
 
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
+
 use super::Collective;
 use super::check::{DEFAULT_SLOTS, ScheduleFault, check_with_slots};
 use super::placement::{MemoryMap, Placement};
@@ -55,12 +57,12 @@ impl Default for ExecuteOptions {
 
 /// Why a schedule cannot be run on some inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum ExecuteError {
     /// A schedule that would give wrong results or none.
     #[error(transparent)]
     Schedule(#[from] ScheduleFault),
     /// A placement that the schedule does not declare.
-    #[error("schedule `{name}` does not run {placement}")]
     Placement {
         /// The schedule.
         name: String,
@@ -68,7 +70,6 @@ pub enum ExecuteError {
         placement: Placement,
     },
     /// A root that takes no part.
-    #[error("rank {root} is the root, but there are inputs for {ranks} ranks")]
     Root {
         /// The root.
         root: usize,
@@ -76,7 +77,6 @@ pub enum ExecuteError {
         ranks: usize,
     },
     /// Inputs for more or fewer ranks than the schedule has.
-    #[error("the schedule has {ranks} ranks, but there are {inputs} inputs; give one for each")]
     Inputs {
         /// The schedule's ranks.
         ranks: usize,
@@ -84,7 +84,6 @@ pub enum ExecuteError {
         inputs: usize,
     },
     /// An input that is not as long as the others, or that nothing reads.
-    #[error("rank {rank}'s input has {found} elements; this collective needs {expected}")]
     InputLength {
         /// The rank.
         rank: usize,
@@ -94,7 +93,6 @@ pub enum ExecuteError {
         expected: usize,
     },
     /// An input that does not divide among the ranks.
-    #[error("rank {rank}'s input has {found} elements, which do not divide into {shards} shards")]
     Indivisible {
         /// The rank.
         rank: usize,
@@ -104,13 +102,11 @@ pub enum ExecuteError {
         shards: usize,
     },
     /// More ranks than threads are allowed.
-    #[error("the schedule has {ranks} ranks; at most {MOST_RANKS} can run, as a thread each")]
     TooManyRanks {
         /// The ranks.
         ranks: usize,
     },
     /// More memory than allowed.
-    #[error("running the schedule takes {needed} bytes; the options allow {allowed}")]
     Memory {
         /// The bytes needed.
         needed: u128,
@@ -118,19 +114,55 @@ pub enum ExecuteError {
         allowed: u64,
     },
     /// A piece or a connection without room.
-    #[error("{what} must be at least 1")]
     Zero {
         /// Which option.
         what: &'static str,
     },
     /// A thread that did not start, or that failed.
-    #[error("the thread of rank {rank} {problem}")]
     Thread {
         /// The rank.
         rank: usize,
         /// What happened.
         problem: String,
     },
+}
+
+impl Diagnose for ExecuteError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Schedule(error) => error.diagnosis(),
+            Self::Placement { name, placement } => {
+                Diagnosis::of(format!("schedule `{name}` does not run {placement}"))
+            }
+            Self::Root { root, ranks } => Diagnosis::of(format!(
+                "rank {root} is the root, but there are inputs for {ranks} ranks"
+            )),
+            Self::Inputs { ranks, inputs } => Diagnosis::of(format!(
+                "the schedule has {ranks} ranks, but there are {inputs} inputs"
+            ))
+            .remedy("give one for each"),
+            Self::InputLength { rank, found, expected } => {
+                Diagnosis::of(format!("rank {rank}'s input has {found} elements"))
+                    .remedy(format!("this collective needs {expected}"))
+            }
+            Self::Indivisible { rank, found, shards } => Diagnosis::of(format!(
+                "rank {rank}'s input has {found} elements, which do not divide into {shards} \
+                     shards"
+            )),
+            Self::TooManyRanks { ranks } => {
+                Diagnosis::of(format!("the schedule has {ranks} ranks"))
+                    .remedy(format!("at most {MOST_RANKS} can run, as a thread each"))
+            }
+            Self::Memory { needed, allowed } => {
+                Diagnosis::of(format!("running the schedule takes {needed} bytes"))
+                    .remedy(format!("the options allow {allowed}"))
+            }
+            Self::Zero { what } => Diagnosis::of(format!("{what} must be at least 1")),
+            Self::Thread { rank, problem } => {
+                Diagnosis::of(format!("the thread of rank {rank} {problem}"))
+            }
+        }
+    }
 }
 
 /// Runs a schedule on one input for each rank and returns the output of each.

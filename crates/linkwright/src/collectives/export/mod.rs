@@ -28,6 +28,8 @@ mod test_support;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
+
 use super::collective::Collective;
 
 pub use dot::{to_dot, trees_to_dot};
@@ -50,9 +52,9 @@ pub struct Export {
 
 /// Why a schedule cannot be exported.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum ExportError {
     /// The executor would refuse the file, or read past its arrays.
-    #[error("{place} has {count} {what}, and {format} takes at most {most}; {remedy}")]
     Limit {
         /// The format.
         format: &'static str,
@@ -68,7 +70,6 @@ pub enum ExportError {
         remedy: &'static str,
     },
     /// The format has no such collective.
-    #[error("{format} has no {}; {remedy}", .collective.name())]
     NoCollective {
         /// The format.
         format: &'static str,
@@ -78,7 +79,6 @@ pub enum ExportError {
         remedy: &'static str,
     },
     /// The format has no word for what a switch does.
-    #[error("{format} has no {operation}, which {place} is; {remedy}")]
     NoOperation {
         /// The format.
         format: &'static str,
@@ -90,7 +90,6 @@ pub enum ExportError {
         remedy: &'static str,
     },
     /// The schedule breaks a rule of schedules.
-    #[error("the schedule is broken: {place} {problem}; run the check, and plan it again")]
     Broken {
         /// Where: a rank, a block, a step.
         place: String,
@@ -98,7 +97,6 @@ pub enum ExportError {
         problem: String,
     },
     /// An option has a value that the format cannot hold.
-    #[error("the option `{option}` is {value}; {remedy}")]
     BadOption {
         /// The option.
         option: &'static str,
@@ -107,6 +105,31 @@ pub enum ExportError {
         /// What would work.
         remedy: &'static str,
     },
+}
+
+impl Diagnose for ExportError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Limit { format, what, place, count, most, remedy } => Diagnosis::of(format!(
+                "{place} has {count} {what}, and {format} takes at most {most}"
+            ))
+            .remedy(*remedy),
+            Self::NoCollective { format, collective, remedy } => {
+                Diagnosis::of(format!("{format} has no {}", collective.name())).remedy(*remedy)
+            }
+            Self::NoOperation { format, operation, place, remedy } => {
+                Diagnosis::of(format!("{format} has no {operation}, which {place} is"))
+                    .remedy(*remedy)
+            }
+            Self::Broken { place, problem } => {
+                Diagnosis::of(format!("the schedule is broken: {place} {problem}"))
+                    .remedy("run the check, and plan it again")
+            }
+            Self::BadOption { option, value, remedy } => {
+                Diagnosis::of(format!("the option `{option}` is {value}")).remedy(*remedy)
+            }
+        }
+    }
 }
 
 /// Refuses a schedule of which a switch does some steps.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::diagnostic::closest;
+use crate::diagnostic::{Diagnose, Diagnosis, closest};
 use crate::program::Collective;
 use crate::units::Bytes;
 
@@ -37,12 +37,9 @@ pub enum Algorithm {
 
 /// A collective that cannot be performed as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum MpiError {
     /// The algorithm performs other collectives.
-    #[error(
-        "{} cannot be performed by `{algorithm}`; it takes {}",
-        .kind.name(), names(Algorithm::of(*.kind))
-    )]
     Unfit {
         /// The collective.
         kind: Collective,
@@ -50,10 +47,6 @@ pub enum MpiError {
         algorithm: Algorithm,
     },
     /// No algorithm of this name performs the collective.
-    #[error(
-        "no algorithm of {} is called `{name}`; it takes {}{}",
-        .kind.name(), names(Algorithm::of(*.kind)), did_you_mean(*.kind, .name)
-    )]
     Unknown {
         /// The collective.
         kind: Collective,
@@ -61,13 +54,35 @@ pub enum MpiError {
         name: String,
     },
     /// A root that the communicator does not have.
-    #[error("index {index} lies outside a communicator of {ranks} ranks")]
     Outside {
         /// The index.
         index: u32,
         /// How many ranks there are.
         ranks: u32,
     },
+}
+
+impl Diagnose for MpiError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Unfit { kind, algorithm } => {
+                Diagnosis::of(format!("{} cannot be performed by `{algorithm}`", kind.name()))
+                    .remedy(format!("it takes {}", names(Algorithm::of(*kind))))
+            }
+            Self::Unknown { kind, name } => {
+                Diagnosis::of(format!("no algorithm of {} is called `{name}`", kind.name())).remedy(
+                    format!(
+                        "it takes {}{}",
+                        names(Algorithm::of(*kind)),
+                        did_you_mean(*kind, name)
+                    ),
+                )
+            }
+            Self::Outside { index, ranks } => {
+                Diagnosis::of(format!("index {index} lies outside a communicator of {ranks} ranks"))
+            }
+        }
+    }
 }
 
 fn names(algorithms: &[Algorithm]) -> String {

@@ -44,6 +44,7 @@ use super::mpi as rules;
 use super::schedule::{ChannelTransport, ChosenRoute, Protocol, Schedule};
 use super::source::TooManyRanks;
 use super::time::TimeError;
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::graph::arborescences::Preference;
 use crate::system::{NoReducingSwitch, System, Wiring};
 use crate::units::Bandwidth;
@@ -199,12 +200,12 @@ impl Plan {
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum PlanError {
     /// The GPUs do not fit the machine or each other.
     #[error(transparent)]
     Links(#[from] LinkGraphError),
     /// The root is no rank.
-    #[error("the root is rank {root}, and the job has ranks 0 to {last}")]
     UnknownRoot {
         /// The root.
         root: usize,
@@ -212,7 +213,6 @@ pub enum PlanError {
         last: usize,
     },
     /// The algorithm does not do this collective.
-    #[error("{algorithm} does not do {collective}; use one of: {remedy}")]
     Unsupported {
         /// The algorithm.
         algorithm: &'static str,
@@ -222,54 +222,28 @@ pub enum PlanError {
         remedy: &'static str,
     },
     /// Three phases among GPUs of one server.
-    #[error("three-phase is for GPUs on several servers, and these are on one; use packing")]
     OneServer,
     /// More GPUs than trees are packed through.
-    #[error(
-        "trees are packed through {MOST_PACKED} GPUs at most, and these are {0}; use nccl-ring, \
-         which plans them in seconds"
-    )]
     TooMany(usize),
     /// No switch reduces for these GPUs.
-    #[error("nvls reduces in the switch: {0}; use packing or nccl-ring")]
     NoReducingSwitch(#[from] NoReducingSwitch),
     /// PCIe alone is wanted, which has no switch that reduces.
-    #[error(
-        "nvls goes through NVSwitches, and only PCIe is wanted; let it choose the links, or use packing"
-    )]
     InSwitchOverHost,
     /// NVLink alone is wanted, and this NCCL would use PCIe.
-    #[error(
-        "{algorithm} finds no ring over NVLink through these GPUs; let it choose the links, or \
-         use packing"
-    )]
     NoRing {
         /// The algorithm.
         algorithm: &'static str,
     },
     /// NVLink alone is wanted, and the algorithm would use PCIe between some of the GPUs.
-    #[error(
-        "{algorithm} needs an NVLink between any two GPUs, and some of these have none; let it \
-         choose the links, or use packing"
-    )]
     NotDirect {
         /// The algorithm.
         algorithm: &'static str,
     },
     /// Bandwidths with so little in common that exact weights leave 128 bits.
-    #[error(
-        "the links' bandwidths have no common measure that fits 128 bits; round them to whole \
-         megabytes per second"
-    )]
     TooFine,
     /// A linear programme without an answer.
-    #[error(
-        "the linear programme of the all-to-all was not solved, which bandwidths of very \
-         different sizes can cause; use one-hop"
-    )]
     Unsolved,
     /// A hybrid of unknown size.
-    #[error("how much of the data goes over PCIe depends on its size; give the size")]
     NoSize,
     /// More GPUs than a rule is written down for.
     #[error(transparent)]
@@ -277,6 +251,60 @@ pub enum PlanError {
     /// The schedule cannot be routed.
     #[error(transparent)]
     Route(#[from] TimeError),
+}
+
+impl Diagnose for PlanError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::UnknownRoot { root, last } => {
+                Diagnosis::of(format!("the root is rank {root}, and the job has ranks 0 to {last}"))
+            }
+            Self::Unsupported { algorithm, collective, remedy } => {
+                Diagnosis::of(format!("{algorithm} does not do {collective}"))
+                    .remedy(format!("use one of: {remedy}"))
+            }
+            Self::OneServer => {
+                Diagnosis::of("three-phase is for GPUs on several servers, and these are on one")
+                    .remedy("use packing")
+            }
+            Self::TooMany(gpus) => Diagnosis::of(format!(
+                "trees are packed through {MOST_PACKED} GPUs at most, and these are {gpus}"
+            ))
+            .remedy("use nccl-ring, which plans them in seconds"),
+            Self::NoReducingSwitch(error) => {
+                Diagnosis::of(format!("nvls reduces in the switch: {error}"))
+                    .remedy("use packing or nccl-ring")
+            }
+            Self::InSwitchOverHost => {
+                Diagnosis::of("nvls goes through NVSwitches, and only PCIe is wanted")
+                    .remedy("let it choose the links, or use packing")
+            }
+            Self::NoRing { algorithm } => {
+                Diagnosis::of(format!("{algorithm} finds no ring over NVLink through these GPUs"))
+                    .remedy("let it choose the links, or use packing")
+            }
+            Self::NotDirect { algorithm } => Diagnosis::of(format!(
+                "{algorithm} needs an NVLink between any two GPUs, and some of these have none"
+            ))
+            .remedy("let it choose the links, or use packing"),
+            Self::TooFine => {
+                Diagnosis::of("the links' bandwidths have no common measure that fits 128 bits")
+                    .remedy("round them to whole megabytes per second")
+            }
+            Self::Unsolved => Diagnosis::of(
+                "the linear programme of the all-to-all was not solved, which bandwidths of \
+                     very different sizes can cause",
+            )
+            .remedy("use one-hop"),
+            Self::NoSize => {
+                Diagnosis::of("how much of the data goes over PCIe depends on its size")
+                    .remedy("give the size")
+            }
+            Self::TooManyRanks(error) => error.diagnosis(),
+            Self::Route(error) => error.diagnosis(),
+        }
+    }
 }
 
 /// Plans a collective on these GPUs, by their ids in the system; rank `i` is `gpus[i]`.

@@ -12,6 +12,8 @@ use std::ops::Range;
 
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
+
 use super::collective::Collective;
 use super::schedule::{Slice, StepOperation};
 
@@ -22,13 +24,21 @@ pub const MOST_MATERIALISED: usize = 256;
 
 /// A schedule that is not written down.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "the steps of {ranks} ranks are not written down as a whole; {MOST_MATERIALISED} ranks are \
-     the most that are checked, executed or exported"
-)]
+#[error("{}", self.diagnosis())]
 pub struct TooManyRanks {
     /// The ranks.
     pub ranks: usize,
+}
+
+impl Diagnose for TooManyRanks {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { ranks } = self;
+        Diagnosis::of(format!("the steps of {ranks} ranks are not written down as a whole")).remedy(
+            format!(
+                "{MOST_MATERIALISED} ranks are the most that are checked, executed or exported"
+            ),
+        )
+    }
 }
 
 /// One step of a group.

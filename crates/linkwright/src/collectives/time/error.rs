@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::EngineError;
 use crate::network::TransportError;
 use crate::runtime::RuntimeError;
@@ -9,9 +10,9 @@ use crate::system::NoReducingSwitch;
 
 /// Why a schedule cannot be timed on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum TimeError {
     /// A GPU that the machine does not have.
-    #[error("rank {rank} runs on GPU {gpu}, and `{machine}` has {count} of them")]
     UnknownGpu {
         /// The rank.
         rank: usize,
@@ -23,7 +24,6 @@ pub enum TimeError {
         count: usize,
     },
     /// Two ranks without a way between them.
-    #[error("no {links} joins GPU {from} and GPU {to} of `{machine}`, which the schedule needs")]
     NoRoute {
         /// The links, in words.
         links: &'static str,
@@ -35,13 +35,8 @@ pub enum TimeError {
         machine: String,
     },
     /// In-switch steps where no switch does them.
-    #[error("the schedule reduces or copies in a switch: {0}; plan it with packing or nccl-ring")]
     NoReducingSwitch(#[from] NoReducingSwitch),
     /// In-switch steps where ranks can only send messages.
-    #[error(
-        "rank {rank} block {block} step {step} is done in a switch, which messages between ranks \
-         cannot say; plan it with packing or nccl-ring"
-    )]
     InSwitch {
         /// The rank.
         rank: usize,
@@ -51,10 +46,6 @@ pub enum TimeError {
         step: usize,
     },
     /// A block that sends to, or receives from, a rank that does not do its part.
-    #[error(
-        "block {block} of rank {rank} has a connection on channel {channel} that no block of \
-         the other rank shares; check the schedule first"
-    )]
     Unpaired {
         /// The rank.
         rank: usize,
@@ -64,10 +55,6 @@ pub enum TimeError {
         channel: usize,
     },
     /// Blocks that wait for one another for ever.
-    #[error(
-        "rank {rank} never gets past step {step} of block {block}; check the schedule for what \
-         it waits for"
-    )]
     Stuck {
         /// The first rank that waits.
         rank: usize,
@@ -77,10 +64,6 @@ pub enum TimeError {
         step: usize,
     },
     /// More events than a run may have.
-    #[error(
-        "{size} in chunks of {chunk} would take {transfers} transfers, more than {limit}; use \
-         larger chunks"
-    )]
     TooManyTransfers {
         /// The data.
         size: crate::units::Bytes,
@@ -95,14 +78,56 @@ pub enum TimeError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// Something that no schedule should bring about.
-    #[error("this is a fault of Linkwright's: {problem}")]
     Fault {
         /// What it is.
         problem: String,
     },
     /// A chunk size of zero.
-    #[error("a chunk needs at least one byte; give a size such as 1 MiB")]
     EmptyChunk,
+}
+
+impl Diagnose for TimeError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::UnknownGpu { rank, gpu, machine, count } => Diagnosis::of(format!(
+                "rank {rank} runs on GPU {gpu}, and `{machine}` has {count} of them"
+            )),
+            Self::NoRoute { links, from, to, machine } => Diagnosis::of(format!(
+                "no {links} joins GPU {from} and GPU {to} of `{machine}`, which the schedule \
+                     needs"
+            )),
+            Self::NoReducingSwitch(error) => {
+                Diagnosis::of(format!("the schedule reduces or copies in a switch: {error}"))
+                    .remedy("plan it with packing or nccl-ring")
+            }
+            Self::InSwitch { rank, block, step } => Diagnosis::of(format!(
+                "rank {rank} block {block} step {step} is done in a switch, which messages \
+                     between ranks cannot say"
+            ))
+            .remedy("plan it with packing or nccl-ring"),
+            Self::Unpaired { rank, block, channel } => Diagnosis::of(format!(
+                "block {block} of rank {rank} has a connection on channel {channel} that no \
+                     block of the other rank shares"
+            ))
+            .remedy("check the schedule first"),
+            Self::Stuck { rank, block, step } => {
+                Diagnosis::of(format!("rank {rank} never gets past step {step} of block {block}"))
+                    .remedy("check the schedule for what it waits for")
+            }
+            Self::TooManyTransfers { size, chunk, transfers, limit } => Diagnosis::of(format!(
+                "{size} in chunks of {chunk} would take {transfers} transfers, more than \
+                     {limit}"
+            ))
+            .remedy("use larger chunks"),
+            Self::Engine(error) => error.diagnosis(),
+            Self::Fault { problem } => {
+                Diagnosis::of(format!("this is a fault of Linkwright's: {problem}"))
+            }
+            Self::EmptyChunk => {
+                Diagnosis::of("a chunk needs at least one byte").remedy("give a size such as 1 MiB")
+            }
+        }
+    }
 }
 
 impl From<RuntimeError> for TimeError {

@@ -26,6 +26,8 @@ mod tests;
 
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
+
 use super::greatest_common_divisor;
 
 pub use plan::{pack_from_every_root, pack_from_root, rate_from_every_root};
@@ -111,12 +113,11 @@ pub struct ArborescencePacking {
 
 /// Why nothing can be packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum ArborescenceError {
     /// A broadcast needs someone to send to.
-    #[error("{0} terminal(s); trees need at least two")]
     TooFewTerminals(usize),
     /// A terminal, a root or an end of an arc is not a vertex.
-    #[error("vertex {vertex} is not one of the {vertices} vertices from 0 on")]
     UnknownVertex {
         /// What was named.
         vertex: usize,
@@ -124,16 +125,10 @@ pub enum ArborescenceError {
         vertices: usize,
     },
     /// A terminal is listed twice.
-    #[error("vertex {0} is listed as a terminal twice; list each terminal once")]
     RepeatedTerminal(usize),
     /// The root holds no data.
-    #[error("vertex {0} is a switch; a root must be a terminal")]
     RootIsSwitch(usize),
     /// Capacity into a switch differs from capacity out of it.
-    #[error(
-        "{entering} enters switch {switch} and {leaving} leaves it; \
-         links of a switch must be as fast in one direction as in the other"
-    )]
     UnbalancedSwitch {
         /// The switch.
         switch: usize,
@@ -143,7 +138,6 @@ pub enum ArborescenceError {
         leaving: u128,
     },
     /// There is no way between two terminals.
-    #[error("no way leads from terminal {from} to terminal {to}; join them by links")]
     Unreachable {
         /// Where no way begins.
         from: usize,
@@ -151,9 +145,37 @@ pub enum ArborescenceError {
         to: usize,
     },
     /// Exact numbers would not fit 64 bits.
-    #[error(
-        "the capacities are too large or share too small a divisor for exact 64-bit arithmetic; \
-         round them to a common unit"
-    )]
     TooLarge,
+}
+
+impl Diagnose for ArborescenceError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::TooFewTerminals(count) => {
+                Diagnosis::of(format!("{count} terminal(s)")).remedy("trees need at least two")
+            }
+            Self::UnknownVertex { vertex, vertices } => Diagnosis::of(format!(
+                "vertex {vertex} is not one of the {vertices} vertices from 0 on"
+            )),
+            Self::RepeatedTerminal(vertex) => {
+                Diagnosis::of(format!("vertex {vertex} is listed as a terminal twice"))
+                    .remedy("list each terminal once")
+            }
+            Self::RootIsSwitch(vertex) => Diagnosis::of(format!("vertex {vertex} is a switch"))
+                .remedy("a root must be a terminal"),
+            Self::UnbalancedSwitch { switch, entering, leaving } => {
+                Diagnosis::of(format!("{entering} enters switch {switch} and {leaving} leaves it"))
+                    .remedy("links of a switch must be as fast in one direction as in the other")
+            }
+            Self::Unreachable { from, to } => {
+                Diagnosis::of(format!("no way leads from terminal {from} to terminal {to}"))
+                    .remedy("join them by links")
+            }
+            Self::TooLarge => Diagnosis::of(
+                "the capacities are too large or share too small a divisor for exact 64-bit \
+                     arithmetic",
+            )
+            .remedy("round them to a common unit"),
+        }
+    }
 }

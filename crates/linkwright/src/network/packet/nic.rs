@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use thiserror::Error;
 
-use crate::diagnostic::{closest, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, closest, shown};
 use crate::network::transport::MessageIndex;
 
 /// The messages of one network interface, and which of them is next.
@@ -158,11 +158,16 @@ pub enum NicPolicy {
 
 /// A name that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "there is no NIC policy `{}`; {}there are fcfs, rr, and rr-N for N from 1 (rr-4)",
-    shown(.0), meant(.0)
-)]
+#[error("{}", self.diagnosis())]
 pub struct UnknownNicPolicy(pub String);
+
+impl Diagnose for UnknownNicPolicy {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self(name) = self;
+        Diagnosis::of(format!("there is no NIC policy `{}`", shown(name)))
+            .remedy(format!("{}there are fcfs, rr, and rr-N for N from 1 (rr-4)", meant(name)))
+    }
+}
 
 /// A question for the policy that was probably meant, or nothing.
 fn meant(name: &str) -> String {

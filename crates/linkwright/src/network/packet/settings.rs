@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::Named;
+use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::network::paths::PathError;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -46,21 +46,19 @@ pub const MOST_BUFFER_PACKETS: u16 = 1024;
 
 /// Settings that no network can have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum SettingsError {
     /// Packets of nothing, or too large.
-    #[error("a packet of {size} is not possible; 1 B to {} are", Bytes(MOST_PACKET_SIZE))]
     PacketSize {
         /// The size asked for.
         size: Bytes,
     },
     /// Buffers of nothing, or too large.
-    #[error("a buffer of {packets} packets is not possible; 1 to {MOST_BUFFER_PACKETS} are")]
     Buffer {
         /// The size asked for.
         packets: u16,
     },
     /// A switch with more ports than the model keeps.
-    #[error("switch {switch} has {ports} ports; at most 65,535 are possible")]
     Ports {
         /// The switch.
         switch: u32,
@@ -71,11 +69,34 @@ pub enum SettingsError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// More virtual channels than the model keeps.
-    #[error("{channels} virtual channels are too many; at most 32 are possible")]
     VirtualChannels {
         /// How many the routing asks for.
         channels: u8,
     },
+}
+
+impl Diagnose for SettingsError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::PacketSize { size } => {
+                Diagnosis::of(format!("a packet of {size} is not possible"))
+                    .remedy(format!("1 B to {} are", Bytes(MOST_PACKET_SIZE)))
+            }
+            Self::Buffer { packets } => {
+                Diagnosis::of(format!("a buffer of {packets} packets is not possible"))
+                    .remedy(format!("1 to {MOST_BUFFER_PACKETS} are"))
+            }
+            Self::Ports { switch, ports } => {
+                Diagnosis::of(format!("switch {switch} has {ports} ports"))
+                    .remedy("at most 65,535 are possible")
+            }
+            Self::Path(error) => error.diagnosis(),
+            Self::VirtualChannels { channels } => {
+                Diagnosis::of(format!("{channels} virtual channels are too many"))
+                    .remedy("at most 32 are possible")
+            }
+        }
+    }
 }
 
 impl PacketSettings {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::{instead_of, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, instead_of, shown};
 use crate::engine::Random;
 use crate::system::fabric::{Fabric, FabricError, Shape, SwitchId};
 
@@ -34,9 +34,9 @@ pub enum RoutingKind {
 
 /// A routing that cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum RoutingError {
     /// A name that no routing has.
-    #[error("there is no routing `{}`; {advice}", shown(.name))]
     Unknown {
         /// The name.
         name: String,
@@ -44,7 +44,6 @@ pub enum RoutingError {
         advice: String,
     },
     /// A routing for another shape of network.
-    #[error("routing `{routing}` is for {wanted}, which `{}` is not; use {instead}", shown(.network))]
     WrongShape {
         /// The routing.
         routing: &'static str,
@@ -59,14 +58,31 @@ pub enum RoutingError {
     #[error(transparent)]
     Table(#[from] FabricError),
     /// Ways longer than there are virtual channels.
-    #[error(
-        "a shortest route has {hops} links between switches, and at most 32 are possible; give a \
-         network of shorter ways, or routing tables"
-    )]
     TooLong {
         /// How many links it has, or at least has.
         hops: u32,
     },
+}
+
+impl Diagnose for RoutingError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Unknown { name, advice } => {
+                Diagnosis::of(format!("there is no routing `{}`", shown(name))).remedy(advice)
+            }
+            Self::WrongShape { routing, wanted, network, instead } => Diagnosis::of(format!(
+                "routing `{routing}` is for {wanted}, which `{}` is not",
+                shown(network)
+            ))
+            .remedy(format!("use {instead}")),
+            Self::Table(error) => error.diagnosis(),
+            Self::TooLong { hops } => Diagnosis::of(format!(
+                "a shortest route has {hops} links between switches, and at most 32 are \
+                     possible"
+            ))
+            .remedy("give a network of shorter ways, or routing tables"),
+        }
+    }
 }
 
 impl RoutingKind {

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use super::Options;
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::network::RouteClass;
 use crate::network::packet::serialisation;
 use crate::program::lowering::{Lowering, LoweringError, lower_program};
@@ -16,21 +17,17 @@ use crate::units::{Bandwidth, Picoseconds};
 
 /// A program that GOAL cannot say.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum WriteError {
     /// A collective that cannot be lowered.
     #[error(transparent)]
     Lowering(#[from] LoweringError),
     /// A receive of any tag in a program with several communicators, or with collectives.
-    #[error(
-        "rank {rank} receives any tag, which GOAL can say only of a program whose messages all \
-         go over one communicator"
-    )]
     AnyTag {
         /// The rank.
         rank: Rank,
     },
     /// A tag that stands for any in LogGOPSim.
-    #[error("rank {rank} uses the tag {tag}, which stands for any in GOAL; take a smaller one")]
     Tag {
         /// The rank.
         rank: Rank,
@@ -38,9 +35,6 @@ pub enum WriteError {
         tag: Tag,
     },
     /// An operation that GOAL has no words for.
-    #[error(
-        "operation {operation} of rank {rank} is {what}, for which GOAL has no words; {remedy}"
-    )]
     NoWords {
         /// The rank.
         rank: Rank,
@@ -52,8 +46,28 @@ pub enum WriteError {
         remedy: &'static str,
     },
     /// A unit of time of zero.
-    #[error("the unit of time is 0; take 1 ns")]
     TimeUnit,
+}
+
+impl Diagnose for WriteError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Lowering(error) => error.diagnosis(),
+            Self::AnyTag { rank } => Diagnosis::of(format!(
+                "rank {rank} receives any tag, which GOAL can say only of a program whose \
+                     messages all go over one communicator"
+            )),
+            Self::Tag { rank, tag } => Diagnosis::of(format!(
+                "rank {rank} uses the tag {tag}, which stands for any in GOAL"
+            ))
+            .remedy("take a smaller one"),
+            Self::NoWords { rank, operation, what, remedy } => Diagnosis::of(format!(
+                "operation {operation} of rank {rank} is {what}, for which GOAL has no words"
+            ))
+            .remedy(*remedy),
+            Self::TimeUnit => Diagnosis::of("the unit of time is 0").remedy("take 1 ns"),
+        }
+    }
 }
 
 /// GOAL's tags for those of the program.

@@ -3,15 +3,16 @@
 use thiserror::Error;
 
 use super::{CollectiveCall, Lowering};
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::program::{
     CommunicatorId, Dependency, Operation, Program, Rank, RankBuilder, RankProgram,
 };
 
 /// A call of a collective that names what is not there.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum LoweringError {
     /// A communicator that the program does not have.
-    #[error("there is no communicator {communicator}; the program has {communicators}")]
     Communicator {
         /// The communicator.
         communicator: CommunicatorId,
@@ -19,13 +20,26 @@ pub enum LoweringError {
         communicators: usize,
     },
     /// A rank or root that the communicator does not have.
-    #[error("index {index} lies outside a communicator of {ranks} ranks")]
     Outside {
         /// The index.
         index: u32,
         /// How many ranks there are.
         ranks: u32,
     },
+}
+
+impl Diagnose for LoweringError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Communicator { communicator, communicators } => {
+                Diagnosis::of(format!("there is no communicator {communicator}"))
+                    .remedy(format!("the program has {communicators}"))
+            }
+            Self::Outside { index, ranks } => {
+                Diagnosis::of(format!("index {index} lies outside a communicator of {ranks} ranks"))
+            }
+        }
+    }
 }
 
 /// The program with every collective replaced by its messages.

@@ -35,7 +35,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::{MOST_MESSAGE, Operation, Program, Rank, RankProgram};
-use crate::diagnostic::{closest, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, closest, shown};
 use crate::units::Bytes;
 
 /// An application that programs can be made of.
@@ -88,15 +88,14 @@ pub const MOST_RANKS: u32 = 1 << 20;
 
 /// A skeleton that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum SkeletonError {
     /// No application has the name.
-    #[error("no application is called `{}`; there are {}", shown(.name), known(.name))]
     Unknown {
         /// The name asked for.
         name: String,
     },
     /// An option that the application does not have, or a value that it cannot take.
-    #[error("{application} cannot take these options: {problem}")]
     Options {
         /// The application.
         application: &'static str,
@@ -104,7 +103,6 @@ pub enum SkeletonError {
         problem: String,
     },
     /// A parameter outside its range.
-    #[error("{application}'s `{parameter}` is {value}; take {remedy}")]
     Parameter {
         /// The application.
         application: &'static str,
@@ -116,10 +114,6 @@ pub enum SkeletonError {
         remedy: &'static str,
     },
     /// A message of more than [`MOST_MESSAGE`].
-    #[error(
-        "{application} would send messages of {size} bytes; take sizes of at most {most}",
-        size = .size.0, most = MOST_MESSAGE.0
-    )]
     Message {
         /// The application.
         application: &'static str,
@@ -127,7 +121,6 @@ pub enum SkeletonError {
         size: Bytes,
     },
     /// A count of ranks that the application cannot run on.
-    #[error("{application} cannot run on {ranks} ranks: {reason}")]
     Ranks {
         /// The application.
         application: &'static str,
@@ -136,6 +129,32 @@ pub enum SkeletonError {
         /// Why not, and what would do.
         reason: &'static str,
     },
+}
+
+impl Diagnose for SkeletonError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Unknown { name } => {
+                Diagnosis::of(format!("no application is called `{}`", shown(name)))
+                    .remedy(format!("there are {}", known(name)))
+            }
+            Self::Options { application, problem } => {
+                Diagnosis::of(format!("{application} cannot take these options: {problem}"))
+            }
+            Self::Parameter { application, parameter, value, remedy } => {
+                Diagnosis::of(format!("{application}'s `{parameter}` is {value}"))
+                    .remedy(format!("take {remedy}"))
+            }
+            Self::Message { application, size } => Diagnosis::of(format!(
+                "{application} would send messages of {size} bytes",
+                size = size.0
+            ))
+            .remedy(format!("take sizes of at most {most}", most = MOST_MESSAGE.0)),
+            Self::Ranks { application, ranks, reason } => {
+                Diagnosis::of(format!("{application} cannot run on {ranks} ranks: {reason}"))
+            }
+        }
+    }
 }
 
 fn known(name: &str) -> String {

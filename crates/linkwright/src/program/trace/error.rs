@@ -2,21 +2,17 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::shown;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::program::{MOST_MESSAGE, Rank};
 use crate::units::Bytes;
 
 /// An archive that is no program.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum TraceError {
     /// No location has a rank in `MPI_COMM_WORLD`.
-    #[error(
-        "the archive has no MPI ranks; record an MPI program, with MPI events (for Score-P: link \
-         it with `scorep --mpp=mpi`)"
-    )]
     NoRanks,
     /// An event that cannot be played again.
-    #[error("rank {rank}, event {event}, in {}: {fault}", shown(.call))]
     Call {
         /// The rank.
         rank: Rank,
@@ -28,10 +24,6 @@ pub enum TraceError {
         fault: CallFault,
     },
     /// A main loop that is not there.
-    #[error(
-        "rank {rank} never enters the region `{}`, which is to be the main loop; {}",
-        shown(.region), there_are(.known)
-    )]
     NoLoop {
         /// The first rank that never enters it.
         rank: Rank,
@@ -41,12 +33,6 @@ pub enum TraceError {
         known: Vec<String>,
     },
     /// A request that is open when the main loop begins or ends.
-    #[error(
-        "rank {rank} waits in event {event}, in {}, for a request of event {start}: only one of \
-         the two is in the main loop `{}`, so that iterations would not match; name another \
-         region as the main loop",
-        shown(.call), shown(.region)
-    )]
     RequestAcrossLoop {
         /// The rank.
         rank: Rank,
@@ -60,10 +46,6 @@ pub enum TraceError {
         region: String,
     },
     /// Times that do not fit 64 bits of picoseconds.
-    #[error(
-        "rank {rank} computes for more than 213 days; the archive's clock makes \
-         {ticks_per_second} ticks in a second, which is probably wrong"
-    )]
     TooLong {
         /// The rank.
         rank: Rank,
@@ -72,45 +54,96 @@ pub enum TraceError {
     },
 }
 
+impl Diagnose for TraceError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::NoRanks => Diagnosis::of("the archive has no MPI ranks").remedy(
+                "record an MPI program, with MPI events (for Score-P: link it with `scorep \
+                     --mpp=mpi`)",
+            ),
+            Self::Call { rank, event, call, fault } => fault
+                .diagnosis()
+                .within(format_args!("rank {rank}, event {event}, in {}", shown(call))),
+            Self::NoLoop { rank, region, known } => Diagnosis::of(format!(
+                "rank {rank} never enters the region `{}`, which is to be the main loop",
+                shown(region)
+            ))
+            .remedy(format!("{}", there_are(known))),
+            Self::RequestAcrossLoop { rank, start, event, call, region } => Diagnosis::of(format!(
+                "rank {rank} waits in event {event}, in {}, for a request of event {start}: \
+                     only one of the two is in the main loop `{}`, so that iterations would not \
+                     match",
+                shown(call),
+                shown(region)
+            ))
+            .remedy("name another region as the main loop"),
+            Self::TooLong { rank, ticks_per_second } => Diagnosis::of(format!(
+                "rank {rank} computes for more than 213 days"
+            ))
+            .remedy(format!(
+                "the archive's clock makes {ticks_per_second} ticks in a second, which is \
+                     probably wrong"
+            )),
+        }
+    }
+}
+
 /// Why an event cannot be played again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum CallFault {
     /// A message or a collective between two groups.
-    #[error(
-        "the communicator `{}` lies between two groups, and inter-communicators are not played; \
-         record the program without them", shown(.communicator)
-    )]
     InterCommunicator {
         /// The communicator's name.
         communicator: String,
     },
     /// A rank that uses a communicator of others.
-    #[error(
-        "the communicator `{}` does not hold this rank; record the program again",
-        shown(.communicator)
-    )]
     NotMember {
         /// The communicator's name.
         communicator: String,
     },
     /// A collective that is not known.
-    #[error("the collective {number} is not known; convert the trace with OTF2 3.1 or older")]
     UnknownCollective {
         /// Its number in OTF2.
         number: u8,
     },
     /// A message or a collective of more than [`MOST_MESSAGE`].
-    #[error(
-        "it carries {size} bytes, and a rank may send {most} at once; the trace is probably \
-         damaged, record the program again", most = MOST_MESSAGE.0, size = .size.0
-    )]
     TooLarge {
         /// What it carries.
         size: Bytes,
     },
     /// A collective that needs a root.
-    #[error("the collective has no root in its communicator; record the program again")]
     NoRoot,
+}
+
+impl Diagnose for CallFault {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::InterCommunicator { communicator } => Diagnosis::of(format!(
+                "the communicator `{}` lies between two groups, and inter-communicators are not \
+                     played",
+                shown(communicator)
+            ))
+            .remedy("record the program without them"),
+            Self::NotMember { communicator } => Diagnosis::of(format!(
+                "the communicator `{}` does not hold this rank",
+                shown(communicator)
+            ))
+            .remedy("record the program again"),
+            Self::UnknownCollective { number } => {
+                Diagnosis::of(format!("the collective {number} is not known"))
+                    .remedy("convert the trace with OTF2 3.1 or older")
+            }
+            Self::TooLarge { size } => Diagnosis::of(format!(
+                "it carries {size} bytes, and a rank may send {most} at once",
+                size = size.0,
+                most = MOST_MESSAGE.0
+            ))
+            .remedy("the trace is probably damaged, record the program again"),
+            Self::NoRoot => Diagnosis::of("the collective has no root in its communicator")
+                .remedy("record the program again"),
+        }
+    }
 }
 
 fn there_are(known: &[String]) -> String {

@@ -19,7 +19,7 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use super::shuffle;
-use crate::diagnostic::{InputError, Position};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position};
 use crate::engine::Random;
 
 /// The index of a GPU: node times GPUs per node, plus its place in the node.
@@ -27,12 +27,20 @@ pub type Gpu = u32;
 
 /// Jobs that have more ranks than the system has GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{ranks} ranks do not fit on {gpus} GPUs; take fewer or smaller jobs")]
+#[error("{}", self.diagnosis())]
 pub struct MappingError {
     /// The ranks of all jobs.
     pub ranks: u64,
     /// The GPUs of the system.
     pub gpus: u32,
+}
+
+impl Diagnose for MappingError {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { ranks, gpus } = self;
+        Diagnosis::of(format!("{ranks} ranks do not fit on {gpus} GPUs"))
+            .remedy("take fewer or smaller jobs")
+    }
 }
 
 /// Cuts a list of GPUs into the jobs' parts.

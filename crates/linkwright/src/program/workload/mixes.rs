@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use super::shuffle;
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::Random;
 use crate::program::skeletons::APPLICATIONS;
 
@@ -49,15 +50,11 @@ impl Default for MixRules {
 
 /// Rules that no mixes can obey.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum MixError {
     /// Nothing to choose from.
-    #[error("a mix needs at least one application and one size")]
     Empty,
     /// A size that is zero, given twice, or no divisor of the next larger one.
-    #[error(
-        "the size {size} does not divide {next}; take sizes that each divide the next larger \
-         one, and the largest the processes"
-    )]
     Indivisible {
         /// The size.
         size: u32,
@@ -65,10 +62,6 @@ pub enum MixError {
         next: u32,
     },
     /// More jobs demanded than there is room for.
-    #[error(
-        "{at_least} times each application and size takes {needed} processes, and all mixes \
-         together have {room}; take more mixes or demand less"
-    )]
     NoRoom {
         /// The demand.
         at_least: u32,
@@ -77,6 +70,25 @@ pub enum MixError {
         /// The processes that there are.
         room: u64,
     },
+}
+
+impl Diagnose for MixError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Empty => Diagnosis::of("a mix needs at least one application and one size"),
+            Self::Indivisible { size, next } => Diagnosis::of(format!(
+                "the size {size} does not divide {next}"
+            ))
+            .remedy(
+                "take sizes that each divide the next larger one, and the largest the processes",
+            ),
+            Self::NoRoom { at_least, needed, room } => Diagnosis::of(format!(
+                "{at_least} times each application and size takes {needed} processes, and all \
+                     mixes together have {room}"
+            ))
+            .remedy("take more mixes or demand less"),
+        }
+    }
 }
 
 /// The most processes over all mixes: beyond, the jobs would not fit into memory.

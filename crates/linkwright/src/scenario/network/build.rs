@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{FabricSource, GpuBandwidth, NetworkSettings};
-use crate::diagnostic::InputError;
+use crate::diagnostic::{Diagnosis, InputError};
 use crate::network::routing::TableRouting;
 use crate::network::{AnyRouting, RoutingKind};
 use crate::scenario::files::{Files, text_of};
@@ -22,20 +22,19 @@ impl NetworkSettings {
     /// A file that is not given or that its reader refuses, a factor that no bandwidth can be
     /// multiplied by, a routing for another network.
     pub fn build(&self, file: &str, files: &Files) -> Result<Cluster, InputError> {
-        let at = |place: Place, error: &dyn std::fmt::Display, remedy: &str| {
-            place.refuse_as(file, error, "", remedy)
-        };
+        let at =
+            |place: Place, error: Diagnosis, remedy: &str| place.refuse_as(file, error, "", remedy);
         let listed = servers::build(&self.servers, file, files)?;
         let own = match self.beside_own_network(&listed) {
             None => None,
             Some(Ok(machine)) => Some(
                 split(machine)
-                    .map_err(|error| at(self.places.servers, &error, "mend the machine"))?,
+                    .map_err(|error| at(self.places.servers, error.into(), "mend the machine"))?,
             ),
             Some(Err(key)) => {
-                let problem = "the machine lists a network of its own";
+                let problem = Diagnosis::of("the machine lists a network of its own");
                 let remedy = format!("remove `{key}`, or give a machine without a network");
-                return Err(at(self.places.servers, &problem, &remedy));
+                return Err(at(self.places.servers, problem, &remedy));
             }
         };
         let named = own.is_some().then(|| listed[0].0.name().to_owned());
@@ -43,7 +42,7 @@ impl NetworkSettings {
             Some((servers, fabric)) => (servers, Some(fabric)),
             None => (listed, None),
         };
-        let refuse = |error: &dyn std::fmt::Display| {
+        let refuse = |error: Diagnosis| {
             at(self.places.servers, error, "give fewer servers, or a larger network")
         };
         // A lone server needs no port, and so no interface; what it is not on says its routing.
@@ -69,7 +68,7 @@ impl NetworkSettings {
                 if listed.is_empty() || alone.is_some() {
                     sized(specification.build())?
                 } else {
-                    let ports = System::ports_for(&listed).map_err(|error| refuse(&error))?;
+                    let ports = System::ports_for(&listed).map_err(|error| refuse(error.into()))?;
                     sized(specification.for_ports(ports))?
                 }
             }
@@ -79,9 +78,9 @@ impl NetworkSettings {
             Some(name) => Some(read_routing(&name.name, text_of(file, name, files)?, &fabric)?),
         };
         let (numerator, denominator) = self.bandwidth_scale;
-        let fabric = fabric
-            .with_bandwidth_times(numerator, denominator)
-            .map_err(|error| at(self.places.bandwidth_scale, &error, "give a smaller factor"))?;
+        let fabric = fabric.with_bandwidth_times(numerator, denominator).map_err(|error| {
+            at(self.places.bandwidth_scale, error.into(), "give a smaller factor")
+        })?;
         let routing = match self.routing {
             Some(routing) => routing,
             None if tables.is_some() => RoutingKind::ShortestPath,
@@ -91,13 +90,13 @@ impl NetworkSettings {
             None => AnyRouting::new(routing, &fabric, self.packets.seed).map(|_| ()),
             Some(tables) => TableRouting::new(&fabric, tables).map(|_| ()),
         };
-        checked.map_err(|error| at(self.places.routing, &error, "choose another routing"))?;
+        checked.map_err(|error| at(self.places.routing, error.into(), "choose another routing"))?;
         if let Some(server) = alone {
             return Ok(self.of_server(Arc::clone(server)));
         }
         if !listed.is_empty() {
             let system = System::new(&listed, fabric, self.port_order);
-            let system = system.map_err(|error| refuse(&error))?;
+            let system = system.map_err(|error| refuse(error.into()))?;
             let mut system = system.with_interface_rule(self.interface_rule);
             if let Some(name) = named {
                 system = system.renamed(&name);
@@ -107,10 +106,11 @@ impl NetworkSettings {
         let mut node = self.node;
         node.bandwidth = self.node_bandwidth(&fabric).ok_or_else(|| {
             let problem = "the links between a node's GPUs have no bandwidth that can be counted";
-            at(self.places.node, &problem, "give the `bandwidth` of `system.server`")
+            let remedy = "give the `bandwidth` of `system.server`";
+            at(self.places.node, Diagnosis::of(problem), remedy)
         })?;
         let system = System::of_nodes(fabric, node)
-            .map_err(|error| at(self.places.node, &error, "give fewer GPUs"))?;
+            .map_err(|error| at(self.places.node, error.into(), "give fewer GPUs"))?;
         Ok(self.cluster(system, routing, tables))
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
-use crate::diagnostic::{InputError, instead_of};
+use crate::diagnostic::{Diagnosis, InputError, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
 use crate::network::{PacketSettings, RoutingKind};
 use crate::program::Collective;
@@ -71,21 +71,23 @@ fn specification(fields: &Fields<'_>) -> Result<FabricSpecification, InputError>
         if let Some(value) = fields.value(&written) {
             table.insert((*key).to_owned(), value);
             read_table(&table).map_err(|error| {
-                fields.refuse_as(&written, &error, "see the file format in the reference")
+                fields.refuse_as(&written, error, "see the file format in the reference")
             })?;
         } else {
             read_table(&table).map_err(|error| {
-                fields.refuse_as(kind_key, &error, "see the file format in the reference")
+                fields.refuse_as(kind_key, error, "see the file format in the reference")
             })?;
         }
     }
     let read = read_table(&table);
-    read.map_err(|error| fields.refuse_as(kind_key, &error, "see the file format in the reference"))
+    read.map_err(|error| fields.refuse_as(kind_key, error, "see the file format in the reference"))
 }
 
-fn read_table(table: &Table) -> Result<FabricSpecification, String> {
+fn read_table(table: &Table) -> Result<FabricSpecification, Diagnosis> {
     let read = table.clone().try_into();
-    read.map_err(|error: toml::de::Error| error.message().trim_end().replace('\n', ", "))
+    read.map_err(|error: toml::de::Error| {
+        Diagnosis::of_text(&error.message().trim_end().replace('\n', ", "))
+    })
 }
 
 fn fabric_source(fields: &Fields<'_>) -> Result<FabricSource, InputError> {

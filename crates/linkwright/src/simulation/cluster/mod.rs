@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use collectives::{ClusterLowering, Planned};
 
-use crate::diagnostic::Named;
+use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::engine::Hook;
 use crate::network::packet::{ArbitrationPolicy, ChannelStatistics, NicPolicy, SettingsError};
 use crate::network::routing::{Nowhere, RoutingError, TableRouting};
@@ -102,6 +102,7 @@ pub struct ClusterOutcome {
 
 /// A run that cannot be had.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum ClusterError {
     /// Settings of the network that are out of range.
     #[error(transparent)]
@@ -116,11 +117,23 @@ pub enum ClusterError {
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// Programs as fluids.
-    #[error(
-        "programs are played from end to end, and `fluid` is a rate of jobs that repeat an iteration; \
-         use `packet` or `flow`"
-    )]
     NotFluid,
+}
+
+impl Diagnose for ClusterError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Settings(error) => error.diagnosis(),
+            Self::Routing(error) => error.diagnosis(),
+            Self::Planning(error) => error.diagnosis(),
+            Self::Runtime(error) => error.diagnosis(),
+            Self::NotFluid => Diagnosis::of(
+                "programs are played from end to end, and `fluid` is a rate of jobs that repeat an \
+                 iteration",
+            )
+            .remedy("use `packet` or `flow`"),
+        }
+    }
 }
 
 impl Cluster {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::diagnostic::shown;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::program::workload::{Gpu, linear_mapping, random_mapping};
 
 /// How a job's ranks find their GPUs.
@@ -42,11 +42,9 @@ impl Mapping {
 
 /// Jobs that cannot be placed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum PlacementError {
     /// More ranks than there are GPUs.
-    #[error(
-        "the jobs have {ranks} ranks in all, and the cluster has {gpus} GPUs; take fewer or smaller jobs, or a larger cluster"
-    )]
     TooManyRanks {
         /// The ranks of all jobs.
         ranks: u64,
@@ -54,7 +52,6 @@ pub enum PlacementError {
         gpus: u32,
     },
     /// A list of another length than the job.
-    #[error("job `{}` has {ranks} ranks, but its mapping names {given} GPUs; name one for each rank", shown(.name))]
     Length {
         /// The job's place in the list.
         job: usize,
@@ -66,7 +63,6 @@ pub enum PlacementError {
         given: usize,
     },
     /// A GPU that the cluster does not have.
-    #[error("job `{}` puts rank {rank} on GPU {gpu}; the cluster's GPUs are 0 to {}", shown(.name), .gpus - 1)]
     UnknownGpu {
         /// The job's place in the list.
         job: usize,
@@ -80,7 +76,6 @@ pub enum PlacementError {
         gpus: u32,
     },
     /// A GPU for two ranks of a job.
-    #[error("job `{}` puts rank {rank} on GPU {gpu}, which rank {other_rank} has; give each rank a GPU of its own", shown(.name))]
     SharedGpu {
         /// The job's place in the list.
         job: usize,
@@ -93,6 +88,31 @@ pub enum PlacementError {
         /// The rank that has it.
         other_rank: usize,
     },
+}
+
+impl Diagnose for PlacementError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::TooManyRanks { ranks, gpus } => Diagnosis::of(format!(
+                "the jobs have {ranks} ranks in all, and the cluster has {gpus} GPUs"
+            ))
+            .remedy("take fewer or smaller jobs, or a larger cluster"),
+            Self::Length { name, ranks, given, .. } => Diagnosis::of(format!(
+                "job `{}` has {ranks} ranks, but its mapping names {given} GPUs",
+                shown(name)
+            ))
+            .remedy("name one for each rank"),
+            Self::UnknownGpu { name, rank, gpu, gpus, .. } => {
+                Diagnosis::of(format!("job `{}` puts rank {rank} on GPU {gpu}", shown(name)))
+                    .remedy(format!("the cluster's GPUs are 0 to {}", gpus - 1))
+            }
+            Self::SharedGpu { name, rank, gpu, other_rank, .. } => Diagnosis::of(format!(
+                "job `{}` puts rank {rank} on GPU {gpu}, which rank {other_rank} has",
+                shown(name)
+            ))
+            .remedy("give each rank a GPU of its own"),
+        }
+    }
 }
 
 /// The GPU of each rank of each job: first those whose mapping is a list, then the linear ones

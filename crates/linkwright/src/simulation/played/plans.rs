@@ -11,7 +11,7 @@ use crate::collectives::mpi;
 use crate::collectives::plan::{Algorithm, PlanError};
 use crate::collectives::schedule::Schedule;
 use crate::collectives::time::{LoweredSchedule, TimeError, protocol_of};
-use crate::diagnostic::instead_of;
+use crate::diagnostic::{Diagnose, Diagnosis, instead_of};
 use crate::network::routing::Routing;
 use crate::network::{ConnectionIndex, Connections, PacketNetwork, Routes, Transport};
 use crate::program::kernel::KernelCall;
@@ -34,12 +34,19 @@ pub enum Planner {
 
 /// A name that no planner has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no planner `{name}`; {remedy}")]
+#[error("{}", self.diagnosis())]
 pub struct UnknownPlanner {
     /// The name asked for.
     pub name: String,
     /// What would work.
     pub remedy: String,
+}
+
+impl Diagnose for UnknownPlanner {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { name, remedy } = self;
+        Diagnosis::of(format!("there is no planner `{name}`")).remedy(remedy)
+    }
 }
 
 impl Planner {
@@ -87,6 +94,15 @@ pub enum PlanningFault {
     /// A schedule that does not run.
     #[error(transparent)]
     Schedule(#[from] TimeError),
+}
+
+impl Diagnose for PlanningFault {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Plan(error) => error.diagnosis(),
+            Self::Schedule(error) => error.diagnosis(),
+        }
+    }
 }
 
 /// A network that jobs are played on.

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::units::{Bandwidth, Picoseconds};
 
 /// GPUs that are all joined to each other and share one network interface, as the nodes of the
@@ -21,16 +22,28 @@ pub const MOST_NODE_GPUS: u32 = 1024;
 
 /// A node that no system can have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum NodeError {
     /// Nodes without GPUs, or with too many.
-    #[error("{gpus} GPUs per node are not possible; 1 to {MOST_NODE_GPUS} are")]
     Gpus {
         /// The number asked for.
         gpus: u32,
     },
     /// Links between GPUs that carry nothing.
-    #[error("the links between the GPUs of a node have no bandwidth; give them a positive one")]
     Bandwidth,
+}
+
+impl Diagnose for NodeError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs per node are not possible"))
+                .remedy(format!("1 to {MOST_NODE_GPUS} are")),
+            Self::Bandwidth => {
+                Diagnosis::of("the links between the GPUs of a node have no bandwidth")
+                    .remedy("give them a positive one")
+            }
+        }
+    }
 }
 
 impl AbstractNode {

@@ -3,16 +3,15 @@
 use thiserror::Error;
 
 use super::{NodeId, SwitchId};
-use crate::diagnostic::shown;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 
 /// Nodes, switches and links that make no fabric.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum FabricError {
     /// No node at all.
-    #[error("a fabric needs at least one node")]
     NoNode,
     /// A parameter that a generator cannot use.
-    #[error("`{parameter}` cannot be {value}; {remedy}")]
     Parameter {
         /// Which parameter, as files spell it, such as `nodes-per-switch`.
         parameter: &'static str,
@@ -22,10 +21,6 @@ pub enum FabricError {
         remedy: String,
     },
     /// Fewer ports than are needed, with what was given.
-    #[error(
-        "such a {kind} has at most {ports} {}, {} fewer than the {needed} that are needed; {remedy}",
-        if *ports == 1 { "port" } else { "ports" }, u64::from(*needed) - ports
-    )]
     TooFewPorts {
         /// The kind of fabric.
         kind: &'static str,
@@ -39,7 +34,6 @@ pub enum FabricError {
         remedy: String,
     },
     /// A link names a switch that is not there.
-    #[error("{what} names switch {switch}, but there are {switches} switches, from 0")]
     UnknownSwitch {
         /// Which link.
         what: String,
@@ -49,22 +43,16 @@ pub enum FabricError {
         switches: u32,
     },
     /// A link that leaves and enters one switch.
-    #[error("a link joins switch {switch} to itself; remove it")]
     Loop {
         /// The switch.
         switch: SwitchId,
     },
     /// A link that carries nothing.
-    #[error("{what} has no bandwidth; give it a positive one")]
     NoBandwidth {
         /// Which link.
         what: String,
     },
     /// Nodes between which nothing can travel.
-    #[error(
-        "no path of links joins node {a} at switch {} and node {b} at switch {}; add the link \
-         that is missing", shown(.at_a), shown(.at_b)
-    )]
     NotConnected {
         /// One node.
         a: NodeId,
@@ -76,7 +64,6 @@ pub enum FabricError {
         at_b: String,
     },
     /// More pairs of a switch and a destination than routing tables hold.
-    #[error("routing tables of {entries} entries are too large; at most {most} are possible")]
     TableTooLarge {
         /// How many there would be.
         entries: u64,
@@ -84,13 +71,53 @@ pub enum FabricError {
         most: u64,
     },
     /// More channels than indices.
-    #[error("a fabric of {channels} channels is too large; at most {most} are possible")]
     TooLarge {
         /// How many there would be.
         channels: usize,
         /// How many are possible.
         most: usize,
     },
+}
+
+impl Diagnose for FabricError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::NoNode => Diagnosis::of("a fabric needs at least one node"),
+            Self::Parameter { parameter, value, remedy } => {
+                Diagnosis::of(format!("`{parameter}` cannot be {value}")).remedy(remedy)
+            }
+            Self::TooFewPorts { kind, ports, needed, remedy, .. } => Diagnosis::of(format!(
+                "such a {kind} has at most {ports} {}, {} fewer than the {needed} that are \
+                     needed",
+                if *ports == 1 { "port" } else { "ports" },
+                u64::from(*needed) - ports
+            ))
+            .remedy(remedy),
+            Self::UnknownSwitch { what, switch, switches } => Diagnosis::of(format!(
+                "{what} names switch {switch}, but there are {switches} switches, from 0"
+            )),
+            Self::Loop { switch } => {
+                Diagnosis::of(format!("a link joins switch {switch} to itself")).remedy("remove it")
+            }
+            Self::NoBandwidth { what } => {
+                Diagnosis::of(format!("{what} has no bandwidth")).remedy("give it a positive one")
+            }
+            Self::NotConnected { a, at_a, b, at_b } => Diagnosis::of(format!(
+                "no path of links joins node {a} at switch {} and node {b} at switch {}",
+                shown(at_a),
+                shown(at_b)
+            ))
+            .remedy("add the link that is missing"),
+            Self::TableTooLarge { entries, most } => {
+                Diagnosis::of(format!("routing tables of {entries} entries are too large"))
+                    .remedy(format!("at most {most} are possible"))
+            }
+            Self::TooLarge { channels, most } => {
+                Diagnosis::of(format!("a fabric of {channels} channels is too large"))
+                    .remedy(format!("at most {most} are possible"))
+            }
+        }
+    }
 }
 
 impl FabricError {

@@ -34,7 +34,7 @@ use toml::Spanned;
 
 use super::links::LinkRate;
 use super::{Fabric, FabricError, NodeLink, Shape, SwitchId, SwitchLink};
-use crate::diagnostic::{InputError, Position, closest, from_toml, shown};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, closest, from_toml, shown};
 use crate::system::NetworkKind;
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -63,9 +63,8 @@ impl GraphParts {
         let names = self.switches.into_iter().map(|(name, _)| name).collect();
         let count = spans.len() as u32;
         let refuse = |error: &FabricError, span: Range<usize>| {
-            let message = error.to_string();
-            let (problem, remedy) =
-                message.split_once("; ").unwrap_or((&message, "mend the graph"));
+            let Diagnosis { problem, remedy } = error.diagnosis();
+            let remedy = remedy.unwrap_or_else(|| "mend the graph".to_owned());
             input_error(file, text, span, problem, remedy)
         };
         let built = Fabric::new(&self.name, Shape::Graph, count, &self.nodes, &self.links)

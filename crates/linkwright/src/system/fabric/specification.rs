@@ -21,7 +21,7 @@ use super::{
     Dragonfly, DragonflyRates, Fabric, FabricError, FatTree, FatTreeRates, LinkRate, PodTree,
     Torus, TorusRates, dragonfly, fat_tree, pod_tree, single_switch, torus,
 };
-use crate::diagnostic::{InputError, Position, from_toml};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, from_toml};
 use crate::system::{NetworkKind, SystemError};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -384,8 +384,8 @@ fn locate(file: &str, text: &str, error: &FabricError) -> InputError {
     let key = error.parameter().unwrap_or_default();
     let span = places.get(key).map_or(0..0, Spanned::span);
     let position = Position::of_offset(text, span.start);
-    let message = error.to_string();
-    let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "give other sizes"));
+    let Diagnosis { problem, remedy } = error.diagnosis();
+    let remedy = remedy.unwrap_or_else(|| "give other sizes".to_owned());
     InputError::at(file, position, problem, text.get(span).unwrap_or_default(), remedy)
 }
 

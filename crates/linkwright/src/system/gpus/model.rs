@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::reader;
-use crate::diagnostic::shown;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::system::kinds::LinkKind;
 use crate::units::{Bandwidth, Bytes, OperationRate};
 
@@ -304,9 +304,9 @@ impl GpuLinks {
 
 /// Why a GPU's model does not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum GpuError {
     /// A name that is no model's.
-    #[error("there is no GPU model `{}`; {instead}", shown(.name))]
     Unknown {
         /// The name asked for.
         name: String,
@@ -314,9 +314,6 @@ pub enum GpuError {
         instead: String,
     },
     /// A section that the model's file lacks.
-    #[error(
-        "the GPU model `{model}` has no [{section}]: {file} lacks the section; add it there with its source, or name another model"
-    )]
     NoSection {
         /// The model.
         model: String,
@@ -326,9 +323,6 @@ pub enum GpuError {
         file: String,
     },
     /// A number type whose speed the model's file does not give.
-    #[error(
-        "the GPU model `{model}` has no {number} in [{section}]: {file} lacks it; add it there with its source, or calculate with another number type"
-    )]
     NoRate {
         /// The model.
         model: String,
@@ -339,6 +333,24 @@ pub enum GpuError {
         /// The file.
         file: String,
     },
+}
+
+impl Diagnose for GpuError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Unknown { name, instead } => {
+                Diagnosis::of(format!("there is no GPU model `{}`", shown(name))).remedy(instead)
+            }
+            Self::NoSection { model, section, file } => Diagnosis::of(format!(
+                "the GPU model `{model}` has no [{section}]: {file} lacks the section"
+            ))
+            .remedy("add it there with its source, or name another model"),
+            Self::NoRate { model, section, number, file } => Diagnosis::of(format!(
+                "the GPU model `{model}` has no {number} in [{section}]: {file} lacks it"
+            ))
+            .remedy("add it there with its source, or calculate with another number type"),
+        }
+    }
 }
 
 impl GpuModel {

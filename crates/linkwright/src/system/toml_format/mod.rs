@@ -49,7 +49,7 @@ use toml::Spanned;
 
 use self::device::DeviceGroup;
 pub use self::writer::write;
-use crate::diagnostic::{InputError, Position, from_toml};
+use crate::diagnostic::{Diagnose, Diagnosis, InputError, Position, from_toml};
 use crate::system::error::SystemError;
 use crate::system::kinds::{Discipline, LinkKind};
 use crate::system::server::{Link, Server, ServerBuilder, ServerError};
@@ -98,8 +98,8 @@ pub fn read(file: &str, text: &str) -> Result<Server, SystemError> {
     let refuse = |span: Range<usize>, error: ServerError| {
         let value = text.get(span.clone()).unwrap_or_default();
         let position = Position::of_offset(text, span.start);
-        let message = error.to_string();
-        let (problem, remedy) = message.split_once("; ").unwrap_or((&message, "mend the machine"));
+        let Diagnosis { problem, remedy } = error.diagnosis();
+        let remedy = remedy.unwrap_or_else(|| "mend the machine".to_owned());
         InputError::at(file, position, problem, value, remedy)
     };
     let mut builder = ServerBuilder::new(&parsed.name, &parsed.source);

@@ -8,16 +8,16 @@
 use thiserror::Error;
 
 use super::wiring::{WiredId, Wiring};
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::kinds::{DeviceKind, LinkKind};
 
 /// Why no switch reduces for some GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum NoReducingSwitch {
     /// A reduction of one GPU's data.
-    #[error("one GPU alone has nothing to reduce")]
     Alone,
     /// GPUs of several servers.
-    #[error("GPUs {first} and {second} are on different servers, and a switch reduces within one")]
     Servers {
         /// A GPU.
         first: usize,
@@ -25,13 +25,8 @@ pub enum NoReducingSwitch {
         second: usize,
     },
     /// A GPU without a link to a switch.
-    #[error("no NVSwitch joins GPU {0} to the others")]
     NoSwitch(usize),
     /// Switches that only forward.
-    #[error(
-        "the switches that GPU {gpu}'s {kind} leads to only forward; NVSwitches reduce from \
-         nvlink4 (Hopper) on"
-    )]
     Forwards {
         /// The GPU.
         gpu: usize,
@@ -39,13 +34,34 @@ pub enum NoReducingSwitch {
         kind: &'static str,
     },
     /// GPUs that hang on different switches.
-    #[error("GPUs {first} and {second} do not share all of their NVSwitches")]
     Apart {
         /// A GPU.
         first: usize,
         /// One with other switches.
         second: usize,
     },
+}
+
+impl Diagnose for NoReducingSwitch {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Alone => Diagnosis::of("one GPU alone has nothing to reduce"),
+            Self::Servers { first, second } => Diagnosis::of(format!(
+                "GPUs {first} and {second} are on different servers, and a switch reduces \
+                     within one"
+            )),
+            Self::NoSwitch(gpu) => {
+                Diagnosis::of(format!("no NVSwitch joins GPU {gpu} to the others"))
+            }
+            Self::Forwards { gpu, kind } => {
+                Diagnosis::of(format!("the switches that GPU {gpu}'s {kind} leads to only forward"))
+                    .remedy("NVSwitches reduce from nvlink4 (Hopper) on")
+            }
+            Self::Apart { first, second } => Diagnosis::of(format!(
+                "GPUs {first} and {second} do not share all of their NVSwitches"
+            )),
+        }
+    }
 }
 
 /// One GPU's links to the switches.

@@ -36,6 +36,7 @@ use super::plans::by_pairs;
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::schedule::Protocol;
+use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::system::{LinkKind, System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
@@ -102,12 +103,12 @@ pub struct Chunking {
 
 /// Settings that a machine cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum ChoiceError {
     /// The GPUs do not fit the system.
     #[error(transparent)]
     Links(#[from] LinkGraphError),
     /// An algorithm or a protocol that does not run there.
-    #[error("{what} does not run here: {why}; {remedy}")]
     Unavailable {
         /// What was wanted.
         what: String,
@@ -117,10 +118,22 @@ pub enum ChoiceError {
         remedy: String,
     },
     /// A bandwidth that is none.
-    #[error(
-        "a measured bandwidth of {0} GB/s is not above 0 and finite; leave it out or correct it"
-    )]
     Bandwidth(String),
+}
+
+impl Diagnose for ChoiceError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Links(error) => error.diagnosis(),
+            Self::Unavailable { what, why, remedy } => {
+                Diagnosis::of(format!("{what} does not run here: {why}")).remedy(remedy)
+            }
+            Self::Bandwidth(name) => Diagnosis::of(format!(
+                "a measured bandwidth of {name} GB/s is not above 0 and finite"
+            ))
+            .remedy("leave it out or correct it"),
+        }
+    }
 }
 
 /// What the library chooses for a size, nearest to what it runs, on GPUs by their ids.

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::diagnostic::{Diagnose, Diagnosis};
+
 /// A release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -33,8 +35,16 @@ impl fmt::Display for Version {
 
 /// A text that names no release.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` names no version of NCCL 2; write it as 2.21.5, or as NCCL prints it")]
+#[error("{}", self.diagnosis())]
 pub struct VersionError(pub String);
+
+impl Diagnose for VersionError {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self(name) = self;
+        Diagnosis::of(format!("`{name}` names no version of NCCL 2"))
+            .remedy("write it as 2.21.5, or as NCCL prints it")
+    }
+}
 
 impl FromStr for Version {
     type Err = VersionError;

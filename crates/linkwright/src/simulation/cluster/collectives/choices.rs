@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::collectives::Collective as Planning;
 use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan;
-use crate::diagnostic::closest;
+use crate::diagnostic::{Diagnose, Diagnosis, closest};
 use crate::program::Collective;
 use crate::simulation::played::Planner;
 use crate::units::Bytes;
@@ -27,15 +27,26 @@ pub enum Choice {
 
 /// A name that no algorithm of a collective has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "no algorithm of {} is called `{name}`; it takes {}{}", .kind.name(), Choice::names(*.kind).join(", "),
-    closest(.name, &Choice::names(*.kind)).map_or(String::new(), |it| format!("; did you mean `{it}`?"))
-)]
+#[error("{}", self.diagnosis())]
 pub struct ChoiceError {
     /// The collective.
     pub kind: Collective,
     /// The name asked for.
     pub name: String,
+}
+
+impl Diagnose for ChoiceError {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { kind, name } = self;
+        Diagnosis::of(format!("no algorithm of {} is called `{name}`", kind.name())).remedy(
+            format!(
+                "it takes {}{}",
+                Choice::names(*kind).join(", "),
+                closest(name, &Choice::names(*kind))
+                    .map_or(String::new(), |it| format!("; did you mean `{it}`?"))
+            ),
+        )
+    }
 }
 
 /// What is planned for a collective of a program; nothing for those whose planners are rules alone,

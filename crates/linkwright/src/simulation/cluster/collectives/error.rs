@@ -4,16 +4,12 @@ use thiserror::Error;
 
 use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan::PlanError;
-use crate::diagnostic::shown;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::program::{Collective, CommunicatorId};
 
 /// Why there is no plan for a collective of a job.
 #[derive(Debug, Clone, PartialEq, Error)]
-#[error(
-    "job `{}`: {} among the {ranks} ranks of communicator {communicator} has no plan: \
-     {problem}; choose another algorithm for it, such as `{}`",
-    shown(.job), .kind.name(), Algorithm::of(*.kind)[0]
-)]
+#[error("{}", self.diagnosis())]
 pub struct PlanningError {
     /// The job's name.
     pub job: String,
@@ -27,16 +23,45 @@ pub struct PlanningError {
     pub problem: PlanningProblem,
 }
 
+impl Diagnose for PlanningError {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { job, communicator, ranks, kind, problem } = self;
+        let Diagnosis { problem, remedy } = problem.diagnosis();
+        let first = Algorithm::of(*kind)[0];
+        let another = format!("choose another algorithm for it, such as `{first}`");
+        Diagnosis::of(format!(
+            "job `{}`: {} among the {ranks} ranks of communicator {communicator} has no \
+             plan: {problem}",
+            shown(job),
+            kind.name()
+        ))
+        .remedy(match remedy {
+            Some(remedy) => format!("{remedy}; {another}"),
+            None => another,
+        })
+    }
+}
+
 /// What is in the way of a plan.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
 pub enum PlanningProblem {
     /// More GPUs than are planned for.
-    #[error("plans are for {most} GPUs at most")]
     TooManyGpus {
         /// The limit.
         most: usize,
     },
     /// What the planner says.
-    #[error("{0}")]
     Plan(#[from] PlanError),
+}
+
+impl Diagnose for PlanningProblem {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::TooManyGpus { most } => {
+                Diagnosis::of(format!("plans are for {most} GPUs at most"))
+            }
+            Self::Plan(error) => error.diagnosis(),
+        }
+    }
 }
