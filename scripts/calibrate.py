@@ -30,6 +30,7 @@ TERMS = ROOT / "crates/linkwright/src/collectives/time/terms.toml"
 ROWS = ROOT / "validation/nccl-tests.csv"
 MACHINES = ROOT / "validation/nccl-machines.toml"
 PAGE = ROOT / "docs/concepts/calibration.md"
+ERRORS = ROOT / "crates/linkwright/src/collectives/accuracy/errors.toml"
 
 # Decades of sizes in the table of errors.
 DECADES = [
@@ -192,14 +193,75 @@ def fitted_to(measured: list[Row], but: str | None = None, also: str | None = No
     return [row for row in measured if row.machine.group in groups]
 
 
+# What joins the GPUs of each group, and whether through switches.
+JOINED = {
+    "V100 pairs": ("nvlink2", False),
+    "V100 mesh": ("nvlink2", False),
+    "A100": ("nvlink3", True),
+    "H100": ("nvlink4", True),
+    "B200": ("nvlink5", True),
+    "MI300X": ("xgmi-mi300", False),
+    "V100 PCIe": ("pcie3", False),
+}
+
+
+def left_out(measured: list[Row], text: str) -> dict[Row, float]:
+    """The errors of predictions for groups that are left out of the fit, or are not fitted to."""
+    found = {}
+    for group in LEFT_OUT + UNFITTED:
+        own = [row for row in measured if row.machine.group == group]
+        terms = fitted(fitted_to(measured, but=group), text) if group in LEFT_OUT else text
+        found |= errors(own, terms, as_counted=True)
+    return found
+
+
+def decades() -> list[tuple[int, float]]:
+    """Where each decade of sizes begins and ends."""
+    starts = [least for least, _ in DECADES]
+    return list(zip(starts, [*starts[1:], math.inf], strict=True))
+
+
+def bars(off: dict[Row, float], of_left_out: dict[Row, float]) -> str:
+    """What `errors.toml` says: errors by what joins GPUs, and the largest of what was left out."""
+    lines = [
+        "# How far off the clock was, by what joins the GPUs and by size, as parts of what was measured.",
+        "# `make calibrate` writes it; left_out is the largest error of predictions for groups left out.",
+    ]
+    for link, switched in dict.fromkeys(JOINED.values()):
+        switches = str(switched).lower()
+        lines += ["", "[[kind]]", f'link = "{link}"', f"switched = {switches}"]
+        for least, most in decades():
+            own = sorted(
+                abs(error)
+                for row, error in off.items()
+                if JOINED[row.machine.group] == (link, switched) and least <= row.size < most
+            )
+            if own:
+                ninetieth = own[math.ceil(0.9 * len(own)) - 1]
+                lines += ["[[kind.error]]", f'from = "{least} B"', f"rows = {len(own)}"]
+                lines += [f"median = {median(own):.3f}", f"ninetieth = {ninetieth:.3f}"]
+    for rccl in (False, True):
+        for least, most in decades():
+            largest = [
+                abs(error)
+                for row, error in of_left_out.items()
+                if (row.machine.group == "MI300X") == rccl and least <= row.size < most
+            ]
+            if largest:
+                lines += ["", "[[left_out]]", f"is_rccl = {str(rccl).lower()}"]
+                lines += [f'from = "{least} B"', f"largest = {max(largest):.3f}"]
+    return "\n".join(lines) + "\n"
+
+
 def worst(off: list[float]) -> str:
     """The median and the largest of errors, as a page shows them."""
     return f"{median(map(abs, off)):.1%} | {max(map(abs, off)):.1%}"
 
 
-def page(measured: list[Row], text: str) -> str:
+def page(
+    measured: list[Row], text: str, off: dict[Row, float], of_left_out: dict[Row, float]
+) -> str:
     """What `docs/concepts/calibration.md` says between its marks."""
-    off = errors(measured, text)
     groups = list(dict.fromkeys(row.machine.group for row in measured))
     lines = ["| fitted term | value |", "| --- | --- |"]
     lines += [
@@ -211,13 +273,9 @@ def page(measured: list[Row], text: str) -> str:
         lines.append(f"| {group} | {len(own)} | {worst(own)} |")
     lines.append(f"| all | {len(measured)} | {worst(list(off.values()))} |")
     lines += ["", "| left out of the fit | median error | largest |", "| --- | ---: | ---: |"]
-    for group in LEFT_OUT:
-        own = [row for row in measured if row.machine.group == group]
-        found = errors(own, fitted(fitted_to(measured, but=group), text), as_counted=True)
-        lines.append(f"| {group} | {worst(list(found.values()))} |")
-    for group in UNFITTED:
-        own = [row for row in measured if row.machine.group == group]
-        lines.append(f"| {group} | {worst(list(errors(own, text, as_counted=True).values()))} |")
+    for group in LEFT_OUT + UNFITTED:
+        found = [error for row, error in of_left_out.items() if row.machine.group == group]
+        lines.append(f"| {group} | {worst(found)} |")
     lines += ["", "| fitted to, too | median error | largest |", "| --- | ---: | ---: |"]
     for group in UNFITTED:
         own = [row for row in measured if row.machine.group == group]
@@ -258,13 +316,17 @@ def main() -> None:
             print(f"{name} {row.time * 1e6:10.1f} {error:+7.1%}")
         return
     terms = before if chosen.check else fitted(fitted_to(measured), before)
-    written = with_tables(PAGE.read_text(), page(measured, terms))
+    off, of_left_out = errors(measured, terms), left_out(measured, terms)
+    written = with_tables(PAGE.read_text(), page(measured, terms, off, of_left_out))
+    data = bars(off, of_left_out)
     if chosen.check:
-        if written != PAGE.read_text():
-            sys.exit(f"{PAGE.relative_to(ROOT)} is not what the terms give; run make calibrate")
+        for path, made in ((PAGE, written), (ERRORS, data)):
+            if made != path.read_text():
+                sys.exit(f"{path.relative_to(ROOT)} is not what the terms give; run make calibrate")
         return
     TERMS.write_text(terms)
     PAGE.write_text(written)
+    ERRORS.write_text(data)
     print(written[written.index("<!-- tables -->") :])
 
 

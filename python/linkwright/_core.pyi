@@ -102,6 +102,7 @@ __all__ = [
     "settings",
     "simulate",
     "tie_names",
+    "time_errors",
     "time_sweep",
     "workload_names",
     "workloads",
@@ -2456,6 +2457,28 @@ def calibrate(
             collective or of another number of GPUs, with the line.
         CollectiveError: If it tells no term, the GPUs are in servers of several kinds, or as `expect`.
         KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def time_errors(system: System, gpus: Sequence[int], sizes: Sequence[int]) -> Table:
+    """How far off a collective's times are, by size: their error bars.
+
+    They are the errors of the measurements that the clock was held against
+    (docs/concepts/calibration.md), on systems whose GPUs are joined by the same links, in the size's
+    decade; on a calibrated machine those that its log was left with.
+
+    Args:
+        system: The system.
+        gpus: The job's GPUs by their ids.
+        sizes: Bytes, as nccl-tests counts them.
+
+    Returns:
+        One row per size: size in bytes; median and ninetieth, by which half and nine of ten of the times
+        were off at most, as parts of what was measured; rows, how many were measured; and basis:
+        `measured`, `own-log`, or `never-measured`, where both are the largest error of a prediction for
+        systems that were left out of the fit.
+
+    Raises:
+        CollectiveError: If the GPUs do not fit the system.
     """
 
 def choice_names() -> dict[str, list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 from statistics import median
 
@@ -23,3 +24,17 @@ def test_the_page_has_the_errors_of_the_terms() -> None:
         assert found is not None, group
         assert found.groups() == (f"{median(own):.1%}", f"{max(own):.1%}"), group
     assert median(map(abs, off.values())) < 0.05
+
+
+def test_the_error_bars_are_those_of_the_rows() -> None:
+    calibrate = runpy.run_path(str(ROOT / "scripts" / "calibrate.py"))
+    measured, text = calibrate["rows"](), calibrate["TERMS"].read_text()
+    off = calibrate["errors"](measured, text)
+    shipped = tomllib.loads(calibrate["ERRORS"].read_text())
+    assert tomllib.loads(calibrate["bars"](off, {}))["kind"] == shipped["kind"]
+    assert sum(error["rows"] for kind in shipped["kind"] for error in kind["error"]) == 84
+    unfitted = [row for row in measured if row.machine.group in calibrate["UNFITTED"]]
+    predicted = calibrate["errors"](unfitted, text, as_counted=True)
+    largest = {row["from"]: row["largest"] for row in shipped["left_out"] if row["is_rccl"]}
+    rccl = [abs(error) for row, error in predicted.items() if row.machine.group == "MI300X"]
+    assert max(largest.values()) == round(max(rccl), 3)

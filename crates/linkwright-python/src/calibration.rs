@@ -1,11 +1,13 @@
-//! `linkwright.calibrate`.
+//! `linkwright.calibrate`, and how far off times are.
 
 use std::sync::Arc;
 
+use linkwright::collectives::accuracy::{ErrorBar, error_bars};
 use linkwright::collectives::baselines::Settings;
 use linkwright::collectives::calibration::{self, CalibrateError, CalibratedRow, FittedTerm};
 use linkwright::collectives::time::Processes;
 use linkwright::table;
+use linkwright::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::choices::Choice;
@@ -16,6 +18,7 @@ use crate::number::{ints, optional_int};
 use crate::plan::{gpu_ids, wanted_collective};
 use crate::system::System;
 use crate::table::Table;
+use crate::timing::bytes;
 use crate::worker::interruptible;
 
 /// Fits what differs on a machine to a log of nccl-tests.
@@ -115,4 +118,50 @@ fn rows(rows: &[CalibratedRow]) -> table::Table {
         .with("before", "s", real(|row| row.before))
         .with("after", "s", real(|row| row.after))
         .with("line", "", rows.iter().map(|row| row.line as u64).collect::<Vec<u64>>())
+}
+
+/// How far off a collective's times are, by size: their error bars.
+///
+/// They are the errors of the measurements that the clock was held against
+/// (docs/concepts/calibration.md), on systems whose GPUs are joined by the same links, in the size's
+/// decade; on a calibrated machine those that its log was left with.
+///
+/// Args:
+///     system: The system.
+///     gpus: The job's GPUs by their ids.
+///     sizes: Bytes, as nccl-tests counts them.
+///
+/// Returns:
+///     One row per size: size in bytes; median and ninetieth, by which half and nine of ten of the times
+///     were off at most, as parts of what was measured; rows, how many were measured; and basis:
+///     `measured`, `own-log`, or `never-measured`, where both are the largest error of a prediction for
+///     systems that were left out of the fit.
+///
+/// Raises:
+///     CollectiveError: If the GPUs do not fit the system.
+#[pyfunction]
+#[pyo3(signature = (system, gpus: "Sequence[int]", sizes: "Sequence[int]"))]
+pub fn time_errors(
+    system: &System,
+    #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+    #[pyo3(from_py_with = ints)] sizes: Vec<i128>,
+) -> PyResult<Table> {
+    let gpus = gpu_ids(&gpus, system)?;
+    let sizes: PyResult<Vec<Bytes>> =
+        sizes.into_iter().map(|size| bytes("the size", size)).collect();
+    let sizes = sizes?;
+    let bars = error_bars(system.core(), &gpus, &sizes).map_err(errors::collective)?;
+    let real = |of: fn(&ErrorBar) -> f64| bars.iter().map(of).collect::<Vec<f64>>();
+    Table::new(
+        table::Table::new()
+            .with("size", "B", sizes.iter().map(|size| size.0).collect::<Vec<u64>>())
+            .with("median", "", real(|bar| bar.median))
+            .with("ninetieth", "", real(|bar| bar.ninetieth))
+            .with("rows", "", bars.iter().map(|bar| u64::from(bar.rows)).collect::<Vec<_>>())
+            .with(
+                "basis",
+                "",
+                bars.iter().map(|bar| bar.basis.name().to_owned()).collect::<Vec<_>>(),
+            ),
+    )
 }

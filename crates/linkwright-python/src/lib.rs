@@ -46,7 +46,7 @@ mod _core {
         Allocator, Explanation, Match, policy_names, published_effective_bandwidth, tie_names,
     };
     #[pymodule_export]
-    use crate::calibration::calibrate;
+    use crate::calibration::{calibrate, time_errors};
     #[pymodule_export]
     use crate::choices::choice_names;
     #[pymodule_export]

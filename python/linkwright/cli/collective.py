@@ -111,7 +111,7 @@ def plan(
     faster = faster_than(timing, schedule, whole, links) if is_named else None
     if json:
         fields = {
-            "timing": timing_fields(timing),
+            "timing": timing_fields(timing, whole, schedule.gpus),
             "tried": [tried_fields(tried) for tried in schedule.tried],
             "faster": faster.fields() if faster else None,
         }
@@ -122,7 +122,7 @@ def plan(
         output.console().print(faster.text(timing))
     _print_plan(schedule, whole)
     print_trees(schedule.trees)
-    print_timing(timing)
+    print_timing(timing, whole, schedule.gpus)
     output.notes("Tried", tried_lines(schedule.tried))
     if export is None:
         output.notes("Notes", schedule.notes + rounded)
@@ -239,7 +239,10 @@ def check(
             "sent_chunks": report.sent_chunks,
             "longest_chain": report.longest_chain,
         }
-        times = {} if timing is None else {"machine": machine, "timing": timing_fields(timing)}
+        times: dict[str, object] = {}
+        if timing is not None and whole is not None:
+            told = timing_fields(timing, whole, schedule.gpus)
+            times = {"machine": machine, "timing": told}
         output.print_json(document | times)
         return
     ranks = len(schedule.gpus)
@@ -250,7 +253,7 @@ def check(
         f"at most {report.longest_chain} messages in a row"
     )
     if timing is not None and whole is not None:
-        print_timing(timing, f"on {job_text(schedule.gpus, whole)} ")
+        print_timing(timing, whole, schedule.gpus, f"on {job_text(schedule.gpus, whole)} ")
 
 
 app.command("run")(collective_runs.run)

@@ -13,6 +13,7 @@ from linkwright import (
     algorithm_names,
 )
 from linkwright.cli import output
+from linkwright.cli.error_bars import error_bars, told
 from linkwright.cli.options import Json, MachineName, NetworkName, among, picked
 from linkwright.cli.schedules import (
     CollectiveName,
@@ -108,12 +109,14 @@ def compare(
     for row in rows:
         row["speedup_over"] = {name: taken / row["time"] for name, taken in baselines.items()}
     ids = gpus_of(whole, gpus)
+    [bar] = error_bars(whole, ids, [data])
     title = f"{collective} of {size_text(data)} on {job_text(ids, whole)}"
     if json:
         document = {"machine": whole.name, "gpus": ids, "collective": collective, "size": data}
+        document |= {"error": bar}
         output.print_json(document | {"algorithms": rows, "refused": refused, "notes": rounded})
     else:
-        _print_comparison(title, rows, refused, rounded)
+        _print_comparison(title, rows, refused, rounded, bar)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_algorithm
 
@@ -133,7 +136,11 @@ def _is_nccl(algorithm: str) -> bool:
 
 
 def _print_comparison(
-    title: str, rows: list[dict[str, Any]], refused: dict[str, str], rounded: list[str]
+    title: str,
+    rows: list[dict[str, Any]],
+    refused: dict[str, str],
+    rounded: list[str],
+    bar: dict[str, Any],
 ) -> None:
     over = list(rows[0]["speedup_over"])
     heads = [
@@ -160,6 +167,7 @@ def _print_comparison(
     console = output.console()
     console.print(title, style="bold")
     output.print_table(made)
+    output.say(told(bar))
     console.print()
     output.notes("Algorithms", [f"{row['algorithm']}: {row['description']}" for row in rows])
     output.notes("Not planned", [f"{name}: {why}" for name, why in refused.items()])

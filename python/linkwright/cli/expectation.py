@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from linkwright import System, expect, names, nccl_release
 from linkwright.cli import output
 from linkwright.cli.calibration import print_calibration, read_log
+from linkwright.cli.error_bars import error_bars, legend, shown
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     COLLECTIVE,
@@ -184,16 +185,18 @@ def expected(
     if collective is None:
         raise typer.BadParameter("Name the collective, or give the --log of a run.")
     sizes = _sizes(parse_size(least), parse_size(most), factor)
-    rows = list(expect(whole, ids, collective, sizes, root=root, **options))
+    rows = [dict(row) for row in expect(whole, ids, collective, sizes, root=root, **options)]
     library, note = nccl_release(whole, ids, nccl=nccl)
     notes = [note] if note else []
+    bars = error_bars(whole, ids, sizes)
     if json:
+        rows = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
         fields = {"machine": whole.name, "collective": collective, "gpus": ids, "nccl": library}
         output.print_json(fields | {"notes": notes, "sweep": rows})
     else:
         titles = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "algorithm", "protocol"]
-        made = output.table([*titles, "channels"])
-        for row in rows:
+        made = output.table([*titles, "channels", "±"])
+        for row, bar in zip(rows, bars, strict=True):
             made.add_row(
                 str(row["size"]),
                 f"{row['time'] * 1e6:.1f}",
@@ -202,10 +205,12 @@ def expected(
                 row["algorithm"],
                 row["protocol"],
                 str(row["channels"]),
+                shown(bar),
             )
         console = output.console()
         console.print(_title(collective, ids, whole, library), style="bold")
         output.print_table(made)
+        output.say(legend(bars))
         output.notes("Notes", notes, stderr=True)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
@@ -235,10 +240,15 @@ def _print_log(
     if json:
         fields = {"machine": machine.name, "collective": collective, "gpus": gpus, "nccl": library}
         found = {"log": str(path), "measured_nccl": log.version, "meaning": compared.meaning}
-        rows = [vars(row) | {"ratio": row.ratio} for row in compared.rows]
+        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
+        rows = [
+            vars(row) | {"ratio": row.ratio, "error": bar}
+            for row, bar in zip(compared.rows, bars, strict=True)
+        ]
         output.print_json(fields | found | {"notes": notes, "sweep": rows})
     else:
-        _print_comparison(compared, _title(collective, gpus, machine, library))
+        bars = error_bars(machine, gpus, [row.size for row in compared.rows])
+        _print_comparison(compared, bars, _title(collective, gpus, machine, library))
         output.notes("Notes on the log", notes, stderr=True)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size
@@ -258,11 +268,11 @@ def _print_log(
         save_plot(bandwidth_by_size(series, f"{collective} on {job_text(gpus, machine)}"), plot)
 
 
-def _print_comparison(compared: LogComparison, title: str) -> None:
+def _print_comparison(compared: LogComparison, bars: list[dict[str, Any]], title: str) -> None:
     titles = ["size\nB", "measured\nus", "expected\nus", "ratio"]
-    titles += ["measured\nbusbw GB/s", "expected\nbusbw GB/s", "algorithm", "protocol"]
+    titles += ["measured\nbusbw GB/s", "expected\nbusbw GB/s", "algorithm", "protocol", "±"]
     made = output.table(titles)
-    for row in compared.rows:
+    for row, bar in zip(compared.rows, bars, strict=True):
         made.add_row(
             str(row.size),
             f"{row.measured_time * 1e6:.1f}",
@@ -272,10 +282,12 @@ def _print_comparison(compared: LogComparison, title: str) -> None:
             f"{row.expected_bus_bandwidth:.2f}",
             row.algorithm,
             row.protocol,
+            shown(bar),
         )
     console = output.console()
     console.print(title, style="bold")
     output.print_table(made)
+    output.say(legend(bars))
     output.say(compared.meaning)
 
 

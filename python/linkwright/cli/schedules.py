@@ -25,6 +25,7 @@ from linkwright import (
     planning_seconds,
 )
 from linkwright.cli import output
+from linkwright.cli.error_bars import error_bars, told
 from linkwright.cli.options import MOST_GPUS, among, gpu_count, gpu_ids
 from linkwright.cli.sizes import parse_size, size_text
 from linkwright.cli.standard_input import given_machine
@@ -343,8 +344,8 @@ def plan_fields(schedule: Schedule, machine: System) -> dict[str, object]:
     }
 
 
-def timing_fields(timing: Timing) -> dict[str, object]:
-    """A timing as data."""
+def timing_fields(timing: Timing, machine: System, gpus: list[int]) -> dict[str, object]:
+    """A timing as data, with its error bar."""
     trials = [
         {"chunk": chunk, "algorithm_bandwidth": bandwidth}
         for chunk, bandwidth in timing.chunk_trials
@@ -357,6 +358,7 @@ def timing_fields(timing: Timing) -> dict[str, object]:
         "algorithm_bandwidth": timing.algorithm_bandwidth,
         "bus_bandwidth": timing.bus_bandwidth,
         "chunk_trials": trials,
+        "error": error_bars(machine, gpus, [timing.size])[0],
     }
 
 
@@ -393,13 +395,14 @@ def job_text(gpus: Sequence[int], machine: System) -> str:
     return f"{ids} of {machine.name}"
 
 
-def print_timing(timing: Timing, where: str = "") -> None:
-    """Prints how long it takes, as one sentence; `where`, if given, ends in a space."""
+def print_timing(timing: Timing, machine: System, gpus: list[int], where: str = "") -> None:
+    """Prints how long it takes, and the error bar; `where`, if given, ends in a space."""
     output.console().print(
         f"{size_text(timing.size)} {where}take {timing.time * 1e6:,.1f} us in chunks of "
         f"{size_text(timing.chunk)} ({timing.protocol}): "
         f"algbw {timing.algorithm_bandwidth:.2f} GB/s, busbw {timing.bus_bandwidth:.2f} GB/s."
     )
+    output.say(told(error_bars(machine, gpus, [timing.size])[0]))
 
 
 def print_trees(trees: list[Tree]) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from linkwright import Schedule, System, names, plan_for_sizes
 from linkwright.cli import output
+from linkwright.cli.error_bars import error_bars, legend, shown
 from linkwright.cli.options import Json, MachineName, NetworkName
 from linkwright.cli.schedules import (
     ELEMENT,
@@ -67,12 +68,14 @@ def time(
     schedules = _plans(whole, collective, gpus, algorithm, links, root, sizes)
     rows = _sweep(schedules, sizes, chunk_of(chunk), protocol)
     schedule = schedules[-1]
+    bars = error_bars(whole, schedule.gpus, [row["size"] for row in rows])
     if json:
-        output.print_json(plan_fields(schedule, whole) | {"sweep": rows})
+        sweep = [row | {"error": bar} for row, bar in zip(rows, bars, strict=True)]
+        output.print_json(plan_fields(schedule, whole) | {"sweep": sweep})
     else:
-        heads = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol"]
+        heads = ["size\nB", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "chunk", "protocol", "±"]
         made = output.table(heads, left=["protocol"])
-        for row in rows:
+        for row, bar in zip(rows, bars, strict=True):
             made.add_row(
                 str(row["size"]),
                 f"{row['time'] * 1e6:.1f}",
@@ -80,10 +83,12 @@ def time(
                 f"{row['bus_bandwidth']:.2f}",
                 size_text(row["chunk"]),
                 row["protocol"],
+                shown(bar),
             )
         console = output.console()
         console.print(_title(schedule, whole), style="bold")
         output.print_table(made)
+        output.say(legend(bars))
         output.notes("Notes", schedule.notes)
     if plot is not None:
         from linkwright.collective_plot import bandwidth_by_size

@@ -26,3 +26,7 @@ pub fn quantile(values: &[f64], part: f64) -> f64 {
     }
     at(place.ceil())
 }
+
+mod bars;
+
+pub use bars::{ErrorBar, ErrorBasis, error_bars};
