@@ -224,8 +224,9 @@ def decades() -> list[tuple[int, float]]:
 def bars(off: dict[Row, float], of_left_out: dict[Row, float]) -> str:
     """What `errors.toml` says: errors by what joins GPUs, and the largest of what was left out."""
     lines = [
-        "# How far off the clock was, by what joins the GPUs and by size, as parts of what was measured.",
-        "# `make calibrate` writes it; left_out is the largest error of predictions for groups left out.",
+        "# How far off the clock was, by what joins the GPUs and by size.",
+        "# Errors are parts of what was measured; `make calibrate` writes this.",
+        "# left_out: the largest error of predictions for groups left out of the fit.",
     ]
     for link, switched in dict.fromkeys(JOINED.values()):
         switches = str(switched).lower()
