@@ -27,6 +27,7 @@ from linkwright import (
     plan,
     published_effective_bandwidth,
     read_jobs,
+    read_scenario,
     simulate,
 )
 from linkwright.runs.scenarios import load_scenario
@@ -194,3 +195,27 @@ def test_an_error_for_which_nothing_is_known_says_the_problem_alone() -> None:
     assert str(InputError("a.csv", 1, 2, "no number", "x", "write 3")) == (
         "a.csv:1:2: no number: `x`; write 3"
     )
+
+
+@pytest.mark.parametrize(
+    ("run_time", "fidelity", "refused"),
+    [("played", "flow", True), ("played", "fluid", False), ("formula", None, False)],
+)
+def test_more_iterations_than_are_played_are_refused_before_the_run(
+    run_time: str, fidelity: str | None, refused: bool
+) -> None:
+    text = f'[machine]\npreset = "dgx1-v100"\n[jobs]\nfile = "j.csv"\nrun_time = "{run_time}"\n'
+    head = "" if fidelity is None else f'fidelity = "{fidelity}"\n'
+    scenario = read_scenario(head + text, "s.toml")
+    jobs = b"job,workload,gpus,iterations\na,gmm,1,4294967295\nb,gmm,1,4294967296\n"
+    if not refused:
+        assert len(scenario.build({"j.csv": jobs})[1]) == 2
+        return
+    with pytest.raises(InputError) as error:
+        scenario.build({"j.csv": jobs})
+    assert (error.value.file, error.value.line, error.value.column) == ("j.csv", 3, 9)
+    assert error.value.value == "4294967296"
+    assert error.value.remedy.startswith("write 1 to 4294967295")
+    many = [Job("a", "gmm", 1, iterations=2**32)]
+    with pytest.raises(SimulationError, match="`a` has 4294967296 iterations, and 1 to 4294967295"):
+        simulate(DGX1, many, run_time="played")

@@ -169,7 +169,8 @@ pub fn read_jobs(
         Some(gpus) => number::whole("healthy_gpus", gpus, usize::MAX)?,
         None => usize::MAX,
     };
-    let jobs = job_file::read_for(file, text, gpus).map_err(errors::simulation)?;
+    let most = job_file::Most { gpus, ..job_file::Most::default() };
+    let jobs = job_file::read_for(file, text, most).map_err(errors::simulation)?;
     Ok(jobs.into_iter().map(Job).collect())
 }
 

@@ -28,7 +28,7 @@ use crate::collectives::plan::Algorithm;
 use crate::diagnostic::InputError;
 use crate::program::Collective;
 use crate::simulation::cluster::Fidelity;
-use crate::simulation::played::Planner;
+use crate::simulation::played::{MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
     Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, SimulationError, Workload, generate,
     job_file,
@@ -173,7 +173,12 @@ impl Mix {
         match &self.jobs {
             JobSource::File(file) => {
                 let text = text_of(scenario, file, files)?;
-                let read = job_file::read_for(&file.name, text, healthy);
+                let iterations = match (self.run_time, self.fidelity) {
+                    (RunTime::Formula, _) | (_, Fidelity::Fluid) => u64::MAX,
+                    (RunTime::Played, Fidelity::Flow | Fidelity::Packet) => MOST_PLAYED_ITERATIONS,
+                };
+                let most = job_file::Most { gpus: healthy, iterations };
+                let read = job_file::read_for(&file.name, text, most);
                 read.map_err(|error| as_input(error, scenario, file.place))
             }
             JobSource::Generate(options, place) => {

@@ -211,14 +211,31 @@ impl<'a> Row<'a> {
 /// header, fields that are no value of their column, a job's name given twice, and more than
 /// [`MOST_JOBS`] rows; each with file, line and column; so is a file of nothing but a header.
 pub fn read(file: &str, text: &str) -> Result<Vec<Job>, SimulationError> {
-    read_for(file, text, usize::MAX)
+    read_for(file, text, Most::default())
 }
 
-/// Reads the jobs of a file for a server with so many healthy GPUs; see [`read`].
+/// The most that a job may ask for.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    /// Healthy GPUs of one server.
+    pub gpus: usize,
+    /// Iterations; of jobs that are played [`MOST_PLAYED_ITERATIONS`](super::played::MOST_PLAYED_ITERATIONS).
+    pub iterations: u64,
+}
+
+impl Default for Most {
+    /// Anything.
+    fn default() -> Self {
+        Self { gpus: usize::MAX, iterations: u64::MAX }
+    }
+}
+
+/// Reads the jobs of a file, each of which asks for so much at most; see [`read`].
 ///
 /// # Errors
-/// Those of [`read`], and a job that asks for more GPUs than that, which could never start.
-pub fn read_for(file: &str, text: &str, gpus: usize) -> Result<Vec<Job>, SimulationError> {
+/// Those of [`read`], and a job that asks for more GPUs than that, which could never start, or
+/// for more iterations.
+pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, SimulationError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text
         .lines()
@@ -236,8 +253,15 @@ pub fn read_for(file: &str, text: &str, gpus: usize) -> Result<Vec<Job>, Simulat
     for line in lines {
         let row = Row::read(line, &header)?;
         let job = row.job()?;
-        if job.gpus as usize > gpus {
-            let remedy = format!("ask for at most {gpus}, or choose a larger machine");
+        if job.iterations > most.iterations {
+            let remedy =
+                format!("write 1 to {}, or let `run_time` follow the formula", most.iterations);
+            let field = row.required(Column::Iterations)?;
+            let problem = "the job has more iterations than are played one by one";
+            return Err(row.refuse(field, problem, remedy).into());
+        }
+        if job.gpus as usize > most.gpus {
+            let remedy = format!("ask for at most {}, or choose a larger machine", most.gpus);
             let field = row.required(Column::Gpus)?;
             let problem = "the job asks for more GPUs than are healthy, so it can never start";
             return Err(row.refuse(field, problem, remedy).into());
@@ -307,10 +331,24 @@ mod tests {
     #[test]
     fn a_job_too_large_for_the_server_is_named_with_its_place() {
         let text = format!("{HEADER}a,,gmm,8,,,\nb,, vgg-16, 9,,,\n");
-        assert_eq!(read_for("jobs.csv", &text, 9).map(|jobs| jobs.len()), Ok(2));
-        let error = read_for("jobs.csv", &text, 8).unwrap_err().to_string();
+        let for_gpus = |gpus| read_for("jobs.csv", &text, Most { gpus, ..Most::default() });
+        assert_eq!(for_gpus(9).map(|jobs| jobs.len()), Ok(2));
+        let error = for_gpus(8).unwrap_err().to_string();
         assert!(error.starts_with("jobs.csv:3:13: the job asks for more GPUs than"), "{error}");
         assert!(error.ends_with(": `9`; ask for at most 8, or choose a larger machine"), "{error}");
+    }
+
+    #[test]
+    fn a_job_of_more_iterations_than_are_played_is_named_with_its_place() {
+        let text = format!("{HEADER}a,,gmm,1,,,4294967295\nb,,gmm,1,,, 4294967296\n");
+        assert_eq!(read("jobs.csv", &text).map(|jobs| jobs.len()), Ok(2));
+        let most = Most { iterations: 4_294_967_295, ..Most::default() };
+        let error = read_for("jobs.csv", &text, most).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "jobs.csv:3:13: the job has more iterations than are played one by one: \
+             `4294967296`; write 1 to 4294967295, or let `run_time` follow the formula"
+        );
     }
 
     #[test]

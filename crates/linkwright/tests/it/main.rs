@@ -4,6 +4,7 @@ mod brute_force;
 mod collective_timing;
 mod collectives;
 mod copies;
+mod diagnoses;
 mod effort;
 mod exact_rings;
 mod fabric;

@@ -39,6 +39,9 @@ use crate::runtime::{self, Runtime, RuntimeError, RuntimeEvent};
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
 
+/// The most iterations of a job that are played one by one.
+pub const MOST_PLAYED_ITERATIONS: u64 = u32::MAX as u64;
+
 /// What becomes of jobs under one policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlayedOutcome {
@@ -46,8 +49,6 @@ pub struct PlayedOutcome {
     pub records: Vec<JobRecord>,
     /// How many collectives were planned; allocations of one class share a plan.
     pub plans: usize,
-    /// How many events were handled.
-    pub events: u64,
 }
 
 /// How jobs get their GPUs.
@@ -98,6 +99,17 @@ pub fn play(
     }
 }
 
+/// Refuses jobs that could not be played, before any runs.
+fn check_iterations(jobs: &[Job]) -> Result<(), SimulationError> {
+    match jobs.iter().find(|job| !(1..=MOST_PLAYED_ITERATIONS).contains(&job.iterations)) {
+        None => Ok(()),
+        Some(job) => Err(SimulationError::TooManyIterations {
+            job: job.name.clone(),
+            iterations: job.iterations,
+        }),
+    }
+}
+
 fn play_on<T: Carries>(
     network: &mut T,
     cluster: &Cluster,
@@ -106,6 +118,7 @@ fn play_on<T: Carries>(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
+    check_iterations(jobs)?;
     let system = &*cluster.system;
     let queue = queue_of(system, sharing, jobs)?;
     let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
@@ -117,10 +130,9 @@ fn play_on<T: Carries>(
         engine.schedule(job.arrival, Event::Arrival(index));
     }
     engine.run(&mut shared)?;
-    let events = engine.events();
     let plans = shared.runtime.lowering_mut().made();
     let records = shared.queue.into_records();
-    Ok(PlayedOutcome { records, plans, events })
+    Ok(PlayedOutcome { records, plans })
 }
 
 /// The queue of jobs that end when their programs do.
@@ -238,16 +250,12 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
             fault: Box::new(fault),
         })?;
         self.runtime.lowering_mut().admit(variant);
-        let too_many = || SimulationError::TooManyIterations {
-            job: of.name.clone(),
-            iterations: of.iterations,
-        };
-        let iterations = u32::try_from(of.iterations).map_err(|_| too_many())?;
+        let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let on = gpus.iter().map(|gpu| self.system.gpu_at(server, *gpu as u32));
         let program = self.programs.of(&of.workload, of.gpus)?;
         let job_of_runtime = runtime::Job {
             name: of.name.clone(),
-            iterations: NonZeroU32::new(iterations).ok_or_else(too_many)?,
+            iterations: iterations.expect("the jobs were checked before the run"),
             start: scheduler.now(),
             ..runtime::Job::new(&program, on.collect())
         };

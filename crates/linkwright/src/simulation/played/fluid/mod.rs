@@ -60,8 +60,8 @@ pub(super) fn play(
         engine.schedule(job.arrival, Arrival(index));
     }
     engine.run(&mut fluid)?;
-    let (plans, events) = (fluid.plans.made(), engine.events());
-    Ok(PlayedOutcome { records: fluid.queue.into_records(), plans, events })
+    let plans = fluid.plans.made();
+    Ok(PlayedOutcome { records: fluid.queue.into_records(), plans })
 }
 
 /// A job arrives.
