@@ -399,6 +399,7 @@ class ClusterJob:
         computation_scale: float = 1.0,
         priority: int = 0,
         mapping: str | Sequence[int] | None = None,
+        deadline: float | None = None,
     ) -> ClusterJob:
         """A job.
 
@@ -412,6 +413,8 @@ class ClusterJob:
             priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
             mapping: `linear`, `random`, or the GPU of each rank; where absent, what the replay
                 says.
+            deadline: How long each of its host copies may take, as a multiple of its time on an idle
+                bus, where the arbitration of PCIe heeds it; 0.001 to 1000.
 
         Raises:
             SimulationError: If a number is out of range or there is no such mapping.
@@ -444,6 +447,12 @@ class ClusterJob:
     @property
     def priority(self) -> int:
         """Of its messages; the higher first."""
+
+    @property
+    def deadline(self) -> float | None:
+        """How long each of its host copies may take, as a multiple of its time on an idle bus; None where
+        nothing is said.
+        """
 
     @property
     def mapping(self) -> str | list[int] | None:

@@ -55,7 +55,9 @@ AlgorithmName: TypeAlias = Literal[
     "mpi-blocked",
     "mpi-bruck",
 ]
-ApplicationName: TypeAlias = Literal["stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite"]
+ApplicationName: TypeAlias = Literal[
+    "stencil4d", "subcomm3d", "kripke", "laghos", "amg", "sw4lite", "copy-execute"
+]
 ArbitrationName: TypeAlias = Literal["round-robin", "age", "priority"]
 BandwidthModelName: TypeAlias = Literal["sound", "published"]
 BandwidthProfileName: TypeAlias = Literal["mapa", "data-sheet"]

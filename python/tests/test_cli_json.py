@@ -53,6 +53,7 @@ CASES: dict[str, list[str]] = {
     "study mapa": ["--quick"],
     "study blink": ["--quick"],
     "study network": ["--quick"],
+    "study pcie": ["--quick"],
 }
 
 

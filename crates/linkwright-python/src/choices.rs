@@ -11,6 +11,7 @@ use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named;
 use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
+use linkwright::program::skeletons::ALL;
 use linkwright::simulation::cluster::{Fidelity, Mapping};
 use linkwright::simulation::{QueueDiscipline, RunTime};
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
@@ -24,7 +25,6 @@ use crate::fabric::fabric_names;
 use crate::job::workload_names;
 use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
-use crate::program::applications;
 use crate::simulation::planner_names;
 use crate::system::import_format_names;
 
@@ -177,7 +177,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     }
     BTreeMap::from([
         ("algorithm", algorithm_names()),
-        ("application", applications().into_iter().map(|(name, ..)| name).collect()),
+        ("application", ALL.iter().map(|application| application.name).collect()),
         ("arbitration", ArbitrationPolicy::names()),
         ("bandwidth_model", named::<BandwidthModel>()),
         ("bandwidth_profile", named::<BandwidthProfile>()),

@@ -4,13 +4,14 @@ use linkwright::diagnostic::Diagnosis;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use linkwright::network::pcie::thousandths;
 use linkwright::simulation::cluster::{self, Mapping};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
 use crate::errors;
 use crate::number;
-use crate::number::{int, ints, real};
+use crate::number::{int, ints, optional_real, real};
 use crate::program::Program;
 
 /// A program that runs on some GPUs of a cluster from some time on.
@@ -26,6 +27,15 @@ pub fn named_mapping(name: &str) -> PyResult<Mapping> {
             Diagnosis::of(format!("there is no mapping `{name}`"))
                 .remedy(format!("there are {known}, and a list of GPUs")),
         )
+    })
+}
+
+/// What a deadline is in the core.
+fn deadline_of(times: f64) -> PyResult<NonZeroU32> {
+    thousandths(times).ok_or_else(|| {
+        errors::range(Diagnosis::of(format!("deadline is {times}")).remedy(
+            "give how many times a copy's time alone it may take, 0.001 to 1000, such as 3",
+        ))
     })
 }
 
@@ -61,14 +71,17 @@ impl ClusterJob {
     ///     priority: Of its messages, where the arbitration heeds it; 0 to 255, the higher first.
     ///     mapping: `linear`, `random`, or the GPU of each rank; where absent, what the replay
     ///         says.
+    ///     deadline: How long each of its host copies may take, as a multiple of its time on an idle
+    ///         bus, where the arbitration of PCIe heeds it; 0.001 to 1000.
     ///
     /// Raises:
     ///     SimulationError: If a number is out of range or there is no such mapping.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     #[pyo3(signature = (
         program, *, name = None, iterations: "int" = 1, start: "float" = 0.0,
         computation_scale: "float" = 1.0, priority: "int" = 0,
-        mapping: "str | Sequence[int] | None" = None
+        mapping: "str | Sequence[int] | None" = None, deadline: "float | None" = None
     ))]
     fn new(
         program: &Program,
@@ -78,6 +91,7 @@ impl ClusterJob {
         #[pyo3(from_py_with = real)] computation_scale: f64,
         #[pyo3(from_py_with = int)] priority: i128,
         mapping: Option<MappingArgument>,
+        #[pyo3(from_py_with = optional_real)] deadline: Option<f64>,
     ) -> PyResult<Self> {
         let count: u32 = number::whole("iterations", iterations, u32::MAX)?;
         let refuse = || errors::range(Diagnosis::of("iterations is 0").remedy("give at least 1"));
@@ -94,6 +108,7 @@ impl ClusterJob {
             start: number::time("the start", start)?,
             computation_scale,
             priority: number::whole("the priority", priority, u8::MAX)?,
+            deadline: deadline.map(deadline_of).transpose()?,
             mapping: mapping.map(MappingArgument::mapping).transpose()?,
         }))
     }
@@ -138,6 +153,13 @@ impl ClusterJob {
     #[getter]
     fn priority(&self) -> u8 {
         self.0.priority
+    }
+
+    /// How long each of its host copies may take, as a multiple of its time on an idle bus; None where
+    /// nothing is said.
+    #[getter]
+    fn deadline(&self) -> Option<f64> {
+        self.0.deadline.map(|deadline| f64::from(deadline.get()) / 1000.0)
     }
 
     /// `linear`, `random`, the GPU of each rank, or None where the replay says it.

@@ -75,11 +75,14 @@ impl Origin {
             Self::Settings(text, _) => {
                 let mut network = table_of(text);
                 whole.extend(network.remove_entry("system"));
+                whole.extend(network.remove_entry("pcie"));
                 network.retain(|key, _| !OF_REPLAYS.contains(&key));
                 whole.insert("network".to_owned(), Value::Table(network));
             }
             Self::Scenario(source, _) => {
-                whole.extend(settled(source).remove_entry("system"));
+                let mut settled = settled(source);
+                whole.extend(settled.remove_entry("system"));
+                whole.extend(settled.remove_entry("pcie"));
             }
         }
         whole.to_string()
@@ -91,7 +94,8 @@ impl Origin {
             Self::Server(_) => (Table::new(), Files::new()),
             Self::Settings(text, files) => (as_arguments(table_of(text)), files.clone()),
             Self::Scenario(source, files) => {
-                (of_system(settled(source).remove("system")), files.clone())
+                let mut settled = settled(source);
+                (of_system(settled.remove("system"), settled.remove_entry("pcie")), files.clone())
             }
         }
     }
@@ -102,8 +106,8 @@ fn settled(source: &Source) -> Table {
     Scenario::read(&source.given()).map(|read| read.settings).unwrap_or_default()
 }
 
-/// The arguments that a scenario's `[system]` stands for.
-fn of_system(system: Option<Value>) -> Table {
+/// The arguments that a scenario's `[system]` and its PCIe bus stand for.
+fn of_system(system: Option<Value>, bus: Option<(String, Value)>) -> Table {
     let Some(Value::Table(mut system)) = system else { return Table::new() };
     let mut arguments = Table::new();
     let server = system.remove("server").map(|server| match server {
@@ -122,6 +126,7 @@ fn of_system(system: Option<Value>) -> Table {
     for key in ["port_order", "interfaces"] {
         network.extend(system.remove_entry(key));
     }
+    network.extend(bus);
     if !network.is_empty() {
         arguments.insert("network".to_owned(), Value::Table(network));
     }

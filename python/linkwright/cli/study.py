@@ -72,6 +72,29 @@ def network(
     _show(partial(run, workers=where, directory=to), quick, to, json)
 
 
+@app.command()
+def pcie(
+    quick: Quick = False,
+    to: Directory = None,
+    json: Json = False,
+    window: Annotated[
+        float | None,
+        typer.Option(
+            min=0.05,
+            max=1000.0,
+            metavar="MILLISECONDS",
+            help="In which iterations are counted; 0.3 where absent.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Repeat a study of PCIe scheduling (IEEE CAL 2019): who goes first on a shared bus."""
+    from linkwright.studies.pcie import run
+
+    seconds = None if window is None else window * 1e-3
+    _show(partial(run, window=seconds), quick, to, json)
+
+
 def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:
     if to is not None:
         output.check_writable(to)

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use super::flow::{FlowId, FlowNetwork};
+use super::flow_bus::FlowBus;
 use super::opened::Insides;
 use super::outstanding::{Outstanding, Transfer};
 use super::packet::{
@@ -79,6 +80,8 @@ pub struct FlowTransport<'a, R> {
     messages: Messages,
     interfaces: Vec<Interface>,
     inside: Insides<'a>,
+    /// The host channels of servers, where the settings tell their classes of traffic apart.
+    bus: Option<FlowBus>,
     /// The way of each message between GPUs.
     outstanding: Outstanding<Way>,
     /// What each channel has carried; a message counts as one packet.
@@ -112,6 +115,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             NicPolicy::RoundRobin => usize::MAX,
             NicPolicy::RoundRobinOf(turns) => usize::from(turns),
         };
+        let inside = Insides::new(system)?;
+        let bus = settings.pcie.map(|pcie| FlowBus::new(pcie, &inside));
         Ok(Self {
             fabric,
             settings,
@@ -121,7 +126,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
             of_flow: Vec::new(),
             messages: Messages { on_channel: vec![0; capacities.len()] },
             interfaces: vec![Interface::default(); fabric.map_or(0, Fabric::nodes) as usize],
-            inside: Insides::new(system)?,
+            inside,
+            bus,
             outstanding: Outstanding::new(),
             carried: vec![ChannelStatistics::default(); capacities.len()],
             way: Vec::new(),
@@ -174,7 +180,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         let before = self.inside.all_opened().len();
         self.inside.open(server);
         for opened in &self.inside.all_opened()[before..] {
-            self.flows.add_resource(opened.bandwidth);
+            let on_bus = self.bus.as_ref().and_then(|bus| bus.data_rate(&self.inside, opened.at));
+            self.flows.add_resource(on_bus.unwrap_or(opened.bandwidth));
             self.carried.push(ChannelStatistics::default());
             self.messages.on_channel.push(0);
         }
@@ -212,7 +219,11 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
     /// A channel's bandwidth and latency.
     fn rate_of(&self, channel: ChannelId) -> (Bandwidth, Picoseconds) {
         match (self.inside.opened(channel), self.fabric) {
-            (Some(opened), _) => (opened.bandwidth, opened.latency),
+            (Some(opened), _) => {
+                let on_bus =
+                    self.bus.as_ref().and_then(|bus| bus.data_rate(&self.inside, opened.at));
+                (on_bus.unwrap_or(opened.bandwidth), opened.latency)
+            }
             (None, Some(fabric)) => {
                 let data = fabric.channels()[channel as usize];
                 (data.bandwidth, data.latency)
@@ -237,13 +248,17 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
                 routers
             }
         };
-        let first_packet = message.size.0.min(self.settings.packet_size.0);
+        let first_packet = match (&self.bus, way) {
+            (Some(bus), Way::Inside(_)) => bus.first_packet(message.size),
+            _ => message.size.0.min(self.settings.packet_size.0),
+        };
         let mut behind = self.settings.router_delay.0.saturating_mul(routers);
-        let mut slowest = 0;
+        let (mut slowest, mut latencies) = (0, 0_u64);
         self.uses.clear();
         for channel in &self.way {
             let (bandwidth, latency) = self.rate_of(*channel);
             behind = behind.saturating_add(latency.0);
+            latencies = latencies.saturating_add(latency.0);
             if self.settings.switching == Switching::StoreAndForward {
                 let packet = serialisation(first_packet, bandwidth);
                 slowest = slowest.max(packet);
@@ -266,6 +281,16 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         // The fluid takes the slowest channel's time for all of the message.
         carried.behind = behind - slowest;
         std::mem::swap(&mut carried.way, &mut self.way);
+        if let Some(bus) = &mut self.bus
+            && matches!(way, Way::Inside(_))
+        {
+            let transfer = &self.outstanding[index];
+            let shared = (&self.inside, &mut self.flows);
+            if bus.begin((index, flow), transfer, shared, now) {
+                // What asks for it goes the other way first.
+                carried.behind = carried.behind.saturating_add(latencies);
+            }
+        }
     }
 
     /// A flow has ended: its message has left, and its interface may start the next one.
@@ -273,6 +298,9 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         let Carried { message: index, ref way, behind } = self.of_flow[flow.slot()];
         for channel in way {
             self.messages.on_channel[*channel as usize] -= 1;
+        }
+        if let Some(bus) = &mut self.bus {
+            bus.end(index);
         }
         self.outstanding.sent(index);
         scheduler.schedule_in(Picoseconds(behind), FlowEvent::Deliver(index));
@@ -314,6 +342,13 @@ impl<R: Routing> Model for FlowTransport<'_, R> {
         scheduler: &mut impl Scheduler<FlowEvent>,
     ) -> Result<Option<Picoseconds>, TransportError> {
         self.check()?;
+        let look = match &mut self.bus {
+            Some(bus) => {
+                self.flows.advance(scheduler.now());
+                bus.raise(&mut self.flows, scheduler.now())
+            }
+            None => None,
+        };
         let Some((time, _)) = self.flows.next_completion() else { return Ok(None) };
         if time == scheduler.now()
             && let Some((_, flow)) = self.flows.complete_next()
@@ -321,7 +356,7 @@ impl<R: Routing> Model for FlowTransport<'_, R> {
             self.ended += 1;
             self.finish(flow, scheduler);
         }
-        Ok(Some(time))
+        Ok(Some(look.map_or(time, |look| look.min(time))))
     }
 
     fn at_rest(&self, now: Picoseconds) -> Result<(), TransportError> {

@@ -11,11 +11,13 @@
 
 mod connections;
 pub mod flow;
+mod flow_bus;
 mod flow_transport;
 mod opened;
 mod outstanding;
 pub mod packet;
 mod paths;
+pub mod pcie;
 mod pipes;
 pub mod route;
 pub mod routing;
@@ -28,6 +30,7 @@ pub use flow::{FlowId, FlowNetwork};
 pub use flow_transport::{FlowEvent, FlowTransport};
 pub use packet::{PacketNetwork, PacketSettings};
 pub use paths::PathError;
+pub use pcie::PcieSettings;
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};
 pub use site::GpuSite;

@@ -5,6 +5,7 @@
 
 use super::packet::ChannelStatistics;
 use super::paths::{Path, PathError, PathIndex, Paths, ServerChannel, Way};
+use super::pcie::Roots;
 use super::pipes::Pipes;
 use super::route::RouteClass;
 use super::site::GpuSite;
@@ -116,6 +117,11 @@ impl<'a> Insides<'a> {
     /// Where a GPU sits.
     pub(in crate::network) fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
         self.paths.gpu_site(gpu)
+    }
+
+    /// The roots of the PCIe buses of all servers.
+    pub(in crate::network) fn roots(&self) -> Roots {
+        Roots::new(self.system, |kind, gpu| self.paths.host_of(kind, gpu))
     }
 
     /// The place of a message's end.

@@ -200,6 +200,11 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// The CPU nearest to a GPU, in a kind of server.
+    pub(in crate::network) fn host_of(&self, kind: usize, gpu: DeviceId) -> Option<DeviceId> {
+        self.kinds[kind].nearest_cpu(gpu)
+    }
+
     /// The server of a device, and its number there.
     fn place(&self, device: DeviceIndex) -> Result<Place, PathError> {
         match self.system.device(device as DeviceId) {

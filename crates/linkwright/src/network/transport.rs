@@ -1,5 +1,7 @@
 //! What every model of the network offers to the programs that run on it.
 
+use std::num::NonZeroU32;
+
 use thiserror::Error;
 
 use super::paths::PathError;
@@ -29,6 +31,9 @@ pub struct TrafficClass {
     /// Whether it only arranges for another: interfaces keep it apart from those with data and
     /// send it before them, as on a queue of its own.
     pub control: bool,
+    /// How long it may take, in thousandths of its time on an idle bus, where the network heeds
+    /// that: of what crosses a PCIe bus. None where it takes what it takes.
+    pub deadline: Option<NonZeroU32>,
 }
 
 /// A message from one device to another: from and to GPUs, CPUs and network interfaces.

@@ -1,5 +1,6 @@
 //! Jobs that come while the clock runs, and what they give back at their end.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub(super) struct Held {
 pub(super) struct JobState {
     pub(super) name: String,
     pub(super) priority: u8,
+    pub(super) deadline: Option<NonZeroU32>,
     pub(super) computation_scale: f64,
     pub(super) first_rank: u32,
     pub(super) first_communicator: u32,
@@ -115,6 +117,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         self.jobs.push(JobState {
             name: job.name.clone(),
             priority: job.priority,
+            deadline: job.deadline,
             computation_scale: job.computation_scale,
             first_rank: ranks.start,
             first_communicator: communicators.start,

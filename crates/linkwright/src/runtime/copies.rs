@@ -17,6 +17,7 @@ use crate::program::lowering::Lowering;
 use crate::program::{CopyDirection, Operation, WORLD};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
+use super::admission::JobState;
 use super::bins::NONE;
 use super::envelope::Leg;
 use super::error::RuntimeError;
@@ -213,7 +214,8 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         (copy.engine, copy.start, copy.owed) = (engine, self.now, 2);
         let ([from, to], size, route) = (copy.ends, copy.size, copy.route);
         let job = self.ranks[copy.rank as usize].id.job;
-        let class = TrafficClass { priority: self.jobs[job as usize].priority, control: false };
+        let JobState { priority, deadline, .. } = self.jobs[job as usize];
+        let class = TrafficClass { priority, control: false, deadline };
         let token = Leg::Copy.token(index);
         let message = Message { class, route, ..Message::new(from, to, size, token) };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));

@@ -31,6 +31,9 @@ pub struct Job {
     pub computation_scale: f64,
     /// The priority of its messages, where the network heeds it; the higher first.
     pub priority: u8,
+    /// How long each of its copies may take, in thousandths of its time on an idle bus, where the
+    /// network heeds it.
+    pub deadline: Option<NonZeroU32>,
 }
 
 impl Job {
@@ -45,6 +48,7 @@ impl Job {
             iterations: NonZeroU32::MIN,
             computation_scale: 1.0,
             priority: 0,
+            deadline: None,
         }
     }
 }

@@ -73,7 +73,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         };
         let route = if control { RouteClass::Any } else { envelope.route };
         let priority = self.jobs[source.id.job as usize].priority;
-        let class = TrafficClass { priority, control };
+        let class = TrafficClass { priority, control, ..TrafficClass::default() };
         let message = Message { class, route, ..Message::new(from, to, size, leg.token(index)) };
         self.transport.send(message, &mut Within::<_, RuntimeEvent<T::Event>>::new(scheduler));
     }

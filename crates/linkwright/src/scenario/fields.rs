@@ -1,5 +1,6 @@
 //! The keys and values of one table of a scenario, each with its place.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
@@ -9,6 +10,7 @@ use super::settings::Setting;
 use super::source::{Place, Source};
 use super::tree::{Item, Node, Tree};
 use crate::diagnostic::{Diagnosis, InputError, Named};
+use crate::network::pcie::thousandths;
 
 /// A file that a scenario names, and where it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,6 +210,24 @@ impl<'a> Fields<'a> {
     pub fn refuse_as(&self, key: &str, error: impl Into<Diagnosis>, remedy: &str) -> InputError {
         self.source.refuse_as(&self.span_of(key), error, remedy)
     }
+}
+
+/// How long a copy may take, in thousandths of its time on an idle bus.
+///
+/// # Errors
+/// No number above zero, or more than a thousand times.
+pub(super) fn deadline(fields: &Fields<'_>) -> Result<Option<NonZeroU32>, InputError> {
+    let times = match fields.value("deadline") {
+        None => return Ok(None),
+        Some(Value::Integer(whole)) => Some(whole as f64),
+        Some(Value::Float(times)) => Some(times),
+        Some(_) => None,
+    };
+    times.and_then(thousandths).map(Some).ok_or_else(|| {
+        let remedy =
+            "write how many times a copy's time alone it may take, 0.001 to 1000, such as 3";
+        fields.refuse("deadline", "no deadline", remedy)
+    })
 }
 
 /// A value as a type.

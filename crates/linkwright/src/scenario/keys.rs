@@ -30,7 +30,7 @@ fn known(path: &str) -> Vec<&'static str> {
     match path {
         SCENARIO => keys.push("compare"),
         DIFFERENCE => keys.retain(|key| *key != "name"),
-        NETWORK_ALONE => keys.extend(["seed", "protocol", "collectives", "system"]),
+        NETWORK_ALONE => keys.extend(["seed", "protocol", "collectives", "system", "pcie"]),
         _ => {}
     }
     keys

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use toml::{Table, Value};
 
-use super::fields::{Fields, FileName};
+use super::fields::{Fields, FileName, deadline};
 use super::files::{Beside, Files, bytes_of, text_of};
 use super::source::Place;
 use super::tree::Node;
 use crate::diagnostic::InputError;
 use crate::program::otf2::Archive;
-use crate::program::skeletons::{APPLICATIONS, Application, SkeletonError, application};
+use crate::program::skeletons::{ALL, Application, SkeletonError, application};
 use crate::program::trace::{TraceNote, TraceOptions, archive_name, program_of};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
@@ -79,6 +79,8 @@ pub struct JobEntry {
     pub computation_scale: f64,
     /// The priority of its messages.
     pub priority: u8,
+    /// How long each of its copies may take, in thousandths of its time on an idle bus.
+    pub deadline: Option<NonZeroU32>,
     /// Its own mapping.
     pub mapping: Option<ScenarioMapping>,
     /// Where errors of building it point.
@@ -163,7 +165,7 @@ fn skeleton(
 ) -> Result<(ProgramSource, Option<f64>), InputError> {
     let application = fields.named("program", application)?;
     let Some(application) = application else {
-        let names = APPLICATIONS.map(|application| application.name).join(", ");
+        let names = ALL.map(|application| application.name).join(", ");
         let remedy = format!("write `program` with one of {names}, or `goal` with a file");
         return Err(fields.source.refuse(&fields.span, "a job without a program", remedy));
     };
@@ -252,6 +254,7 @@ impl JobEntry {
             start: fields.or("start", Picoseconds(0))?,
             computation_scale: computation_scale(fields, speedup)?,
             priority: fields.or("priority", 0)?,
+            deadline: deadline(fields)?,
             mapping: mapping(fields)?,
             places: JobPlaces {
                 name: fields.place("name"),

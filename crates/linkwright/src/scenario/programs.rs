@@ -140,6 +140,7 @@ impl Programs {
             start: entry.start,
             computation_scale: entry.computation_scale,
             priority: entry.priority,
+            deadline: entry.deadline,
             mapping: Some(Mapping::Gpus(gpus)),
         });
         Ok((jobs.collect(), notes))

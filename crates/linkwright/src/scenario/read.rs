@@ -139,7 +139,7 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
     } else {
         Asked::Programs(Programs::read(&fields, &network)?)
     };
-    let of_system = ["system", "fidelity", "protocol", "collectives", "seed"];
+    let of_system = ["system", "fidelity", "protocol", "collectives", "seed", "pcie"];
     let mut settings = Tree::new();
     for key in of_system {
         if let Some(entry) = tree.get(key) {
@@ -168,7 +168,7 @@ pub fn read_network(file: &str, text: &str) -> Result<NetworkSettings, InputErro
     let texts = Texts::new(file, text, "");
     let source = texts.source();
     let mut network = checked(source, NETWORK_ALONE, parse(source, false)?)?;
-    let beside = ["seed", "protocol", "collectives", "system"];
+    let beside = ["seed", "protocol", "collectives", "system", "pcie"];
     let mut tree: Tree =
         beside.into_iter().filter_map(|key| Some((key.to_owned(), network.remove(key)?))).collect();
     let node = Node { span: 0..0, item: Item::Table(network) };

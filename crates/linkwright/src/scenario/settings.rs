@@ -11,6 +11,7 @@ use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
 use crate::diagnostic::Named;
 use crate::network::RoutingKind;
 use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS, Switching};
+use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::program::Collective;
 use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{Choice, Fidelity, Mapping};
@@ -149,7 +150,7 @@ fn routings() -> Vec<&'static str> {
 }
 
 fn applications() -> Vec<&'static str> {
-    crate::program::skeletons::APPLICATIONS.map(|application| application.name).to_vec()
+    crate::program::skeletons::ALL.map(|application| application.name).to_vec()
 }
 
 const WHOLE: Kind = Kind::Whole { least: 0, most: u64::MAX >> 1 };
@@ -178,6 +179,12 @@ macro_rules! settings {
 // - router_delay, nic_delay, switching, arbitration: TraceR's public configuration,
 //   examples/conf/fattree.conf in https://github.com/hpcgroup/TraceR: 60 ns and 400 ns. Its switches
 //   store a packet before they pass it on, and serve their ports in turn.
+// - pcie.payload, pcie.header, pcie.read_request: PCI Express Base Specification 3.0, Sections 2.2 and
+//   7.8: 256 B is what most servers set, a header of four words with a 64-bit address takes 16 B, and
+//   framing, sequence number and checksum 8 B more; reads ask for 512 B unless they are set otherwise.
+// - pcie.deadline: C. Li et al., "Priority-Based PCIe Scheduling for Multi-Tenant Multi-GPU Systems", IEEE
+//   CAL 18(2), 2019, Section 4. Its threshold, here pcie.bound, is "empirical" and not given, nor are
+//   buffers: these hold what a link of PCIe 4 carries until credits are back, twice.
 // - server.latency: neither source gives one. 500 ns is what this program's machines give an NVLink of
 //   any generation.
 settings! {
@@ -302,6 +309,9 @@ settings! {
         "whether a skeleton computes as fast as on the study's GPUs";
     "job" priority: Kind::Whole { least: 0, most: 255 }, "0",
         "of its messages, the higher first; `arbitration = \"priority\"` heeds it";
+    "job" deadline: Kind::Number, "none; where no job has one, `pcie.deadline` of the largest copies",
+        "how long each of its host copies may take, as a multiple of its time on an idle bus; \
+         `pcie.arbitration = \"qos\"` heeds it";
     "job" mapping: Kind::NameOr(|| Mapping::NAMES.to_vec()), "that of the scenario",
         "the GPU of each rank: by a rule, from a mapping file, or a list";
     "" allocation: Kind::Table, "", "which GPUs a job gets";
@@ -328,6 +338,29 @@ settings! {
          or its receiver, which announces the receive when it posts it";
     "protocol" rendezvous_delay: Kind::Time, "1 us", "between leave to send and the first byte";
     "protocol" control_size: Kind::Size, "16 B", "of a request to send, and of its answer";
+    "" pcie: Kind::Table, "the bus takes packets in turn",
+        "the PCIe bus of servers, with classes of traffic";
+    "pcie" arbitration: Kind::Name(PcieArbitration::names), "round-robin",
+        "whose packets a link carries next: each virtual channel's in turn; those of the copies with \
+         fewest bytes left, or that, but first those whose deadline would pass";
+    "pcie" first: Kind::Name(First::names), "small",
+        "which copies go first where not all do in turn: those with fewest bytes left, or with most, \
+         as a control";
+    "pcie" bound: Kind::Time, "5 us",
+        "how long the first packet of a queue waits at most while others go before it";
+    "pcie" deadline: Kind::Number, "3",
+        "how long the copies of the job with the largest may take, as a multiple of their time on an \
+         idle bus, where no job has a deadline of its own";
+    "pcie" payload: Kind::Size, "256 B", "the most data of a packet";
+    "pcie" header: Kind::Size, "24 B",
+        "of a packet: its header, framing, sequence number and checksum";
+    "pcie" read_request: Kind::Size, "512 B", "the most that one read asks for";
+    "pcie" outstanding_reads: Kind::Size, "64 KiB",
+        "the most that a copy engine has asked for and not got";
+    "pcie" encoding: Kind::Name(Encoding::names), "by-generation",
+        "which of a link's bits carry data";
+    "pcie" buffer: Kind::Size, "32 KiB",
+        "of a port, and of what is injected, for each virtual channel";
     "" collectives: Kind::Table, "", "how collectives become messages";
     "collectives" planner: Kind::Name(Planner::names), "packing for `[jobs]`, mpi for `[[job]]`",
         "what plans collectives for the GPUs; `mpi` goes by size and knows nothing of the links";

@@ -336,6 +336,17 @@ impl LinkKind {
         )
     }
 
+    /// Whether what crosses it goes as transactions of PCIe: PCIe itself, and what leads through and
+    /// between the sockets that its trees hang from.
+    #[must_use]
+    pub const fn is_host_bus(self) -> bool {
+        self.is_pcie()
+            || matches!(
+                self,
+                Self::OnDie | Self::Qpi | Self::Upi | Self::Xbus | Self::InfinityFabric
+            )
+    }
+
     /// Whether it joins servers.
     #[must_use]
     pub const fn is_network(self) -> bool {

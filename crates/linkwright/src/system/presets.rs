@@ -29,7 +29,7 @@ macro_rules! table {
 }
 
 /// Every preset, servers by age first, then shapes from papers and small PCIe machines.
-pub const PRESETS: [Preset; 15] = table! {
+pub const PRESETS: [Preset; 16] = table! {
     "dgx1-p100": "NVIDIA DGX-1 with 8 P100: hybrid cube mesh of single NVLinks",
     "dgx1-v100": "NVIDIA DGX-1 with 8 V100: hybrid cube mesh of single and double NVLinks",
     "dgx2": "NVIDIA DGX-2: 16 V100 on two baseboards of 6 NVSwitches",
@@ -45,6 +45,7 @@ pub const PRESETS: [Preset; 15] = table! {
     "titan-z": "one GeForce GTX TITAN Z: 2 GPUs behind a switch on one card",
     "kepler-pair": "a Tesla K40c and a Tesla K20c on PCIe 2",
     "pcie-tree-4": "4 GPUs in pairs on 2 PCIe switches under one host bridge",
+    "pcie4-tree-4": "the same tree at PCIe 4",
 };
 
 /// The name of every preset, in the order of [`PRESETS`].
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn gpus_are_counted_and_numbered() {
-        let counts = [8, 8, 16, 8, 8, 8, 72, 8, 4, 6, 16, 16, 2, 2, 4];
+        let counts = [8, 8, 16, 8, 8, 8, 72, 8, 4, 6, 16, 16, 2, 2, 4, 4];
         for (machine, count) in all().zip(counts) {
             assert_eq!(machine.gpus().len(), count, "{}", machine.name());
             for (index, gpu) in machine.gpus().iter().enumerate() {

@@ -18,6 +18,7 @@ mod nearness;
 mod otf2;
 mod packet_reference;
 mod packet_settings;
+mod pcie;
 mod played;
 mod policy_contract;
 mod programs_page;

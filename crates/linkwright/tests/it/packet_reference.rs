@@ -429,6 +429,7 @@ fn settings(
         router_delay: Picoseconds(61_001),
         nic_delay: Picoseconds(400_009),
         switching,
+        pcie: None,
         seed: 1,
     };
     (settings, node)

@@ -12,6 +12,7 @@ pub fn deep_buffers() -> PacketSettings {
         router_delay: Picoseconds(60_000),
         nic_delay: Picoseconds(400_000),
         switching: Switching::StoreAndForward,
+        pcie: None,
         seed: 1,
     }
 }

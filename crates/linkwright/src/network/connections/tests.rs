@@ -107,6 +107,7 @@ fn a_connection_that_was_not_opened_is_an_error() {
         nic_delay: Picoseconds(0),
         switching: Switching::CutThrough,
         seed: 0,
+        pcie: None,
     };
     let mut network = FlowTransport::new(&system, settings, Nowhere, NicPolicy::Fcfs).unwrap();
     let error = Traffic::new(&mut network).transfer(0, Bytes(1), 0).unwrap_err().to_string();

@@ -55,8 +55,15 @@ impl Filling {
         self.slots.iter().map(|slot| (*slot, self.flows[*slot as usize].rate))
     }
 
-    /// Works out the rates of the components that hold these flows and resources.
-    pub(super) fn fill(&mut self, incidence: &Incidence, slots: &[u32], resources: &[u32]) {
+    /// Works out the rates of the components that hold these flows and resources; where there are
+    /// classes, of each slot, those of the highest class first.
+    pub(super) fn fill(
+        &mut self,
+        incidence: &Incidence,
+        slots: &[u32],
+        resources: &[u32],
+        classes: Option<&[u8]>,
+    ) {
         self.visit += 1;
         self.slots.clear();
         self.rising.clear();
@@ -75,10 +82,50 @@ impl Filling {
             next += 1;
         }
         self.limited.sort_unstable_by(|a, b| b.cmp(a));
-        let mut unfixed = self.slots.len();
+        match classes {
+            Some(classes) => self.fill_by_class(incidence, classes),
+            None => self.fix_all(incidence, self.slots.len()),
+        }
+    }
+
+    fn fix_all(&mut self, incidence: &Incidence, count: usize) {
+        let mut unfixed = count;
         while unfixed > 0 {
             unfixed -= self.fix_lowest(incidence);
         }
+    }
+
+    /// Fixes the rates of one class after the other: what the higher take is gone.
+    fn fill_by_class(&mut self, incidence: &Incidence, classes: &[u8]) {
+        let class = |slot: &u32| classes[*slot as usize];
+        let mut left: Vec<u8> = self.slots.iter().map(class).collect();
+        left.sort_unstable();
+        left.dedup();
+        let resources = std::mem::take(&mut self.rising);
+        let limited = std::mem::take(&mut self.limited);
+        let slots = std::mem::take(&mut self.slots);
+        while let Some(highest) = left.pop() {
+            for resource in &resources {
+                self.resources[*resource as usize].share = 0;
+            }
+            let mut count = 0;
+            for slot in &slots {
+                // Those of other classes have their turn, or had it.
+                let own = class(slot) == highest;
+                self.flows[*slot as usize].fixed = !own;
+                if own {
+                    count += 1;
+                    for each in incidence.uses(*slot) {
+                        self.resources[each.resource as usize].share += each.share;
+                    }
+                }
+            }
+            self.rising.clone_from(&resources);
+            self.limited.clear();
+            self.limited.extend(limited.iter().filter(|(_, slot)| class(slot) == highest));
+            self.fix_all(incidence, count);
+        }
+        self.slots = slots;
     }
 
     fn visit_flow(&mut self, incidence: &Incidence, slot: u32) {

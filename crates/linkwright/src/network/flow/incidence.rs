@@ -11,7 +11,7 @@ pub(super) const WHOLE_SHARE: u64 = (1 << 16) * 81 * 25 * 7 * 11 * 13 * 17;
 
 /// The most of a flow that crosses one resource: what a switch reads of a GPU and gives back to it
 /// crosses that GPU's links twice, and more where the switch keeps them from their full rate.
-const MOST_SHARE: u64 = 4 * WHOLE_SHARE;
+pub(super) const MOST_SHARE: f64 = 4.0;
 
 /// One flow's use of one resource.
 #[derive(Debug, Clone, Copy)]
@@ -109,8 +109,11 @@ impl Incidence {
             rate_limit.map_or(u64::MAX, |limit| limit.0.saturating_mul(RATES_PER_BANDWIDTH).max(1));
         let uses = &mut self.uses[slot as usize];
         for (index, (id, share)) in route.iter().enumerate() {
-            let share = (share * WHOLE_SHARE as f64).round() as u64;
-            let share = share.clamp(1, MOST_SHARE);
+            assert!(
+                *share > 0.0 && *share <= MOST_SHARE,
+                "a flow uses resource {id} with {share} of its rate; above 0 to {MOST_SHARE} is possible"
+            );
+            let share = ((share * WHOLE_SHARE as f64).round() as u64).max(1);
             let resource = &mut self.resources[*id];
             resource.share += share;
             uses.push(Use { resource: *id as u32, share, place: resource.users.len() as u32 });

@@ -119,6 +119,9 @@ pub struct FlowNetwork {
     levels: Levels,
     keeps_levels: bool,
     many: usize,
+    /// The class of each slot's flow, and how many active flows are above the lowest.
+    classes: Vec<u8>,
+    ranked: usize,
 }
 
 impl FlowNetwork {
@@ -141,6 +144,8 @@ impl FlowNetwork {
             levels: Levels::new(capacities.len()),
             keeps_levels: false,
             many: MANY_FLOWS,
+            classes: Vec::new(),
+            ranked: 0,
         }
     }
 
@@ -164,12 +169,14 @@ impl FlowNetwork {
     }
 
     /// Starts a flow of `bytes` that uses each resource of `route` with that share of its
-    /// rate, from above 0 to 1, and goes no faster than `rate_limit`.
+    /// rate, from above 0 to 4 (what a switch reads of a GPU and gives back to it crosses that GPU's
+    /// links twice), and goes no faster than `rate_limit`.
     ///
-    /// A flow with neither route nor limit takes no time.
+    /// A flow with neither route nor limit takes no time. It is of the lowest class
+    /// ([`Self::set_class`]).
     ///
     /// # Panics
-    /// If a resource does not exist, or `now` is before the clock or after a completion that
+    /// If a resource does not exist, a share is out of its range, or `now` is before the clock or after a completion that
     /// was not taken.
     pub fn start(
         &mut self,
@@ -190,12 +197,44 @@ impl FlowNetwork {
             None => self.flows.push(flow),
         }
         self.incidence.add(slot, route, rate_limit);
+        if self.classes.len() <= slot as usize {
+            self.classes.push(0);
+        }
         if self.keeps_levels {
             self.levels.add(&self.incidence, slot);
         } else {
             self.unrated.push(slot);
         }
         FlowId { sequence, slot }
+    }
+
+    /// Puts a flow into a class: the flows of the highest class take of every resource what they can,
+    /// max-min fairly among each other, those of the next share what is left, and so on. A flow to
+    /// which nothing is left goes as over a resource without capacity.
+    ///
+    /// # Panics
+    /// If the flow is not active.
+    pub fn set_class(&mut self, flow: FlowId, class: u8) {
+        self.active_flow(flow);
+        let old = std::mem::replace(&mut self.classes[flow.slot()], class);
+        if old == class {
+            return;
+        }
+        self.ranked = self.ranked - usize::from(old > 0) + usize::from(class > 0);
+        if self.keeps_levels {
+            self.leave_levels();
+        } else {
+            self.unrated.push(flow.slot);
+        }
+    }
+
+    /// Classes are filled, not kept level: all rates are worked out anew.
+    fn leave_levels(&mut self) {
+        self.keeps_levels = false;
+        self.levels.clear();
+        self.unrated.clear();
+        let active = (0..).zip(&self.flows).filter(|(_, flow)| flow.active);
+        self.unrated.extend(active.map(|(slot, _)| slot));
     }
 
     /// The flow that ends next, and when; the earliest started of those that end together.
@@ -269,6 +308,7 @@ impl FlowNetwork {
 
     fn end(&mut self, flow: FlowId) {
         self.flows[flow.slot()].active = false;
+        self.ranked -= usize::from(std::mem::take(&mut self.classes[flow.slot()]) > 0);
         self.completions.remove(flow.slot);
         if self.keeps_levels {
             self.levels.remove(&self.incidence, flow.slot);
@@ -284,14 +324,15 @@ impl FlowNetwork {
             self.update_levels();
         } else if self.unrated.is_empty() && self.changed.is_empty() {
             return;
-        } else if self.active() > self.many {
+        } else if self.active() > self.many && self.ranked == 0 {
             self.levels.clear();
             let flows = self.flows.iter().enumerate().filter(|(_, flow)| flow.active);
             flows.for_each(|(slot, _)| self.levels.add(&self.incidence, slot as u32));
             self.keeps_levels = true;
             self.update_levels();
         } else {
-            self.filling.fill(&self.incidence, &self.unrated, &self.changed);
+            let classes = (self.ranked > 0).then_some(&self.classes[..]);
+            self.filling.fill(&self.incidence, &self.unrated, &self.changed, classes);
             for (slot, rate) in self.filling.rates() {
                 let flow = &mut self.flows[slot as usize];
                 set_rate(flow, slot, rate, self.now, &mut self.completions);

@@ -385,3 +385,72 @@ fn an_ended_flow_is_not_taken_for_its_successor() {
     assert_eq!(gone.slot(), next.slot());
     network.rate(gone);
 }
+
+#[test]
+fn the_higher_class_takes_what_it_can() {
+    let mut network = FlowNetwork::new(&[TEN, TEN]);
+    let now = Picoseconds(0);
+    let size = Bytes(1 << 30);
+    let [first, second, other] = [&[(0, 1.0), (1, 0.5)][..], &[(0, 1.0)], &[(1, 1.0)]]
+        .map(|route| network.start(route, size, None, now));
+    let rates = |network: &mut FlowNetwork| [first, second, other].map(|id| network.rate(id).0);
+    assert_eq!(rates(&mut network), [5_000_000_000, 5_000_000_000, 7_500_000_000]);
+    network.set_class(second, 3);
+    // The first goes on at less than a byte a second, and leaves what it cannot use.
+    assert_eq!(rates(&mut network)[..2], [0, TEN.0]);
+    assert!(rates(&mut network)[2].abs_diff(TEN.0) < 2);
+    network.set_class(first, 7);
+    assert_eq!(rates(&mut network), [TEN.0, 0, 5_000_000_000]);
+    for id in [first, second] {
+        network.set_class(id, 0);
+    }
+    assert_eq!(rates(&mut network), [5_000_000_000, 5_000_000_000, 7_500_000_000]);
+}
+
+proptest! {
+    /// With classes, nothing carries more than it can, and no flow of a class is slowed by those of
+    /// lower ones; kept levels give way to them and come back.
+    #[test]
+    fn lower_classes_take_nothing_from_higher_ones(
+        (capacities, transfers) in scenario(),
+        classes in prop::collection::vec(0_u8..4, 14),
+        many in prop::sample::select(vec![0, MANY_FLOWS]),
+    ) {
+        let play = |above: u8| {
+            let mut network = FlowNetwork { many, ..FlowNetwork::new(&capacities) };
+            let kept = transfers.iter().zip(&classes).filter(|(_, class)| **class >= above);
+            let ids: Vec<_> = kept
+                .map(|(each, class)| {
+                    let id = network.start(&each.route, Bytes(u64::MAX), each.limit, Picoseconds(0));
+                    network.set_class(id, *class);
+                    (each, *class, id)
+                })
+                .collect();
+            ids.into_iter()
+                .map(|(each, class, id)| (each, class, network.rate(id).0))
+                .collect::<Vec<_>>()
+        };
+        let all = play(0);
+        for above in 1..4 {
+            let alone: Vec<u64> = play(above).into_iter().map(|it| it.2).collect();
+            let beside = all.iter().filter(|it| it.1 >= above).map(|it| it.2);
+            prop_assert_eq!(alone, beside.collect::<Vec<_>>());
+        }
+        for (resource, capacity) in capacities.iter().enumerate() {
+            let used: f64 = all
+                .iter()
+                .flat_map(|(each, _, rate)| {
+                    let of = each.route.iter().filter(|it| it.0 == resource);
+                    of.map(move |(_, share)| share * *rate as f64)
+                })
+                .sum();
+            prop_assert!(used <= capacity.0 as f64 * (1.0 + 1e-9) + 16.0, "{used} {capacity:?}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "above 0 to 4 is possible")]
+fn a_share_out_of_its_range_is_refused() {
+    FlowNetwork::new(&[TEN]).start(&[(0, 4.5)], Bytes(1), None, Picoseconds(0));
+}

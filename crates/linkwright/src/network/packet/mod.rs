@@ -15,6 +15,7 @@
 //! Parameters and policies follow the TraceR-CODES study, Sections III and IV.
 
 pub mod arbitration;
+mod byte_credits;
 mod credits;
 mod network;
 pub mod nic;
@@ -30,6 +31,7 @@ pub use arbitration::ArbitrationPolicy;
 pub use network::{PacketEvent, PacketNetwork};
 pub use nic::NicPolicy;
 pub use settings::{
-    MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, PacketSettings, SettingsError, Switching, serialisation,
+    MOST_BUFFER_PACKETS, MOST_PACKET_SIZE, PacketSettings, PcieSetting, SettingsError, Switching,
+    serialisation,
 };
 pub use statistics::ChannelStatistics;

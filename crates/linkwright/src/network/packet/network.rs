@@ -1,10 +1,13 @@
 //! The network at work: what it keeps, and what each event does.
 
+mod bus;
+mod commands;
 mod forwarding;
 mod inside;
 mod line;
 mod pulling;
 
+use bus::Bus;
 use line::{Line, line};
 
 use super::arbitration::ArbitrationPolicy;
@@ -92,6 +95,8 @@ pub struct PacketNetwork<'a, R> {
     /// The first copy engine of each server at work ([`Self::engine_of`]).
     engines: Vec<u32>,
     inside: Insides<'a>,
+    /// The host channels of servers, where the settings tell their classes of traffic apart.
+    bus: Option<Box<Bus>>,
     outstanding: Outstanding<Progress>,
     /// The first thing that cannot happen, after which everything would be wrong.
     fault: Option<TransportError>,
@@ -129,6 +134,14 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
         });
         let credits = Credits::new(channels, virtual_channels, settings.buffer_packets);
         let ports = fabric.map_or(0, Fabric::nodes);
+        let inside = Insides::new(system)?;
+        let bus = match settings.pcie {
+            Some(pcie) => {
+                pcie.check_packets(if fabric.is_some() { settings.packet_size.0 } else { 0 })?;
+                Some(Box::new(Bus::new(pcie, &inside)))
+            }
+            None => None,
+        };
         Ok(Self {
             channels,
             of_ports: 2 * ports,
@@ -142,7 +155,8 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             interfaces: vec![NetworkInterface::new(nic); ports as usize],
             pulled: vec![0; ports as usize],
             engines: Vec::new(),
-            inside: Insides::new(system)?,
+            inside,
+            bus,
             outstanding: Outstanding::new(),
             fault: None,
         })
@@ -226,17 +240,22 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
     pub(super) fn credits_match_packets(&self) -> bool {
         let virtual_channels = usize::from(self.routing.virtual_channels());
         let mut packets = vec![0_u16; self.state.lines.len() * virtual_channels];
-        for packet in self.packets.iter().filter(|packet| packet.channel != AT_SOURCE) {
+        let counted = |packet: &&super::packets::Packet| {
+            packet.channel != AT_SOURCE && !self.is_of_bus(packet.channel)
+        };
+        for packet in self.packets.iter().filter(counted) {
             let virtual_channel = usize::from(packet.route.virtual_channel);
             packets[packet.channel as usize * virtual_channels + virtual_channel] += 1;
         }
-        self.state.lines.iter().enumerate().all(|(channel, line)| {
-            (0..virtual_channels).all(|virtual_channel| {
-                let held = self.state.credits.held(channel as u32, virtual_channel as u8);
-                let here = packets[channel * virtual_channels + virtual_channel];
-                held == if line.to == TO_NODE { 0 } else { here }
+        let on_bus = self.bus.as_ref().is_none_or(|bus| bus.credits_match(self.packets.iter()));
+        on_bus
+            && self.state.lines.iter().enumerate().all(|(channel, line)| {
+                (0..virtual_channels).all(|virtual_channel| {
+                    let held = self.state.credits.held(channel as u32, virtual_channel as u8);
+                    let here = packets[channel * virtual_channels + virtual_channel];
+                    held == if line.to == TO_NODE { 0 } else { here }
+                })
             })
-        })
     }
 
     /// The error of a network in which nothing is left to happen but messages are under way.
@@ -259,7 +278,13 @@ impl<'a, R: Routing> PacketNetwork<'a, R> {
             cycle: watchdog::cycle(
                 &blocked,
                 |buffer| self.buffer_name(buffer),
-                &self.state.credits,
+                |(channel, virtual_channel)| match self.bus.as_ref() {
+                    Some(bus) if bus.line(channel).is_some() => {
+                        let held = bus.held(channel, virtual_channel).unwrap_or_default();
+                        format!("{held} bytes")
+                    }
+                    _ => format!("{} packets", self.state.credits.held(channel, virtual_channel)),
+                },
             ),
         }
     }

@@ -48,6 +48,8 @@ pub(super) struct Packet {
     pub(super) port: u16,
     /// Its message's priority.
     pub(super) priority: u8,
+    /// Whether it asks for that many bytes, of which it carries none.
+    pub(super) request: bool,
 }
 
 /// All packets under way.

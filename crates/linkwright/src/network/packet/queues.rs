@@ -96,6 +96,11 @@ impl Queues {
         self.heads[(bank.first + slot) as usize]
     }
 
+    /// Whether no packet waits in a queue, which may not have been made.
+    pub(super) fn waits_nowhere(&self, bank: &Bank, slot: Slot) -> bool {
+        bank.first == NOWHERE || self.is_empty(bank, slot)
+    }
+
     fn is_empty(&self, bank: &Bank, slot: Slot) -> bool {
         !bank.is_marked(slot) || bank.shift > 0 && self.head(bank, slot) == NO_PACKET
     }
@@ -111,11 +116,16 @@ impl Queues {
 
     /// The first packets of all queues of a channel, each with its virtual channel.
     pub(super) fn heads(&self, bank: &Bank) -> impl Iterator<Item = (u8, PacketIndex)> {
+        self.waiting(bank).map(|(slot, head)| (bank.virtual_channel(slot), head))
+    }
+
+    /// The queues of a channel in which packets wait, each with the first of them.
+    pub(super) fn waiting(&self, bank: &Bank) -> impl Iterator<Item = (Slot, PacketIndex)> {
         let mut from = 0;
         std::iter::from_fn(move || {
             let slot = self.first_from(bank, from)?;
             from = slot + 1;
-            Some((bank.virtual_channel(slot), self.head(bank, slot)))
+            Some((slot, self.head(bank, slot)))
         })
     }
 }
@@ -237,6 +247,7 @@ mod tests {
             route: PacketRoute::new(0, 1),
             port: 0,
             priority: 0,
+            request: false,
         }
     }
 

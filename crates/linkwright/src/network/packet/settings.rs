@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::network::paths::PathError;
+use crate::network::pcie::PcieSettings;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// When a switch may pass a packet on.
@@ -37,6 +38,9 @@ pub struct PacketSettings {
     pub switching: Switching,
     /// What fixes every choice by chance.
     pub seed: u64,
+    /// The PCIe bus of servers, with classes of traffic; without, host channels take packets of
+    /// `packet_size` in turn, and as much as they are measured to.
+    pub pcie: Option<PcieSettings>,
 }
 
 /// The most bytes of a packet: its serialisation time has to fit 64 bits on any link.
@@ -68,6 +72,17 @@ pub enum SettingsError {
     /// Servers in which a message cannot get where it has to.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// A setting of the PCIe bus out of its range.
+    Pcie {
+        /// Which.
+        setting: PcieSetting,
+        /// Its value, as written.
+        value: String,
+        /// The least that is possible.
+        least: String,
+        /// The most.
+        most: String,
+    },
     /// More virtual channels than the model keeps.
     VirtualChannels {
         /// How many the routing asks for.
@@ -95,6 +110,45 @@ impl Diagnose for SettingsError {
                 Diagnosis::of(format!("{channels} virtual channels are too many"))
                     .remedy("at most 32 are possible")
             }
+            Self::Pcie { setting, value, least, most } => {
+                Diagnosis::of(format!("{} of {value} is not possible", setting.key()))
+                    .remedy(format!("{least} to {most} are"))
+            }
+        }
+    }
+}
+
+/// A setting of the PCIe bus that is a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PcieSetting {
+    /// [`PcieSettings::payload`].
+    Payload,
+    /// [`PcieSettings::header`].
+    Header,
+    /// [`PcieSettings::read_request`].
+    ReadRequest,
+    /// [`PcieSettings::outstanding_reads`].
+    OutstandingReads,
+    /// [`PcieSettings::buffer`].
+    Buffer,
+    /// [`PcieSettings::bound`].
+    Bound,
+    /// [`PcieSettings::deadline`].
+    Deadline,
+}
+
+impl PcieSetting {
+    /// Its key in a scenario's `[pcie]`.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Payload => "payload",
+            Self::Header => "header",
+            Self::ReadRequest => "read_request",
+            Self::OutstandingReads => "outstanding_reads",
+            Self::Buffer => "buffer",
+            Self::Bound => "bound",
+            Self::Deadline => "deadline",
         }
     }
 }
@@ -111,7 +165,7 @@ impl PacketSettings {
         if self.buffer_packets == 0 || self.buffer_packets > MOST_BUFFER_PACKETS {
             return Err(SettingsError::Buffer { packets: self.buffer_packets });
         }
-        Ok(())
+        self.pcie.as_ref().map_or(Ok(()), PcieSettings::check)
     }
 }
 

@@ -25,6 +25,7 @@ fn settings() -> PacketSettings {
         nic_delay: Picoseconds(400_000),
         switching: Switching::StoreAndForward,
         seed: 1,
+        pcie: None,
     }
 }
 
@@ -141,8 +142,10 @@ fn control_passes_data_at_the_interface_and_data_keeps_its_order() {
     let fabric = ring(1, 3);
     for policy in [NicPolicy::Fcfs, NicPolicy::RoundRobinOf(2)] {
         let mut network = network(&fabric, settings(), policy);
-        let control =
-            Message { class: TrafficClass { control: true, priority: 0 }, ..message(0, 2, 16, 3) };
+        let control = Message {
+            class: TrafficClass { control: true, ..TrafficClass::default() },
+            ..message(0, 2, 16, 3)
+        };
         let messages = [message(0, 1, 40_960, 1), message(0, 1, 40_960, 2), control];
         let seen = play(&mut network, messages);
         let left: Vec<_> = seen
@@ -294,7 +297,7 @@ proptest! {
             let mut playing = Traffic::new(&mut network);
             for (token, (from, to, size, priority, time)) in traffic.iter().enumerate() {
                 let message = message(from % all, to % all, *size, token as u64);
-                let class = TrafficClass { priority: *priority, control: false };
+                let class = TrafficClass { priority: *priority, ..TrafficClass::default() };
                 let message = sent(playing.network(), Message { class, ..message });
                 playing.send_at(Picoseconds(*time), message);
             }

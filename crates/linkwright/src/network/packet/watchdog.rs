@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::credits::Credits;
 use crate::system::fabric::ChannelId;
 
 /// A buffer that no packet can leave: the channel into it and its virtual channel, and the
@@ -18,7 +17,7 @@ pub(super) struct Blocked {
 pub(super) fn cycle(
     blocked: &[Blocked],
     name: impl Fn((ChannelId, u8)) -> String,
-    credits: &Credits,
+    held: impl Fn((ChannelId, u8)) -> String,
 ) -> String {
     let Some(first) = blocked.first() else { return "no buffer is full".to_owned() };
     let mut way = vec![first.buffer];
@@ -34,8 +33,7 @@ pub(super) fn cycle(
     let mut text = String::from("these full buffers wait for one another: ");
     for (index, buffer) in way[start..].iter().enumerate() {
         let arrow = if index == 0 { "" } else { " -> " };
-        let held = credits.held(buffer.0, buffer.1);
-        let _ = write!(text, "{arrow}{} ({held} packets)", name(*buffer));
+        let _ = write!(text, "{arrow}{} ({})", name(*buffer), held(*buffer));
     }
     text
 }

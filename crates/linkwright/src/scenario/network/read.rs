@@ -1,16 +1,17 @@
 //! The settings in a scenario's table, with what stands for those that it leaves out.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use toml::{Table, Value};
 
 use super::{FabricSource, NetworkPlaces, NetworkSettings, OF_FABRIC};
 use crate::diagnostic::{Diagnosis, InputError, instead_of};
 use crate::network::packet::{NicPolicy, SettingsError};
-use crate::network::{PacketSettings, RoutingKind};
+use crate::network::{PacketSettings, PcieSettings, RoutingKind};
 use crate::program::Collective;
 use crate::runtime::MpiProtocol;
-use crate::scenario::fields::Fields;
+use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
 use crate::scenario::settings::Setting;
 use crate::simulation::cluster::{Choice, CollectiveChoices};
@@ -126,7 +127,32 @@ fn key_of(error: &SettingsError) -> &'static str {
         SettingsError::Buffer { .. } => "buffer_packets",
         SettingsError::Ports { .. } | SettingsError::Path(_) => "file",
         SettingsError::VirtualChannels { .. } => "routing",
+        SettingsError::Pcie { setting, .. } => setting.key(),
     }
+}
+
+/// The PCIe bus of servers; None where nothing is said of one.
+fn bus(scenario: &Fields<'_>) -> Result<Option<PcieSettings>, InputError> {
+    if !scenario.has("pcie") {
+        return Ok(None);
+    }
+    let fields = scenario.table("pcie")?;
+    let settings = PcieSettings {
+        arbitration: fields.chosen("pcie.arbitration")?,
+        first: fields.chosen("pcie.first")?,
+        bound: fields.setting("pcie.bound")?,
+        deadline: deadline(&fields)?.map_or(PcieSettings::default().deadline, NonZeroU32::get),
+        payload: fields.setting("pcie.payload")?,
+        header: fields.setting("pcie.header")?,
+        read_request: fields.setting("pcie.read_request")?,
+        outstanding_reads: fields.setting("pcie.outstanding_reads")?,
+        encoding: fields.chosen("pcie.encoding")?,
+        buffer: fields.setting("pcie.buffer")?,
+    };
+    settings
+        .check()
+        .map_err(|error| fields.refuse_as(key_of(&error), &error, "give a value in range"))?;
+    Ok(Some(settings))
 }
 
 /// How collectives become messages.
@@ -162,6 +188,7 @@ impl NetworkSettings {
             nic_delay: network.setting("system.network.nic_delay")?,
             switching: network.chosen("system.network.switching")?,
             seed,
+            pcie: bus(scenario)?,
         };
         packets
             .check()

@@ -28,6 +28,9 @@ fn text_of(setting: &Setting, value: &str) -> String {
     // Abstract nodes have one interface each.
     let top = match setting.key {
         "port_order" | "interfaces" => format!("system.server = \"dgx2\"\n{top}"),
+        // Without its table there is no bus.
+        "arbitration" if setting.table == "pcie" => format!("pcie.first = \"small\"\n{top}"),
+        _ if setting.table == "pcie" => format!("pcie.arbitration = \"round-robin\"\n{top}"),
         _ => top,
     };
     if is_mix { format!("{jobs}{top}") } else { format!("{top}{jobs}") }

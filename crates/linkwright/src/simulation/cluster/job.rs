@@ -24,6 +24,9 @@ pub struct ClusterJob {
     pub computation_scale: f64,
     /// The priority of its messages, where the network heeds it; the higher first.
     pub priority: u8,
+    /// How long each of its copies may take, in thousandths of its time on an idle bus, where the
+    /// network heeds it.
+    pub deadline: Option<NonZeroU32>,
     /// How its ranks find their GPUs; `None` leaves that to whoever places all jobs.
     pub mapping: Option<Mapping>,
 }
@@ -40,6 +43,7 @@ impl ClusterJob {
             iterations: self.iterations,
             computation_scale: self.computation_scale,
             priority: self.priority,
+            deadline: self.deadline,
         }
     }
 }

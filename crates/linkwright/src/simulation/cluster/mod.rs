@@ -5,6 +5,7 @@
 //! makes columns of it.
 
 mod collectives;
+mod deadlines;
 mod job;
 mod latencies;
 pub mod links;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use collectives::{ClusterLowering, Planned};
+use deadlines::with_deadlines;
 
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::engine::Hook;
@@ -166,6 +168,8 @@ impl Cluster {
         observer: &mut impl Observer,
         hook: Hook<'_>,
     ) -> Result<ClusterOutcome, ClusterError> {
+        let given = with_deadlines(jobs, self.settings.pcie.as_ref());
+        let jobs = given.as_deref().unwrap_or(jobs);
         let routing = self.routing()?;
         let planned = Planned::new(self, jobs, hook)?;
         match self.fidelity {

@@ -46,6 +46,7 @@ fn cluster(fidelity: Fidelity) -> Cluster {
             router_delay: Picoseconds(90_000),
             nic_delay: Picoseconds(0),
             switching: Switching::default(),
+            pcie: None,
             seed: 1,
         },
         routing: RoutingKind::Adaptive,

@@ -20,6 +20,7 @@ fn settings(buffer_packets: u16) -> PacketSettings {
         router_delay: Picoseconds(10_000),
         nic_delay: Picoseconds(0),
         switching: Switching::StoreAndForward,
+        pcie: None,
         seed: 1,
     }
 }

@@ -21,19 +21,24 @@ impl<R: Routing> PacketNetwork<'_, R> {
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
         let packet = &mut self.packets[index];
-        let Packet { message, size, to, port, channel: came_by, mut route, .. } = *packet;
+        let Packet { message, size, to, port, request, mut route, .. } = *packet;
         if to == TO_NODE {
-            self.end(index, message, size);
+            if request {
+                self.respond(index, scheduler);
+            } else {
+                self.end(index, message, size, scheduler);
+            }
             return;
         }
         let hop = if to == INSIDE {
             let Some(channel) = self.inside_hop(index) else {
                 // A CPU takes what comes, and passes on what is for others.
-                self.end(index, message, size);
-                self.leave_buffer(came_by, route.virtual_channel, self.state.now, scheduler);
+                let packet = self.packets[index];
+                self.leave_buffer(&packet, self.state.now, scheduler);
+                self.end(index, message, size, scheduler);
                 return;
             };
-            Hop { channel, virtual_channel: 0 }
+            Hop { channel, virtual_channel: self.class_on(channel, index) }
         } else {
             let hop = self.routing.route(to, &mut route, &mut self.state);
             route.hops += 1;
@@ -45,30 +50,55 @@ impl<R: Routing> PacketNetwork<'_, R> {
         self.state.load[hop.channel as usize] += 1;
         line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
         let slot = line.bank.slot(hop.virtual_channel, port);
+        if let Some(bus) = &mut self.bus
+            && self.queues.waits_nowhere(&line.bank, slot)
+        {
+            bus.begins_to_wait(hop.channel, slot, self.state.now);
+        }
         self.queues.push(&mut line.bank, slot, index, &mut self.packets);
         self.send_when_free(hop.channel, scheduler);
     }
 
     /// A packet is at its message's end.
-    fn end(&mut self, index: PacketIndex, message: MessageIndex, size: u32) {
+    fn end(
+        &mut self,
+        index: PacketIndex,
+        message: MessageIndex,
+        size: u32,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
         self.packets.remove(index);
         let progress = &mut self.outstanding[message].progress;
         progress.missing -= u64::from(size);
-        if progress.missing == 0 {
+        let all = progress.missing == 0;
+        if self.bus.is_some() && !self.inside.is_of_nodes() {
+            let reader = self.is_read(message).then(|| self.interface_of(message));
+            self.command_progress(message, u64::from(size), all);
+            if let Some(reader) = reader {
+                self.pull(reader, scheduler);
+            }
+        }
+        if all {
             self.outstanding.delivered(message);
         }
     }
 
     /// The last byte of a packet leaves a buffer at a time: its place is the sender's again.
-    fn leave_buffer(
+    #[inline]
+    pub(super) fn leave_buffer(
         &mut self,
-        came_by: ChannelId,
-        virtual_channel: u8,
+        packet: &Packet,
         sent: u64,
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
+        let (came_by, virtual_channel) = (packet.channel, packet.route.virtual_channel);
         self.state.load[came_by as usize] -= 1;
-        if let Some(time) = self.state.credits.give_back(came_by, virtual_channel, sent) {
+        let line = self.bus.as_ref().and_then(|bus| bus.line(came_by));
+        let back = match (line, &mut self.bus) {
+            (Some(line), Some(bus)) => bus.give_back(line, packet, virtual_channel, sent),
+            _ => self.state.credits.give_back(came_by, virtual_channel, sent),
+        };
+        if let Some(time) = back {
             self.wake_by(came_by, time, scheduler);
         }
     }
@@ -107,6 +137,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
     fn send_next(&mut self, channel: ChannelId, scheduler: &mut impl Scheduler<PacketEvent>) {
         if self.is_injection(channel) && self.state.lines[channel as usize].bank.is_none() {
             self.inject(channel / 2, channel, scheduler);
+        } else if self.is_of_bus(channel) {
+            self.forward_on_bus(channel, scheduler);
         } else {
             self.forward(channel, scheduler);
         }
@@ -130,7 +162,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             self.wait_for_credit(channel, 1, scheduler);
             return;
         }
-        let (index, last) = self.make_packet(message, channel);
+        let (index, last) = self.make_packet(message, channel, self.settings.packet_size.0);
         self.interfaces[node as usize].packetised(last);
         self.state.load[channel as usize] += 1;
         let sent = self.cross(index, channel, 0, scheduler);
@@ -142,15 +174,16 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    /// Makes the next packet of a message; whether it is its last one.
+    /// Makes the next packet of a message, of so much at most; whether it is its last one.
     pub(super) fn make_packet(
         &mut self,
         message: MessageIndex,
         channel: ChannelId,
+        most: u64,
     ) -> (PacketIndex, bool) {
         let Transfer { message: data, progress } = &mut self.outstanding[message];
         // A message of nothing is one packet of nothing but its header.
-        let size = progress.unsent.min(self.settings.packet_size.0);
+        let size = progress.unsent.min(most);
         progress.unsent -= size;
         let last = progress.unsent == 0;
         let (from, to) = match progress.way {
@@ -169,6 +202,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
             route: PacketRoute::new(from, to),
             port: 0,
             priority: data.class.priority,
+            request: false,
         };
         (self.packets.add(packet), last)
     }
@@ -198,12 +232,12 @@ impl<R: Routing> PacketNetwork<'_, R> {
         line.waiting -= 1;
         let virtual_channel = line.bank.virtual_channel(slot);
         let more = line.waiting > 0;
-        let Packet { message, channel: came_by, route, .. } = self.packets[index];
+        let packet = self.packets[index];
         let sent = self.cross(index, channel, virtual_channel, scheduler);
-        if came_by == AT_SOURCE {
-            self.left_source(message, sent, scheduler);
+        if packet.channel == AT_SOURCE {
+            self.left_source(packet.message, sent, scheduler);
         } else {
-            self.leave_buffer(came_by, route.virtual_channel, sent, scheduler);
+            self.leave_buffer(&packet, sent, scheduler);
         }
         if more {
             self.wake_by(channel, sent, scheduler);
@@ -221,9 +255,8 @@ impl<R: Routing> PacketNetwork<'_, R> {
         virtual_channel: u8,
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) -> u64 {
-        let now = self.state.now;
-        let packet = &mut self.packets[index];
-        let line = &mut self.state.lines[channel as usize];
+        let packet = &self.packets[index];
+        let line = &self.state.lines[channel as usize];
         let length = if u64::from(packet.size) == self.settings.packet_size.0 {
             line.full
         } else {
@@ -231,6 +264,22 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let bandwidth = self.inside.opened(channel).map_or_else(fabric, |it| it.bandwidth);
             serialisation(u64::from(packet.size), bandwidth)
         };
+        self.carry(index, channel, virtual_channel, length, scheduler)
+    }
+
+    /// Puts a packet on a channel for so long; returns when its last byte has left.
+    #[inline]
+    pub(super) fn carry(
+        &mut self,
+        index: PacketIndex,
+        channel: ChannelId,
+        virtual_channel: u8,
+        length: u64,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) -> u64 {
+        let now = self.state.now;
+        let packet = &mut self.packets[index];
+        let line = &mut self.state.lines[channel as usize];
         debug_assert!(line.busy <= now, "a channel carries one packet at a time");
         // Under cut-through, the last byte may still be on its way here.
         let sent = now.saturating_add(length).max(packet.complete);
@@ -249,9 +298,13 @@ impl<R: Routing> PacketNetwork<'_, R> {
         packet.port = line.port;
         packet.route.virtual_channel = virtual_channel;
         line.carried.packets += 1;
-        line.carried.data.0 += u64::from(packet.size);
+        line.carried.data.0 += if packet.request { 0 } else { u64::from(packet.size) };
         if line.to == TO_NODE {
             self.state.load[channel as usize] -= 1;
+        } else if let Some(bus) = &mut self.bus
+            && let Some(line) = bus.line(channel)
+        {
+            bus.spend(line, virtual_channel, packet.size, packet.request);
         } else {
             self.state.credits.spend(channel, virtual_channel);
         }

@@ -11,6 +11,7 @@ use super::super::queues::Bank;
 use super::super::settings::serialisation;
 use super::PacketNetwork;
 use super::line::Line;
+use crate::network::pcie::VIRTUAL_CHANNELS;
 use crate::network::routing::Routing;
 use crate::network::transport::{DeviceIndex, Message};
 use crate::system::composition::{Place, ServerKind};
@@ -38,10 +39,12 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let forth = channel.is_multiple_of(2);
             let (from, to) = if forth { (link.a, link.b) } else { (link.b, link.a) };
             let to_gpu = kind.server().devices()[to].kind == DeviceKind::Gpu;
+            let on_bus = self.bus.as_mut().is_some_and(|bus| bus.open(system, opened, ports(from)));
+            let virtual_channels = if on_bus { VIRTUAL_CHANNELS } else { self.virtual_channels };
             self.state.lines.push(Line {
                 full: serialisation(self.settings.packet_size.0, opened.bandwidth),
                 delay: opened.latency.0,
-                bank: Bank::new(ports(from), self.virtual_channels),
+                bank: Bank::new(ports(from), virtual_channels),
                 to: if to_gpu { TO_NODE } else { INSIDE },
                 port: entering[to].partition_point(|other| *other < channel) as u16,
                 ..Line::REST

@@ -18,6 +18,9 @@ impl<R: Routing> PacketNetwork<'_, R> {
         scheduler: &mut impl Scheduler<PacketEvent>,
     ) {
         let TrafficClass { control, .. } = self.outstanding[message].message.class;
+        if self.bus.is_some() && !self.inside.is_of_nodes() {
+            self.begin_command(message);
+        }
         let interface = self.interface_of(message);
         self.interfaces[interface].push(message, control);
         let channel = Fabric::injection(interface as NodeId);
@@ -28,7 +31,7 @@ impl<R: Routing> PacketNetwork<'_, R> {
         }
     }
 
-    fn interface_of(&self, message: MessageIndex) -> usize {
+    pub(super) fn interface_of(&self, message: MessageIndex) -> usize {
         let transfer = &self.outstanding[message];
         match transfer.progress.way {
             Way::Across { from, .. } => from as usize,
@@ -38,10 +41,19 @@ impl<R: Routing> PacketNetwork<'_, R> {
 
     /// Makes packets of an interface's messages in the memories of their sources, as many as may
     /// be on their way to it.
-    fn pull(&mut self, interface: usize, scheduler: &mut impl Scheduler<PacketEvent>) {
-        while self.pulled[interface] < self.settings.buffer_packets {
-            let Some(message) = self.interfaces[interface].next() else { return };
-            let (index, last) = self.make_packet(message, AT_SOURCE);
+    pub(super) fn pull(&mut self, interface: usize, scheduler: &mut impl Scheduler<PacketEvent>) {
+        while let Some(message) = self.interfaces[interface].next() {
+            if self.is_copy(message) {
+                if self.inject_copy(interface, message, scheduler) {
+                    continue;
+                }
+                return;
+            }
+            if self.pulled[interface] >= self.settings.buffer_packets {
+                return;
+            }
+            let most = self.settings.packet_size.0;
+            let (index, last) = self.make_packet(message, AT_SOURCE, most);
             self.interfaces[interface].packetised(last);
             self.pulled[interface] += 1;
             let transfer = &mut self.outstanding[message];
@@ -49,15 +61,31 @@ impl<R: Routing> PacketNetwork<'_, R> {
             let server = self.inside.place(transfer.message.source).server;
             let (Way::Inside(path) | Way::Across { out: path, .. }) = transfer.progress.way;
             let first = self.inside.number(server, self.inside.channels(server, path)[0]);
-            self.state.load[first as usize] += 1;
-            let line = &mut self.state.lines[first as usize];
-            line.waiting += 1;
-            line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
-            let slot = line.bank.slot(0, line.bank.own_port());
-            self.queues.push(&mut line.bank, slot, index, &mut self.packets);
-            let time = line.busy.max(self.state.now);
-            self.wake_by(first, time, scheduler);
+            self.wait_at_source(first, index, scheduler);
         }
+    }
+
+    /// A packet waits in a device's own memory for the first channel of its way.
+    pub(super) fn wait_at_source(
+        &mut self,
+        first: ChannelId,
+        index: PacketIndex,
+        scheduler: &mut impl Scheduler<PacketEvent>,
+    ) {
+        let class = self.class_on(first, index);
+        self.state.load[first as usize] += 1;
+        let line = &mut self.state.lines[first as usize];
+        line.waiting += 1;
+        line.carried.longest_queue = line.carried.longest_queue.max(line.waiting);
+        let slot = line.bank.slot(class, line.bank.own_port());
+        if let Some(bus) = &mut self.bus
+            && self.queues.waits_nowhere(&line.bank, slot)
+        {
+            bus.begins_to_wait(first, slot, self.state.now);
+        }
+        self.queues.push(&mut line.bank, slot, index, &mut self.packets);
+        let time = line.busy.max(self.state.now);
+        self.wake_by(first, time, scheduler);
     }
 
     /// A packet has begun to leave its source's memory, and will have left at a time.
@@ -105,6 +133,12 @@ impl<R: Routing> PacketNetwork<'_, R> {
         let at = opened.at;
         let after = |path| {
             let channels = self.inside.channels(at.server, path);
+            if packet.request {
+                // The channels of a link follow one another, and it goes back along the path.
+                let place = channels.iter().position(|channel| *channel == at.index ^ 1);
+                let next = place.and_then(|place| place.checked_sub(1));
+                return next.map(|next| self.inside.number(at.server, channels[next] ^ 1));
+            }
             let place = channels.iter().position(|channel| *channel == at.index);
             let next = channels.get(place.expect("a packet is on its message's path") + 1);
             next.map(|channel| self.inside.number(at.server, *channel))

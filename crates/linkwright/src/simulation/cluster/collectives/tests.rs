@@ -51,6 +51,7 @@ fn cluster_of(gpus: u32, bandwidth: &str, gpu_bandwidth: &str) -> Cluster {
         router_delay: Picoseconds(60_000),
         nic_delay: Picoseconds(400_000),
         switching: Switching::StoreAndForward,
+        pcie: None,
         seed: 0,
     };
     Cluster {

@@ -1,0 +1,34 @@
+//! Which jobs' copies have deadlines where nobody says.
+
+use std::num::NonZeroU32;
+
+use crate::network::PcieSettings;
+use crate::network::pcie::PcieArbitration;
+use crate::program::{Operation, RankProgram};
+use crate::runtime::Job;
+
+/// The most that a job copies at once.
+fn largest_copy(job: &Job) -> u64 {
+    let operations = job.program.ranks.iter().flat_map(RankProgram::operations);
+    let sizes = operations.filter_map(|operation| match operation {
+        Operation::Copy { size, .. } => Some(size.0),
+        _ => None,
+    });
+    sizes.max().unwrap_or(0)
+}
+
+/// The jobs with deadlines: where a bus heeds them and no job has one, those with the largest copies
+/// get that of the settings, as in the study that the arbiter is from.
+pub(super) fn with_deadlines(jobs: &[Job], settings: Option<&PcieSettings>) -> Option<Vec<Job>> {
+    let settings = settings.filter(|it| it.arbitration == PcieArbitration::Qos)?;
+    if jobs.iter().any(|job| job.deadline.is_some()) {
+        return None;
+    }
+    let deadline = NonZeroU32::new(settings.deadline);
+    let largest = jobs.iter().map(largest_copy).max().filter(|largest| *largest > 0)?;
+    let given = jobs.iter().cloned().map(|job| {
+        let deadline = deadline.filter(|_| largest_copy(&job) == largest);
+        Job { deadline, ..job }
+    });
+    Some(given.collect())
+}

@@ -1,0 +1,225 @@
+//! The PCIe bus that tenants share: whose packets go first, in packets and as flows.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use linkwright::network::packet::{ArbitrationPolicy, NicPolicy, PacketSettings};
+use linkwright::network::pcie::{Encoding, First, PcieArbitration, PcieSettings};
+use linkwright::network::routing::{AnyRouting, Nowhere};
+use linkwright::network::{FlowTransport, PacketNetwork, RouteClass, Transport};
+use linkwright::program::CopyDirection::{self, DeviceToHost, HostToDevice};
+use linkwright::program::lowering::CollectiveCall;
+use linkwright::program::{Operation, Program, RankBuilder, RankProgram};
+use linkwright::runtime::{Job, MpiProtocol, Runtime};
+use linkwright::system::System;
+use linkwright::system::presets::preset;
+use linkwright::units::{Bytes, Picoseconds};
+use proptest::prelude::*;
+
+use crate::packet_settings::deep_buffers;
+
+const RIVALS: [(PcieArbitration, First); 4] = [
+    (PcieArbitration::RoundRobin, First::Small),
+    (PcieArbitration::Throughput, First::Small),
+    (PcieArbitration::Throughput, First::Large),
+    (PcieArbitration::Qos, First::Small),
+];
+
+fn with(pcie: PcieSettings) -> PacketSettings {
+    PacketSettings { pcie: Some(pcie), ..deep_buffers() }
+}
+
+/// A job that makes copies one after another on one GPU.
+fn copies(name: &str, gpu: u32, direction: CopyDirection, sizes: &[u64]) -> Job {
+    let mut rank = RankBuilder::default();
+    for size in sizes {
+        let (size, route) = (Bytes(*size), RouteClass::Any);
+        rank.run(Operation::Copy { direction, size, route });
+    }
+    let (name, communicators, regions) = (name.to_owned(), vec![vec![0]], Vec::new());
+    let program = Program { name, communicators, regions, ranks: vec![rank.finish()] };
+    Job::new(&Arc::new(program), vec![gpu])
+}
+
+fn nothing(_: &CollectiveCall) -> RankProgram {
+    RankProgram::default()
+}
+
+fn run<T: Transport>(network: &mut T, gpus: u32, jobs: &[Job]) -> Vec<u64> {
+    let runtime = Runtime::new(network, gpus, jobs, MpiProtocol::default(), nothing).unwrap();
+    let outcome = runtime.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    outcome.jobs.iter().map(|job| job.time().0).collect()
+}
+
+fn tree() -> System {
+    System::of_server(Arc::new(preset("pcie-tree-4").unwrap()))
+}
+
+fn in_packets(system: &System, settings: PacketSettings, jobs: &[Job]) -> Vec<u64> {
+    let (routing, turns) = (AnyRouting::Nowhere(Nowhere), ArbitrationPolicy::RoundRobin);
+    let network = PacketNetwork::new(system, settings, routing, NicPolicy::Fcfs, turns);
+    run(&mut network.unwrap(), system.gpus(), jobs)
+}
+
+fn as_flows(system: &System, settings: PacketSettings, jobs: &[Job]) -> Vec<u64> {
+    let routing = AnyRouting::Nowhere(Nowhere);
+    let network = FlowTransport::new(system, settings, routing, NicPolicy::Fcfs);
+    run(&mut network.unwrap(), system.gpus(), jobs)
+}
+
+/// Eight short copies beside two long ones, from one root, over one link.
+fn beside(direction: CopyDirection) -> [Job; 2] {
+    [copies("short", 0, direction, &[32_000; 8]), copies("long", 1, direction, &[1_000_000; 2])]
+}
+
+fn times(jobs: &[Job], (arbitration, first): (PcieArbitration, First), flow: bool) -> Vec<u64> {
+    let settings = with(PcieSettings { arbitration, first, ..PcieSettings::default() });
+    if flow { as_flows(&tree(), settings, jobs) } else { in_packets(&tree(), settings, jobs) }
+}
+
+#[test]
+fn arbiters_act_on_host_copies() {
+    for (direction, flow) in
+        [(HostToDevice, false), (DeviceToHost, false), (HostToDevice, true), (DeviceToHost, true)]
+    {
+        let jobs = beside(direction);
+        let one = |job: &Job| times(std::slice::from_ref(job), RIVALS[0], flow)[0];
+        let [short, long] = [&jobs[0], &jobs[1]].map(one);
+        let [turns, small, large, qos] = RIVALS.map(|rival| times(&jobs, rival, flow));
+        // In turn: the short ones get half of the link, the long ones what they leave.
+        assert!((160..190).contains(&(turns[0] * 100 / short)), "{turns:?} of {short}");
+        // Small first: as if the others were not there, which lose no more by that.
+        assert!(small[0] < short + short / 50, "{small:?} of {short}");
+        assert!(small[1] <= turns[1] + turns[1] / 100 && small[1] > long, "{small:?} {turns:?}");
+        // Large first: the control.
+        assert!(large[0] > 3 * turns[0] && large[1] < long + long / 50, "{large:?} {turns:?}");
+        assert!(qos[1] <= 3 * long && qos[0] <= turns[0], "{qos:?}");
+    }
+}
+
+#[test]
+fn flows_share_the_bus_as_packets_do() {
+    for direction in [HostToDevice, DeviceToHost] {
+        for rival in RIVALS {
+            let jobs = beside(direction);
+            let [packets, flows] = [false, true].map(|flow| times(&jobs, rival, flow));
+            for (packets, flows) in packets.into_iter().zip(flows) {
+                assert!(packets.abs_diff(flows) * 50 < packets, "{rival:?} {packets} {flows}");
+            }
+        }
+    }
+}
+
+#[test]
+fn buffers_count_bytes_so_that_small_packets_fill_a_link() {
+    let size = 8_000_000;
+    for direction in [HostToDevice, DeviceToHost] {
+        let job = [copies("copy", 0, direction, &[size])];
+        let rate = |pcie: PcieSettings| {
+            let time = in_packets(&tree(), with(pcie), &job)[0];
+            size as f64 / time as f64 * 1e3
+        };
+        // PCIe 3 of 16 lanes, in packets of 256 of 280 bytes.
+        let full = 15.754 * 256.0 / 280.0;
+        assert!(
+            (0.98..1.0).contains(&(rate(PcieSettings::default()) / full)),
+            "{direction:?}: {}",
+            rate(PcieSettings::default())
+        );
+        // Half the payload, twice the headers; and the encoding of PCIe 1 on the same lanes.
+        let small = rate(PcieSettings { payload: Bytes(128), ..PcieSettings::default() });
+        assert!((0.98..1.0).contains(&(small / (15.754 * 128.0 / 152.0))), "{small}");
+        let encoded =
+            rate(PcieSettings { encoding: Encoding::EightOfTen, ..PcieSettings::default() });
+        assert!((0.98..1.0).contains(&(encoded / (full * 0.8 * 130.0 / 128.0))), "{encoded}");
+        // A buffer of eight such packets does not hold what is under way.
+        let shallow = rate(PcieSettings { buffer: Bytes(8 * 280), ..PcieSettings::default() });
+        assert!(shallow < full * 0.35, "{shallow}");
+    }
+    let many = |outstanding| {
+        let pcie =
+            PcieSettings { outstanding_reads: Bytes(outstanding), ..PcieSettings::default() };
+        in_packets(&tree(), with(pcie), &[copies("copy", 0, DeviceToHost, &[size])])[0]
+    };
+    assert!(many(512) > 8 * many(64 << 10), "a read at a time waits for its way there and back");
+}
+
+#[test]
+fn no_copy_waits_beyond_the_bound_for_ever() {
+    // The large ones first: without a bound, the small copy would end when they do.
+    let jobs = [
+        copies("small", 0, HostToDevice, &[2_048]),
+        copies("large", 1, HostToDevice, &[4_000_000]),
+    ];
+    let after = |bound| {
+        let (arbitration, first) = (PcieArbitration::Throughput, First::Large);
+        let pcie = PcieSettings {
+            arbitration,
+            first,
+            bound: Picoseconds(bound),
+            ..PcieSettings::default()
+        };
+        in_packets(&tree(), with(pcie), &jobs)[0]
+    };
+    // Eight packets, each of which waits for the bound.
+    let few = after(2_000_000);
+    assert!((16_000_000..20_000_000).contains(&few), "{few}");
+    assert!(after(1_000_000_000) > 200_000_000);
+}
+
+#[test]
+fn a_deadline_is_met_that_small_copies_would_break() {
+    // A stream of small copies that leaves the large one a fifth of the link.
+    let small = copies("small", 0, HostToDevice, &[16_000; 400]);
+    let large = copies("large", 1, HostToDevice, &[1_000_000]);
+    let alone = times(std::slice::from_ref(&large), RIVALS[0], false)[0];
+    for flow in [false, true] {
+        let jobs = [small.clone(), large.clone()];
+        let eager = times(&jobs, RIVALS[1], flow)[1];
+        let late = Job { deadline: std::num::NonZeroU32::new(1_500), ..large.clone() };
+        let kept = times(&[small.clone(), late], RIVALS[3], flow)[1];
+        assert!(eager > alone * 3 / 2 && kept <= alone * 3 / 2, "{eager} {kept} of {alone}");
+    }
+}
+
+fn any_copies() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(1_u64..300_000, 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    /// Under every arbiter, in packets and as flows: of two jobs neither is faster beside the other
+    /// than alone, and links carry what the programs copy.
+    #[test]
+    fn every_arbiter_keeps_the_contract_of_the_bus(
+        own in any_copies(), other in any_copies(), gpus in (0_u32..4, 1_u32..4), back in (any::<bool>(), any::<bool>()),
+    ) {
+        let direction = |back| if back { DeviceToHost } else { HostToDevice };
+        let jobs = [
+            copies("own", gpus.0, direction(back.0), &own),
+            copies("other", (gpus.0 + gpus.1) % 4, direction(back.1), &other),
+        ];
+        let bytes: u64 = own.iter().chain(&other).sum();
+        for (arbitration, first) in RIVALS {
+            let settings = with(PcieSettings { arbitration, first, ..PcieSettings::default() });
+            let system = tree();
+            let (routing, nic) = (|| AnyRouting::Nowhere(Nowhere), NicPolicy::Fcfs);
+            let turns = ArbitrationPolicy::RoundRobin;
+            let packets = || PacketNetwork::new(&system, settings, routing(), nic, turns).unwrap();
+            let flows = || FlowTransport::new(&system, settings, routing(), nic).unwrap();
+            let (mut packet, mut flow) = (packets(), flows());
+            let beside = [run(&mut packet, 4, &jobs), run(&mut flow, 4, &jobs)];
+            for carried in [packet.inside_statistics(), flow.inside_statistics()] {
+                // Three links lead from the CPU to each GPU.
+                let carried: u64 = carried.iter().map(|(_, it)| it.data.0).sum();
+                prop_assert_eq!(carried, 3 * bytes);
+            }
+            for (at, job) in jobs.iter().enumerate() {
+                let job = std::slice::from_ref(job);
+                prop_assert!(beside[0][at] >= run(&mut packets(), 4, job)[0]);
+                // Rates are whole, and rounded down.
+                prop_assert!(beside[1][at] + 10 >= run(&mut flows(), 4, job)[0]);
+            }
+        }
+    }
+}

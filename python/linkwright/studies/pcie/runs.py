@@ -1,0 +1,197 @@
+"""The runs of the study: every pair of workloads under every policy, on a layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import pyarrow
+
+from linkwright import ClusterJob, ClusterRun, Program, System
+from linkwright.studies.pcie.layouts import POLICIES, Layout, system
+from linkwright.studies.pcie.published import published
+
+__all__ = ["Alone", "Pair", "Progress", "Task", "alone", "pairs", "perform", "workload_names"]
+
+Progress = Callable[[str, int, int], object]
+
+# So many spans of a run are kept; no run here has more.
+SPANS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A workload on one GPU, with the bus to itself.
+
+    Attributes:
+        name: Its abbreviation in Table 1.
+        size: Bytes that an iteration copies.
+        kernel: Seconds that it computes.
+        iteration: Seconds that it takes.
+        copy: Seconds that its copy takes.
+    """
+
+    name: str
+    size: int
+    kernel: float
+    iteration: float
+    copy: float
+
+    @property
+    def demand(self) -> float:
+        """What a GPU asks of a link, as a share of what copies reach."""
+        rate: float = published()["copies"]["bandwidth"] * 1e9
+        return self.size / self.iteration / rate
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task of a pair did in the window, under one policy.
+
+    Attributes:
+        alone: The workload.
+        iterations: How many iterations its GPUs did together; of the last ones, the parts that fell
+            into the window.
+        throughput: The same, over what one GPU does alone.
+        idle: The share of the window in which its GPUs did not compute.
+        in_time: The share of its copies that met three times their time alone.
+    """
+
+    alone: Alone
+    iterations: float
+    throughput: float
+    idle: float
+    in_time: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two tasks on a layout: by policy, the one that copies less first."""
+
+    layout: Layout
+    by_policy: dict[str, tuple[Task, Task]]
+
+    @property
+    def demand(self) -> float:
+        """What both ask of the link that most of their GPUs share, over what it carries."""
+        tasks = self.by_policy["round-robin"]
+        shares = zip(tasks, self.layout.sharing, strict=True)
+        return sum(task.alone.demand * gpus for task, gpus in shares)
+
+    def throughput(self, policy: str) -> float:
+        """Of both tasks, over that under round-robin."""
+        return _both(self.by_policy[policy]) / _both(self.by_policy["round-robin"])
+
+    def gain(self, policy: str, task: int) -> float:
+        """Of one task, over that under round-robin."""
+        reference = self.by_policy["round-robin"][task].iterations
+        return self.by_policy[policy][task].iterations / reference
+
+
+def _both(tasks: tuple[Task, Task]) -> float:
+    return tasks[0].throughput + tasks[1].throughput
+
+
+def workload_names() -> list[str]:
+    """Table 1's abbreviations, from the least to the most that is copied."""
+    sizes = {name: size for name, size in published()["workloads"].items() if _is_number(size)}
+    return sorted(sizes, key=lambda name: sizes[name])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def pairs() -> list[tuple[str, str]]:
+    """All pairs, the one that copies less first."""
+    return list(combinations(workload_names(), 2))
+
+
+def _job(name: str, gpus: Sequence[int], iterations: int) -> ClusterJob:
+    size = round(published()["workloads"][name] * 1000)
+    kernel = f"{published()['kernels'][name]} us"
+    program = Program.skeleton("copy-execute", len(gpus), input=f"{size} B", kernel=kernel)
+    return ClusterJob(program, name=name, iterations=iterations, mapping=list(gpus))
+
+
+def alone(layout: Layout, name: str) -> Alone:
+    """A workload on one GPU of a layout."""
+    run = system(layout, "round-robin").replay([_job(name, [0], 8)], timeline=SPANS)
+    copies = pyarrow.table(run.copies())
+    [first, *_] = [end - start for start, end in _spans(copies)]
+    size = round(published()["workloads"][name] * 1000)
+    kernel = published()["kernels"][name] * 1e-6
+    return Alone(name, size, kernel, run.makespan / 8, first)
+
+
+def _spans(table: pyarrow.Table) -> list[tuple[float, float]]:
+    return [(row["start"], row["end"]) for row in table.to_pylist()]
+
+
+def perform(
+    layout: Layout,
+    window: float,
+    *,
+    progress: Progress | None = None,
+    stage: str = "pairs on a bus",
+) -> list[Pair]:
+    """Every pair under every policy.
+
+    Args:
+        layout: What the tasks share.
+        window: Seconds in which iterations are counted.
+        progress: Called with the stage, the pairs done, and the pairs in all.
+        stage: What is done.
+    """
+    by_name = {name: alone(layout, name) for name in workload_names()}
+    systems = {policy: system(layout, policy) for policy in POLICIES}
+    found = []
+    for done, (small, large) in enumerate(pairs(), 1):
+        both = by_name[small], by_name[large]
+        by_policy = {policy: _play(on, layout, both, window) for policy, on in systems.items()}
+        found.append(Pair(layout, by_policy))
+        if progress is not None:
+            progress(stage, done, len(pairs()))
+    return found
+
+
+def _play(
+    on: System, layout: Layout, both: tuple[Alone, Alone], window: float
+) -> tuple[Task, Task]:
+    jobs = [
+        # None is faster than alone: all still run at the end of the window.
+        _job(each.name, gpus, math.ceil(window / each.iteration) + 2)
+        for each, gpus in zip(both, layout.mappings, strict=True)
+    ]
+    run = on.replay(jobs, timeline=SPANS)
+    return _task(run, 0, both[0], layout, window), _task(run, 1, both[1], layout, window)
+
+
+def _task(run: ClusterRun, job: int, of: Alone, layout: Layout, window: float) -> Task:
+    iterations = computing = 0.0
+    computation, copies = pyarrow.table(run.computation()), pyarrow.table(run.copies())
+    for rank in range(layout.gpus):
+        spans = _spans(_of(computation, job, rank))
+        ends = [0.0, *(end for _, end in spans)]
+        at = max(index for index, end in enumerate(ends) if end <= window)
+        iterations += at + (window - ends[at]) / (ends[at + 1] - ends[at])
+        computing += sum(max(0.0, min(end, window) - start) for start, end in spans)
+    made = [
+        end - start
+        for rank in range(layout.gpus)
+        for start, end in _spans(_of(copies, job, rank))
+        if start < window
+    ]
+    most = published()["deadline"]["times_alone"] * of.copy
+    in_time = sum(length <= most for length in made) / len(made)
+    idle = 1.0 - computing / window / layout.gpus
+    return Task(of, iterations, iterations * of.iteration / window, idle, in_time)
+
+
+def _of(table: pyarrow.Table, job: int, rank: int) -> pyarrow.Table:
+    jobs, ranks = table["job"].to_pylist(), table["rank"].to_pylist()
+    return table.take(
+        [at for at, place in enumerate(zip(jobs, ranks, strict=True)) if place == (job, rank)]
+    )

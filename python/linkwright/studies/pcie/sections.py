@@ -1,0 +1,264 @@
+"""The sections of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from linkwright.studies.pcie.charts import by_pair
+from linkwright.studies.pcie.layouts import POLICIES, QUICK, Layout
+from linkwright.studies.pcie.published import published
+from linkwright.studies.pcie.runs import Pair, Progress, alone, perform, workload_names
+from linkwright.studies.tables import Cell, Section, StudyTable
+
+__all__ = ["each_layout", "each_pair", "longer", "statements", "workloads"]
+
+Found = Mapping[Layout, Sequence[Pair]]
+# What is compared with serving in turn.
+RIVALS = tuple(policy for policy in POLICIES if policy != "round-robin")
+SMALL, LARGE = 0, 1
+
+
+def workloads(window: float) -> Section:
+    """Table 1, with what the study adds to it."""
+    rows: list[tuple[Cell, ...]] = []
+    for name in workload_names():
+        each = alone(QUICK[0], name)
+        full = published()["workload_names"][name]
+        within = window / each.iteration
+        microseconds = [each.kernel * 1e6, each.copy * 1e6, each.iteration * 1e6]
+        rows.append((name, full, each.size / 1000, *microseconds, each.demand, within))
+    return Section(
+        title="The workloads (Table 1)",
+        text=[
+            "On one GPU, with the bus to itself. What an iteration asks of a link is its bytes "
+            "over "
+            "the time that it takes alone, as a share of the 26 GB/s that copies reach."
+        ],
+        tables=[
+            StudyTable(
+                title=(
+                    "Sizes are published; kernel times are from an open cycle-level R9 Nano model"
+                ),
+                columns=(
+                    "",
+                    "workload",
+                    "copied (KB)",
+                    "kernel (µs)",
+                    "copy (µs)",
+                    "iteration (µs)",
+                    "asked of a link",
+                    "iterations in the window",
+                ),
+                rows=tuple(rows),
+                formats=("", "", ".1f", ".1f", ".2f", ".2f", ".0%", ".1f"),
+                note=(
+                    "k-means is one round of it. Max-pooling's kernel is taken as ReLU's, whose "
+                    "time on 64 KB is not known: that on 32 KB stands for it."
+                ),
+            )
+        ],
+    )
+
+
+def _percent(ratios: Sequence[float]) -> float:
+    return fmean(ratios) - 1.0
+
+
+def _totals(pairs: Sequence[Pair], policy: str) -> float:
+    return _percent([pair.throughput(policy) for pair in pairs])
+
+
+def _gains(pairs: Sequence[Pair], policy: str, task: int) -> float:
+    return _percent([pair.gain(policy, task) for pair in pairs])
+
+
+def _in_time(pairs: Sequence[Pair], policy: str) -> float:
+    return fmean(pair.by_policy[policy][LARGE].in_time for pair in pairs)
+
+
+def _idle(pairs: Sequence[Pair], policy: str) -> float:
+    return fmean(task.idle for pair in pairs for task in pair.by_policy[policy])
+
+
+def statements(found: Found, window: float) -> Section:
+    """What the paper's sentences say, beside both readings of its Fig. 2."""
+    said = published()["throughput"]
+    readings = [found[layout] for layout in QUICK]
+
+    def row(what: str, value: float | None, each: Sequence[float]) -> tuple[Cell, ...]:
+        return (what, None if value is None else value / 100, *each)
+
+    rows = [
+        row("both tasks, small first", said["small_first"], _each(readings, "small first")),
+        row("both tasks, QoS", said["qos"], _each(readings, "QoS")),
+        row("both tasks, large first", None, _each(readings, "large first")),
+        row("small task, small first", said["small_task"], _each(readings, "small first", SMALL)),
+        row("large task, small first", said["large_task"], _each(readings, "small first", LARGE)),
+        row("small task, QoS", None, _each(readings, "QoS", SMALL)),
+        row("large task, QoS", None, _each(readings, "QoS", LARGE)),
+        row("small task, large first", None, _each(readings, "large first", SMALL)),
+        row("large task, large first", None, _each(readings, "large first", LARGE)),
+    ]
+    iterations = [
+        fmean(sum(task.iterations for task in pair.by_policy["round-robin"]) for pair in pairs)
+        for pairs in readings
+    ]
+    mean = published()["window"]["iterations"]
+    return Section(
+        title="Throughput over round-robin (Figs. 5 and 6)",
+        text=[
+            "The throughput of a task is its iterations in the window over those of one GPU alone; "
+            "of a pair, the sum of both. Means of the 28 pairs, two GPUs a task, each task on both "
+            "switches. Published are numbers where the text has them; it says, too, that large "
+            "first is worse than round-robin for both tasks, and QoS better for both.",
+            "Small first gains in both readings and more than QoS or as much, and the published "
+            "7.6 % lies between them. What does not come out: the large task of a pair loses "
+            "nothing "
+            "here, since two GPUs of one task are then served one after the other instead of "
+            "both at half speed, which is worth more to it than the short copies cost; and large "
+            "first "
+            "makes only the small task slower, as its copies wait for those of the large, never "
+            "the other "
+            "way round. That both would lose, as the paper says, this model cannot show: strict "
+            "priority takes nothing from whoever has it.",
+        ],
+        tables=[
+            StudyTable(
+                title="Throughput over round-robin, mean of 28 pairs",
+                columns=(
+                    "",
+                    "published",
+                    "one x16 to the root",
+                    "a port for each switch",
+                ),
+                rows=tuple(rows),
+                formats=("", *("+.1%",) * 3),
+                note=(
+                    f"In {window * 1e3:g} ms, the GPUs of a pair do {iterations[0]:.1f} and "
+                    f"{iterations[1]:.1f} iterations under round-robin in the mean; the "
+                    f"paper has {mean}."
+                ),
+            )
+        ],
+    )
+
+
+def _each(readings: Sequence[Sequence[Pair]], policy: str, task: int | None = None) -> list[float]:
+    if task is None:
+        return [_totals(pairs, policy) for pairs in readings]
+    return [_gains(pairs, policy, task) for pairs in readings]
+
+
+def each_layout(found: Found) -> Section:
+    """The answer for each reading of what is shared."""
+    times = published()["deadline"]["times_alone"]
+    demands = [
+        (layout.name, fmean(pair.demand for pair in pairs), sum(it.demand > 1 for it in pairs))
+        for layout, pairs in found.items()
+    ]
+    rows: list[tuple[Cell, ...]] = []
+    for layout, pairs in found.items():
+        for policy in POLICIES:
+            numbers = [
+                _totals(pairs, policy),
+                _gains(pairs, policy, SMALL),
+                _gains(pairs, policy, LARGE),
+                _in_time(pairs, policy),
+                _idle(pairs, policy),
+            ]
+            rows.append((layout.name, policy, *numbers))
+    return Section(
+        title="What is shared decides",
+        text=[
+            "The paper says neither whether a task has one GPU or two, nor which, nor whether the "
+            "switches share a link. The demand on the link that most of the tasks' GPUs share is "
+            "what they ask of it alone, over what it carries: above 1 the bus decides how much is "
+            "done, below 1 only who waits.",
+            f"A copy of the large task is in time if it takes at most {times} times what it takes "
+            "alone. QoS keeps that where it can be kept; it is the mean over the pairs. A GPU is "
+            "idle while it does not compute.",
+        ],
+        tables=[
+            StudyTable(
+                title="What both tasks ask of the link that they share",
+                columns=("layout", "mean demand", "pairs above 1, of 28"),
+                rows=tuple(demands),
+                formats=("", ".2f", ""),
+            ),
+            StudyTable(
+                title="Throughput over round-robin, copies in time, and idle GPUs",
+                columns=(
+                    "layout",
+                    "policy",
+                    "both tasks",
+                    "small task",
+                    "large task",
+                    "large task's copies in time",
+                    "GPUs idle",
+                ),
+                rows=tuple(rows),
+                formats=("", "", "+.1%", "+.1%", "+.1%", ".1%", ".1%"),
+            ),
+        ],
+    )
+
+
+def each_pair(found: Found) -> Section:
+    """Fig. 5: every pair."""
+    rows: list[tuple[Cell, ...]] = []
+    bars = []
+    first, second = (found[layout] for layout in QUICK)
+    for shared, apart in zip(first, second, strict=True):
+        small, large = (task.alone.name for task in shared.by_policy["round-robin"])
+        name = f"{small} + {large}"
+        cells = [pair.throughput(policy) for pair in (shared, apart) for policy in RIVALS]
+        rows.append((name, shared.demand, apart.demand, *cells))
+        bars += [
+            {"pair": name, "policy": policy, "throughput": shared.throughput(policy)}
+            for policy in RIVALS
+        ]
+    heads = [f"{policy}, {link}" for link in ("root", "ports") for policy in RIVALS]
+    return Section(
+        title="Every pair (Fig. 5)",
+        text=[
+            "Throughput over round-robin, with one link to the root and with a port for each "
+            "switch, "
+            "the task that copies less named first. The chart is of one link to the root."
+        ],
+        tables=[
+            StudyTable(
+                title="Throughput of every pair over round-robin, two GPUs a task on both switches",
+                columns=("pair", "demand, root", "demand, ports", *heads),
+                rows=tuple(rows),
+                formats=("", ".2f", ".2f", *(".3f",) * len(heads)),
+            )
+        ],
+        figures={"pcie-pairs": by_pair(bars)},
+    )
+
+
+def longer(window: float, progress: Progress | None) -> Section:
+    """What a longer window changes."""
+    times = 4
+    rows: list[tuple[Cell, ...]] = []
+    for layout in QUICK:
+        pairs = perform(layout, times * window, progress=progress, stage="a longer window")
+        for policy in RIVALS:
+            gains = [_gains(pairs, policy, task) for task in (SMALL, LARGE)]
+            rows.append((layout.name, policy, _totals(pairs, policy), *gains))
+    return Section(
+        title="A longer window",
+        text=[
+            "All tasks start at once, so that a short window has more of the start. Over "
+            f"{times * window * 1e3:g} ms:"
+        ],
+        tables=[
+            StudyTable(
+                title="Throughput over round-robin in a longer window",
+                columns=("layout", "policy", "both tasks", "small task", "large task"),
+                rows=tuple(rows),
+                formats=("", "", "+.1%", "+.1%", "+.1%"),
+            )
+        ],
+    )
