@@ -41,7 +41,8 @@ def test_table_1_and_the_pairs_are_whole(found: dict[Layout, list[Pair]]) -> Non
                     # Two GPUs do at most what two do alone.
                     assert 0 < task.throughput <= 2.0001
                     assert 0 <= task.in_time <= 1
-                    assert 0 <= task.idle < 1
+                    # A starved GPU may not have begun its first kernel.
+                    assert 0 <= task.idle <= 1
 
 
 def test_the_demand_is_as_the_layouts_are_told_apart(found: dict[Layout, list[Pair]]) -> None:
