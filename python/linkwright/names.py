@@ -30,6 +30,7 @@ __all__ = [
     "ReductionName",
     "RoutingName",
     "RunTimeName",
+    "ServerChoiceName",
     "TieName",
     "WorkloadName",
 ]
@@ -117,6 +118,7 @@ RoutingName: TypeAlias = Literal[
     "shortest-path",
 ]
 RunTimeName: TypeAlias = Literal["formula", "played"]
+ServerChoiceName: TypeAlias = Literal["first-fit", "pack", "spread"]
 TieName: TypeAlias = Literal["nearest", "published"]
 WorkloadName: TypeAlias = Literal[
     "alexnet",

@@ -13,7 +13,7 @@ use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
 use linkwright::program::skeletons::ALL;
 use linkwright::simulation::cluster::{Fidelity, Mapping};
-use linkwright::simulation::{QueueDiscipline, RunTime};
+use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
 
 use pyo3::prelude::*;
@@ -65,7 +65,7 @@ macro_rules! of_core {
     };
 }
 
-of_core!(BandwidthModel, BandwidthProfile, Fidelity, QueueDiscipline, RunTime, Ties);
+of_core!(BandwidthModel, BandwidthProfile, Fidelity, QueueDiscipline, RunTime, ServerChoice, Ties);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
@@ -169,7 +169,7 @@ impl Choice for NetworkKind {
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
 /// collective, discipline, fidelity, import_format, links, mapping, nccl_algorithm, network, pattern,
-/// planner, policy, protocol, reduction, routing, run_time, tie and workload.
+/// planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     fn named<T: Choice>() -> Vec<&'static str> {
@@ -197,6 +197,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("reduction", reduction_names()),
         ("routing", RoutingKind::ALL.map(RoutingKind::name).to_vec()),
         ("run_time", named::<RunTime>()),
+        ("server_choice", named::<ServerChoice>()),
         ("tie", tie_names()),
         ("workload", workload_names()),
     ])

@@ -177,6 +177,12 @@ impl Scenario {
         self.mix().map(|mix| mix.ties).unwrap_or_default().name()
     }
 
+    /// `first-fit`, `pack` or `spread`: in which server a job looks for GPUs first.
+    #[getter]
+    fn server_choice(&self) -> &'static str {
+        self.mix().map(|mix| mix.server_choice).unwrap_or_default().name()
+    }
+
     /// `fifo` or `backfill`: which waiting job starts next.
     #[getter]
     fn discipline(&self) -> &'static str {

@@ -4,9 +4,10 @@ use linkwright::allocation::{AllocationError, BandwidthModel, PreparedMachine, T
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{Planner, Sharing, play};
+use linkwright::simulation::played::{Planner, play};
 use linkwright::simulation::{
-    self, JobRecord, QueueDiscipline, RunTime, SimulationError, simulate_on, tables,
+    self, JobRecord, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
+    tables,
 };
 use linkwright::units::Picoseconds;
 use pyo3::prelude::*;
@@ -106,7 +107,7 @@ impl SimulationResult {
 
 /// Plays the jobs on an idle system.
 ///
-/// A job runs within one server, the first in which the policy finds GPUs.
+/// A job runs within one server: the first of its choice in which the policy finds GPUs.
 ///
 /// Args:
 ///     system: A server, or several on a fabric.
@@ -117,6 +118,8 @@ impl SimulationResult {
 ///         the machine.
 ///     ties: `nearest` or `published`: what decides between matches that tie.
 ///     discipline: `fifo` or `backfill`.
+///     servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
+///         fewest are free; `spread`, where the most are.
 ///     unhealthy: GPUs that are out of order from the start.
 ///     run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
 ///         message, beside those of all other jobs.
@@ -134,7 +137,8 @@ impl SimulationResult {
     system, jobs, policy: "PolicyName" = "preserve", *,
     bandwidth_model: "BandwidthModelName" = "sound",
     bandwidth_profile: "BandwidthProfileName | None" = None, ties: "TieName" = "nearest",
-    discipline: "DisciplineName" = "fifo", unhealthy: "Sequence[int] | None" = None,
+    discipline: "DisciplineName" = "fifo", servers: "ServerChoiceName" = "first-fit",
+    unhealthy: "Sequence[int] | None" = None,
     run_time: "RunTimeName" = "formula", planner: "PlannerName" = "packing",
     fidelity: "FidelityName" = "flow",
     progress: "Callable[[int, int, float], object] | None" = None
@@ -149,6 +153,7 @@ pub fn simulate(
     bandwidth_profile: Option<&str>,
     ties: &str,
     discipline: &str,
+    servers: &str,
     #[pyo3(from_py_with = optional_ints)] unhealthy: Option<Vec<i128>>,
     run_time: &str,
     planner: &str,
@@ -162,6 +167,7 @@ pub fn simulate(
     let ties = Ties::named(ties)?;
     let model = BandwidthModel::named(bandwidth_model)?;
     let discipline = QueueDiscipline::named(discipline)?;
+    let servers = ServerChoice::named(servers)?;
     let run_time = RunTime::named(run_time)?;
     let fidelity = Fidelity::named(fidelity)?;
     let planner = Planner::named(planner).map_err(errors::range)?;
@@ -179,15 +185,11 @@ pub fn simulate(
                 Ok(PreparedMachine::new(kind.server(), profile, model)?.with_ties(ties))
             })
             .collect::<Result<_, AllocationError>>()?;
+        let (machines, unhealthy) = (&machines[..], &unhealthy[..]);
+        let sharing = Sharing { machines, policy, servers, discipline, unhealthy };
         match run_time {
-            RunTime::Formula => {
-                let machine = |server| &machines[core.kind_index_of(server)];
-                let each = (0..core.servers()).map(machine).collect();
-                Ok((simulate_on(each, &jobs, policy, discipline, &unhealthy, hook)?, None))
-            }
+            RunTime::Formula => Ok((simulate_on(&core, sharing, &jobs, hook)?, None)),
             RunTime::Played => {
-                let (machines, unhealthy) = (&machines[..], &unhealthy[..]);
-                let sharing = Sharing { machines, policy, discipline, unhealthy };
                 let outcome = play(&cluster, planner, sharing, &jobs, hook)?;
                 Ok((outcome.records, Some(outcome.plans)))
             }

@@ -11,6 +11,7 @@
 //! bandwidth_model = "sound"       # or "published"
 //! bandwidth_profile = "mapa"      # or "data-sheet"; by the machine where absent
 //! ties = "nearest"                # or "published"
+//! servers = "first-fit"           # or "pack", "spread"
 //!
 //! [queue]
 //! discipline = "fifo"             # or "backfill"
@@ -30,8 +31,8 @@ use crate::program::Collective;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
-    Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, SimulationError, Workload, generate,
-    job_file,
+    Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, ServerChoice, SimulationError, Workload,
+    generate, job_file,
 };
 use crate::system::{BandwidthProfile, System};
 
@@ -57,6 +58,8 @@ pub struct Mix {
     pub bandwidth_profile: Option<BandwidthProfile>,
     /// What decides between matches that tie in a policy's scores.
     pub ties: Ties,
+    /// In which server a job looks for GPUs first.
+    pub server_choice: ServerChoice,
     /// In which order waiting jobs start.
     pub discipline: QueueDiscipline,
     /// What says how long a job runs.
@@ -133,6 +136,7 @@ impl Mix {
             bandwidth_model: allocation.chosen("allocation.bandwidth_model")?,
             bandwidth_profile: allocation.choice("bandwidth_profile")?,
             ties: allocation.chosen("allocation.ties")?,
+            server_choice: allocation.chosen("allocation.servers")?,
             discipline: queue.chosen("queue.discipline")?,
             run_time: run_time(scenario)?,
             fidelity: fidelity(scenario)?,

@@ -16,7 +16,7 @@ use crate::program::Collective;
 use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{Choice, Fidelity, Mapping};
 use crate::simulation::played::Planner;
-use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, Workload};
+use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice, Workload};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
 use crate::system::fabric::FABRICS;
 use crate::system::{BandwidthProfile, NetworkKind, presets};
@@ -323,6 +323,9 @@ settings! {
         "which figures label the links: MAPA's, or the data sheets'";
     "allocation" ties: Kind::Name(Ties::names), "nearest",
         "what decides between equals: nearest on the host, or as published, the lowest ids";
+    "allocation" servers: Kind::Name(ServerChoice::names), "first-fit",
+        "in which server a job looks for GPUs first: in the order of their numbers, where the fewest \
+         are free, or where the most are";
     "" queue: Kind::Table, "", "how jobs wait";
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
         "which waiting job starts next";

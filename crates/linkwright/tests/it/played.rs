@@ -8,9 +8,10 @@ use linkwright::collectives::plan::{Links, plan_for_size};
 use linkwright::collectives::time::{choose_chunk, protocol_of};
 use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{Planner, PlayedOutcome, Sharing, play};
+use linkwright::simulation::played::{Planner, PlayedOutcome, play};
 use linkwright::simulation::{
-    Job, JobRecord, MixOptions, QueueDiscipline, SimulationError, Workload, generate,
+    Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, Workload,
+    generate,
 };
 use linkwright::system::BandwidthProfile;
 use linkwright::units::Picoseconds;
@@ -37,6 +38,16 @@ fn played(
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
+    played_in(ServerChoice::FirstFit, cluster, planner, policy_name, jobs)
+}
+
+fn played_in(
+    servers: ServerChoice,
+    cluster: &Cluster,
+    planner: Planner,
+    policy_name: &str,
+    jobs: &[Job],
+) -> Result<PlayedOutcome, SimulationError> {
     let prepare = |server| {
         PreparedMachine::new(server, BandwidthProfile::Mapa, BandwidthModel::Sound).unwrap()
     };
@@ -44,7 +55,8 @@ fn played(
     let machines: Vec<_> = kinds.map(|kind| prepare(kind.server())).collect();
     let policy = policy(policy_name).unwrap();
     let discipline = QueueDiscipline::Fifo;
-    let sharing = Sharing { machines: &machines, policy, discipline, unhealthy: &[] };
+    let machines = &machines;
+    let sharing = Sharing { machines, policy, servers, discipline, unhealthy: &[] };
     play(cluster, planner, sharing, jobs, &mut |_| ControlFlow::Continue(()))
 }
 
@@ -189,6 +201,21 @@ fn what_has_no_fluid_is_refused() {
     let endless = [job("a", "gmm", 2, u64::MAX)];
     let error = played(&cluster, packing(), "greedy", &endless).unwrap_err();
     assert!(error.to_string().contains("the end of job `a` lies more than 213 days"), "{error}");
+}
+
+#[test]
+fn jobs_look_for_gpus_where_they_are_told_to() {
+    let text = "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 8\nmachine = \"dgx1-v100\"\nservers = 3";
+    let cluster = cluster(text, Fidelity::Fluid);
+    let servers = |choice, sizes: &[u32]| {
+        let jobs = (0..).zip(sizes).map(|(index, size)| job(&format!("{index}"), "gmm", *size, 90));
+        let jobs: Vec<Job> = jobs.collect();
+        let outcome = played_in(choice, &cluster, packing(), "baseline", &jobs).unwrap();
+        outcome.records.iter().map(|record| record.server).collect::<Vec<u32>>()
+    };
+    assert_eq!(servers(ServerChoice::FirstFit, &[4, 6, 2, 3]), [0, 1, 0, 2]);
+    assert_eq!(servers(ServerChoice::Pack, &[4, 6, 2, 3]), [0, 1, 1, 0]);
+    assert_eq!(servers(ServerChoice::Spread, &[4, 6, 2, 3]), [0, 1, 2, 2]);
 }
 
 #[test]

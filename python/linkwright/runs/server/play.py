@@ -130,6 +130,7 @@ def simulated(
         bandwidth_profile=scenario.bandwidth_profile,
         ties=scenario.ties,
         discipline=scenario.discipline,
+        servers=scenario.server_choice,
         unhealthy=scenario.unhealthy,
         run_time=scenario.run_time,
         planner=scenario.planner,
@@ -150,8 +151,10 @@ def manifest_of(
         for name, kind, _ in scenario.servers
     ]
     machine = servers[0] | {"name": system.name, "toml_sha256": _sha256_of(system)}
+    chosen: dict[str, object] = {}
     if system.server_count > 1:
         machine |= {"servers": system.server_count, "gpus": system.gpu_count}
+        chosen = {"servers": scenario.server_choice}
     count: dict[str, object] = {"count": len(jobs)}
     listed = scenario.jobs
     of_jobs = loaded.file_facts(listed) if isinstance(listed, str) else {"seed": scenario.jobs_seed}
@@ -170,6 +173,7 @@ def manifest_of(
         "bandwidth_profile": profiles,
         "ties": scenario.ties,
         "discipline": scenario.discipline,
+        **chosen,
         **played,
     }
 

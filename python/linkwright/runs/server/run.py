@@ -310,6 +310,8 @@ class ScenarioRun(Run):
             "Run times": self._run_times(),
             "Version": __version__,
         }
+        if self.system.server_count > 1:
+            facts["Servers"] = self.scenario.server_choice
         if self.scenario.unhealthy:
             facts["Unhealthy GPUs"] = ", ".join(str(gpu) for gpu in self.scenario.unhealthy)
         return list(facts.items())

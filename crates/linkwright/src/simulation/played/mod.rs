@@ -29,9 +29,8 @@ use self::plans::{Carries, Plans};
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
-use super::queue::{JobRecord, Queue, QueueDiscipline};
+use super::queue::{JobRecord, Queue, Sharing};
 use super::workload::Workload;
-use crate::allocation::{Policy, PreparedMachine};
 use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
 use crate::network::{Connections, PacketNetwork};
@@ -49,19 +48,6 @@ pub struct PlayedOutcome {
     pub records: Vec<JobRecord>,
     /// How many collectives were planned; allocations of one class share a plan.
     pub plans: usize,
-}
-
-/// How jobs get their GPUs.
-#[derive(Clone, Copy)]
-pub struct Sharing<'a> {
-    /// A machine for each kind of server of the system.
-    pub machines: &'a [PreparedMachine],
-    /// Who gets which GPUs.
-    pub policy: &'a dyn Policy,
-    /// In which order waiting jobs start. Backfilling expects what the formula says.
-    pub discipline: QueueDiscipline,
-    /// Servers and their GPUs that are out of order.
-    pub unhealthy: &'a [(usize, usize)],
 }
 
 /// Plays the jobs on an idle system, iteration by iteration.
@@ -120,7 +106,7 @@ fn play_on<T: Carries>(
 ) -> Result<PlayedOutcome, SimulationError> {
     check_iterations(jobs)?;
     let system = &*cluster.system;
-    let queue = queue_of(system, sharing, jobs)?;
+    let queue = Queue::on(system, jobs, sharing)?.with_estimates();
     let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
     let runtime = runtime.map_err(ClusterError::from)?;
     let (programs, running) = (Programs::default(), Vec::new());
@@ -133,18 +119,6 @@ fn play_on<T: Carries>(
     let plans = shared.runtime.lowering_mut().made();
     let records = shared.queue.into_records();
     Ok(PlayedOutcome { records, plans })
-}
-
-/// The queue of jobs that end when their programs do.
-fn queue_of<'a>(
-    system: &System,
-    sharing: Sharing<'a>,
-    jobs: &'a [Job],
-) -> Result<Queue<'a>, SimulationError> {
-    let Sharing { machines, policy, discipline, unhealthy } = sharing;
-    let machine = |server| &machines[system.kind_index_of(server)];
-    let machines = (0..system.servers()).map(machine).collect();
-    Ok(Queue::new(machines, jobs, policy, discipline, unhealthy)?.with_estimates())
 }
 
 /// What happens to shared servers, and to the programs `R` of their jobs.

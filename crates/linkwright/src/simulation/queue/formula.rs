@@ -11,11 +11,12 @@
 
 use std::ops::ControlFlow;
 
-use super::{JobRecord, Queue, QueueDiscipline};
+use super::{JobRecord, Queue, QueueDiscipline, ServerChoice, Sharing};
 use crate::allocation::{GpuSet, Policy, PreparedMachine};
 use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
+use crate::system::System;
 use crate::units::Picoseconds;
 
 /// Plays the jobs on an idle server and returns what happened to each, in the jobs' order.
@@ -32,22 +33,25 @@ pub fn simulate(
     hook: Hook<'_>,
 ) -> Result<Vec<JobRecord>, SimulationError> {
     let unhealthy: Vec<_> = unhealthy.iter().map(|gpu| (0, gpu)).collect();
-    simulate_on(vec![machine], jobs, policy, discipline, &unhealthy, hook)
+    let (servers, machines) = (ServerChoice::FirstFit, std::slice::from_ref(machine));
+    let sharing = Sharing { machines, policy, servers, discipline, unhealthy: &unhealthy };
+    run(Queue::new(vec![machine], jobs, sharing)?, jobs, hook)
 }
 
-/// As [`simulate`], on several servers; `unhealthy` names servers and their GPUs.
+/// As [`simulate`], on the servers of a system.
 ///
 /// # Errors
 /// As [`simulate`].
 pub fn simulate_on(
-    machines: Vec<&PreparedMachine>,
+    system: &System,
+    sharing: Sharing<'_>,
     jobs: &[Job],
-    policy: &dyn Policy,
-    discipline: QueueDiscipline,
-    unhealthy: &[(usize, usize)],
     hook: Hook<'_>,
 ) -> Result<Vec<JobRecord>, SimulationError> {
-    let queue = Queue::new(machines, jobs, policy, discipline, unhealthy)?;
+    run(Queue::on(system, jobs, sharing)?, jobs, hook)
+}
+
+fn run(queue: Queue<'_>, jobs: &[Job], hook: Hook<'_>) -> Result<Vec<JobRecord>, SimulationError> {
     let mut formula = Formula { queue };
     let mut engine = Engine::new(hook);
     for (index, job) in jobs.iter().enumerate() {

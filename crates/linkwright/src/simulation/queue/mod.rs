@@ -3,17 +3,19 @@
 //!
 //! What becomes of a job that has its GPUs is a run-time model's: [`formula`] or
 //! [`played`](super::played). A job runs within one server, the first in which its policy finds
-//! GPUs.
+//! GPUs, in the order of a [`ServerChoice`].
 //!
 //! What it leaves out: jobs of several servers, preemption, and time taken by the decision itself.
 
 mod backfill;
 pub mod formula;
+mod servers;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::servers::ServerChoice;
 use super::error::SimulationError;
 use super::job::Job;
 use crate::allocation::{
@@ -22,6 +24,7 @@ use crate::allocation::{
 };
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
+use crate::system::System;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// In which order waiting jobs start.
@@ -40,6 +43,21 @@ impl Named for QueueDiscipline {
     const WHAT: &'static str = "queue discipline";
     const NAMED: &'static [(&'static str, Self)] =
         &[("fifo", Self::Fifo), ("backfill", Self::Backfill)];
+}
+
+/// How jobs get their GPUs.
+#[derive(Clone, Copy)]
+pub struct Sharing<'a> {
+    /// A machine for each kind of server of the system.
+    pub machines: &'a [PreparedMachine],
+    /// Who gets which GPUs.
+    pub policy: &'a dyn Policy,
+    /// In which server each looks first.
+    pub servers: ServerChoice,
+    /// In which order waiting jobs start. Backfilling expects what the formula says.
+    pub discipline: QueueDiscipline,
+    /// Servers and their GPUs that are out of order.
+    pub unhealthy: &'a [(usize, usize)],
 }
 
 /// What happened to one job.
@@ -79,6 +97,7 @@ pub(super) struct Queue<'a> {
     jobs: &'a [Job],
     policy: &'a dyn Policy,
     patterns: Vec<Pattern>,
+    choice: ServerChoice,
     discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     records: Vec<Option<JobRecord>>,
@@ -91,13 +110,21 @@ pub(super) struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// No job has arrived yet. `unhealthy` names servers and their GPUs.
-    pub(super) fn new(
+    /// No job of a system has arrived yet.
+    pub(super) fn on(
+        system: &System,
+        jobs: &'a [Job],
+        sharing: Sharing<'a>,
+    ) -> Result<Self, SimulationError> {
+        let machine = |server| &sharing.machines[system.kind_index_of(server)];
+        Self::new((0..system.servers()).map(machine).collect(), jobs, sharing)
+    }
+
+    /// No job has arrived yet on servers, each with its machine.
+    fn new(
         machines: Vec<&'a PreparedMachine>,
         jobs: &'a [Job],
-        policy: &'a dyn Policy,
-        discipline: QueueDiscipline,
-        unhealthy: &[(usize, usize)],
+        Sharing { policy, servers: choice, discipline, unhealthy, .. }: Sharing<'a>,
     ) -> Result<Self, SimulationError> {
         let state = |machine: &'a PreparedMachine| {
             (machine, ServerState::new("simulated", machine.graph()))
@@ -125,6 +152,7 @@ impl<'a> Queue<'a> {
             jobs,
             policy,
             patterns,
+            choice,
             discipline,
             waiting: VecDeque::new(),
             records: vec![None; jobs.len()],
@@ -195,7 +223,7 @@ impl<'a> Queue<'a> {
         Ok(started)
     }
 
-    /// What the policy gives the job now, in the first server that has room. The hook is asked after
+    /// What the policy gives the job now, in the first server of its choice that has room. The hook is asked after
     /// every decision, since a long queue may have many, and within those that take long.
     fn choose<E>(
         &self,
@@ -204,7 +232,9 @@ impl<'a> Queue<'a> {
     ) -> Result<Option<Choice>, SimulationError> {
         let request = Request { pattern: &self.patterns[job], sensitive: self.jobs[job].sensitive };
         let done = self.done();
-        for (server, (machine, state)) in self.servers.iter().enumerate() {
+        let free = self.servers.iter().map(|(_, state)| state.free().len());
+        for server in self.choice.order(free, request.pattern.size()) {
+            let (machine, state) = &self.servers[server];
             let mut go_on = || scheduler.ask(done);
             let mut effort = Effort::interruptible(&mut go_on);
             let selection = self.policy.choose(machine, &request, state.free(), &mut effort);

@@ -19,16 +19,16 @@ use std::ops::ControlFlow;
 
 use self::iteration::Iteration;
 use self::lengths::{WHOLE, lengths};
+use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
 use super::plans::{Planner, PlanningFault};
-use super::{PlayedOutcome, Sharing, queue_of};
 use crate::collectives::plan::Algorithm;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::network::{ResourceId, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
-use crate::simulation::queue::Queue;
+use crate::simulation::queue::{Queue, Sharing};
 use crate::simulation::workload::Workload;
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
@@ -48,7 +48,7 @@ pub(super) fn play(
         system,
         algorithm,
         jobs,
-        queue: queue_of(system, sharing, jobs)?,
+        queue: Queue::on(system, jobs, sharing)?.with_estimates(),
         plans: AllocationPlans::default(),
         users: vec![Vec::new(); routes.capacities().len()],
         routes: &routes,
