@@ -30,6 +30,7 @@ from linkwright.names import (
     ProtocolName,
     ReductionName,
     RunTimeName,
+    ServerChoiceName,
     TieName,
     WorkloadName,
 )
@@ -1572,6 +1573,10 @@ class Scenario:
         """`nearest` or `published`: what decides between matches that tie."""
 
     @property
+    def server_choice(self) -> str:
+        """`first-fit`, `pack` or `spread`: in which server a job looks for GPUs first."""
+
+    @property
     def discipline(self) -> DisciplineName:
         """`fifo` or `backfill`: which waiting job starts next."""
 
@@ -2495,7 +2500,7 @@ def choice_names() -> dict[str, list[str]]:
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
     collective, discipline, fidelity, import_format, links, mapping, nccl_algorithm, network, pattern,
-    planner, policy, protocol, reduction, routing, run_time, tie and workload.
+    planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
     """
 
 def reduction_names() -> list[ReductionName]:
@@ -2902,6 +2907,7 @@ def simulate(
     bandwidth_profile: BandwidthProfileName | None = None,
     ties: TieName = "nearest",
     discipline: DisciplineName = "fifo",
+    servers: ServerChoiceName = "first-fit",
     unhealthy: Sequence[int] | None = None,
     run_time: RunTimeName = "formula",
     planner: PlannerName = "packing",
@@ -2910,7 +2916,7 @@ def simulate(
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
 
-    A job runs within one server, the first in which the policy finds GPUs.
+    A job runs within one server: the first of its choice in which the policy finds GPUs.
 
     Args:
         system: A server, or several on a fabric.
@@ -2921,6 +2927,8 @@ def simulate(
             the machine.
         ties: `nearest` or `published`: what decides between matches that tie.
         discipline: `fifo` or `backfill`.
+        servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
+            fewest are free; `spread`, where the most are.
         unhealthy: GPUs that are out of order from the start.
         run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
             message, beside those of all other jobs.
