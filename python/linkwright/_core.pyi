@@ -1573,7 +1573,7 @@ class Scenario:
         """`nearest` or `published`: what decides between matches that tie."""
 
     @property
-    def server_choice(self) -> str:
+    def server_choice(self) -> ServerChoiceName:
         """`first-fit`, `pack` or `spread`: in which server a job looks for GPUs first."""
 
     @property
