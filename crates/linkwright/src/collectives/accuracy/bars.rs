@@ -133,12 +133,11 @@ fn joining(wiring: &Wiring, gpus: &[usize]) -> Option<(LinkKind, bool)> {
     }
     let wires = |gpu: &usize, is_it: fn(&Wire) -> bool| {
         let own = wiring.gpu(*gpu);
-        let all = wiring.adjacency()[own].iter().map(|at| &wiring.wires()[*at]);
-        let found = all.filter(|wire| is_it(wire)).find_map(|wire| {
+        let mut all = wiring.adjacency()[own].iter().map(|at| &wiring.wires()[*at]);
+        all.find(|wire| is_it(wire) && wire.kind.is_some()).and_then(|wire| {
             let switch = wiring.devices()[wire.other_end(own)].kind == DeviceKind::NvSwitch;
             Some((wire.kind?, switch))
-        });
-        found
+        })
     };
     let all = |is_it: fn(&Wire) -> bool| {
         let found: Option<Vec<_>> = gpus.iter().map(|gpu| wires(gpu, is_it)).collect();

@@ -223,9 +223,9 @@ mod tests {
             let matrix = products(&columns, &[1.0; 3]);
             let Some(inverse) = inverse(&matrix) else { return Ok(()) };
             let largest = inverse.iter().flatten().fold(0.0_f64, |most, it| most.max(it.abs()));
-            for row in 0..3 {
+            for (row, own) in matrix.iter().enumerate() {
                 for column in 0..3 {
-                    let sum: f64 = (0..3).map(|at| matrix[row][at] * inverse[at][column]).sum();
+                    let sum: f64 = own.iter().zip(&inverse).map(|(a, b)| a * b[column]).sum();
                     let one = f64::from(u8::from(row == column));
                     prop_assert!((sum - one).abs() < 1e-12 * (1.0 + largest));
                 }

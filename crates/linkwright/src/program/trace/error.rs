@@ -68,7 +68,7 @@ impl Diagnose for TraceError {
                 "rank {rank} never enters the region `{}`, which is to be the main loop",
                 shown(region)
             ))
-            .remedy(format!("{}", there_are(known))),
+            .remedy(there_are(known).to_string()),
             Self::RequestAcrossLoop { rank, start, event, call, region } => Diagnosis::of(format!(
                 "rank {rank} waits in event {event}, in {}, for a request of event {start}: \
                      only one of the two is in the main loop `{}`, so that iterations would not \
