@@ -589,6 +589,22 @@ class ClusterRun:
         it), end (in seconds). Empty unless the replay was given a `timeline`.
         """
 
+    def kernels(self) -> Table:
+        """One row for each rank's part in a collective that ran as a kernel and that the run kept.
+
+        They come in the order of their ends. Columns: job (its index), rank, collective, size (what
+        the rank contributes, in bytes), start (when it called), end (in seconds). Empty unless the
+        replay was given a `timeline`, and collectives go by NCCL's protocol.
+        """
+
+    @property
+    def kernel_count(self) -> int:
+        """How many kernels ranks ran, kept or not."""
+
+    @property
+    def collective_protocol(self) -> str:
+        """What planned collectives were played as: `mpi`, messages, or `nccl`, kernels."""
+
     @property
     def copy_count(self) -> int:
         """How many copies there were, kept or not."""

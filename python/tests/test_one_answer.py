@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from linkwright import expect, load_system, plan, plan_for_sizes
+from linkwright import (
+    ClusterJob,
+    ClusterRun,
+    ProgramBuilder,
+    System,
+    expect,
+    load_system,
+    plan,
+    plan_for_sizes,
+)
 from linkwright.cli.commands import app
+from linkwright.errors import InputError
+from linkwright.runs.cluster.timeline import cluster_timeline
 
 if TYPE_CHECKING:
     from linkwright.names import AlgorithmName
@@ -27,11 +38,27 @@ CASES = [
 NAMES: dict[str, AlgorithmName] = {"ring": "nccl-ring", "tree": "nccl-tree", "nvls": "nvls"}
 
 
+REFUSED: list[tuple[Literal["packet", "flow"], dict[str, object], str]] = [
+    ("packet", {}, "network of packets"),
+    ("flow", {"planner": "mpi"}, "no planner of kernels"),
+    ("flow", {"protocol": "ncl"}, "unknown protocol of collectives"),
+]
+
+
 def told(*words: str) -> Any:
     """What a command prints as JSON."""
     result = CliRunner().invoke(app, [*words, "--json"], prog_name="linkwright")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
+
+
+def replay_of_one(system: System, gpus: list[int], size: int, **collectives: object) -> ClusterRun:
+    """A program whose ranks call one all-reduce."""
+    program = ProgramBuilder(len(gpus))
+    program.collective("all-reduce", size)
+    job = ClusterJob(program.build(), mapping=gpus)
+    kernels: dict[str, object] = {"protocol": "nccl", **collectives}
+    return system.replay([job], fidelity="flow", collectives=kernels, timeline=100)
 
 
 @pytest.mark.parametrize(("machine", "gpus", "size"), CASES)
@@ -48,6 +75,7 @@ def test_plan_time_compare_and_expect_agree_on_what_nccl_takes(
     [timed] = told("collective", "time", "all-reduce", *on, "--algorithm", name, *bounds)["sweep"]
     [compared] = told("collective", "compare", "all-reduce", *on, *of_size)["algorithms"]
     [expected] = told("collective", "expect", "all-reduce", *on, *bounds)["sweep"]
+    replayed = replay_of_one(system, gpus, size)
     schedule = plan(system, gpus, "all-reduce", algorithm=name, size=size)
     [of_sizes] = plan_for_sizes(system, gpus, "all-reduce", [size], algorithm=name)
     times = {
@@ -57,6 +85,7 @@ def test_plan_time_compare_and_expect_agree_on_what_nccl_takes(
         "expect": expected["time"],
         "Schedule.time": schedule.time(size).time,
         "plan_for_sizes": of_sizes.time(size).time,
+        "replay": replayed.makespan,
     }
     assert times == dict.fromkeys(times, row["time"])
     assert {timed["protocol"], compared["protocol"], expected["protocol"]} == {row["protocol"]}
@@ -72,7 +101,37 @@ def test_plan_time_and_compare_agree_on_packing(machine: str, gpus: list[int], s
         "sweep"
     ]
     [compared] = told("collective", "compare", "all-reduce", *on, *of_size)["algorithms"]
-    assert planned == timed["time"] == compared["time"]
+    replayed = replay_of_one(load_system(machine), gpus, size, planner="packing")
+    assert planned == timed["time"] == compared["time"] == replayed.makespan
+
+
+def test_kernels_are_seen_by_every_observer() -> None:
+    system = load_system("dgx1-v100")
+    run = replay_of_one(system, [0, 1, 2, 3], 64 << 20)
+    kernels = list(run.kernels())
+    assert run.kernel_count == len(kernels) == 4
+    assert {row["collective"] for row in kernels} == {"all-reduce"}
+    assert max(row["end"] for row in kernels) == run.makespan
+    # Around a ring of four each GPU sends six quarters.
+    sent = sum(row["data"] for row in run.links())
+    assert sent == pytest.approx(4 * 1.5 * (64 << 20), rel=1e-6)
+    assert all(0 < row["utilisation"] <= 1 and row["packets"] > 0 for row in run.links())
+    timeline = cluster_timeline("one", "dgx1-v100", run)
+    assert timeline is not None
+    names = [piece.name for track in timeline.tracks for piece in track.slices]
+    assert names.count(f"all-reduce of {64 << 20} B") == 4
+    assert timeline.kept["kernels"] == (4, 4)
+
+
+def test_kernels_are_refused_where_they_cannot_run() -> None:
+    system = load_system("dgx1-v100")
+    program = ProgramBuilder(2)
+    program.collective("all-reduce", 8)
+    job = ClusterJob(program.build(), mapping=[0, 1])
+    for fidelity, settings, words in REFUSED:
+        collectives: dict[str, object] = {"protocol": "nccl", **settings}
+        with pytest.raises(InputError, match=words):
+            system.replay([job], fidelity=fidelity, collectives=collectives)
 
 
 @pytest.mark.parametrize(("machine", "gpus", "size"), CASES)

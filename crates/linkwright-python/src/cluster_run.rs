@@ -280,6 +280,27 @@ impl ClusterRun {
         Table::new(tables::copies(&self.watch))
     }
 
+    /// One row for each rank's part in a collective that ran as a kernel and that the run kept.
+    ///
+    /// They come in the order of their ends. Columns: job (its index), rank, collective, size (what
+    /// the rank contributes, in bytes), start (when it called), end (in seconds). Empty unless the
+    /// replay was given a `timeline`, and collectives go by NCCL's protocol.
+    fn kernels(&self) -> PyResult<Table> {
+        Table::new(tables::kernels(&self.watch))
+    }
+
+    /// How many kernels ranks ran, kept or not.
+    #[getter]
+    fn kernel_count(&self) -> u64 {
+        self.watch.kernel_count
+    }
+
+    /// What planned collectives were played as: `mpi`, messages, or `nccl`, kernels.
+    #[getter]
+    fn collective_protocol(&self) -> &'static str {
+        self.cluster.collectives.protocol.name()
+    }
+
     /// How many copies there were, kept or not.
     #[getter]
     fn copy_count(&self) -> u64 {

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::flow::FlowNetwork;
 use super::route::{RouteClass, Routes};
+use super::site::GpuSite;
 use super::transport::{
     ConnectionIndex, DeviceIndex, GpuIndex, Message, Occurrence, Transport, TransportError,
 };
@@ -36,6 +37,16 @@ struct Connection {
     limit: Option<Bandwidth>,
     latency: Picoseconds,
     carried: Bytes,
+}
+
+/// How many transfers used a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TransferCount {
+    /// In all.
+    pub all: u64,
+    /// At one time, at most.
+    pub most: u32,
+    now: u32,
 }
 
 /// What a flow carries.
@@ -76,6 +87,10 @@ pub struct Connections<'a> {
     uses: Vec<(ResourceId, f64)>,
     /// Those that messages without a connection of their own take.
     found: BTreeMap<(DeviceIndex, DeviceIndex, RouteClass), ConnectionIndex>,
+    /// Where the GPUs sit, if that was told.
+    sites: Vec<GpuSite>,
+    /// How many transfers use each resource, if they are counted.
+    counts: Option<Vec<TransferCount>>,
     /// What each flow carries, by its slot.
     of_flow: Vec<Carried>,
     occurred: VecDeque<Occurrence>,
@@ -99,12 +114,65 @@ impl<'a> Connections<'a> {
             connections: Vec::new(),
             uses: Vec::new(),
             found: BTreeMap::new(),
+            sites: Vec::new(),
+            counts: None,
             of_flow: Vec::new(),
             occurred: VecDeque::new(),
             under_way: 0,
             last_arrival: Picoseconds(0),
             ended: 0,
             fault: None,
+        }
+    }
+
+    /// With where each of its GPUs sits, by the indices of its devices.
+    #[must_use]
+    pub fn with_sites(self, sites: Vec<GpuSite>) -> Self {
+        Self { sites, ..self }
+    }
+
+    /// Counts the transfers on each resource from now on.
+    #[must_use]
+    pub fn counting(self) -> Self {
+        let counts = vec![TransferCount::default(); self.routes.capacities().len()];
+        Self { counts: Some(counts), ..self }
+    }
+
+    /// How many transfers used each resource, where they are counted.
+    #[must_use]
+    pub fn counts(&self) -> &[TransferCount] {
+        self.counts.as_deref().unwrap_or(&[])
+    }
+
+    /// What each resource has been given to carry, in bytes.
+    #[must_use]
+    pub fn loads(&self) -> Vec<f64> {
+        let mut loads = vec![0.0; self.routes.capacities().len()];
+        for connection in &self.connections {
+            for (resource, share) in self.uses_of(connection) {
+                loads[*resource] += share * connection.carried.0 as f64;
+            }
+        }
+        loads
+    }
+
+    fn uses_of(&self, connection: &Connection) -> &[(ResourceId, f64)] {
+        &self.uses[connection.uses.0 as usize..connection.uses.1 as usize]
+    }
+
+    /// Counts a transfer that starts or ends on a connection.
+    fn count(&mut self, connection: ConnectionIndex, starts: bool) {
+        let Some(counts) = &mut self.counts else { return };
+        let uses = self.connections[connection as usize].uses;
+        for (resource, _) in &self.uses[uses.0 as usize..uses.1 as usize] {
+            let count = &mut counts[*resource];
+            if starts {
+                count.all += 1;
+                count.now += 1;
+                count.most = count.most.max(count.now);
+            } else {
+                count.now -= 1;
+            }
         }
     }
 
@@ -205,6 +273,7 @@ impl Model for Connections<'_> {
         {
             self.ended += 1;
             let Carried { connection, token } = self.of_flow[flow.slot()];
+            self.count(connection, false);
             let latency = self.connections[connection as usize].latency;
             scheduler.schedule_in(latency, Arrival { token });
             self.occurred.push_back(Occurrence::Sent { token });
@@ -224,6 +293,11 @@ impl Model for Connections<'_> {
 impl Transport for Connections<'_> {
     fn gpu_device(&self, gpu: GpuIndex) -> DeviceIndex {
         self.routes.wiring().gpu(self.gpus[gpu as usize]) as DeviceIndex
+    }
+
+    fn gpu_site(&self, gpu: GpuIndex) -> GpuSite {
+        let known = self.sites.get(gpu as usize).copied();
+        known.unwrap_or_else(|| GpuSite::bare(self.gpu_device(gpu)))
     }
 
     fn send(&mut self, message: Message, scheduler: &mut impl Scheduler<Arrival>) {
@@ -255,6 +329,7 @@ impl Transport for Connections<'_> {
             None => self.of_flow.push(carried),
         }
         self.under_way += 1;
+        self.count(connection, true);
         Ok(())
     }
 

@@ -25,11 +25,11 @@ mod site;
 pub mod traffic;
 pub mod transport;
 
-pub use connections::{Arrival, Connections};
+pub use connections::{Arrival, Connections, TransferCount};
 pub use flow::{FlowId, FlowNetwork};
 pub use flow_transport::{FlowEvent, FlowTransport};
 pub use packet::{PacketNetwork, PacketSettings};
-pub use paths::PathError;
+pub use paths::{PathError, gpu_sites};
 pub use pcie::PcieSettings;
 pub use route::{Route, RouteClass, RouteError, Routes};
 pub use routing::{AnyRouting, Routing, RoutingKind};

@@ -25,6 +25,7 @@ use crate::system::composition::{InterfaceRule, Place, ServerKind, System, Syste
 use crate::system::fabric::NodeId;
 use crate::system::kinds::{DeviceKind, Discipline};
 use crate::system::server::{DeviceId, Server};
+use crate::system::views::wiring::Wiring;
 use crate::units::Bandwidth;
 
 /// The number of a channel in its server: `2 * i` of link `i` from its end `a`, `2 * i + 1` back.
@@ -128,6 +129,21 @@ struct KindPaths<'a> {
 pub(in crate::network) struct Paths<'a> {
     system: &'a System,
     kinds: Vec<KindPaths<'a>>,
+}
+
+/// Where each GPU of a system sits, by the indices that its devices have in its wiring.
+///
+/// # Errors
+/// A server in which a GPU reaches no network interface.
+pub fn gpu_sites(system: &System, wiring: &Wiring) -> Result<Vec<GpuSite>, PathError> {
+    let paths = Paths::new(system)?;
+    let wired = |device: DeviceIndex| Some(wiring.find(device as DeviceId)? as DeviceIndex);
+    let site = |gpu| {
+        let site = paths.gpu_site(gpu);
+        let device = wiring.gpu(gpu as usize) as DeviceIndex;
+        GpuSite { device, host: site.host.and_then(wired), ..site }
+    };
+    Ok((0..system.gpus()).map(site).collect())
 }
 
 /// How a message gets from one device to another.

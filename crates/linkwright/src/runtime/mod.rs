@@ -58,7 +58,7 @@ mod works;
 pub use call::{Call, Pending, PendingKind, RankId};
 pub use error::RuntimeError;
 pub use job::Job;
-pub use observer::{CopyRecord, MessageRecord, Observer};
+pub use observer::{CopyRecord, KernelRecord, MessageRecord, Observer};
 pub use outcome::{JobOutcome, Outcome, RankOutcome};
 pub use protocols::{MpiProtocol, Rendezvous};
 pub use stalled::{Absence, Stalled};

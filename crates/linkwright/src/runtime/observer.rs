@@ -1,6 +1,6 @@
 //! What a caller may watch of a runtime.
 
-use crate::program::{CopyDirection, Tag};
+use crate::program::{Collective, CopyDirection, Tag};
 use crate::units::{Bytes, Picoseconds};
 
 use super::call::RankId;
@@ -35,6 +35,19 @@ pub struct CopyRecord {
     pub start: Picoseconds,
 }
 
+/// A rank's part in a collective that ran as a kernel, as an observer sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelRecord {
+    /// Whose it is.
+    pub rank: RankId,
+    /// Which collective.
+    pub kind: Collective,
+    /// What the rank contributes, as the program says.
+    pub size: Bytes,
+    /// When the rank called it.
+    pub start: Picoseconds,
+}
+
 /// Sees what happens, in the order of time, and changes nothing.
 ///
 /// Every method does nothing unless it is written, and costs nothing then.
@@ -57,6 +70,11 @@ pub trait Observer {
     /// A copy's data is there.
     fn copied(&mut self, copy: &CopyRecord, end: Picoseconds) {
         let _ = (copy, end);
+    }
+
+    /// A rank's kernel has ended.
+    fn ran(&mut self, kernel: &KernelRecord, end: Picoseconds) {
+        let _ = (kernel, end);
     }
 
     /// A rank has entered a region of its program.
@@ -88,6 +106,10 @@ impl<O: Observer> Observer for &mut O {
 
     fn copied(&mut self, copy: &CopyRecord, end: Picoseconds) {
         (**self).copied(copy, end);
+    }
+
+    fn ran(&mut self, kernel: &KernelRecord, end: Picoseconds) {
+        (**self).ran(kernel, end);
     }
 
     fn entered(&mut self, rank: RankId, region: u32, time: Picoseconds) {

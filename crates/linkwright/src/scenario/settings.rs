@@ -14,7 +14,7 @@ use crate::network::packet::{ArbitrationPolicy, MOST_BUFFER_PACKETS, Switching};
 use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::program::Collective;
 use crate::runtime::Rendezvous;
-use crate::simulation::cluster::{Choice, Fidelity, Mapping};
+use crate::simulation::cluster::{Choice, CollectiveProtocol, Fidelity, Mapping};
 use crate::simulation::played::Planner;
 use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice, Workload};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
@@ -365,7 +365,10 @@ settings! {
     "pcie" buffer: Kind::Size, "32 KiB",
         "of a port, and of what is injected, for each virtual channel";
     "" collectives: Kind::Table, "", "how collectives become messages";
-    "collectives" planner: Kind::Name(Planner::names), "packing for `[jobs]`, mpi for `[[job]]`",
+    "collectives" protocol: Kind::Name(CollectiveProtocol::names), "mpi",
+        "what planned collectives of `[[job]]`s are played as: messages of the ranks' library, or \
+         kernels on their GPUs as NCCL's, over flows";
+    "collectives" planner: Kind::Name(Planner::names), "packing for `[jobs]`, mpi for `[[job]]`; of kernels what NCCL chooses",
         "what plans collectives for the GPUs; `mpi` goes by size and knows nothing of the links";
     "collectives" barrier: Kind::Name(|| Choice::names(Collective::Barrier)), "by the planner",
         "its algorithm, or `planned`: the best plan for its GPUs";

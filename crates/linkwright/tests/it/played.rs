@@ -1,20 +1,28 @@
 //! Jobs of shared servers that are played message by message.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use linkwright::allocation::{BandwidthModel, PreparedMachine, policy};
+use linkwright::collectives::Collective;
 use linkwright::collectives::Collective::AllReduce;
-use linkwright::collectives::plan::{Links, plan_for_size};
+use linkwright::collectives::baselines::{Settings, expect};
+use linkwright::collectives::plan::Algorithm::Packing;
+use linkwright::collectives::plan::{Candidates, Links, plan_for_size};
 use linkwright::collectives::time::{choose_chunk, protocol_of};
+use linkwright::program::{Collective as Kind, Operation, Program, RankBuilder, WORLD};
+use linkwright::runtime;
 use linkwright::scenario::{Files, read_network};
-use linkwright::simulation::cluster::{Cluster, Fidelity};
+use linkwright::simulation::cluster::{
+    Cluster, CollectiveChoices, CollectiveProtocol, Fidelity, Watch,
+};
 use linkwright::simulation::played::{Planner, PlayedOutcome, play};
 use linkwright::simulation::{
     Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, Workload,
     generate,
 };
 use linkwright::system::BandwidthProfile;
-use linkwright::units::Picoseconds;
+use linkwright::units::{Bytes, Picoseconds};
 use proptest::prelude::*;
 
 const POLICIES: [&str; 4] = ["baseline", "topology-aware", "greedy", "preserve"];
@@ -94,6 +102,69 @@ fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
         assert!(of(3).records[0].finish.0 <= 3 * iteration);
         assert_eq!(outcome.plans, 1);
     }
+}
+
+/// One call of a program, as `collective expect` and `collective time` say for it.
+#[test]
+fn a_program_of_one_collective_takes_what_it_is_timed_at_as_a_kernel() {
+    let servers = "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 8\nmachine = \"hgx-h100\"\nservers = 4";
+    let cases: [(&str, &[usize], Collective, u64); 9] = [
+        ("machine = \"dgx1-v100\"", &[1, 4, 5, 6], AllReduce, 64 << 20),
+        ("machine = \"dgx-a100\"", &[0, 1, 2, 3, 4, 5, 6, 7], AllReduce, 256 << 10),
+        ("machine = \"4x-l40s-pcie\"", &[2, 0, 3], Collective::AllGather, 3 << 20),
+        ("machine = \"mi300x-8\"", &[0, 1, 2, 3, 4, 5, 6, 7], AllReduce, 1 << 20),
+        ("machine = \"hgx-h100\"", &[0, 1, 2, 3, 4, 5, 6, 7], AllReduce, 64 << 20),
+        ("machine = \"hgx-h100\"", &[3, 1, 6], Collective::AllToAll, 3 << 20),
+        ("machine = \"dgx1-v100\"", &[5, 4, 1], Collective::Reduce { root: 2 }, 1 << 20),
+        (servers, &[8, 9, 10, 11, 24, 25, 26, 27], AllReduce, 8 << 20),
+        (servers, &[1, 9, 17], Collective::ReduceScatter, 3 << 10),
+    ];
+    for (text, gpus, collective, size) in cases {
+        let cluster = cluster(text, Fidelity::Flow);
+        let settings = Settings::default();
+        let expected = expect(&cluster.system, gpus, collective, &[Bytes(size)], &settings);
+        let time = replayed(&cluster, None, gpus, collective, size);
+        assert_eq!(time, expected.unwrap().rows[0].time, "{collective} on {text}");
+        let packing = Candidates::new(&cluster.system, gpus, collective, Packing, Links::Auto);
+        let timing = packing.unwrap().fastest(Bytes(size)).unwrap().1;
+        let time = replayed(&cluster, Some("packing"), gpus, collective, size);
+        assert_eq!(time, timing.time, "{collective} packed on {text}");
+    }
+}
+
+/// How long a program takes whose ranks call one collective, of that size as nccl-tests counts it.
+fn replayed(
+    cluster: &Cluster,
+    planner: Option<&str>,
+    gpus: &[usize],
+    collective: Collective,
+    size: u64,
+) -> Picoseconds {
+    let (kind, ranks) = (collective.kind(), gpus.len());
+    let root = collective.root().unwrap_or(0) as u32;
+    let own = collective.output_shards(ranks, 0).max(collective.input_shards(ranks, 0)) as u64;
+    let own = if kind == Kind::ReduceScatter || root > 0 { 1 } else { own };
+    let mut calls = RankBuilder::default();
+    let size = Bytes(size / own);
+    calls.run(Operation::Collective { kind, root, communicator: WORLD, size });
+    let program = Program {
+        name: "one".to_owned(),
+        communicators: vec![(0..ranks as u32).collect()],
+        regions: Vec::new(),
+        ranks: vec![calls.finish(); ranks],
+    };
+    let job = runtime::Job::new(&Arc::new(program), gpus.iter().map(|gpu| *gpu as u32).collect());
+    let planner = planner.map(|name| Planner::named(name).unwrap());
+    let protocol = CollectiveProtocol::Nccl;
+    let collectives = CollectiveChoices { protocol, planner, ..CollectiveChoices::default() };
+    let cluster = Cluster { collectives, ..cluster.clone() };
+    let mut watch = Watch::new(std::slice::from_ref(&job), &cluster.system, 100);
+    let outcome = cluster.replay(&[job], &mut watch, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(watch.kernel_count, ranks as u64);
+    let last = watch.kernels.iter().map(|kernel| kernel.end).max();
+    assert_eq!(last, Some(outcome.jobs.jobs[0].end));
+    assert!(outcome.inside.iter().any(|(_, carried)| carried.data.0 >= size.0 / 64));
+    outcome.jobs.jobs[0].end
 }
 
 #[test]

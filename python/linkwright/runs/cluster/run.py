@@ -41,6 +41,11 @@ OF_FLOWS = (
     "In the flow model messages share links by max-min fairness: no packet waits in a buffer, and "
     "switches do not hold one another up."
 )
+OF_KERNELS = (
+    "Collectives run as NCCL's kernels, on idle GPUs in the time that `collective expect` tells: "
+    "the network's own switches are one crossbar, so that links between them carry nothing, and "
+    "links carry what NCCL reaches of them, of other messages, too."
+)
 PERCENTILES = {"p50": "p50", "p99": "p99", "longest": "maximum"}
 ALL_PERCENTILES = {"least": "minimum", "mean": "mean", "p50": "p50", "p90": "p90"} | {
     "p99": "p99",
@@ -149,8 +154,8 @@ class Replay(Run):
 
     @property
     def known_error(self) -> KnownError | None:
-        """How far the flow model is known to be off; None in the packet model."""
-        if self.run.fidelity != "flow":
+        """How far the flow model is known to be off; None of packets, and of kernels."""
+        if self.run.fidelity != "flow" or self.run.collective_protocol == "nccl":
             return None
         least, most = FLOW_ERRORS.get(self.system.nic or "", ANY_FLOW_ERROR)
         return KnownError(least, most, FLOW_PROGRAMS)
@@ -203,14 +208,13 @@ class Replay(Run):
     def context(self) -> Sequence[str]:
         """The system, and how exact the model is."""
         system = self.system
-        network = (
-            f"{counted(self.switches, 'switch', 'switches')}; "
-            f"routing {system.routing}, NIC {system.nic}"
-            if self.switches
-            else "no network"
-        )
+        kernels = self.run.collective_protocol == "nccl"
+        network = counted(self.switches, "switch", "switches") if self.switches else "no network"
+        if self.switches and not kernels:
+            network += f"; routing {system.routing}, NIC {system.nic}"
         size = f"{counted(system.gpu_count, 'GPU')} in {counted(system.server_count, 'node')}"
         told = f"{size}, {self.gpus_per_server} each; {network}, {self.run.fidelity} model"
+        told += ", collectives as NCCL's kernels" if kernels else ""
         return [told] if self.known_error is None else [told, str(self.known_error)]
 
     @property
@@ -339,6 +343,8 @@ class Replay(Run):
         left_out = list(LEFT_OUT)
         if self.known_error is not None:
             left_out.append(f"{OF_FLOWS} The {self.known_error}.")
+        if self.run.collective_protocol == "nccl":
+            left_out += [OF_FLOWS, OF_KERNELS]
         messages = len(self.run.latencies()) > 0
         planned, busiest = self._planned(), self._busiest(REPORTED)
         levels = [

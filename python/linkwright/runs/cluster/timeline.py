@@ -1,6 +1,7 @@
 """The timeline of jobs on a system: a process for each job, a thread for each rank.
 
-A rank that copies has one more for its copies, from the time when a copy engine takes them.
+A rank that copies has one more for its copies, from the time when a copy engine takes them, and one
+whose collectives run as kernels one for these, each from its call to its end.
 
 A rank communicates here whenever it does not compute between its job's start and its own end,
 so that a time lost to a partner that is late is seen where it is lost.
@@ -21,12 +22,15 @@ def cluster_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | Non
     """What a run that was given a `timeline` kept; None where it kept nothing."""
     kept = [table().num_rows for table in (run.computation, run.messages, run.regions)]
     copied = run.copies().num_rows
-    if not any((*kept[:2], copied)):
+    kernels = run.kernels().num_rows
+    if not any((*kept[:2], copied, kernels)):
         return None
     counts = zip(kept, run.timeline_counts, strict=True)
     limits = dict(zip(("spans", "messages", "regions"), counts, strict=True))
     if run.copy_count:
         limits["copies"] = copied, run.copy_count
+    if run.kernel_count:
+        limits["kernels"] = kernels, run.kernel_count
     jobs = list(run.jobs())
     tracks = _tracks(
         run, [row["start"] for row in jobs], is_whole=kept[0] == run.timeline_counts[0]
@@ -51,6 +55,7 @@ def _tracks(run: ClusterRun, starts: Sequence[float], *, is_whole: bool) -> list
     regions = _by_rank(run.regions(), "region", _region)
     computation = _by_rank(run.computation(), "compute", lambda _: "compute")
     copies = _by_rank(run.copies(), "copy", _copy)
+    kernels = _by_rank(run.kernels(), "kernel", _kernel)
     tracks = []
     for row in run.ranks():
         job, rank = row["job"], row["rank"]
@@ -65,7 +70,10 @@ def _tracks(run: ClusterRun, starts: Sequence[float], *, is_whole: bool) -> list
         if copied := copies.get((job, rank)):
             # No arrow leads to it, so its number need only be its own.
             name = f"rank {rank}, copies"
-            tracks.append(Track(job, -1 - rank, name, name, copied))
+            tracks.append(Track(job, -1 - 2 * rank, name, name, copied))
+        if ran := kernels.get((job, rank)):
+            name = f"rank {rank}, kernels"
+            tracks.append(Track(job, -2 - 2 * rank, name, f"{name}, beside", ran))
     return tracks
 
 
@@ -87,6 +95,10 @@ def _region(row: dict[str, Any]) -> str:
 def _copy(row: dict[str, Any]) -> str:
     where = row["direction"] if row["peer"] is None else f"to rank {row['peer']}"
     return f"copy {row['size']} B {where}"
+
+
+def _kernel(row: dict[str, Any]) -> str:
+    return f"{row['collective']} of {row['size']} B"
 
 
 def _between(spans: Sequence[Slice], stays: Sequence[Slice], start: int, end: int) -> list[Slice]:

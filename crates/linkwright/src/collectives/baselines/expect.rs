@@ -9,7 +9,7 @@
 use thiserror::Error;
 
 use super::choice::{Choice, ChoiceError, Chooser, Settings};
-use super::plans::plan_choice;
+use super::plans::{Timed, outline_choice};
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkGraphError, check_gpus};
 use crate::collectives::plan::PlanError;
@@ -147,7 +147,7 @@ pub(in crate::collectives) struct Prepared<'a> {
     /// That of each size.
     pub(in crate::collectives) choices: Vec<Choice>,
     /// Each once: sizes that differ in their chunks alone are played on one.
-    pub(in crate::collectives) schedules: Vec<Schedule>,
+    pub(in crate::collectives) schedules: Vec<Timed>,
     /// How ranks are processes.
     pub(in crate::collectives) processes: Processes,
     sizes: &'a [Bytes],
@@ -183,7 +183,7 @@ impl<'a> Prepared<'a> {
         }
         let schedules = kinds
             .iter()
-            .map(|choice| Ok(plan_choice(&wiring, gpus, collective, &chooser, choice)?.schedule))
+            .map(|choice| outline_choice(&wiring, gpus, collective, &chooser, choice))
             .collect::<Result<_, PlanError>>()?;
         let processes = settings.processes.unwrap_or_else(|| Processes::usual(&wiring, gpus));
         let processes = processes.of(chooser.launches_as_group());
@@ -201,9 +201,13 @@ impl<'a> Prepared<'a> {
     ) -> Result<Vec<Timing>, TimeError> {
         let routes = resources(wiring);
         let mut players = Vec::with_capacity(self.schedules.len());
-        for schedule in &self.schedules {
+        for timed in &self.schedules {
+            let schedule = timed.schedule();
             let costs = terms.protocol(schedule.protocol, self.setting(schedule, wiring));
-            players.push(Player::on(schedule, &routes, &costs)?);
+            players.push(match timed {
+                Timed::Whole(schedule) => Player::on(schedule, &routes, &costs)?,
+                Timed::Outline(outline) => Player::on_outline(outline, &routes, &costs)?,
+            });
         }
         let rows = self.sizes.iter().zip(&self.choices).zip(&self.played);
         rows.map(|((size, choice), at)| players[*at].time(*size, choice.longest_run())).collect()

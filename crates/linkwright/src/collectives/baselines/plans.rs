@@ -11,7 +11,7 @@ use super::rings::{Era, rings_of};
 use crate::collectives::collective::Collective;
 use crate::collectives::link_graph::{LinkClass, LinkGraphError, check_gpus};
 use crate::collectives::lowering::{
-    Ring, RootedTree, schedule_of_rings, schedule_of_trees, schedule_of_ways,
+    Ring, RootedTree, outline_of_rings, schedule_of_rings, schedule_of_trees, schedule_of_ways,
 };
 use crate::collectives::plan::nvls::plan as nvls_plan;
 use crate::collectives::plan::{Links, Plan, PlanError, by_rule_alone};
@@ -107,7 +107,7 @@ pub(in crate::collectives) fn plan_on(
         channels: None,
     };
     let tree = baseline == Baseline::Tree;
-    let mut plan = laid_out(wiring, gpus, collective, tree, &recipe)?;
+    let mut plan = laid_out(wiring, gpus, (collective, false), tree, &recipe)?;
     if wiring.wires().iter().any(|wire| wire.kind.is_some_and(LinkKind::is_xgmi)) {
         plan.notes.push(format!(
             "on AMD's GPUs it is RCCL that runs; {} stands for it, with rings by NCCL's search",
@@ -171,6 +171,47 @@ pub(in crate::collectives) fn plan_choice(
     chooser: &Chooser,
     choice: &Choice,
 ) -> Result<BaselinePlan, PlanError> {
+    of_choice(wiring, gpus, (collective, false), chooser, choice)
+}
+
+/// A schedule that says all that a time depends on.
+pub(in crate::collectives) enum Timed {
+    Whole(Schedule),
+    /// The steps of rank 0 are those of all ranks.
+    Outline(Schedule),
+}
+
+impl Timed {
+    /// What is written of it.
+    pub(in crate::collectives) fn schedule(&self) -> &Schedule {
+        let (Self::Whole(schedule) | Self::Outline(schedule)) = self;
+        schedule
+    }
+}
+
+/// As [`plan_choice`], to be timed alone: rings are not written down rank by rank.
+pub(super) fn outline_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<Timed, PlanError> {
+    use Collective::{AllGather, AllReduce, ReduceScatter};
+    let is_ring = choice.algorithm == ExpectedAlgorithm::Ring
+        && matches!(collective, AllReduce | AllGather | ReduceScatter);
+    let plan = of_choice(wiring, gpus, (collective, is_ring), chooser, choice)?;
+    Ok(if is_ring { Timed::Outline(plan.schedule) } else { Timed::Whole(plan.schedule) })
+}
+
+/// What a library runs by its choice, of rings the outline alone where that is enough.
+fn of_choice(
+    wiring: &Wiring,
+    gpus: &[usize],
+    (collective, is_outline): (Collective, bool),
+    chooser: &Chooser,
+    choice: &Choice,
+) -> Result<BaselinePlan, PlanError> {
     let (name, tree) = match choice.algorithm {
         ExpectedAlgorithm::Ring => ("nccl-ring", false),
         ExpectedAlgorithm::Tree => ("nccl-tree", true),
@@ -190,7 +231,7 @@ pub(in crate::collectives) fn plan_choice(
         relays: chooser.rules.thresholds.is_none(),
         channels: Some(choice.channels),
     };
-    let mut plan = laid_out(wiring, gpus, collective, tree, &recipe)?;
+    let mut plan = laid_out(wiring, gpus, (collective, is_outline), tree, &recipe)?;
     plan.schedule.protocol = choice.protocol;
     plan.schedule.pacing = Pacing::SideBySide { chunk: choice.longest_run() };
     Ok(plan)
@@ -200,7 +241,7 @@ pub(in crate::collectives) fn plan_choice(
 fn laid_out(
     wiring: &Wiring,
     gpus: &[usize],
-    collective: Collective,
+    (collective, is_outline): (Collective, bool),
     tree: bool,
     recipe: &Recipe<'_>,
 ) -> Result<BaselinePlan, PlanError> {
@@ -232,7 +273,8 @@ fn laid_out(
             let chunks = if collective == Collective::AllReduce { gpus.len() as u32 } else { 1 };
             let ring = |ring: &Ring| Ring { chunks, ..ring.clone() };
             let rings: Vec<Ring> = job.rings.iter().map(ring).collect();
-            schedule_of_rings(&name, collective, gpus, &rings)
+            let write = if is_outline { outline_of_rings } else { schedule_of_rings };
+            write(&name, collective, gpus, &rings)
         }
     };
     schedule.pacing = Pacing::SideBySide { chunk: chunk_of(collective, tree) };

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::baselines::ExpectedAlgorithm;
 use super::super::baselines::expect::Prepared;
+use super::super::baselines::{ExpectedAlgorithm, Timed};
 use super::super::collective::Collective;
-use super::super::time::{Processes, Terms, TimeError, link_bytes, resources};
+use super::super::time::{Processes, Terms, TimeError, link_bytes, outline_bytes, resources};
 use crate::system::{
     Calibration, LaunchProcesses, LinkKind, MeasuredLaunch, PeakShare, Wire, Wiring,
     reducing_switches,
@@ -118,8 +118,11 @@ impl Candidates {
         let wiring = &prepared.wiring;
         let routes = resources(wiring);
         let mut used: BTreeSet<LinkKind> = BTreeSet::new();
-        for schedule in &prepared.schedules {
-            let loads = link_bytes(schedule, &routes)?;
+        for timed in &prepared.schedules {
+            let loads = match timed {
+                Timed::Whole(schedule) => link_bytes(schedule, &routes)?,
+                Timed::Outline(outline) => outline_bytes(outline, &routes)?,
+            };
             let loaded = loads.iter().enumerate().filter(|(_, load)| **load > 0.0);
             used.extend(loaded.filter_map(|(resource, _)| routes.wire(resource).0.kind));
         }

@@ -10,6 +10,7 @@ pub mod tree;
 pub mod way;
 
 pub use equal_servers::{PlaceTree, schedule_of_equal_servers};
+pub(in crate::collectives) use ring::outline_of_rings;
 pub use ring::{Ring, schedule_of_rings};
 pub use three_phase::{LocalTree, Partition, schedule_of_partitions};
 pub use tree::{RootedTree, schedule_of_trees};

@@ -4,9 +4,11 @@
 //! all-reduce cuts a ring's data into one run for each rank; a run is reduced once around and
 //! handed on once around, 2 (n - 1) hops in all (NCCL's `all_reduce.h`, ring).
 
+use std::ops::Range;
+
 use super::super::builder::ScheduleBuilder;
 use super::super::collective::Collective;
-use super::super::schedule::{Channel, Schedule, Slice};
+use super::super::schedule::{Channel, Schedule, Slice, ThreadBlock};
 
 /// A directed ring through all ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,16 +34,68 @@ pub fn schedule_of_rings(
     gpus: &[usize],
     rings: &[Ring],
 ) -> Schedule {
+    written(name, collective, gpus, rings, |ring| 0..ring.order.len())
+}
+
+/// The same with the steps of rank 0 alone: every other rank has the blocks, and in the block of the same
+/// place takes as many steps of the same kinds with as many chunks each, elsewhere in its buffers.
+/// Around a long ring it is a small part of the whole, and says all that a time depends on.
+///
+/// # Panics
+/// As [`schedule_of_rings`].
+#[must_use]
+pub(in crate::collectives) fn outline_of_rings(
+    name: &str,
+    collective: Collective,
+    gpus: &[usize],
+    rings: &[Ring],
+) -> Schedule {
+    let place = |ring: &Ring| {
+        let first = ring.order.iter().position(|rank| *rank == 0).expect("rank 0 is on each ring");
+        first..first + 1
+    };
+    let mut schedule = written(name, collective, gpus, rings, place);
+    let (first, others) = schedule.programs.split_first_mut().expect("a ring has ranks");
+    for (at, program) in (1..).zip(others) {
+        let ends = |ring: &Ring| {
+            let length = ring.order.len();
+            let own = ring.order.iter().position(|rank| *rank == at).expect("each is on each ring");
+            (ring.order[(own + length - 1) % length], ring.order[(own + 1) % length])
+        };
+        let ends: Vec<(usize, usize)> = rings.iter().map(ends).collect();
+        let block = |known: &ThreadBlock| {
+            let (before, next) = ends[known.channel];
+            ThreadBlock {
+                send: known.send.map(|_| next),
+                receive: known.receive.map(|_| before),
+                channel: known.channel,
+                steps: Vec::new(),
+            }
+        };
+        program.blocks = first.blocks.iter().map(block).collect();
+    }
+    schedule
+}
+
+/// The schedule with the steps of the ranks at some positions of each ring.
+fn written(
+    name: &str,
+    collective: Collective,
+    gpus: &[usize],
+    rings: &[Ring],
+    positions: impl Fn(&Ring) -> Range<usize>,
+) -> Schedule {
     let chunks = rings.iter().map(|ring| ring.chunks).sum();
     let mut builder = ScheduleBuilder::new(name, collective, gpus.to_vec(), chunks);
     let mut start = 0;
     for ring in rings {
         let channel = builder.channel(ring.channel.clone());
         let mut lowering = Lowering { builder: &mut builder, ring, channel, start, chunks };
+        let positions = positions(ring);
         match collective {
-            Collective::AllReduce => lowering.all_reduce(),
-            Collective::AllGather => lowering.all_gather(),
-            Collective::ReduceScatter => lowering.reduce_scatter(),
+            Collective::AllReduce => lowering.all_reduce(positions),
+            Collective::AllGather => lowering.all_gather(positions),
+            Collective::ReduceScatter => lowering.reduce_scatter(positions),
             other => panic!("{other} does not go around a ring"),
         }
         start += ring.chunks;
@@ -73,11 +127,11 @@ impl Lowering<'_> {
         (self.rank(position, 1), self.ring.order[next])
     }
 
-    fn all_reduce(&mut self) {
+    fn all_reduce(&mut self, positions: Range<usize>) {
         let length = self.ring.order.len();
         let count = self.ring.chunks / length as u32;
         assert_eq!(self.ring.chunks, count * length as u32, "one run for each rank");
-        for position in 0..length {
+        for position in positions {
             let rank = self.ring.order[position];
             let (before, next) = self.ends(position);
             let run =
@@ -105,9 +159,9 @@ impl Lowering<'_> {
         }
     }
 
-    fn all_gather(&mut self) {
+    fn all_gather(&mut self, positions: Range<usize>) {
         let (length, count) = (self.ring.order.len(), self.ring.chunks);
-        for position in 0..length {
+        for position in positions {
             let rank = self.ring.order[position];
             let (before, next) = self.ends(position);
             let place = |back: usize| {
@@ -127,9 +181,9 @@ impl Lowering<'_> {
         }
     }
 
-    fn reduce_scatter(&mut self) {
+    fn reduce_scatter(&mut self, positions: Range<usize>) {
         let (length, count) = (self.ring.order.len(), self.ring.chunks);
-        for position in 0..length {
+        for position in positions {
             let rank = self.ring.order[position];
             let (before, next) = self.ends(position);
             let own = |back: usize| {

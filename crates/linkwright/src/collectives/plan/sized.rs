@@ -1,7 +1,8 @@
 //! The plan that is the fastest for data of one size.
 
 use super::super::baselines::{
-    Baseline, BaselinePlan, Chooser, ExpectedAlgorithm, Settings, by_pairs, plan_choice,
+    Baseline, BaselinePlan, ChoiceError, Chooser, ExpectedAlgorithm, Settings, by_pairs,
+    plan_choice,
 };
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, check_gpus};
@@ -13,7 +14,7 @@ use super::super::time::{
 };
 use super::optimum::in_switch_rate;
 use super::rate::steady_rate;
-use super::{Algorithm, Links, Plan, PlanError, packed_by_server, plan_preferring};
+use super::{Algorithm, Links, Plan, PlanError, by_rule_alone, packed_by_server, plan_preferring};
 use crate::graph::arborescences::Preference;
 use crate::network::Routes;
 use crate::system::{System, Wiring};
@@ -71,7 +72,6 @@ enum Open {
     /// NCCL, which chooses by its own model.
     Nccl {
         chooser: Box<Chooser>,
-        algorithm: Algorithm,
         gpus: Vec<usize>,
         collective: Collective,
         optimum: Option<Bandwidth>,
@@ -94,6 +94,27 @@ impl Candidates {
         Ok(Self { wiring, open })
     }
 
+    /// What NCCL, or RCCL, itself takes for each size.
+    ///
+    /// # Errors
+    /// As [`plan`](fn@super::plan), and of a barrier or a scan.
+    pub fn of_library(
+        system: &System,
+        gpus: &[usize],
+        collective: Collective,
+    ) -> Result<Self, PlanError> {
+        check_gpus(system, gpus)?;
+        let wiring = Wiring::of_gpus(system, gpus);
+        let chooser = Chooser::new(&wiring, gpus, collective, &Settings::default());
+        let chooser = Box::new(chooser.map_err(|error| match error {
+            ChoiceError::Links(error) => error.into(),
+            // All else is said of settings, and there are none.
+            _ => by_rule_alone("nccl-ring", collective),
+        })?);
+        let open = Open::Nccl { chooser, gpus: gpus.to_vec(), collective, optimum: None };
+        Ok(Self { wiring, open })
+    }
+
     /// The one that moves so much the fastest, with its protocol, and how long it takes.
     ///
     /// # Errors
@@ -107,18 +128,27 @@ impl Open {
     fn fastest(&self, wiring: &Wiring, size: Bytes) -> Result<(Plan, Timing), PlanError> {
         match self {
             Self::Plans(plans) => fastest_of(plans, wiring, size, Picoseconds(0)),
-            Self::Nccl { chooser, algorithm, gpus, collective, optimum } => {
+            Self::Nccl { chooser, gpus, collective, optimum } => {
                 let choice = chooser.choose(size.0);
                 let chosen = plan_choice(wiring, gpus, *collective, chooser, &choice)?;
                 let BaselinePlan { schedule, links, trees, notes } = chosen;
                 let rate = steady_rate(&schedule, wiring)?;
                 let costs = protocol_on(&schedule, wiring);
                 let timing = choose_chunk_on(&schedule, wiring, size, &costs)?.0;
-                let (algorithm, optimum) = (*algorithm, *optimum);
+                let (algorithm, optimum) = (algorithm_of(choice.algorithm), *optimum);
                 let plan = Plan { schedule, algorithm, links, trees, rate, optimum, notes };
                 Ok((plan, timing))
             }
         }
+    }
+}
+
+/// Who plans what NCCL runs.
+const fn algorithm_of(expected: ExpectedAlgorithm) -> Algorithm {
+    match expected {
+        ExpectedAlgorithm::Ring | ExpectedAlgorithm::Pairs => Algorithm::Nccl(Baseline::Ring),
+        ExpectedAlgorithm::Tree => Algorithm::Nccl(Baseline::Tree),
+        ExpectedAlgorithm::Nvls => Algorithm::Nvls,
     }
 }
 
@@ -142,7 +172,7 @@ fn nccl(
         .then(|| in_switch_rate(wiring, gpus, collective))
         .flatten();
     let (chooser, gpus) = (Box::new(chooser), gpus.to_vec());
-    Some(Open::Nccl { chooser, algorithm, gpus, collective, optimum })
+    Some(Open::Nccl { chooser, gpus, collective, optimum })
 }
 
 /// As [`plan_for_size`] on GPUs that have been checked.
@@ -236,10 +266,13 @@ fn fastest_of(
         if best.as_ref().is_some_and(is_near) {
             continue;
         }
+        let sent = size.0 as f64 * most_sent(&plan.schedule);
         for protocol in plan.algorithm.protocols().iter().rev() {
             let usual = protocol_for(&plan.schedule, *protocol, wiring);
             let costs = NcclProtocol { peer_access_switch, ..usual };
-            let soonest = launch + seconds / costs.data_share;
+            // A block is no faster than its flags let it be, nor than the links that it sends over.
+            let own = costs.send_bandwidth.map_or(0.0, |limit| sent / limit.0 as f64);
+            let soonest = launch + seconds.max(own) / costs.data_share;
             let is_beaten = |(timing, ..): &(Timing, _, _)| timing.time.as_seconds() <= soonest;
             if best.as_ref().is_some_and(is_beaten) {
                 continue;
@@ -261,6 +294,16 @@ fn seconds_per_byte(schedule: &Schedule, routes: &Routes<'_>) -> Result<f64, Pla
     let loads = link_bytes(schedule, routes)?;
     let times = loads.iter().zip(routes.capacities()).map(|(load, most)| load / most.0 as f64);
     Ok(times.fold(0.0, f64::max))
+}
+
+/// What the busiest block of a schedule sends, in parts of the collective's size.
+fn most_sent(schedule: &Schedule) -> f64 {
+    let blocks = schedule.programs.iter().flat_map(|program| &program.blocks);
+    let sent = blocks.map(|block| -> u64 {
+        let sends = block.steps.iter().filter(|step| step.operation.sends());
+        sends.map(|step| u64::from(step.count)).sum()
+    });
+    sent.max().unwrap_or(0) as f64 / schedule.longest_buffer() as f64
 }
 
 /// How long a plan takes with the chunk that suits it.

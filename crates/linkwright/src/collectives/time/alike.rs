@@ -15,6 +15,7 @@
 //! What it leaves out: who is late among ranks, which a lone collective's ranks are not; a network that
 //! others use is played in whole.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::network::ResourceId;
@@ -79,7 +80,8 @@ impl<'a> Parts<'a> {
     ) -> Self {
         let (kernel, ways) = (&*whole.kernel, &whole.ways[..]);
         let mut block_of = vec![0; kernel.steps.len()];
-        for (index, block) in (0..).zip(&kernel.blocks) {
+        // Steps that several blocks have wait for none, and none waits for them.
+        for (index, block) in kernel.written_blocks() {
             block_of[block.steps.0 as usize..block.steps.1 as usize].fill(index);
         }
         let mut first_user = vec![0_u32; capacities.len() + 1];
@@ -120,7 +122,16 @@ impl<'a> Parts<'a> {
             };
             numbered(&(0..count).map(hash).collect::<Vec<u64>>())
         };
-        let steps = by_hash(blocks, &|block, words| self.steps(block, words));
+        let mut of_steps = BTreeMap::new();
+        let mut steps = Vec::with_capacity(blocks);
+        for (index, block) in self.kernel.blocks.iter().enumerate() {
+            steps.push(*of_steps.entry(block.steps).or_insert_with(|| {
+                let mut words = Vec::new();
+                self.steps(index, &mut words);
+                hashed(&words)
+            }));
+        }
+        let steps = numbered(&steps);
         let capacities = |link: usize, words: &mut Vec<u64>| words.push(self.capacities[link].0);
         let links = by_hash(self.capacities.len(), &capacities);
         let (mut classes, mut looks) = (Classes { blocks: steps, links }, 0);
@@ -168,7 +179,8 @@ impl<'a> Parts<'a> {
         let incoming = block.incoming.map(|from| self.kernel.connections[from as usize].sender);
         words.push(incoming.map_or(NOTHING, class));
         let mut last = NOTHING;
-        for linked in &self.kernel.steps[block.steps.0 as usize..block.steps.1 as usize] {
+        let steps = if self.kernel.waits.is_empty() { (0, 0) } else { block.steps };
+        for linked in &self.kernel.steps[steps.0 as usize..steps.1 as usize] {
             for earlier in self.waits(linked.waits) {
                 let waited = class(self.block_of[earlier as usize]);
                 if waited != last {
@@ -217,10 +229,17 @@ impl<'a> Parts<'a> {
             describe(class as usize, &mut first);
             own == first
         };
-        let blocks = |block: usize, words: &mut Vec<u64>| {
-            self.steps(block, words);
-            self.block(block, classes, words);
+        let mut known = BTreeSet::new();
+        let mut steps = |index: usize, class: u32| {
+            let pair = [index, class as usize].map(|block| self.kernel.blocks[block].steps);
+            let is_new = pair[0] != pair[1] && known.insert(pair);
+            !is_new || same(index, class, &|block, words| self.steps(block, words))
         };
+        let blocks = (0..).zip(&classes.blocks);
+        if !blocks.clone().all(|(index, class)| steps(index, *class)) {
+            return false;
+        }
+        let blocks = |block: usize, words: &mut Vec<u64>| self.block(block, classes, words);
         let links = |link: usize, words: &mut Vec<u64>| {
             words.push(self.capacities[link].0);
             self.link(link, classes, words);

@@ -1,5 +1,6 @@
 //! A schedule as a kernel that the runtime plays, and the connections that it needs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -48,6 +49,27 @@ impl LoweredSchedule {
         routes: &Routes<'_>,
         protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
+        Self::written(schedule, routes, protocol, false)
+    }
+
+    /// As [`Self::new`], of an outline: the steps of rank 0 are those of all ranks.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(super) fn of_outline(
+        outline: &Schedule,
+        routes: &Routes<'_>,
+        protocol: &NcclProtocol,
+    ) -> Result<Self, TimeError> {
+        Self::written(outline, routes, protocol, true)
+    }
+
+    fn written(
+        schedule: &Schedule,
+        routes: &Routes<'_>,
+        protocol: &NcclProtocol,
+        is_outline: bool,
+    ) -> Result<Self, TimeError> {
         let mut kernel = Kernel::default();
         let protocol = &copied_by_all_blocks(schedule, protocol);
         let mut receivers = BTreeMap::new();
@@ -56,7 +78,11 @@ impl LoweredSchedule {
         for (rank, program) in schedule.programs.iter().enumerate() {
             kernel.begin_rank();
             for (index, block) in (0..).zip(&program.blocks) {
-                kernel.begin_block();
+                if is_outline && rank > 0 {
+                    kernel.begin_block_like((0, index));
+                } else {
+                    kernel.begin_block();
+                }
                 let head = heads[rank].iter().find(|head| head.block == index);
                 for (at, step) in (0..).zip(&block.steps) {
                     let after = step.after.iter().map(|earlier| (earlier.block, earlier.step));
@@ -139,6 +165,14 @@ impl LoweredSchedule {
         Ok(Self { kernel, ways, protocol: *protocol, chunks, shards })
     }
 
+    /// The same with all steps of all blocks, where it has them but once.
+    pub(super) fn in_full(&self) -> Cow<'_, Self> {
+        match self.kernel.in_full() {
+            None => Cow::Borrowed(self),
+            Some(kernel) => Cow::Owned(self.with(Arc::new(kernel), self.ways.clone())),
+        }
+    }
+
     /// Opens its connections on a network over the same links; returns the first.
     pub fn open(&self, network: &mut Connections<'_>) -> ConnectionIndex {
         let open = |way: &OpenWay| network.open_limited(&way.uses, way.latency, way.limit);
@@ -188,9 +222,32 @@ impl LoweredSchedule {
         data.0 as f64 / self.protocol.data_share
     }
 
-    /// The data of so many bytes on its links.
-    pub(super) fn data_of(&self, on_wire: Bytes) -> f64 {
-        on_wire.0 as f64 * self.protocol.data_share
+    /// How many connections it has.
+    #[must_use]
+    pub fn connections(&self) -> ConnectionIndex {
+        self.ways.len() as ConnectionIndex
+    }
+
+    /// Adds to each resource the data of what its connections carried.
+    pub(super) fn add_loads(&self, carried: &[Bytes], loads: &mut [f64]) {
+        self.add(carried, loads, |way, bytes| bytes * self.protocol.data_share * way.efficiency);
+    }
+
+    /// Takes from what each resource carried, counted as the connections did, what was no data: flags,
+    /// and the part of a switch's capacity that goes unused.
+    pub fn correct_loads(&self, carried: &[Bytes], loads: &mut [f64]) {
+        self.add(carried, loads, |way, bytes| {
+            bytes * self.protocol.data_share * way.efficiency - bytes
+        });
+    }
+
+    fn add(&self, carried: &[Bytes], loads: &mut [f64], data_of: impl Fn(&OpenWay, f64) -> f64) {
+        for (carried, way) in carried.iter().zip(&self.ways) {
+            let carried = data_of(way, carried.0 as f64);
+            for (resource, share) in &way.uses {
+                loads[*resource] += share * carried;
+            }
+        }
     }
 
     /// The same with another kernel and its ways.

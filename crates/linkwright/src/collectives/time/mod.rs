@@ -42,7 +42,20 @@ use super::schedule::Schedule;
 /// # Errors
 /// [`TimeError`] where a connection has no route or no other end.
 pub fn link_bytes(schedule: &Schedule, routes: &Routes<'_>) -> Result<Vec<f64>, TimeError> {
-    let lowered = LoweredSchedule::new(schedule, routes, &protocol_on(schedule, routes.wiring()))?;
+    let costs = protocol_on(schedule, routes.wiring());
+    Ok(loads_of(&LoweredSchedule::new(schedule, routes, &costs)?, routes))
+}
+
+/// As [`link_bytes`], of an outline, whose steps of rank 0 are those of all ranks.
+pub(super) fn outline_bytes(
+    outline: &Schedule,
+    routes: &Routes<'_>,
+) -> Result<Vec<f64>, TimeError> {
+    let costs = protocol_on(outline, routes.wiring());
+    Ok(loads_of(&LoweredSchedule::of_outline(outline, routes, &costs)?, routes))
+}
+
+fn loads_of(lowered: &LoweredSchedule, routes: &Routes<'_>) -> Vec<f64> {
     let chunks = lowered.chunks_of_longest() as f64;
     let mut loads = vec![0.0; routes.capacities().len()];
     for (connection, sent) in lowered.sent() {
@@ -50,5 +63,5 @@ pub fn link_bytes(schedule: &Schedule, routes: &Routes<'_>) -> Result<Vec<f64>, 
             loads[*resource] += share * sent / chunks;
         }
     }
-    Ok(loads)
+    loads
 }

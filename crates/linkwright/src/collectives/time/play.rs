@@ -121,14 +121,35 @@ impl<'a> Player<'a> {
         routes: &'a Routes<'a>,
         protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
-        let lowered = LoweredSchedule::new(schedule, routes, protocol)?;
+        Ok(Self::of(schedule, routes, LoweredSchedule::new(schedule, routes, protocol)?, protocol))
+    }
+
+    /// Of an outline, whose steps of rank 0 are those of all ranks.
+    ///
+    /// # Errors
+    /// As [`Self::on`].
+    pub(in crate::collectives) fn on_outline(
+        outline: &'a Schedule,
+        routes: &'a Routes<'a>,
+        protocol: &NcclProtocol,
+    ) -> Result<Self, TimeError> {
+        let lowered = LoweredSchedule::of_outline(outline, routes, protocol)?;
+        Ok(Self::of(outline, routes, lowered, protocol))
+    }
+
+    fn of(
+        schedule: &'a Schedule,
+        routes: &'a Routes<'a>,
+        lowered: LoweredSchedule,
+        protocol: &NcclProtocol,
+    ) -> Self {
         let alike = alike(&lowered, protocol, routes.capacities());
-        Ok(Self { schedule, routes, lowered, alike })
+        Self { schedule, routes, lowered, alike }
     }
 
     /// With all of it played.
     #[cfg(test)]
-    pub(super) fn in_whole(self) -> Self {
+    pub(in crate::collectives) fn in_whole(self) -> Self {
         Self { alike: None, ..self }
     }
 
@@ -157,7 +178,7 @@ impl<'a> Player<'a> {
             Played { carried: alike.connections.iter().map(carried).collect(), ..played }
         });
         // What goes wrong is told of the whole.
-        let played = alike.map_or_else(|| self.play(&self.lowered, size, chunk), Ok)?;
+        let played = alike.map_or_else(|| self.play(&self.lowered.in_full(), size, chunk), Ok)?;
         let Played { time, pieces, .. } = played;
         let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
         let steps = self.lowered.kernel.steps.iter();
@@ -197,12 +218,7 @@ impl<'a> Player<'a> {
     fn loads(&self, carried: &[Bytes], time: Picoseconds) -> Vec<LinkLoad> {
         let capacities = self.routes.capacities();
         let mut bytes = vec![0.0; capacities.len()];
-        for (carried, way) in carried.iter().zip(&self.lowered.ways) {
-            let carried = self.lowered.data_of(*carried) * way.efficiency;
-            for (resource, share) in &way.uses {
-                bytes[*resource] += share * carried;
-            }
-        }
+        self.lowered.add_loads(carried, &mut bytes);
         let used = bytes.iter().enumerate().filter(|(_, bytes)| **bytes > 0.0);
         used.filter_map(|(resource, bytes)| {
             let forwards = self.routes.wire(resource).0.channel?;

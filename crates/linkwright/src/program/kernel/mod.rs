@@ -108,6 +108,44 @@ impl Kernel {
         self.blocks.push(Block { rank, steps: (at, at), outgoing: None, incoming: None });
     }
 
+    /// Begins the next block of the last rank, with the steps of another that is written and waits for no
+    /// other block: they stand once for both.
+    ///
+    /// # Panics
+    /// Where that block is not there.
+    pub fn begin_block_like(&mut self, other: (u32, u32)) {
+        let steps = self.blocks[self.block(other) as usize].steps;
+        let rank = self.first_block.len().saturating_sub(1) as u32;
+        self.blocks.push(Block { rank, steps, outgoing: None, incoming: None });
+    }
+
+    /// The blocks whose steps are not those of an earlier one, with their indices.
+    pub(crate) fn written_blocks(&self) -> impl Iterator<Item = (u32, &Block)> {
+        let mut written = 0;
+        (0..).zip(&self.blocks).filter(move |(_, block)| {
+            let is_new = block.steps.0 >= written;
+            written = written.max(block.steps.1);
+            is_new
+        })
+    }
+
+    /// The same with steps of its own for each block, without which it cannot be played; None where
+    /// each has them.
+    #[must_use]
+    pub fn in_full(&self) -> Option<Self> {
+        if self.written_blocks().count() == self.blocks.len() {
+            return None;
+        }
+        let mut full = Self { steps: Vec::new(), ..self.clone() };
+        for block in &mut full.blocks {
+            let from = full.steps.len() as u32;
+            let steps = block.steps.0 as usize..block.steps.1 as usize;
+            full.steps.extend_from_slice(&self.steps[steps]);
+            block.steps = (from, full.steps.len() as u32);
+        }
+        Some(full)
+    }
+
     /// Adds a step to the last block, which waits until these of its rank, each by its block and
     /// its place there, have ended for the same piece.
     ///
@@ -153,14 +191,16 @@ impl Kernel {
     #[must_use]
     pub fn finished(mut self) -> Self {
         let mut woken: Vec<Vec<u32>> = vec![Vec::new(); self.steps.len()];
-        for (index, block) in (0..).zip(&self.blocks) {
+        let written: Vec<(u32, Block)> =
+            self.written_blocks().map(|(index, block)| (index, *block)).collect();
+        for (index, block) in &written {
             for step in &self.steps[block.steps.0 as usize..block.steps.1 as usize] {
                 for at in step.waits.0..step.waits.1 {
                     let (other, place) = self.waits_named[at as usize];
                     let other = self.blocks[self.block((block.rank, other)) as usize];
                     let id = other.steps.0 + place;
                     self.waits.push(id);
-                    woken[id as usize].push(index);
+                    woken[id as usize].push(*index);
                 }
             }
         }
@@ -170,7 +210,7 @@ impl Kernel {
             self.wakes.extend(blocks);
             step.wakes = (from, self.wakes.len() as u32);
         }
-        for block in &self.blocks {
+        for (_, block) in &written {
             let mut next_copies = true;
             for step in self.steps[block.steps.0 as usize..block.steps.1 as usize].iter_mut().rev()
             {

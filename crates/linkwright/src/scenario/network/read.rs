@@ -14,7 +14,7 @@ use crate::runtime::MpiProtocol;
 use crate::scenario::fields::{Fields, deadline};
 use crate::scenario::servers;
 use crate::scenario::settings::Setting;
-use crate::simulation::cluster::{Choice, CollectiveChoices};
+use crate::simulation::cluster::{Choice, CollectiveChoices, Fidelity};
 use crate::simulation::played::Planner;
 use crate::system::fabric::{FABRICS, FabricSpecification};
 
@@ -155,15 +155,35 @@ fn bus(scenario: &Fields<'_>) -> Result<Option<PcieSettings>, InputError> {
     Ok(Some(settings))
 }
 
-/// How collectives become messages.
-fn collectives(fields: &Fields<'_>) -> Result<CollectiveChoices, InputError> {
-    let mut read = CollectiveChoices::default();
+/// How collectives become messages, or kernels.
+fn collectives(
+    scenario: &Fields<'_>,
+    fields: &Fields<'_>,
+) -> Result<CollectiveChoices, InputError> {
+    let protocol = fields.chosen("collectives.protocol")?;
+    let mut read = CollectiveChoices { protocol, ..CollectiveChoices::default() };
     for kind in Collective::ALL {
         let key = kind.name().replace('-', "_");
         let choice = fields.named(&key, |name| Choice::named(kind, name))?;
         read.chosen.extend(choice.map(|choice| (kind, choice)));
     }
     read.planner = fields.named("planner", Planner::named)?;
+    if fields.has("protocol") && scenario.has("jobs") {
+        let remedy = "remove it: by flows, jobs that a policy places run under nccl's, unless the \
+                      planner is `mpi`";
+        return Err(fields.refuse("protocol", "a protocol beside `[jobs]`", remedy));
+    }
+    if read.are_kernels() {
+        let fidelity: Option<Fidelity> = scenario.choice("fidelity")?;
+        if fidelity.unwrap_or_default() == Fidelity::Packet {
+            let remedy = "write `fidelity = \"flow\"`: kernels' connections go over flows";
+            return Err(fields.refuse("protocol", "kernels in a network of packets", remedy));
+        }
+        if read.planner == Some(Planner::Mpi) {
+            let remedy = "name another, or remove it to take what NCCL chooses itself";
+            return Err(fields.refuse("planner", "no planner of kernels", remedy));
+        }
+    }
     let size = "planned_message_size";
     read.planned_message_size = fields.or(size, read.planned_message_size)?;
     if read.planned_message_size.0 == 0 {
@@ -235,7 +255,7 @@ impl NetworkSettings {
             node,
             gpu_bandwidth,
             protocol: protocol(&scenario.table("protocol")?)?,
-            collectives: collectives(&scenario.table("collectives")?)?,
+            collectives: collectives(scenario, &scenario.table("collectives")?)?,
             parameters,
             places: NetworkPlaces {
                 table: source.place(&network.span),

@@ -184,6 +184,17 @@ fn what_neither_kind_of_jobs_heeds_is_refused() {
         (format!("mapping = \"random\"\n{SHARED}"), "`mapping` beside `[jobs]`"),
         (format!("{SHARED}[[job]]\nprogram = \"laghos\"\nranks = 8\n"), "jobs in two ways"),
         (SHARED.replace("planner = \"packing\"", "all_reduce = \"ring\""), "an algorithm for a"),
+        (
+            SHARED.replace("planner = \"packing\"", "protocol = \"nccl\""),
+            "a protocol beside `[jobs]`",
+        ),
+        (format!("{SMALL}[collectives]\nprotocol = \"nccl\"\n"), "kernels in a network of packets"),
+        (
+            format!(
+                "fidelity = \"flow\"\n{SMALL}[collectives]\nprotocol = \"nccl\"\nplanner = \"mpi\"\n"
+            ),
+            "no planner of kernels",
+        ),
         (SHARED.replace("max_gpus = 8", "max_gpus = 9"), "the mix has a job of 9 GPUs"),
     ] {
         let message = refused(&text, &Files::new());

@@ -31,6 +31,8 @@ fn text_of(setting: &Setting, value: &str) -> String {
         // Without its table there is no bus.
         "arbitration" if setting.table == "pcie" => format!("pcie.first = \"small\"\n{top}"),
         _ if setting.table == "pcie" => format!("pcie.arbitration = \"round-robin\"\n{top}"),
+        // Kernels go over flows.
+        "protocol" => format!("fidelity = \"flow\"\n{top}"),
         _ => top,
     };
     if is_mix { format!("{jobs}{top}") } else { format!("{top}{jobs}") }

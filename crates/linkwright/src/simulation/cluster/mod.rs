@@ -1,12 +1,13 @@
 //! Jobs on a cluster: programs of many ranks over servers on a fabric.
 //!
 //! A [`Cluster`] says what the system is; [`Cluster::replay`] plays jobs on it, with the packet
-//! model or the flow model, and returns what became of the jobs and of each channel; [`tables`]
+//! model or the flow model, or with collectives as kernels over flows, and returns what became of the jobs and of each channel; [`tables`]
 //! makes columns of it.
 
 mod collectives;
 mod deadlines;
 mod job;
+mod kernels;
 mod latencies;
 pub mod links;
 mod placement;
@@ -33,14 +34,14 @@ use crate::system::System;
 use crate::system::fabric::{ChannelId, RoutingTables};
 
 pub use collectives::{
-    Choice, ChoiceError, CollectiveChoices, MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective,
-    PlanningError, PlanningProblem,
+    Choice, ChoiceError, CollectiveChoices, CollectiveProtocol, MOST_PACKED_GPUS,
+    MOST_PLANNED_GPUS, PlannedCollective, PlanningError, PlanningProblem,
 };
 pub use job::ClusterJob;
 pub use latencies::Latencies;
 pub use placement::{Mapping, PlacementError, place};
 pub use stays::{RegionInterval, Stays};
-pub use watch::{ComputationInterval, CopyInterval, MessageInterval, Watch};
+pub use watch::{ComputationInterval, CopyInterval, KernelInterval, MessageInterval, Watch};
 
 /// How closely the network is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -112,6 +113,8 @@ pub enum ClusterError {
     /// A routing that the fabric cannot have.
     #[error(transparent)]
     Routing(#[from] RoutingError),
+    /// Kernels over a network of packets, on which no connection can be opened.
+    KernelsAsPackets,
     /// A collective that cannot be planned as asked.
     #[error(transparent)]
     Planning(#[from] PlanningError),
@@ -129,6 +132,10 @@ impl Diagnose for ClusterError {
             Self::Routing(error) => error.diagnosis(),
             Self::Planning(error) => error.diagnosis(),
             Self::Runtime(error) => error.diagnosis(),
+            Self::KernelsAsPackets => {
+                Diagnosis::of("collectives under nccl's protocol go over flows")
+                    .remedy("take the fidelity `flow`, or the protocol `mpi` for collectives")
+            }
             Self::NotFluid => Diagnosis::of(
                 "programs are played from end to end, and `fluid` is a rate of jobs that repeat an \
                  iteration",
@@ -171,7 +178,14 @@ impl Cluster {
         let given = with_deadlines(jobs, self.settings.pcie.as_ref());
         let jobs = given.as_deref().unwrap_or(jobs);
         let routing = self.routing()?;
-        let planned = Planned::new(self, jobs, hook)?;
+        if self.collectives.are_kernels() {
+            return match self.fidelity {
+                Fidelity::Packet => Err(ClusterError::KernelsAsPackets),
+                Fidelity::Fluid => Err(ClusterError::NotFluid),
+                Fidelity::Flow => self.replay_kernels(jobs, observer, hook),
+            };
+        }
+        let planned = Planned::new(self, jobs, None, hook)?;
         match self.fidelity {
             Fidelity::Packet => {
                 let mut network = PacketNetwork::new(

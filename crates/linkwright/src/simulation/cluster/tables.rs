@@ -164,6 +164,23 @@ pub fn copies(watch: &Watch) -> Table {
         .with("end", "s", kept().map(|it| it.end.as_seconds()).collect::<Vec<_>>())
 }
 
+/// One row for each kernel of a rank that was kept, in the order of their ends.
+#[must_use]
+pub fn kernels(watch: &Watch) -> Table {
+    let kept = || watch.kernels.iter();
+    Table::new()
+        .with("job", "", kept().map(|it| u64::from(it.kernel.rank.job)).collect::<Vec<_>>())
+        .with("rank", "", kept().map(|it| u64::from(it.kernel.rank.rank)).collect::<Vec<_>>())
+        .with(
+            "collective",
+            "",
+            kept().map(|it| it.kernel.kind.name().to_owned()).collect::<Vec<_>>(),
+        )
+        .with("size", "B", kept().map(|it| it.kernel.size.0).collect::<Vec<_>>())
+        .with("start", "s", kept().map(|it| it.kernel.start.as_seconds()).collect::<Vec<_>>())
+        .with("end", "s", kept().map(|it| it.end.as_seconds()).collect::<Vec<_>>())
+}
+
 /// One row for each message that was kept, in the order of their arrival.
 #[must_use]
 pub fn messages(watch: &Watch) -> Table {

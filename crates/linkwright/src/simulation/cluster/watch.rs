@@ -2,7 +2,7 @@
 
 use super::latencies::Latencies;
 use super::stays::Stays;
-use crate::runtime::{CopyRecord, Job, MessageRecord, Observer, RankId};
+use crate::runtime::{CopyRecord, Job, KernelRecord, MessageRecord, Observer, RankId};
 use crate::system::System;
 use crate::units::Picoseconds;
 
@@ -35,6 +35,15 @@ pub struct CopyInterval {
     pub end: Picoseconds,
 }
 
+/// A rank's part in a collective that ran as a kernel, from its call to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelInterval {
+    /// What ran, and from when.
+    pub kernel: KernelRecord,
+    /// When the rank's last block had ended.
+    pub end: Picoseconds,
+}
+
 /// An observer that counts how long messages took, and keeps the first intervals of each
 /// kind up to a bound, so that no run can fill the memory with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +59,8 @@ pub struct Watch {
     pub computation: Vec<ComputationInterval>,
     /// The first copies, in the order of their ends.
     pub copies: Vec<CopyInterval>,
+    /// The first kernels, in the order of their ends.
+    pub kernels: Vec<KernelInterval>,
     /// The first stays in regions.
     pub stays: Stays,
     /// How many messages arrived in all.
@@ -58,11 +69,13 @@ pub struct Watch {
     pub computation_count: u64,
     /// How many copies were made in all.
     pub copy_count: u64,
+    /// How many kernels ranks ran in all.
+    pub kernel_count: u64,
 }
 
 impl Watch {
     /// Watches jobs, and keeps at most so many messages, as many spans of computation, as many
-    /// copies, and as many stays in regions.
+    /// copies, as many kernels, and as many stays in regions.
     #[must_use]
     pub fn new(jobs: &[Job], system: &System, most: usize) -> Self {
         let node = |gpu: &u32| system.gpu(*gpu).server;
@@ -73,10 +86,12 @@ impl Watch {
             messages: Vec::new(),
             computation: Vec::new(),
             copies: Vec::new(),
+            kernels: Vec::new(),
             stays: Stays::new(jobs, most),
             message_count: 0,
             computation_count: 0,
             copy_count: 0,
+            kernel_count: 0,
         }
     }
 
@@ -97,6 +112,13 @@ impl Observer for Watch {
         self.copy_count += 1;
         if self.copies.len() < self.most {
             self.copies.push(CopyInterval { copy: *copy, end });
+        }
+    }
+
+    fn ran(&mut self, kernel: &KernelRecord, end: Picoseconds) {
+        self.kernel_count += 1;
+        if self.kernels.len() < self.most {
+            self.kernels.push(KernelInterval { kernel: *kernel, end });
         }
     }
 

@@ -1,5 +1,7 @@
 use super::*;
+use crate::collectives::baselines::plans::plan_choice;
 use crate::collectives::schedule::Protocol;
+use crate::collectives::time::{protocol_of, resources};
 use crate::system::test_support::{alone, on_one_switch};
 use crate::system::{LinkKind, presets};
 
@@ -111,4 +113,41 @@ fn what_nccl_does_not_run_on_is_refused() {
         expect(&machine, gpus, Collective::AllReduce, &sizes(), &Settings::default()).is_err()
     };
     assert!(refused(&[0]) && refused(&[0, 8]));
+}
+
+/// Rings are told by an outline, and what behaves alike is played once: what is expected is the time
+/// of what is planned, written down and played block by block.
+#[test]
+fn what_is_expected_is_what_all_blocks_take() {
+    let systems = [
+        alone("dgx1-v100"),
+        alone("4x-l40s-pcie"),
+        on_one_switch("dgx-a100", 2, 200),
+        on_one_switch("hgx-h100", 8, 400),
+    ];
+    let sizes = [8, 70_000, 3 << 20, 1 << 30].map(Bytes);
+    for system in &systems {
+        let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
+        let wiring = Wiring::of_gpus(system, &gpus);
+        let routes = resources(&wiring);
+        for collective in [Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter]
+        {
+            let rows = expected(system, &gpus, collective, &sizes);
+            let settings = Settings::default();
+            let chooser = Chooser::new(&wiring, &gpus, collective, &settings).unwrap();
+            for row in rows {
+                let plan = plan_choice(&wiring, &gpus, collective, &chooser, &row.choice).unwrap();
+                let costs = protocol_of(&plan.schedule, system).unwrap();
+                let whole = Player::on(&plan.schedule, &routes, &costs).unwrap().in_whole();
+                let timing = whole.time(row.size, row.choice.longest_run()).unwrap();
+                assert_eq!(
+                    row.time,
+                    timing.time,
+                    "{collective} of {} on {}",
+                    row.size,
+                    system.name()
+                );
+            }
+        }
+    }
 }

@@ -3,8 +3,9 @@ use super::super::terms::protocol_as;
 use super::super::ways::resources;
 use super::*;
 use crate::collectives::Collective;
+use crate::collectives::lowering::{Ring, outline_of_rings, schedule_of_rings};
 use crate::collectives::plan::{Algorithm, Links, plan};
-use crate::collectives::schedule::{Protocol, Schedule};
+use crate::collectives::schedule::{Channel, Protocol, Schedule};
 use crate::system::test_support::{alone, on_one_switch};
 use crate::system::{System, Wiring, presets};
 use crate::units::Bytes;
@@ -115,4 +116,44 @@ fn a_schedule_that_is_stuck_is_told_by_its_own_ranks() {
     assert!(once.fold() > 1.0);
     let whole = Player::on(&schedule, &routes, &costs).unwrap().in_whole();
     assert_eq!(time(once), time(whole));
+}
+
+/// Rings of one system, in three orders.
+fn rings(ranks: usize, chunks: u32) -> Vec<Ring> {
+    let order =
+        |step: usize, first: usize| (0..ranks).map(|at| (first + at * step) % ranks).collect();
+    let backwards = (0..ranks).rev().collect();
+    let channel = Channel::default();
+    [order(1, 0), backwards, order(1, ranks / 2)]
+        .map(|order: Vec<usize>| Ring { order, chunks, channel: channel.clone() })
+        .to_vec()
+}
+
+#[test]
+fn an_outline_of_rings_has_the_blocks_and_steps_that_are_written_down() {
+    let systems = [alone("dgx-a100"), on_one_switch("hgx-h100", 3, 200)];
+    for (system, ranks) in systems.iter().flat_map(|system| [(system, 2), (system, 3), (system, 8)])
+    {
+        let every = system.gpus() as usize / ranks;
+        let gpus: Vec<usize> = (0..ranks).map(|rank| rank * every).collect();
+        let wiring = Wiring::of_gpus(system, &gpus);
+        let routes = resources(&wiring);
+        for collective in [Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter]
+        {
+            let chunks = if collective == Collective::AllReduce { ranks as u32 } else { 1 };
+            let rings = rings(ranks, chunks);
+            let [whole, outline] = [schedule_of_rings, outline_of_rings]
+                .map(|written| written("rings", collective, &gpus, &rings));
+            let costs = protocol_as(&whole, Protocol::LL128, system).unwrap();
+            let written = LoweredSchedule::new(&whole, &routes, &costs).unwrap();
+            let short = LoweredSchedule::of_outline(&outline, &routes, &costs).unwrap();
+            assert!(short.kernel.steps.len() * ranks == written.kernel.steps.len());
+            let (full, whole) = (short.in_full(), format!("{:?}", written.kernel));
+            assert_eq!(format!("{:?}", full.kernel), whole, "{collective} of {ranks}");
+            assert_eq!(format!("{:?}", full.ways), format!("{:?}", written.ways));
+            let [once, twice] = [&short, &written].map(|it| alike(it, &costs, routes.capacities()));
+            let kernel = |found: Option<Alike>| found.map(|it| format!("{:?}", it.lowered.kernel));
+            assert_eq!(kernel(once), kernel(twice));
+        }
+    }
 }

@@ -26,7 +26,7 @@ use crate::units::{Bytes, Picoseconds};
 use self::running::Running;
 use super::super::error::RuntimeError;
 use super::super::frame::OperationRef;
-use super::super::observer::Observer;
+use super::super::observer::{KernelRecord, Observer};
 use super::super::plan::STARTED;
 use super::super::slab::Slab;
 use super::super::state::Runtime;
@@ -323,9 +323,14 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         }
         let mut finished = std::mem::take(&mut of_kernel.finished);
         for index in finished.drain(..) {
-            let member = self.kernels.running[kernel as usize].members[index as usize];
+            let running = &self.kernels.running[kernel as usize];
+            let Running { kind, size, .. } = *running;
+            let member = running.members[index as usize];
             let Some(parent) = member.parent else { continue };
             let rank = self.frames[parent.frame as usize].rank;
+            let (id, start) = (self.ranks[rank as usize].id, Picoseconds(member.since));
+            let record = KernelRecord { rank: id, kind, size, start };
+            self.observer.ran(&record, Picoseconds(self.now));
             self.ranks[rank as usize].count_messages(member.transfers, member.bytes);
             self.complete_communication(parent, 0);
         }

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::collectives::Collective as Planning;
 use crate::collectives::mpi::Algorithm;
 use crate::collectives::plan;
-use crate::diagnostic::{Diagnose, Diagnosis, closest};
+use crate::diagnostic::{Diagnose, Diagnosis, Named, closest};
 use crate::program::Collective;
 use crate::simulation::played::Planner;
 use crate::units::Bytes;
@@ -86,13 +86,31 @@ impl Choice {
     }
 }
 
-/// How each kind of collective becomes messages.
+/// What a collective of a program is played as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CollectiveProtocol {
+    /// Messages of its ranks' library.
+    #[default]
+    Mpi,
+    /// A kernel of each rank's GPU, beside the library, as NCCL's are; what NCCL has no kernel for is
+    /// messages.
+    Nccl,
+}
+
+impl Named for CollectiveProtocol {
+    const WHAT: &'static str = "protocol of collectives";
+    const NAMED: &'static [(&'static str, Self)] = &[("mpi", Self::Mpi), ("nccl", Self::Nccl)];
+}
+
+/// How each kind of collective becomes messages, or a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectiveChoices {
+    /// What those that go by plans are played as.
+    pub protocol: CollectiveProtocol,
     /// What was chosen; any other collective goes by the planner.
     pub chosen: BTreeMap<Collective, Choice>,
     /// What plans whatever can be planned and was not chosen; where nobody says, programs take
-    /// [`Algorithm::default_for`] a collective's size.
+    /// [`Algorithm::default_for`] a collective's size, and kernels what NCCL itself takes for it.
     pub planner: Option<Planner>,
     /// What one message of a planned collective carries at most.
     pub planned_message_size: Bytes,
@@ -110,7 +128,8 @@ impl Default for CollectiveChoices {
         let read: Defaults = toml::from_str(include_str!("defaults.toml"))
             .expect("the defaults are valid, as the tests check");
         let Defaults { planned_message_size } = read;
-        Self { chosen: BTreeMap::new(), planner: None, planned_message_size }
+        let (protocol, chosen) = (CollectiveProtocol::default(), BTreeMap::new());
+        Self { protocol, chosen, planner: None, planned_message_size }
     }
 }
 
@@ -120,8 +139,17 @@ impl CollectiveChoices {
     pub fn is_planned(&self, kind: Collective) -> bool {
         match self.chosen.get(&kind) {
             Some(choice) => *choice == Choice::Planned,
-            None => self.algorithm().is_some() && planning(kind, 0).is_some(),
+            None => {
+                let plans = self.algorithm().is_some() || self.are_kernels();
+                plans && planning(kind, 0).is_some()
+            }
         }
+    }
+
+    /// Whether collectives that go by plans are kernels.
+    #[must_use]
+    pub fn are_kernels(&self) -> bool {
+        self.protocol == CollectiveProtocol::Nccl
     }
 
     /// The only algorithm that plans; None where the best of several does.

@@ -3,6 +3,7 @@
 use super::choices::{Choice, CollectiveChoices};
 use super::planner::Planned;
 use crate::collectives::mpi::Algorithm;
+use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, RankProgram};
 
@@ -19,7 +20,7 @@ impl ClusterLowering<'_> {
     fn algorithm(&self, call: &CollectiveCall) -> Algorithm {
         match self.choices.chosen.get(&call.kind) {
             Some(Choice::Algorithm(algorithm)) => *algorithm,
-            // A single rank needs no plan.
+            // A single rank needs no plan, and a kernel is none of these.
             Some(Choice::Planned) | None => {
                 Algorithm::default_for(call.kind, call.ranks, call.size)
             }
@@ -29,11 +30,16 @@ impl ClusterLowering<'_> {
 
 impl Lowering for ClusterLowering<'_> {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
-        let Some(index) = call.variant.checked_sub(1) else {
+        let index = call.variant.checked_sub(1);
+        let Some(messages) = index.and_then(|index| self.planned.messages(index)) else {
             return self.algorithm(call).lower(call);
         };
         let longest = self.choices.planned_message_size;
-        self.planned.messages(index).program(call.index as usize, call.size, longest)
+        messages.program(call.index as usize, call.size, longest)
+    }
+
+    fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
+        self.planned.kernel(call.variant.checked_sub(1)?, call.size).cloned()
     }
 
     fn part(&self, call: &CollectiveCall, from: u32) -> (RankProgram, Option<u32>) {

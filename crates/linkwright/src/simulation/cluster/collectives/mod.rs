@@ -2,19 +2,21 @@
 //!
 //! A scenario chooses for each kind of collective ([`CollectiveChoices`]): an algorithm of
 //! [`crate::collectives::mpi`], or the schedule that the planner of [`crate::collectives`] makes
-//! for the GPUs of the communicator. Plans are made before anything runs, one for each kind of
+//! for the GPUs of the communicator. Under NCCL's protocol schedules are kernels, one for each size. Plans are made before anything runs, one for each kind of
 //! place, collective and root that the jobs call, so that a limit is told before a long run.
 
 mod choices;
 mod error;
+mod kernels;
 mod lowering;
 mod placement;
 mod planner;
 #[cfg(test)]
 mod tests;
 
-pub use choices::{Choice, ChoiceError, CollectiveChoices};
+pub use choices::{Choice, ChoiceError, CollectiveChoices, CollectiveProtocol};
 pub use error::{PlanningError, PlanningProblem};
+pub(super) use kernels::Opening;
 pub(super) use lowering::ClusterLowering;
 pub(super) use planner::Planned;
 pub use planner::{MOST_PACKED_GPUS, MOST_PLANNED_GPUS, PlannedCollective};

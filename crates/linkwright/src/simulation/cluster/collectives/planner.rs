@@ -4,16 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::choices::planning;
 use super::error::{PlanningError, PlanningProblem};
+use super::kernels::{Kernels, Opening, Taken};
 use super::placement::Placement;
+use crate::collectives::Collective as Planning;
 use crate::collectives::baselines::Baseline;
 use crate::collectives::messages::MessageSchedule;
 use crate::collectives::plan::{Algorithm, Links, Plan, PlanError, plan};
+use crate::collectives::time::LoweredSchedule;
 use crate::engine::{Hook, Progress};
+use crate::network::ConnectionIndex;
+use crate::program::kernel::KernelCall;
 use crate::program::{Collective, CommunicatorId, Operation, Rank};
 use crate::runtime::{Job, RuntimeError, validate};
 use crate::simulation::cluster::{Cluster, ClusterError};
 use crate::system::System;
-use crate::units::{Bandwidth, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The most GPUs of a communicator that plans are made for.
 pub const MOST_PLANNED_GPUS: usize = 256;
@@ -54,6 +59,21 @@ pub struct PlannedCollective {
 /// What one rank of a job calls: its job, communicator and collective, and the root's rank.
 type Called = (u32, CommunicatorId, Collective, Option<Rank>);
 
+/// Where a collective is called: on which GPUs, and with the root at which of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) gpus: &'a [u32],
+    pub(super) kind: Collective,
+    pub(super) root: usize,
+}
+
+impl Ground<'_> {
+    /// What is planned.
+    pub(super) fn collective(&self) -> Planning {
+        planning(self.kind, self.root).expect("only what can be planned is chosen so")
+    }
+}
+
 /// A plan with its messages.
 pub(super) struct Found {
     pub(super) messages: MessageSchedule,
@@ -62,23 +82,44 @@ pub(super) struct Found {
     pub(super) notes: Vec<String>,
 }
 
+/// A plan as the ranks play it.
+enum Form {
+    /// Under MPI's protocol.
+    Messages(MessageSchedule),
+    /// Under NCCL's, by the size that is called.
+    Kernels(BTreeMap<Bytes, KernelCall>),
+}
+
+/// All that a plan depends on.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Same {
+    /// Messages take whatever way leads to their rank.
+    Placement(Placement, Collective, usize),
+    /// A kernel's connections are opened on the links of its GPUs.
+    Kernels(Vec<u32>, Collective, usize, BTreeSet<Bytes>),
+}
+
 /// The plans of all collectives that are to go by plans.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::simulation::cluster) struct Planned {
-    messages: Vec<MessageSchedule>,
+    forms: Vec<Form>,
     /// The plan of a job's communicator for a collective with that place of the root.
     of: BTreeMap<(u32, CommunicatorId, Collective, u32), u32>,
     list: Vec<PlannedCollective>,
+    /// What was opened for kernels, with its first connection.
+    opened: Vec<(ConnectionIndex, LoweredSchedule)>,
 }
 
 impl Planned {
-    /// Plans what the jobs call; the hook is asked before each plan.
+    /// Plans what the jobs call, as kernels where their connections can be opened; the hook is asked
+    /// before each plan.
     ///
     /// # Errors
     /// Jobs that cannot run, a collective without a plan, a run that the hook ended.
     pub(in crate::simulation::cluster) fn new(
         cluster: &Cluster,
         jobs: &[Job],
+        mut opening: Option<Opening<'_, '_>>,
         hook: Hook<'_>,
     ) -> Result<Self, ClusterError> {
         let mut planned = Self::default();
@@ -86,10 +127,9 @@ impl Planned {
             return Ok(planned);
         }
         jobs.iter().try_for_each(|job| validate(job, cluster.gpus()))?;
-        let mut known: BTreeMap<(Placement, Collective, usize), (u32, Algorithm, Bandwidth)> =
-            BTreeMap::new();
-        let mut notes: Vec<Vec<String>> = Vec::new();
-        for (job, communicator, kind, root) in called(cluster, jobs) {
+        let mut known: BTreeMap<Same, u32> = BTreeMap::new();
+        let mut taken: Vec<Vec<Taken>> = Vec::new();
+        for ((job, communicator, kind, root), sizes) in called(cluster, jobs) {
             let of = &jobs[job as usize];
             let members = &of.program.communicators[communicator as usize];
             if members.len() < 2 {
@@ -108,8 +148,11 @@ impl Planned {
             }
             let placement = Placement::new(&cluster.system, &gpus);
             let nodes = placement.nodes();
-            let key = (placement, kind, place);
-            let (index, algorithm, rate) = match known.get(&key) {
+            let key = match opening {
+                Some(_) => Same::Kernels(gpus.clone(), kind, place, sizes.clone()),
+                None => Same::Placement(placement, kind, place),
+            };
+            let index = match known.get(&key) {
                 Some(found) => *found,
                 None => {
                     let progress = Progress { done: 0, total: 0, events: 0, time: Picoseconds(0) };
@@ -118,27 +161,42 @@ impl Planned {
                         return Err(RuntimeError::Interrupted { time, done, total }.into());
                     }
                     let only = cluster.collectives.algorithm();
-                    let found = best(&cluster.system, only, nodes, &gpus, kind, place);
-                    let found = found.map_err(refuse)?;
-                    let index = planned.messages.len() as u32;
-                    planned.messages.push(found.messages);
-                    notes.push(found.notes);
-                    known.insert(key, (index, found.algorithm, found.rate));
-                    (index, found.algorithm, found.rate)
+                    let ground = Ground { gpus: &gpus, kind, root: place };
+                    let (form, by) = match &mut opening {
+                        Some(opening) => {
+                            let made =
+                                Kernels::new(&cluster.system, only, &ground, &sizes, opening);
+                            let made = made.map_err(|error| refuse(error.into()))?;
+                            planned.opened.extend(made.opened);
+                            (Form::Kernels(made.calls), made.taken)
+                        }
+                        None => {
+                            let found = best(&cluster.system, only, nodes, &ground);
+                            let Found { messages, algorithm, rate, notes } =
+                                found.map_err(refuse)?;
+                            (Form::Messages(messages), vec![Taken { algorithm, rate, notes }])
+                        }
+                    };
+                    let index = planned.forms.len() as u32;
+                    planned.forms.push(form);
+                    taken.push(by);
+                    known.insert(key, index);
+                    index
                 }
             };
             planned.of.insert((job, communicator, kind, place as u32), index);
-            planned.list.push(PlannedCollective {
+            let rows = taken[index as usize].iter().map(|by| PlannedCollective {
                 job,
                 communicator,
                 kind,
                 root,
                 ranks,
                 nodes,
-                algorithm: algorithm.name(),
-                rate,
-                notes: notes[index as usize].clone(),
+                algorithm: by.algorithm.name(),
+                rate: by.rate,
+                notes: by.notes.clone(),
             });
+            planned.list.extend(rows);
         }
         Ok(planned)
     }
@@ -154,9 +212,25 @@ impl Planned {
         self.of.get(&(job, communicator, kind, root)).copied()
     }
 
-    /// The messages of a plan.
-    pub(super) fn messages(&self, index: u32) -> &MessageSchedule {
-        &self.messages[index as usize]
+    /// The messages of a plan that is played so.
+    pub(super) fn messages(&self, index: u32) -> Option<&MessageSchedule> {
+        match &self.forms[index as usize] {
+            Form::Messages(messages) => Some(messages),
+            Form::Kernels(_) => None,
+        }
+    }
+
+    /// The kernel of a plan for a size, where it is played so.
+    pub(super) fn kernel(&self, index: u32, size: Bytes) -> Option<&KernelCall> {
+        match &self.forms[index as usize] {
+            Form::Messages(_) => None,
+            Form::Kernels(calls) => calls.get(&size),
+        }
+    }
+
+    /// What was opened for kernels, with its first connection.
+    pub(in crate::simulation::cluster) fn opened(&self) -> &[(ConnectionIndex, LoweredSchedule)] {
+        &self.opened
     }
 
     /// What was planned.
@@ -165,16 +239,16 @@ impl Planned {
     }
 }
 
-/// The collectives to be planned that some rank of the jobs calls, each once.
-fn called(cluster: &Cluster, jobs: &[Job]) -> BTreeSet<Called> {
-    let mut called = BTreeSet::new();
+/// The collectives to be planned that some rank of the jobs calls, each once with its sizes.
+fn called(cluster: &Cluster, jobs: &[Job]) -> BTreeMap<Called, BTreeSet<Bytes>> {
+    let mut called: BTreeMap<Called, BTreeSet<Bytes>> = BTreeMap::new();
     for (index, job) in (0..).zip(jobs) {
         for operation in job.program.ranks.iter().flat_map(|rank| rank.operations()) {
-            if let Operation::Collective { kind, root, communicator, .. } = *operation
+            if let Operation::Collective { kind, root, communicator, size } = *operation
                 && cluster.collectives.is_planned(kind)
             {
                 let root = kind.has_root().then_some(root);
-                called.insert((index, communicator, kind, root));
+                called.entry((index, communicator, kind, root)).or_default().insert(size);
             }
         }
     }
@@ -208,13 +282,11 @@ pub(super) fn best(
     system: &System,
     only: Option<Algorithm>,
     nodes: usize,
-    gpus: &[u32],
-    kind: Collective,
-    root: usize,
+    ground: &Ground<'_>,
 ) -> Result<Found, PlanningProblem> {
-    let gpus: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
+    let (kind, collective) = (ground.kind, ground.collective());
+    let gpus: Vec<usize> = ground.gpus.iter().map(|gpu| *gpu as usize).collect();
     let ranks = gpus.len();
-    let collective = planning(kind, root).expect("only what can be planned is chosen so");
     let mut best: Option<Result<Plan, PlanError>> = None;
     for algorithm in only.map_or_else(|| tried(kind, ranks, nodes), |only| vec![only]) {
         let found = plan(system, &gpus, collective, algorithm, Links::Auto);

@@ -126,7 +126,12 @@ proptest! {
         let root = if kind.has_root() { root } else { 0 };
         let cluster = cluster(per_node);
         let nodes = placement::Placement::new(&cluster.system, &gpus).nodes();
-        let found = planner::best(&cluster.system, None, nodes, &gpus, kind, root).unwrap();
+        let found = planner::best(
+            &cluster.system,
+            None,
+            nodes,
+            &planner::Ground { gpus: &gpus, kind, root },
+        ).unwrap();
         check(found.messages.schedule()).unwrap();
         assert_contract(&found.messages, Bytes(size), Bytes(longest), size);
         assert_contract(&found.messages, Bytes(100_003), Bytes(longest), size);
@@ -182,7 +187,7 @@ fn communicators_placed_alike_share_a_plan_and_each_is_told() {
     let program = program(8, &groups, &calls);
     let cluster = planned_on(4, Fidelity::Packet);
     let jobs = [Job::new(&program, (0..8).collect()), Job::new(&program, (8..16).collect())];
-    let planned = Planned::new(&cluster, &jobs, &mut |_| ControlFlow::Continue(())).unwrap();
+    let planned = Planned::new(&cluster, &jobs, None, &mut |_| ControlFlow::Continue(())).unwrap();
     let index =
         |job, communicator| planned.index(job, communicator, Collective::AllReduce, 0).unwrap();
     assert_eq!(index(0, 1), index(0, 2));
@@ -232,7 +237,13 @@ fn more_than_are_packed_are_told_so() {
     let gpus: Vec<u32> = (0..24).collect();
     let nodes = |gpus| placement::Placement::new(&cluster.system, gpus).nodes();
     let best = |gpus| {
-        planner::best(&cluster.system, None, nodes(gpus), gpus, Collective::AllGather, 0).unwrap()
+        planner::best(
+            &cluster.system,
+            None,
+            nodes(gpus),
+            &planner::Ground { gpus, kind: Collective::AllGather, root: 0 },
+        )
+        .unwrap()
     };
     let found = best(&gpus);
     assert_eq!(

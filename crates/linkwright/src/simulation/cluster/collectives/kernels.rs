@@ -1,0 +1,110 @@
+//! Collectives of jobs as kernels, over connections that are opened before anything runs.
+//!
+//! Each size has the plan that is the fastest for it, or that NCCL itself takes, as
+//! [`Candidates`] finds them; sizes whose plans differ in their chunks alone share one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::planner::Ground;
+use crate::collectives::plan::{Algorithm, Candidates, Links, Plan, PlanError};
+use crate::collectives::schedule::{Pacing, Schedule};
+use crate::collectives::time::{LoweredSchedule, protocol_of};
+use crate::network::{ConnectionIndex, Connections, Routes};
+use crate::program::Collective;
+use crate::program::kernel::KernelCall;
+use crate::system::System;
+use crate::units::{Bandwidth, Bytes};
+
+/// Where kernels' connections are opened.
+pub(in crate::simulation::cluster) struct Opening<'n, 'r> {
+    pub(in crate::simulation::cluster) network: &'n mut Connections<'r>,
+    pub(in crate::simulation::cluster) routes: &'r Routes<'r>,
+}
+
+/// A plan that some sizes take.
+pub(super) struct Taken {
+    pub(super) algorithm: Algorithm,
+    pub(super) rate: Bandwidth,
+    pub(super) notes: Vec<String>,
+}
+
+/// Of a collective on some GPUs the kernel for each size, by what a program calls so.
+pub(super) struct Kernels {
+    pub(super) calls: BTreeMap<Bytes, KernelCall>,
+    pub(super) taken: Vec<Taken>,
+    /// What was opened, with its first connection.
+    pub(super) opened: Vec<(ConnectionIndex, LoweredSchedule)>,
+}
+
+impl Kernels {
+    /// Plans a collective for each size, by `only` algorithm or by NCCL's own choice, and opens the
+    /// connections.
+    pub(super) fn new(
+        system: &System,
+        only: Option<Algorithm>,
+        ground: &Ground<'_>,
+        sizes: &BTreeSet<Bytes>,
+        opening: &mut Opening<'_, '_>,
+    ) -> Result<Self, PlanError> {
+        let Ground { gpus, kind, .. } = *ground;
+        let ids: Vec<usize> = gpus.iter().map(|gpu| *gpu as usize).collect();
+        let candidates = match only {
+            Some(only) => Candidates::new(system, &ids, ground.collective(), only, Links::Auto)?,
+            None => Candidates::of_library(system, &ids, ground.collective())?,
+        };
+        let mut kernels = Self { calls: BTreeMap::new(), taken: Vec::new(), opened: Vec::new() };
+        let mut known: Vec<Schedule> = Vec::new();
+        for size in sizes {
+            let whole = whole_buffer(kind, *size, gpus.len());
+            let (plan, timing) = candidates.fastest(whole)?;
+            let Plan { mut schedule, algorithm, rate, notes, .. } = plan;
+            let pacing = schedule.pacing;
+            if let Pacing::SideBySide { chunk } = &mut schedule.pacing {
+                *chunk = Bytes(0);
+            }
+            let at = match known.iter().position(|other| *other == schedule) {
+                Some(at) => at,
+                None => {
+                    let protocol = protocol_of(&Schedule { pacing, ..schedule.clone() }, system)?;
+                    let lowered = LoweredSchedule::new(&schedule, opening.routes, &protocol)?;
+                    kernels.opened.push((lowered.open(opening.network), lowered));
+                    known.push(schedule);
+                    known.len() - 1
+                }
+            };
+            let (first, lowered) = &kernels.opened[at];
+            let call = match pacing {
+                Pacing::SideBySide { chunk } => lowered.call(whole, chunk, *first)?,
+                Pacing::InTurns => lowered.call_in_pieces(whole, timing.pieces, *first),
+            };
+            kernels.calls.insert(*size, call);
+            kernels.take(Taken { algorithm, rate, notes });
+        }
+        Ok(kernels)
+    }
+
+    /// Notes a plan; of one algorithm the highest rate.
+    fn take(&mut self, taken: Taken) {
+        match self.taken.iter_mut().find(|known| known.algorithm == taken.algorithm) {
+            Some(known) if known.rate < taken.rate => *known = taken,
+            Some(_) => {}
+            None => self.taken.push(taken),
+        }
+    }
+}
+
+/// What nccl-tests calls the size of a collective to which each rank contributes so much.
+fn whole_buffer(kind: Collective, size: Bytes, ranks: usize) -> Bytes {
+    let shards = match kind {
+        Collective::Gather | Collective::Scatter | Collective::AllGather | Collective::AllToAll => {
+            ranks as u64
+        }
+        Collective::Barrier
+        | Collective::Broadcast
+        | Collective::Reduce
+        | Collective::AllReduce
+        | Collective::ReduceScatter
+        | Collective::Scan => 1,
+    };
+    Bytes(size.0.saturating_mul(shards))
+}
