@@ -123,6 +123,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "study mapa": [("--output", "machine.toml")],
     "study blink": [("--output", "machine.toml")],
     "study network": [("--output", "machine.toml")],
+    "study pcie": [("--output", "machine.toml")],
 }
 
 

@@ -589,8 +589,7 @@ impl ProgramBuilder {
 /// A name that is none of those known.
 fn unknown(what: &str, name: &str, known: &[&str]) -> PyErr {
     errors::program(
-        Diagnosis::of(format!("there is no {what} `{name}`"))
-            .remedy(format!("{}", instead_of(name, known))),
+        Diagnosis::of(format!("there is no {what} `{name}`")).remedy(instead_of(name, known)),
     )
 }
 

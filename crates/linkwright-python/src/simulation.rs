@@ -188,7 +188,7 @@ pub fn simulate(
         let (machines, unhealthy) = (&machines[..], &unhealthy[..]);
         let sharing = Sharing { machines, policy, servers, discipline, unhealthy };
         match run_time {
-            RunTime::Formula => Ok((simulate_on(&core, sharing, &jobs, hook)?, None)),
+            RunTime::Formula => Ok((simulate_on(core, sharing, &jobs, hook)?, None)),
             RunTime::Played => {
                 let outcome = play(&cluster, planner, sharing, &jobs, hook)?;
                 Ok((outcome.records, Some(outcome.plans)))

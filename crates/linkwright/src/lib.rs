@@ -8,8 +8,8 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`units`] | picoseconds, bytes, bytes per second |
 //! | [`diagnostic`] | where an input is wrong, and what would work |
+//! | [`units`] | picoseconds, bytes, bytes per second |
 //! | [`table`] | columns with names and units: every result |
 //! | `xml` | XML from strangers, with the place of every fault |
 //! | [`engine`] | one clock and one loop for every model, event queue, seeded random numbers, progress |

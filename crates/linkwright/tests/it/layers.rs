@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// Each module with those that it may name besides itself and the ground (`units`,
-/// `diagnostic`, `table`, `xml`), as the table in the crate's first lines says.
+/// Each module with those that it may name besides itself and the ground (`diagnostic`,
+/// `units`, `table`, `xml`), as the table in the crate's first lines says.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("units", &[]),
     ("diagnostic", &[]),
+    ("units", &[]),
     ("table", &[]),
     ("xml", &[]),
     ("engine", &[]),
@@ -56,7 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// The modules that hold no model, lowest first; any other module may use them.
-const GROUND: [&str; 4] = ["units", "diagnostic", "table", "xml"];
+const GROUND: [&str; 4] = ["diagnostic", "units", "table", "xml"];
 
 fn may_use(module: &str, used: &str) -> bool {
     if module == used {

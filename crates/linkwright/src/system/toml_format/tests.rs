@@ -206,7 +206,7 @@ fn a_calibration_is_read_and_what_the_machine_cannot_have_is_refused_where_it_st
         ("{ each", "{ eech", "6:12", "eech"),
         ("64 KiB", "0 B", "9:1", "ascend"),
         ("median = 0.01", "median = 0.03", "8:1", "nine of ten"),
-        ("median = 0.01", "median = -1.0", "8:37", "from 0"),
+        ("median = 0.01", "median = -1.0", "8:36", "from 0"),
     ] {
         let text = CALIBRATED.replacen(right, wrong, 1);
         let error = read("h.toml", &text).unwrap_err().to_string();
