@@ -242,7 +242,7 @@ proptest! {
     fn any_model_survives_writing(
         vector in rates(), matrix in rates(), capacity in 1_u64.., bandwidth in 1_u64..,
         count in 1_u32.., units in 1_u32.., l1 in prop::option::of(1_u64..), l2 in 1_u64..,
-        own in prop::option::of(1_u64..), id: (u16, u16), words in "[\\PC&&[^ ]]{1,12}",
+        own in prop::option::of(1_u64..), id: (u16, u16), words in "[\\PC&&\\S]{1,12}",
     ) {
         let mut text = format!(
             "name = 'x'\nproduct = 'y'\nvendor = 'amd'\nprocessors = []\npcie = 'pcie4'\n\
