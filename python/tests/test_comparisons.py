@@ -101,6 +101,17 @@ def test_jobs_of_gpus_are_compared_under_policies_and_what_differs(tmp_path: Pat
     assert [row["job"] for row in jobs[0]] == [row["job"] for row in jobs[2]]
 
 
+def test_the_workers_of_a_dask_cluster_give_the_same(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    path = written(tmp_path, PROGRAMS)
+    with LocalCluster(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
+    ) as cluster:
+        there = parsed("compare", path, "--dask", cluster.scheduler_address)
+    assert there == parsed("compare", path, "--workers", "1")
+
+
 def test_a_comparison_is_printed_written_and_gone_on_with(tmp_path: Path) -> None:
     path = written(tmp_path, PROGRAMS)
     kept = tmp_path / "kept.jsonl"
@@ -161,3 +172,20 @@ def test_settings_are_put_over_a_scenario() -> None:
     assert described["system.network.buffer_packets"].range == (1, 1024)
     assert described["fidelity"].names == ["packet", "flow", "fluid"]
     assert described["system.network.router_delay"].unit == "s"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("deadline = 0", "4:12: no deadline: `0`; write how many times a copy's time alone it may"),
+        ('arbitration = "qoss"', 'unknown arbitration of PCIe: `"qoss"`; did you mean `qos`?'),
+        ('payload = "0 B"', "4:11: "),
+        ("frist = 1", "4:1: unknown key: `frist`; did you mean `first`?"),
+    ],
+)
+def test_a_bus_that_cannot_be_is_refused_where_it_stands(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    bus = f'[system]\nserver = "pcie4-tree-4"\n[pcie]\n{text}\n'
+    path = written(tmp_path, f'{bus}[[job]]\nprogram = "copy-execute"\nranks = 2\n')
+    assert said in fails(2, "run", path)
