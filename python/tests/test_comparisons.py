@@ -19,6 +19,7 @@ from linkwright import (
     read_scenario,
     settings,
 )
+from linkwright.plot import rounded
 
 PROGRAMS = """\
 seed = 3
@@ -125,6 +126,10 @@ def test_a_comparison_is_printed_written_and_gone_on_with(tmp_path: Path) -> Non
     table = pq.read_table(tmp_path / "out" / "comparison.parquet")
     assert table.num_rows == 9
     assert (table.schema.field("time").metadata or {})[b"unit"] == b"s"
+    chart = (tmp_path / "out" / "report.html").read_text("utf-8")
+    speedups = [row["speedup"] for variant in first["variants"][1:] for row in variant["jobs"]]
+    assert "Times as fast as under as-written" in chart
+    assert all(f'"speedup":{rounded(speedup)}' in chart.replace(" ", "") for speedup in speedups)
     shown = linkwright("compare", path, "--checkpoint", kept, "--baseline", "static")
     assert "Speed-up over static: scenario.toml on" in shown.stdout
 

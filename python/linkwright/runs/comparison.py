@@ -164,10 +164,13 @@ class Comparison(Run):
         ]
 
     def sections(self) -> Sequence[Section]:
-        """The table, and what is to be known of the inputs."""
+        """The table and its chart, and what is to be known of the inputs."""
+        from linkwright.runs.comparison_chart import job_speedups
+
         systems = [(outcome.variant, outcome.system) for outcome in self.outcomes]
+        charts = {"Speed-up of each job": job_speedups(self.rows, self.reference)}
         return [
-            Section("What it came to", sheets=self.sheets()),
+            Section("What it came to", sheets=self.sheets(), charts=charts),
             Section("Systems", facts=systems),
             Section("Notes", points=self.notes),
         ]
