@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare_scenario", "play_variant"]
 
 
+# What stands for all jobs of a variant.
+WHOLE = "all"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one variant of programs came to.
@@ -149,7 +153,7 @@ class Comparison(Run):
         rows = [
             (
                 row["variant"],
-                row["job"] or "all",
+                row["job"] or WHOLE,
                 duration(row["time"]),
                 "none" if row["speedup"] is None else f"{row['speedup']:.3f}",
             )

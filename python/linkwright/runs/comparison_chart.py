@@ -8,11 +8,9 @@ from typing import Any
 import altair as alt
 
 from linkwright.plot import BLUE, GREY, inline_chart, rounded
+from linkwright.runs.comparison import WHOLE
 
 __all__ = ["job_speedups"]
-
-# What the table calls the whole, too.
-WHOLE = "all"
 
 
 def job_speedups(

@@ -26,22 +26,16 @@ INTRODUCTION = (
     "What can be compared is limited by what was published: Table 1's sizes, and the sentences on "
     "Figs. 5 and 6. The paper says neither how long kernels take nor how fast copies are. Kernel "
     "times here are from an open cycle-level R9 Nano model at Table 1's sizes; copies reach 26 "
-    "GB/s "
-    "behind 0.5 µs, as over PCIe 4; only inputs are copied, since the table has one size for each "
-    "workload. None of these is fitted to a result.",
+    "GB/s behind 0.5 µs, as over PCIe 4; only inputs are copied, since the table has one size for "
+    "each workload. None of these is fitted to a result.",
     "The paper measures for 0.3 seconds, in which 81.75 iterations are done in the mean. "
-    "Iterations of "
-    "Table 1's sizes take 8 to 70 µs: in 0.3 seconds there would be thousands. 0.3 milliseconds "
-    "are of the "
-    "right order, and are what is measured here unless `--window` says otherwise. Of iterations "
-    "under way at the end, the parts within the window count.",
+    "Iterations of Table 1's sizes take 8 to 70 µs: in 0.3 seconds there would be thousands. 0.3 "
+    "milliseconds are of the right order, and are what is measured here unless `--window` says "
+    "otherwise. Of iterations under way at the end, the parts within the window count.",
     "**How much priority gains hangs on what is shared, which the paper does not say.** Its Fig. "
-    "2 has two "
-    "switches below one root complex. If they share one link of 16 lanes, the tasks ask for more "
-    "of "
-    "it than it has in more than half of the pairs; if each has its own, for little more than "
-    "half. "
-    "The published gain lies between the two.",
+    "2 has two switches below one root complex. If they share one link of 16 lanes, the tasks ask "
+    "for more of it than it has in more than half of the pairs; if each has its own, for little "
+    "more than half. The published gain lies between the two.",
 )
 
 

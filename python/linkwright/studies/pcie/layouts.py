@@ -19,6 +19,8 @@ POLICIES: dict[str, dict[str, str]] = {
 
 # Of packets of 256 B, 24 B more are no data: what a link carries for copies to reach their rate.
 PAYLOAD, HEADER = 256, 24
+# Nanoseconds from the host bridge to its CPU, as a link on a die has them.
+ON_DIE = 50
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def system(layout: Layout, policy: str) -> System:
     rate = round(copies["bandwidth"] * 1e9 * (PAYLOAD + HEADER) / PAYLOAD)
     # The latency of a copy, over as many links as lead to a GPU.
     steps = 3 if layout.root else 2
-    latency = round((copies["latency"] * 1e3 - 50) / steps)
+    latency = round((copies["latency"] * 1e3 - ON_DIE) / steps)
     kind = f'kind = "pcie4"\nbandwidth = "{rate} B/s"\nlatency = "{latency} ns"\n'
     top = '["PCIE0", "ROOT"], ["PCIE1", "ROOT"], ["ROOT", "HB0"]'
     ways = top if layout.root else '["PCIE0", "HB0"], ["PCIE1", "HB0"]'

@@ -17,8 +17,8 @@ const AVERAGED: u64 = 32;
 /// Phases that are played at most, of jobs whose iterations differ greatly in length.
 const MOST_PHASES: usize = 20_000;
 
-/// A flow uses up to that many times its rate of a resource, which flows of [`FlowNetwork`] do not: here
-/// all resources are narrower by it.
+/// A flow here stands for many, and uses many times its rate of a resource, which flows of [`FlowNetwork`]
+/// do not: all resources are narrower by at least this, and by more where a flow uses more.
 const NARROWER: u64 = 1 << 10;
 
 /// A fraction of an iteration, of 2^32.
@@ -67,6 +67,8 @@ impl Played<'_> {
 struct Group<'a> {
     jobs: Vec<Played<'a>>,
     network: FlowNetwork,
+    /// How many times narrower resources are.
+    narrower: u64,
     /// The numbers that resources have here.
     local: BTreeMap<ResourceId, ResourceId>,
     /// The job of each flow, by its slot.
@@ -76,17 +78,21 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn new(jobs: &[(&'a Iteration, u64)], capacities: &[Bandwidth]) -> Self {
-        let uses = jobs.iter().filter_map(|(iteration, _)| iteration.moving.as_ref());
+        let moving = jobs.iter().filter_map(|(iteration, _)| iteration.moving.as_ref());
+        let uses = moving.flat_map(|moving| &moving.uses);
         let mut local: BTreeMap<ResourceId, ResourceId> =
-            uses.flat_map(|moving| &moving.uses).map(|(resource, _)| (*resource, 0)).collect();
+            uses.clone().map(|(resource, _)| (*resource, 0)).collect();
         (0..).zip(local.values_mut()).for_each(|(index, place)| *place = index);
+        let most = uses.map(|(_, share)| *share).fold(0.0, f64::max);
+        let narrower = NARROWER.max((most.ceil() as u64).saturating_add(1).next_power_of_two() / 2);
         let narrowed: Vec<Bandwidth> = local
             .keys()
-            .map(|resource| Bandwidth((capacities[*resource].0 / NARROWER).max(1)))
+            .map(|resource| Bandwidth((capacities[*resource].0 / narrower).max(1)))
             .collect();
         let mut group = Self {
             jobs: Vec::with_capacity(jobs.len()),
             network: FlowNetwork::new(&narrowed),
+            narrower,
             local,
             of_flow: Vec::new(),
             now: Picoseconds(0),
@@ -110,8 +116,9 @@ impl<'a> Group<'a> {
     fn start(&mut self, job: usize, moving: &Moving, left: u64) {
         let bytes = u128::from(moving.bytes.0) * u128::from(left) / u128::from(moving.alone.0);
         let bytes = Bytes(bytes as u64);
+        let narrower = self.narrower as f64;
         let narrow =
-            |(resource, share): &(ResourceId, f64)| (self.local[resource], share / NARROWER as f64);
+            |(resource, share): &(ResourceId, f64)| (self.local[resource], share / narrower);
         let uses: Vec<(ResourceId, f64)> = moving.uses.iter().map(narrow).collect();
         let flow = self.network.start(&uses, bytes, Some(moving.limit), self.now);
         if self.of_flow.len() <= flow.slot() {
@@ -163,4 +170,46 @@ impl<'a> Group<'a> {
 /// That part of a length, of [`WHOLE`].
 fn part(length: u64, done: u64) -> u64 {
     (u128::from(length) * u128::from(done) / u128::from(WHOLE)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINK: Bandwidth = Bandwidth(10_000_000_000);
+
+    /// One that computes for so many microseconds, and then fills a link for so many by `flows` flows.
+    fn filling(quiet: u64, moving: u64, flows: f64) -> Iteration {
+        let alone = Picoseconds(moving * 1_000_000);
+        let bytes = (LINK.0 as f64 * alone.as_seconds() / flows) as u64;
+        let limit = Bandwidth((LINK.0 as f64 / flows) as u64);
+        let moving = Moving { alone, bytes: Bytes(bytes), limit, uses: vec![(0, flows)] };
+        Iteration { quiet: Picoseconds(quiet * 1_000_000), moving: Some(moving) }
+    }
+
+    fn microseconds(jobs: &[(&Iteration, u64)]) -> Vec<f64> {
+        let lengths = lengths(jobs, &[LINK]);
+        lengths.iter().map(|length| (length.as_seconds() * 1e6 * 10.0).round() / 10.0).collect()
+    }
+
+    #[test]
+    fn jobs_share_what_they_want_at_one_time() {
+        let job = filling(40, 30, 1.0);
+        assert_eq!(microseconds(&[(&job, 0)]), [70.0]);
+        assert_eq!(microseconds(&[(&job, 0), (&job, 0)]), [100.0, 100.0], "all of it at once");
+        let later = WHOLE / 70 * 35;
+        assert_eq!(microseconds(&[(&job, 0), (&job, later)]), [70.0, 70.0], "none of it at once");
+        let quiet = Iteration::quiet(Picoseconds(5_000_000));
+        assert_eq!(microseconds(&[(&job, 0), (&quiet, 0)]), [70.0, 5.0]);
+    }
+
+    /// However many flows one stands for.
+    #[test]
+    fn many_flows_are_one() {
+        for flows in [1.0, 16.0, 1e3, 1e5] {
+            let job = filling(40, 30, flows);
+            let found = microseconds(&[(&job, 0), (&job, 0)]);
+            assert!(found.iter().all(|it| (it - 100.0).abs() < 0.2), "{flows}: {found:?}");
+        }
+    }
 }
