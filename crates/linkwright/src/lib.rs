@@ -20,6 +20,7 @@
 //! | [`runtime`] | programs that run over a network |
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
+//! | [`memory`] | caches and memory inside GPUs, and coherence of their copies |
 //! | [`simulation`] | jobs, the multi-tenant server, clusters, results |
 //! | [`scenario`] | one file format: read, put together, compared |
 //!
@@ -30,6 +31,7 @@ pub mod collectives;
 pub mod diagnostic;
 pub mod engine;
 pub mod graph;
+pub mod memory;
 pub mod network;
 pub mod program;
 pub mod runtime;

@@ -12,6 +12,7 @@ use linkwright::collectives::time::TimeError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic::{Diagnose, Diagnosis};
 use linkwright::engine::EngineError;
+use linkwright::memory::protocol::ProtocolError;
 use linkwright::network::packet::SettingsError;
 use linkwright::network::routing::RoutingError;
 use linkwright::network::{PathError, TransportError};
@@ -71,6 +72,7 @@ fn every_error_says_problem_and_remedy_apart() {
         gpu_error(),
         server_error(),
         no_reducing_switch(),
+        protocol_error(),
     ];
     let found = found.concat();
     let known = include_str!("diagnoses.txt");
@@ -441,5 +443,13 @@ fn no_reducing_switch() -> String {
         &NoReducingSwitch::NoSwitch(3),
         &NoReducingSwitch::Forwards { gpu: 3, kind: "y" },
         &NoReducingSwitch::Apart { first: 3, second: 3 },
+    ])
+}
+
+fn protocol_error() -> String {
+    told(&[
+        &ProtocolError::NoLease { what: "y" },
+        &ProtocolError::Width { bits: 3 },
+        &ProtocolError::LongLease { what: "y", lease: 3, most: 3 },
     ])
 }

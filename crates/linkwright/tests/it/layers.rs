@@ -21,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("runtime", &["engine", "system", "network", "program"]),
     ("allocation", &["graph", "system"]),
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),
-    ("memory", &["engine", "system"]),
+    ("memory", &["engine", "system", "network"]),
     ("training", &["program", "collectives"]),
     ("thermal", &[]),
     (

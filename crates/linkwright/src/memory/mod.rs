@@ -1,0 +1,3 @@
+//! Inside the GPUs: caches, memory, and what keeps copies of a line in agreement.
+
+pub mod protocol;

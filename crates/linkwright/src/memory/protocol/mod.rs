@@ -1,0 +1,175 @@
+//! What keeps the copies of a line in agreement: one [`Protocol`] for each memory system.
+//!
+//! A protocol is pure functions from a line's state and a message to a new state and what to do.
+//! Time, queues, data and the registers of misses (MSHRs) stay outside, so that a model checker
+//! runs the code that the simulator runs. Everything is copied, small, and statically dispatched.
+//!
+//! # The machine around it
+//!
+//! Each compute unit (CU) has an L1. Its misses go down a [`Path`] of caches to the line's
+//! [home](Protocol::Home), where all accesses to the line meet. Whoever plays a protocol does this:
+//!
+//! - **An access** looks the line up by [`Protocol::on_access`], from the L1 downwards, until a
+//!   cache says [`Lookup::Hit`] or the home answers by [`Protocol::on_request`]. Each cache that
+//!   had said [`Lookup::Forward`] hears of the answer on its way back by
+//!   [`Protocol::on_response`]. The access that asked takes its data from the answer, even where
+//!   the cache keeps no copy; those that waited for the same line look it up again.
+//! - **A line that is held** ([`Forward::hold`]) is looked up by nobody else in that cache until
+//!   the answer is there; an access that holds waits for those that are on their way. A read that
+//!   finds another read on its way waits for it. Probes never wait.
+//! - **A home serves one request a line at a time** where [`Protocol::CONFIRMS`]: from before its
+//!   probes until the asking cache has the answer and says so. So no probe meets an answer on its
+//!   way, and lines need no transient states: a miss is in its MSHR, a transaction at its home.
+//!   Elsewhere requests are served at once, in the order in which they come, and messages may
+//!   overtake each other.
+//! - **Probes** ([`Probes`]) are sent before a request is served; the home waits for all answers,
+//!   and takes the data of a dirty copy. A dirty line that is evicted can be probed until the home
+//!   has its data ([`Protocol::on_write_back`]).
+//! - **What a home remembers** of a line may be dropped ([`Protocol::forget`]), once its probes are
+//!   answered. The home's data, and those below a home that is an L2, are no protocol's matter.
+
+mod message;
+mod mgcc;
+mod mgcc_printed;
+mod non_coherent;
+mod storage;
+mod time;
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+pub use message::{
+    Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,
+    Path, Probe, Probes, Span,
+};
+pub use mgcc::{Mgcc, MgccCache, MgccController, MgccLine, MgccStamp};
+pub use mgcc_printed::{MgccPrinted, PrintedCache, PrintedHome, PrintedLine, PrintedStamp};
+pub use non_coherent::{NonCoherent, PlainLine};
+pub use storage::{Entry, TimestampStorageUnit};
+pub use time::{Leases, ProtocolError};
+
+/// What can be kept in flat arrays, compared, and told apart by a model checker.
+pub trait Flat: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static {}
+
+impl<T: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static> Flat for T {}
+
+/// A coherence protocol, or the lack of one.
+///
+/// The state of a line and the stamp of a message take at most 8 bytes. GPUs are numbered from 0,
+/// below 32.
+pub trait Protocol: Copy + Debug + Send + Sync + 'static {
+    /// What a message carries beside address and data.
+    type Stamp: Flat;
+    /// What a cache keeps of a line that it holds.
+    type Line: Flat;
+    /// What each cache keeps for all of its lines.
+    type Cache: Flat;
+    /// What a home remembers of a line.
+    type Home: Flat;
+    /// What each controller, the home of many lines, keeps for all of them.
+    type Controller: Flat;
+
+    /// Whether the asking cache confirms each answer, and the home waits for it.
+    const CONFIRMS: bool = false;
+
+    /// Which caches an access passes on its way to the home.
+    fn path(&self) -> Path;
+
+    /// How many bytes the protocol adds to messages.
+    fn overhead(&self) -> Overhead;
+
+    /// An access of a CU, or of a cache above, looks up a line. The L1 gets the default stamp.
+    fn on_access(
+        &self,
+        level: Level,
+        cache: &mut Self::Cache,
+        line: Option<&mut Self::Line>,
+        access: Access,
+        stamp: Self::Stamp,
+    ) -> Lookup<Self::Line, Self::Stamp>;
+
+    /// The answer to what a cache had asked; `line` is the copy that it holds by now, if any.
+    fn on_response(
+        &self,
+        level: Level,
+        cache: &mut Self::Cache,
+        line: Option<&Self::Line>,
+        access: Access,
+        response: Self::Stamp,
+    ) -> Outcome<Self::Line, Self::Stamp>;
+
+    /// What must be done before the home serves a request; `from` is the GPU whose L2 asks, and
+    /// none where an L1 does that stands directly above a home that is an L2.
+    #[inline]
+    fn before_request(&self, home: &Self::Home, from: Option<u8>, ask: Ask) -> Probes {
+        let _ = (home, from, ask);
+        Probes::default()
+    }
+
+    /// The home serves a request: reads, writes or changes the line's data, and answers.
+    fn on_request(
+        &self,
+        controller: &mut Self::Controller,
+        home: &mut Self::Home,
+        from: Option<u8>,
+        ask: Ask,
+        stamp: Self::Stamp,
+    ) -> Self::Stamp;
+
+    /// The home asks a cache to give up a copy, or to share it. Whether its data are newer than
+    /// the home's is what [`Protocol::on_evict`] says of the line before.
+    #[inline]
+    fn on_probe(&self, line: Self::Line, probe: Probe) -> Option<Self::Line> {
+        let _ = (line, probe);
+        None
+    }
+
+    /// What becomes of a line's data when a cache drops its copy.
+    #[inline]
+    fn on_evict(&self, line: &Self::Line) -> Eviction {
+        let _ = line;
+        Eviction::Nothing
+    }
+
+    /// The data of a dirty copy come back to the home. Whether the home takes them: not where a
+    /// probe took them on the way.
+    #[inline]
+    fn on_write_back(&self, home: &mut Self::Home, from: u8) -> bool {
+        let _ = (home, from);
+        true
+    }
+
+    /// What a home knows of a line of which it remembers nothing.
+    #[inline]
+    fn remember(&self, controller: &Self::Controller) -> Self::Home {
+        let _ = controller;
+        Self::Home::default()
+    }
+
+    /// What must be done before a home forgets a line, and what its controller keeps of it.
+    #[inline]
+    fn forget(&self, controller: &mut Self::Controller, home: &Self::Home) -> Probes {
+        let _ = (controller, home);
+        Probes::default()
+    }
+
+    /// Which line a full home forgets: the one of the lowest rank.
+    #[inline]
+    fn rank(&self, home: &Self::Home) -> u64 {
+        let _ = home;
+        0
+    }
+
+    /// What a fence of a wavefront does to the caches, once its accesses are done.
+    #[inline]
+    fn on_fence(&self, level: Level) -> Flush {
+        let _ = level;
+        Flush::Nothing
+    }
+
+    /// What the boundary of two kernels does to the caches.
+    fn on_boundary(&self, level: Level) -> Flush;
+
+    /// When a copy may be read or written, for invariants.
+    fn span(&self, line: &Self::Line) -> Span;
+}

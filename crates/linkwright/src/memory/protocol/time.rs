@@ -1,0 +1,157 @@
+//! Logical time: leases, and what happens when a timestamp's bits are used up.
+//!
+//! Caches and homes store timestamps of few bits (16 in the dissertation), which overflow. So a
+//! logical time is an epoch above and a timestamp below: a cache or controller keeps its epoch
+//! once, its lines' timestamps are of that epoch, and messages carry both. Who learns of a later
+//! epoch moves there, and drops what it knows of earlier ones: all leases of those have ended. A
+//! lease never reaches into another epoch: where it would not end in this one, it starts in the
+//! next.
+//!
+//! An epoch has 24 bits here, so that no run uses them up. Hardware would send one byte of it,
+//! and let nobody fall 128 epochs behind: an announcement to all caches each 64 epochs, which is
+//! after a million accesses to one controller at the least, and is left out here.
+
+use thiserror::Error;
+
+use crate::diagnostic::{Diagnose, Diagnosis};
+
+/// How long copies may be read in logical time, and how many bits a timestamp has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Leases {
+    pub(super) read: u16,
+    pub(super) write: u16,
+    pub(super) bits: u8,
+}
+
+/// Why a protocol cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum ProtocolError {
+    /// A lease of no length.
+    NoLease {
+        /// The setting.
+        what: &'static str,
+    },
+    /// A timestamp of too few or too many bits.
+    Width {
+        /// How many.
+        bits: u8,
+    },
+    /// A lease that no timestamp can hold.
+    LongLease {
+        /// The setting.
+        what: &'static str,
+        /// The lease.
+        lease: u16,
+        /// The longest one.
+        most: u16,
+    },
+}
+
+impl Diagnose for ProtocolError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::NoLease { what } => Diagnosis::of(format!("{what} is 0: no copy could be read"))
+                .remedy("1 or more works"),
+            Self::Width { bits } => Diagnosis::of(format!("a timestamp of {bits} bits"))
+                .remedy("from 2 to 16 bits work"),
+            Self::LongLease { what, lease, most } => {
+                Diagnosis::of(format!("{what} is {lease}, more than a timestamp holds"))
+                    .remedy(format!("up to {most} works"))
+            }
+        }
+    }
+}
+
+impl Default for Leases {
+    /// Section 4.4.2 of the dissertation: read leases of 10, write leases of 5, 16 bits.
+    fn default() -> Self {
+        Self { read: 10, write: 5, bits: 16 }
+    }
+}
+
+impl Leases {
+    /// Leases of these lengths, in timestamps of so many bits.
+    ///
+    /// # Errors
+    /// When a lease is 0 or too long for the bits, or the bits are not from 2 to 16.
+    pub fn new(read: u16, write: u16, bits: u8) -> Result<Self, ProtocolError> {
+        if !(2..=16).contains(&bits) {
+            return Err(ProtocolError::Width { bits });
+        }
+        let most = ((1_u32 << bits) - 1) as u16;
+        for (what, lease) in [("the read lease", read), ("the write lease", write)] {
+            if lease == 0 {
+                return Err(ProtocolError::NoLease { what });
+            }
+            if lease > most {
+                return Err(ProtocolError::LongLease { what, lease, most });
+            }
+        }
+        Ok(Self { read, write, bits })
+    }
+
+    /// The last timestamp.
+    #[inline]
+    pub(super) const fn last(self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// The epoch of a time.
+    #[inline]
+    pub(super) const fn epoch(self, time: u64) -> u32 {
+        (time >> self.bits) as u32
+    }
+
+    /// The first time of an epoch.
+    #[inline]
+    pub(super) const fn start(self, epoch: u32) -> u64 {
+        (epoch as u64) << self.bits
+    }
+
+    /// The timestamp of a time within its epoch.
+    #[inline]
+    pub(super) const fn stamp(self, time: u64) -> u16 {
+        (time & ((1 << self.bits) - 1)) as u16
+    }
+
+    /// Where a lease starts that should start at a time: there, unless it would not end in the
+    /// epoch.
+    #[inline]
+    pub(super) const fn fit(self, time: u64, lease: u16) -> u64 {
+        let end = self.epoch(time + lease as u64);
+        if end == self.epoch(time) { time } else { self.start(end) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_of_nothing_and_one_that_does_not_fit_are_refused() {
+        let problem = |read, write, bits| Leases::new(read, write, bits).unwrap_err().to_string();
+        assert_eq!(
+            problem(0, 5, 16),
+            "the read lease is 0: no copy could be read; 1 or more works"
+        );
+        assert_eq!(
+            problem(1, 0, 16),
+            "the write lease is 0: no copy could be read; 1 or more works"
+        );
+        assert_eq!(problem(1, 1, 0), "a timestamp of 0 bits; from 2 to 16 bits work");
+        assert_eq!(
+            problem(10, 5, 3),
+            "the read lease is 10, more than a timestamp holds; up to 7 works"
+        );
+        assert_eq!(Leases::new(10, 5, 16), Ok(Leases::default()));
+    }
+
+    #[test]
+    fn a_lease_that_would_not_end_starts_in_the_next_epoch() {
+        let leases = Leases::new(2, 1, 3).unwrap();
+        assert_eq!(leases.fit(5, 2), 5);
+        assert_eq!(leases.fit(6, 2), 8);
+        assert_eq!((leases.epoch(13), leases.stamp(13), leases.start(1)), (1, 5, 8));
+    }
+}
