@@ -2041,8 +2041,16 @@ class SimulationResult:
         run_time (all in seconds), gpus, double_links, single_links, pcie_links,
         aggregated_bandwidth, ideal_aggregated_bandwidth, effective_bandwidth,
         sound_bandwidth, preserved_bandwidth (all in GB/s), candidates, optimal. The two
-        bandwidths that one GPU does not have are null there. Of a system of several servers a last
-        column, server, says in which the job ran.
+        bandwidths that one GPU does not have are null there, and for a job of several servers, whose
+        links and other bandwidths are those within servers. Of a system of several servers a last
+        column, servers, says in which the job ran.
+        """
+
+    def gpus_per_server(self) -> Table:
+        """How many GPUs jobs of several servers held in a server, as Blink's histogram has it.
+
+        Columns: gpu_count, parts, share. A job that held 8 and 4 GPUs is a part of each. There are no rows where
+        every job ran in one server.
         """
 
     def named(self, name: str) -> SimulationResult:
@@ -2932,7 +2940,8 @@ def simulate(
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
 
-    A job runs within one server: the first of its choice in which the policy finds GPUs.
+    A job runs within one server: the first of its choice in which the policy finds GPUs. One that is played
+    has GPUs of several where no server has as many, and, under `pack` and `spread`, where none has room.
 
     Args:
         system: A server, or several on a fabric.

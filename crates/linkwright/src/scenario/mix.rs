@@ -172,8 +172,11 @@ impl Mix {
         for gpu in ids {
             healthy[system.gpu(gpu as u32).server as usize] -= 1;
         }
-        // A job runs within one server.
-        let healthy = healthy.into_iter().max().unwrap_or(0);
+        // By the formula a job runs within one server.
+        let healthy = match self.run_time {
+            RunTime::Formula => healthy.into_iter().max().unwrap_or(0),
+            RunTime::Played => healthy.into_iter().sum(),
+        };
         match &self.jobs {
             JobSource::File(file) => {
                 let text = text_of(scenario, file, files)?;
@@ -181,7 +184,8 @@ impl Mix {
                     (RunTime::Formula, _) | (_, Fidelity::Fluid) => u64::MAX,
                     (RunTime::Played, Fidelity::Flow | Fidelity::Packet) => MOST_PLAYED_ITERATIONS,
                 };
-                let most = job_file::Most { gpus: healthy, iterations };
+                let larger = self.larger(system);
+                let most = job_file::Most { gpus: healthy, larger, iterations };
                 let read = job_file::read_for(&file.name, text, most);
                 read.map_err(|error| as_input(error, scenario, file.place))
             }
@@ -190,14 +194,30 @@ impl Mix {
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
                     return Ok(jobs);
                 };
-                let of = if system.servers() == 1 { "the machine" } else { "a server at most" };
+                let of = match (self.run_time, system.servers()) {
+                    (_, 1) => "the machine",
+                    (RunTime::Formula, _) => "a server at most",
+                    (RunTime::Played, _) => "the system",
+                };
                 let problem = format!(
                     "the mix has a job of {} GPUs, and {healthy} of {of} are healthy",
                     large.gpus
                 );
-                let remedy = format!("set max_gpus to {healthy} or less");
+                let remedy = format!("set max_gpus to {healthy} or less{}", self.larger(system));
                 Err(place.refuse(scenario, &problem, "", remedy))
             }
+        }
+    }
+}
+
+impl Mix {
+    /// What else would let a large job run.
+    fn larger(&self, system: &System) -> &'static str {
+        match self.run_time {
+            RunTime::Formula if system.servers() > 1 => {
+                ", or let jobs run on several servers by `run_time = \"played\"`"
+            }
+            _ => "",
         }
     }
 }

@@ -325,7 +325,7 @@ settings! {
         "what decides between equals: nearest on the host, or as published, the lowest ids";
     "allocation" servers: Kind::Name(ServerChoice::names), "first-fit",
         "in which server a job looks for GPUs first: in the order of their numbers, where the fewest \
-         are free, or where the most are";
+         are free, or where the most are; a played job that none has room for has GPUs of several";
     "" queue: Kind::Table, "", "how jobs wait";
     "queue" discipline: Kind::Name(QueueDiscipline::names), "fifo",
         "which waiting job starts next";

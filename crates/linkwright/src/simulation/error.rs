@@ -30,6 +30,15 @@ pub enum SimulationError {
         /// The healthy GPUs.
         gpus: usize,
     },
+    /// A job of several servers where a formula says how long it runs.
+    JobOfServers {
+        /// The job.
+        job: String,
+        /// The GPUs asked for.
+        size: usize,
+        /// The healthy GPUs of one server at most.
+        gpus: usize,
+    },
     /// Two jobs of one name.
     DuplicateJob {
         /// The name.
@@ -118,6 +127,11 @@ impl Diagnose for SimulationError {
                 Diagnosis::of(format!("job `{}` asks for {size} GPUs", shown(job)))
                     .remedy(format!("only {gpus} are healthy, so it can never start"))
             }
+            Self::JobOfServers { job, size, gpus } => Diagnosis::of(format!(
+                "job `{}` asks for {size} GPUs, and no server has more than {gpus} that are healthy",
+                shown(job)
+            ))
+            .remedy("let it be played, since the formula knows nothing of links between servers"),
             Self::DuplicateJob { job } => {
                 Diagnosis::of(format!("two jobs are named `{}`", shown(job)))
                     .remedy("give each job a name of its own")

@@ -217,8 +217,10 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Job>, SimulationError> {
 /// The most that a job may ask for.
 #[derive(Debug, Clone, Copy)]
 pub struct Most {
-    /// Healthy GPUs of one server.
+    /// Healthy GPUs: of one server, or of all where a job may have several.
     pub gpus: usize,
+    /// What else would let it have more, in words that end the remedy.
+    pub larger: &'static str,
     /// Iterations; of jobs that are played [`MOST_PLAYED_ITERATIONS`](super::played::MOST_PLAYED_ITERATIONS).
     pub iterations: u64,
 }
@@ -226,7 +228,7 @@ pub struct Most {
 impl Default for Most {
     /// Anything.
     fn default() -> Self {
-        Self { gpus: usize::MAX, iterations: u64::MAX }
+        Self { gpus: usize::MAX, larger: "", iterations: u64::MAX }
     }
 }
 
@@ -261,7 +263,8 @@ pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, Simulati
             return Err(row.refuse(field, problem, remedy).into());
         }
         if job.gpus as usize > most.gpus {
-            let remedy = format!("ask for at most {}, or choose a larger machine", most.gpus);
+            let remedy =
+                format!("ask for at most {}, or choose a larger machine{}", most.gpus, most.larger);
             let field = row.required(Column::Gpus)?;
             let problem = "the job asks for more GPUs than are healthy, so it can never start";
             return Err(row.refuse(field, problem, remedy).into());

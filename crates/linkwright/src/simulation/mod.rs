@@ -18,7 +18,7 @@ pub use error::SimulationError;
 pub use generate::{MOST_JOBS, MixOptions, generate};
 pub use job::Job;
 pub use queue::formula::{simulate, simulate_on};
-pub use queue::{JobRecord, QueueDiscipline, ServerChoice, Sharing};
+pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
 pub use workload::{Work, Workload};
 
 use crate::diagnostic::Named;

@@ -2,7 +2,6 @@
 
 use super::job::Job;
 use super::queue::JobRecord;
-use crate::allocation::GpuSet;
 use crate::table::{Column, Table};
 use crate::units::{Bandwidth, Picoseconds};
 
@@ -10,7 +9,7 @@ use crate::units::{Bandwidth, Picoseconds};
 ///
 /// Times are in seconds and bandwidths in GB/s, as people plot them. GPUs have the ids that they
 /// have in the system, of which `first_gpus` names that of each server's first; of several servers a
-/// last column says in which a job ran.
+/// last column says in which a job ran. Links and bandwidths are those within servers.
 ///
 /// # Panics
 /// If a record's job is not in the list.
@@ -32,17 +31,13 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
     let optional = |value: &dyn Fn(&JobRecord) -> Option<f64>| -> Column {
         records.iter().map(value).collect::<Vec<_>>().into()
     };
-    let gpus = |record: &JobRecord| {
-        let first = first_gpus[record.server as usize];
-        let set: GpuSet = record.chosen.gpus();
-        set.iter().map(|gpu| first + gpu as u32).collect::<Vec<u32>>()
-    };
+    let gpus = |record: &JobRecord| record.gpus(first_gpus);
     let sensitive: Vec<bool> = records.iter().map(|record| jobs[record.job].sensitive).collect();
     let between = |from: Picoseconds, to: Picoseconds| Picoseconds(to.0 - from.0);
     let table = Table::new()
         .with("job", "", of_job(&|job| job.name.clone()))
         .with("workload", "", of_job(&|job| job.workload.clone()))
-        .with("gpu_count", "", counts(&|record| record.chosen.placement.len()))
+        .with("gpu_count", "", counts(&JobRecord::gpu_count))
         .with("pattern", "", of_job(&|job| job.pattern.name().to_owned()))
         .with("sensitive", "", sensitive)
         .with("arrival", "s", seconds(&|job, _| job.arrival))
@@ -51,19 +46,41 @@ pub fn jobs(jobs: &[Job], records: &[JobRecord], first_gpus: &[u32]) -> Table {
         .with("wait", "s", seconds(&|job, record| between(job.arrival, record.start)))
         .with("run_time", "s", seconds(&|_, record| between(record.start, record.finish)))
         .with("gpus", "", records.iter().map(gpus).collect::<Vec<_>>())
-        .with("double_links", "", counts(&|record| record.chosen.links.double))
-        .with("single_links", "", counts(&|record| record.chosen.links.single))
-        .with("pcie_links", "", counts(&|record| record.chosen.links.pcie))
-        .with("aggregated_bandwidth", "GB/s", gigabytes(&|r| r.chosen.aggregated_bandwidth))
+        .with("double_links", "", counts(&|record| record.links().double))
+        .with("single_links", "", counts(&|record| record.links().single))
+        .with("pcie_links", "", counts(&|record| record.links().pcie))
+        .with("aggregated_bandwidth", "GB/s", gigabytes(&JobRecord::aggregated_bandwidth))
         .with("ideal_aggregated_bandwidth", "GB/s", gigabytes(&|r| r.ideal_aggregated_bandwidth))
-        .with("effective_bandwidth", "GB/s", optional(&|r| r.chosen.effective_bandwidth))
+        .with("effective_bandwidth", "GB/s", optional(&JobRecord::effective_bandwidth))
         .with("sound_bandwidth", "GB/s", optional(&|r| r.sound_bandwidth))
-        .with("preserved_bandwidth", "GB/s", gigabytes(&|r| r.chosen.preserved_bandwidth))
+        .with("preserved_bandwidth", "GB/s", gigabytes(&JobRecord::preserved_bandwidth))
         .with("candidates", "", records.iter().map(|r| r.candidates).collect::<Vec<u64>>())
         .with("optimal", "", records.iter().map(|r| r.optimal).collect::<Vec<bool>>());
     if first_gpus.len() < 2 {
         return table;
     }
-    let server = records.iter().map(|record| u64::from(record.server));
-    table.with("server", "", server.collect::<Vec<u64>>())
+    let servers = records.iter().map(|record| record.servers().collect::<Vec<u32>>());
+    table.with("servers", "", servers.collect::<Vec<_>>())
+}
+
+/// How many GPUs jobs of several servers held in a server: a row for each number from one to what the largest
+/// held, as the histogram of Blink (Wang et al., MLSys 2020) has it, of a cloud's jobs on servers of
+/// eight GPUs.
+///
+/// Parts are counted: a job of 8 and 4 GPUs is one of each. Without such jobs there are no rows.
+#[must_use]
+pub fn gpus_per_server(records: &[JobRecord]) -> Table {
+    let several = records.iter().filter(|record| record.parts.len() > 1);
+    let sizes = several.flat_map(|record| &record.parts).map(|part| part.chosen.placement.len());
+    let mut counts: Vec<u64> = Vec::new();
+    for size in sizes {
+        counts.resize(counts.len().max(size), 0);
+        counts[size - 1] += 1;
+    }
+    let all = counts.iter().sum::<u64>().max(1) as f64;
+    let shares: Vec<f64> = counts.iter().map(|count| *count as f64 / all).collect();
+    Table::new()
+        .with("gpu_count", "", (1..=counts.len() as u64).collect::<Vec<u64>>())
+        .with("parts", "", counts)
+        .with("share", "", shares)
 }

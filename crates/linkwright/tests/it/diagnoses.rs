@@ -342,6 +342,7 @@ fn placement_error() -> String {
 fn simulation_error() -> String {
     told(&[
         &SimulationError::JobTooLarge { job: "x".to_owned(), size: 3, gpus: 3 },
+        &SimulationError::JobOfServers { job: "x".to_owned(), size: 3, gpus: 3 },
         &SimulationError::DuplicateJob { job: "x".to_owned() },
         &SimulationError::RunTooLong {
             job: "x".to_owned(),

@@ -20,6 +20,7 @@ mod packet_reference;
 mod packet_settings;
 mod pcie;
 mod played;
+mod played_across;
 mod policy_contract;
 mod programs_page;
 mod real_machine;

@@ -27,7 +27,7 @@ use proptest::prelude::*;
 
 const POLICIES: [&str; 4] = ["baseline", "topology-aware", "greedy", "preserve"];
 
-fn cluster(text: &str, fidelity: Fidelity) -> Cluster {
+pub fn cluster(text: &str, fidelity: Fidelity) -> Cluster {
     let network = read_network("<test>", text).unwrap();
     Cluster { fidelity, ..network.build("<test>", &Files::default()).unwrap() }
 }
@@ -49,8 +49,18 @@ fn played(
     played_in(ServerChoice::FirstFit, cluster, planner, policy_name, jobs)
 }
 
-fn played_in(
+pub fn played_in(
     servers: ServerChoice,
+    cluster: &Cluster,
+    planner: Planner,
+    policy_name: &str,
+    jobs: &[Job],
+) -> Result<PlayedOutcome, SimulationError> {
+    played_with((servers, QueueDiscipline::Fifo), cluster, planner, policy_name, jobs)
+}
+
+pub fn played_with(
+    (servers, discipline): (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
     planner: Planner,
     policy_name: &str,
@@ -62,13 +72,12 @@ fn played_in(
     let kinds = cluster.system.kinds().iter();
     let machines: Vec<_> = kinds.map(|kind| prepare(kind.server())).collect();
     let policy = policy(policy_name).unwrap();
-    let discipline = QueueDiscipline::Fifo;
     let machines = &machines;
     let sharing = Sharing { machines, policy, servers, discipline, unhealthy: &[] };
     play(cluster, planner, sharing, jobs, &mut |_| ControlFlow::Continue(()))
 }
 
-fn job(name: &str, workload: &str, gpus: u32, iterations: u64) -> Job {
+pub fn job(name: &str, workload: &str, gpus: u32, iterations: u64) -> Job {
     let mut job = Job::new(name, Workload::find(workload).unwrap(), gpus);
     job.iterations = iterations;
     job
@@ -88,7 +97,7 @@ fn a_lone_job_takes_as_long_as_its_collectives_are_timed() {
         };
         let outcome = of(1);
         let record = &outcome.records[0];
-        let gpus: Vec<usize> = record.chosen.gpus().iter().collect();
+        let gpus: Vec<usize> = record.parts[0].chosen.gpus().iter().collect();
         let Planner::Plan(algorithm) = wanted else { unreachable!() };
         let vgg = Workload::find("vgg-16").unwrap();
         let size = vgg.bytes_per_iteration();
@@ -205,7 +214,7 @@ fn jobs_fill_one_server_after_another_of_a_fabric() {
     let jobs: Vec<Job> =
         (0..5).map(|index| job(&format!("job-{index}"), "alexnet", 8, 2)).collect();
     let outcome = played(&cluster, packing(), "preserve", &jobs).unwrap();
-    let servers: Vec<u32> = outcome.records.iter().map(|record| record.server).collect();
+    let servers: Vec<u32> = outcome.records.iter().map(|record| record.parts[0].server).collect();
     assert_eq!(servers, [0, 1, 2, 3, 0]);
     assert_eq!(outcome.records[4].start, outcome.records[0].finish);
     let times: Vec<u64> =
@@ -282,7 +291,7 @@ fn jobs_look_for_gpus_where_they_are_told_to() {
         let jobs = (0..).zip(sizes).map(|(index, size)| job(&format!("{index}"), "gmm", *size, 90));
         let jobs: Vec<Job> = jobs.collect();
         let outcome = played_in(choice, &cluster, packing(), "baseline", &jobs).unwrap();
-        outcome.records.iter().map(|record| record.server).collect::<Vec<u32>>()
+        outcome.records.iter().map(|record| record.parts[0].server).collect::<Vec<u32>>()
     };
     assert_eq!(servers(ServerChoice::FirstFit, &[4, 6, 2, 3]), [0, 1, 0, 2]);
     assert_eq!(servers(ServerChoice::Pack, &[4, 6, 2, 3]), [0, 1, 1, 0]);
@@ -338,7 +347,8 @@ proptest! {
             prop_assert!(one.finish.0 - one.start.0 >= least);
             for other in &outcome.records[index + 1..] {
                 let together = one.start < other.finish && other.start < one.finish;
-                prop_assert!(!together || one.chosen.gpus().intersection(other.chosen.gpus()).is_empty());
+                let both = [one, other].map(|record| record.parts[0].chosen.gpus());
+                prop_assert!(!together || both[0].intersection(both[1]).is_empty());
             }
         }
     }

@@ -155,8 +155,8 @@ fn a_better_allocation_runs_faster() {
     // GPUs 0 and 1 share one NVLink; 2 and 3, behind one PCIe switch as well, share two.
     let baseline = play(&machine, std::slice::from_ref(&vgg), "baseline", QueueDiscipline::Fifo);
     let preserve = play(&machine, &[vgg], "preserve", QueueDiscipline::Fifo);
-    assert_eq!(baseline[0].chosen.placement, [0, 1]);
-    assert_eq!(preserve[0].chosen.placement, [2, 3]);
+    assert_eq!(baseline[0].parts[0].chosen.placement, [0, 1]);
+    assert_eq!(preserve[0].parts[0].chosen.placement, [2, 3]);
     assert!(preserve[0].finish < baseline[0].finish);
 }
 
@@ -165,7 +165,7 @@ fn the_published_model_picks_but_does_not_set_the_run_time() {
     let machine = prepared("dgx1-v100", BandwidthModel::Published);
     let jobs = generate(&MixOptions { seed: 3, max_gpus: 8, ..MixOptions::default() }).unwrap();
     for record in play(&machine, &jobs, "preserve", QueueDiscipline::Fifo) {
-        let sound = machine.sound_bandwidth(record.chosen.gpus());
+        let sound = machine.sound_bandwidth(record.parts[0].chosen.gpus());
         let bandwidth = Bandwidth((sound * 1e9).round() as u64);
         let run_time = jobs[record.job].run_time(bandwidth).unwrap();
         assert_eq!(record.start.checked_add(run_time), Some(record.finish));
@@ -206,13 +206,13 @@ proptest! {
             prop_assert_eq!(record.job, index);
             prop_assert!(record.start >= jobs[index].arrival);
             prop_assert!(record.finish > record.start);
-            prop_assert_eq!(record.chosen.gpus().len(), jobs[index].gpus as usize);
+            prop_assert_eq!(record.parts[0].chosen.gpus().len(), jobs[index].gpus as usize);
             prop_assert!(
-                record.chosen.aggregated_bandwidth <= record.ideal_aggregated_bandwidth
+                record.parts[0].chosen.aggregated_bandwidth <= record.ideal_aggregated_bandwidth
             );
             for other in &records[..index] {
                 let overlap = record.start < other.finish && other.start < record.finish;
-                let shared = record.chosen.gpus().intersection(other.chosen.gpus());
+                let shared = record.parts[0].chosen.gpus().intersection(other.parts[0].chosen.gpus());
                 prop_assert!(!overlap || shared.is_empty());
             }
         }

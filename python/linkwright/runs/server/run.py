@@ -32,13 +32,14 @@ OF_THE_FORMULA = (
     "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
     "another job's GPUs, run as if alone.",
     "Communication does not overlap with computation, and a collective call costs no start-up.",
+    "A job runs within one server.",
     "Run times follow the sound model of effective bandwidth, whichever model the policies rank "
     "by; it holds for large messages.",
 )
 OF_PLAYED_JOBS = (
     "Communication does not overlap with computation, nothing is copied from or to the host, and "
     "reducing takes a GPU no time.",
-    "A job runs within one server.",
+    "Which servers are near one another in the fabric does not count where jobs get their GPUs.",
 )
 LEFT_OUT = (
     "No job is preempted, moved or stopped early, and a decision takes no simulated time.",

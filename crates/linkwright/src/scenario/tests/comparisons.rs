@@ -195,7 +195,14 @@ fn what_neither_kind_of_jobs_heeds_is_refused() {
             ),
             "no planner of kernels",
         ),
-        (SHARED.replace("max_gpus = 8", "max_gpus = 9"), "the mix has a job of 9 GPUs"),
+        (
+            "[system]\nserver = \"dgx1-v100\"\nservers = 2\n[jobs]\n\
+             generate = { count = 30, max_gpus = 9 }\n"
+                .to_owned(),
+            "the mix has a job of 9 GPUs, and 8 of a server at most are healthy; set max_gpus to 8 \
+             or less, or let jobs run on several servers by `run_time = \"played\"`",
+        ),
+        (SHARED.replace("max_gpus = 8", "max_gpus = 33"), "and 32 of the system are healthy"),
     ] {
         let message = refused(&text, &Files::new());
         assert!(message.starts_with("s.toml:") && message.contains(says), "{message}");

@@ -11,7 +11,7 @@
 //! is messages under MPI's protocol.
 //!
 //! What it leaves out: host copies, the overlap of computing with the gradients' reduction, and any
-//! GPU's speed but that which the workloads are timed on; jobs of several servers.
+//! GPU's speed but that which the workloads are timed on.
 
 mod allocations;
 mod classes;
@@ -29,7 +29,7 @@ use self::plans::{Carries, Plans};
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
-use super::queue::{JobRecord, Queue, Sharing};
+use super::queue::{Ends, JobRecord, Queue, Sharing};
 use super::workload::Workload;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
@@ -53,7 +53,7 @@ pub struct PlayedOutcome {
 /// Plays the jobs on an idle system, iteration by iteration.
 ///
 /// # Errors
-/// Two jobs of one name; a job that asks for more GPUs than any server has; one of more than
+/// Two jobs of one name; a job that asks for more GPUs than the system has; one of more than
 /// 4,294,967,295 iterations that are played one by one; a plan that cannot be had; MPI's rules as
 /// fluids; a run that the hook ended; a time beyond 213 days.
 pub fn play(
@@ -106,7 +106,7 @@ fn play_on<T: Carries>(
 ) -> Result<PlayedOutcome, SimulationError> {
     check_iterations(jobs)?;
     let system = &*cluster.system;
-    let queue = Queue::on(system, jobs, sharing)?.with_estimates();
+    let queue = Queue::on(system, jobs, sharing, Ends::Played)?;
     let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
     let runtime = runtime.map_err(ClusterError::from)?;
     let (programs, running) = (Programs::default(), Vec::new());
@@ -214,18 +214,16 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
     ) -> Result<(), SimulationError> {
         let of = &self.jobs[job];
         let record = self.queue.record(job).expect("it has just got its GPUs");
-        let server = record.server;
         let (network, plans) = self.runtime.planning();
-        let on = (server, &record.chosen.placement[..]);
         let size = Workload::find(&of.workload)?.bytes_per_iteration();
-        let planned = plans.of_allocation(network, self.system, on, size);
+        let planned = plans.of_allocation(network, self.system, &record.parts, size);
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
             job: of.name.clone(),
             fault: Box::new(fault),
         })?;
         self.runtime.lowering_mut().admit(variant);
         let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
-        let on = gpus.iter().map(|gpu| self.system.gpu_at(server, *gpu as u32));
+        let on = gpus.iter().map(|gpu| *gpu as u32);
         let program = self.programs.of(&of.workload, of.gpus)?;
         let job_of_runtime = runtime::Job {
             name: of.name.clone(),

@@ -17,6 +17,7 @@ use crate::network::{ConnectionIndex, Connections, PacketNetwork, Routes, Transp
 use crate::program::kernel::KernelCall;
 use crate::program::lowering::{CollectiveCall, Lowering};
 use crate::program::{Collective, CommunicatorId, RankProgram};
+use crate::simulation::queue::Part;
 use crate::system::System;
 use crate::units::Bytes;
 
@@ -132,8 +133,8 @@ enum Form {
     Messages(MessageSchedule),
 }
 
-/// The GPUs of a job within its server in the order of its ranks, and its variant.
-pub(super) type Planned = (Vec<usize>, u32);
+/// The GPUs of a job by their ids in the system, in the order of its ranks, and its variant.
+pub(super) type Planned = (Arc<[usize]>, u32);
 
 /// The plans that have been made, and the one of each job.
 pub(super) struct Plans<'r> {
@@ -142,8 +143,8 @@ pub(super) struct Plans<'r> {
     /// What one transfer or message carries at most.
     longest: Bytes,
     plans: AllocationPlans,
-    /// The variant of GPUs and a size, by their server and the order of ranks.
-    known: BTreeMap<(u32, Arc<[usize]>, Bytes), u32>,
+    /// The variant of GPUs in the order of ranks and a size.
+    known: BTreeMap<(Arc<[usize]>, Bytes), u32>,
     forms: Vec<Form>,
     /// The variant of each admitted job.
     of_job: Vec<u32>,
@@ -168,30 +169,31 @@ impl<'r> Plans<'r> {
         self.plans.made()
     }
 
-    /// Plans an all-reduce of that size for GPUs of a server, as far as nobody has before.
+    /// Plans an all-reduce of that size for what a job got, as far as nobody has before.
     pub(super) fn of_allocation(
         &mut self,
         network: &mut impl Carries,
         system: &System,
-        (server, gpus): (u32, &[usize]),
+        parts: &[Part],
         size: Bytes,
     ) -> Result<Planned, PlanningFault> {
-        let Planner::Plan(algorithm) = self.planner else { return Ok((gpus.to_vec(), BY_RULE)) };
-        if gpus.len() < 2 {
-            return Ok((gpus.to_vec(), BY_RULE));
-        }
-        let order = self.plans.order(system, server, gpus);
-        let key = (server, Arc::clone(&order), size);
+        let one = [parts.len(), parts[0].chosen.placement.len()] == [1, 1];
+        let algorithm = match self.planner {
+            Planner::Plan(algorithm) if !one => algorithm,
+            _ => return Ok((as_placed(system, parts), BY_RULE)),
+        };
+        let ranks = self.plans.ranks(system, parts);
+        let key = (Arc::clone(&ranks.gpus), size);
         if let Some(variant) = self.known.get(&key) {
-            return Ok((order.to_vec(), *variant));
+            return Ok((ranks.gpus, *variant));
         }
-        let planned = self.plans.of(system, algorithm, (server, &order), size)?;
+        let planned = self.plans.of(system, algorithm, &ranks, size)?;
         let AllocationPlan { schedule, pieces, .. } = planned;
         let form = self.form(network, system, schedule, (size, pieces))?;
         self.forms.push(form);
         let variant = self.forms.len() as u32;
         self.known.insert(key, variant);
-        Ok((order.to_vec(), variant))
+        Ok((ranks.gpus, variant))
     }
 
     /// The plan of a variant that is one.
@@ -247,6 +249,15 @@ impl Lowering for Plans<'_> {
     fn variant(&self, job: u32, _: CommunicatorId, _: Collective, _: u32) -> u32 {
         self.of_job[job as usize]
     }
+}
+
+/// The GPUs in the order in which the policy placed them.
+fn as_placed(system: &System, parts: &[Part]) -> Arc<[usize]> {
+    let of = |part: &Part| {
+        let gpus = part.chosen.placement.iter();
+        gpus.map(|gpu| system.gpu_at(part.server, *gpu as u32) as usize).collect::<Vec<_>>()
+    };
+    parts.iter().flat_map(of).collect()
 }
 
 fn rule_of(call: &CollectiveCall) -> mpi::Algorithm {

@@ -1,5 +1,7 @@
 //! Later jobs that start before a first one that does not fit.
 
+use std::ops::Range;
+
 use super::Queue;
 use crate::engine::Scheduler;
 use crate::simulation::error::SimulationError;
@@ -17,20 +19,17 @@ impl Queue<'_> {
         let (reservation, reserved, mut spare) = self.reservation(first);
         let mut index = 1;
         while let Some(job) = self.waiting.get(index).copied() {
-            let size = self.jobs[job].gpus as usize;
             let Some(choice) = self.choose(job, scheduler)? else {
                 index += 1;
                 continue;
             };
             let finish = self.finish_time(job, &choice, scheduler.now())?;
-            let in_the_way = choice.server == reserved && finish > reservation;
-            if in_the_way && size > spare {
+            let in_the_way = if finish > reservation { choice.gpus_in(&reserved) } else { 0 };
+            if in_the_way > spare {
                 index += 1;
                 continue;
             }
-            if in_the_way {
-                spare -= size;
-            }
+            spare -= in_the_way;
             self.waiting.remove(index);
             self.start(job, choice, scheduler)?;
             started.push(job);
@@ -38,23 +37,29 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// When and in which server the job can start if nothing else does, and how many GPUs are spare
-    /// there then. Of several servers the first that is ready.
-    fn reservation(&self, job: usize) -> (Picoseconds, usize, usize) {
-        let on = (0..self.servers.len()).map(|server| {
-            let (time, spare) = self.reservation_on(server, self.jobs[job].gpus as usize);
-            (time, server, spare)
+    /// When and in which servers the job can start if nothing else does, and how many GPUs are spare
+    /// there then. Of several servers the first that is ready; all of them for a job that may have GPUs of
+    /// several, which only needs as many.
+    fn reservation(&self, job: usize) -> (Picoseconds, Range<usize>, usize) {
+        let (needed, all) = (self.jobs[job].gpus as usize, 0..self.servers.len());
+        if self.may_split(job) {
+            let (time, spare) = self.reservation_on(all.clone(), needed);
+            return (time, all, spare);
+        }
+        let on = all.map(|server| {
+            let (time, spare) = self.reservation_on(server..server + 1, needed);
+            (time, server..server + 1, spare)
         });
-        on.min_by_key(|(time, server, _)| (*time, *server)).unwrap_or((Picoseconds(u64::MAX), 0, 0))
+        let first = on.min_by_key(|(time, servers, _)| (*time, servers.start));
+        first.unwrap_or((Picoseconds(u64::MAX), 0..0, 0))
     }
 
-    fn reservation_on(&self, server: usize, needed: usize) -> (Picoseconds, usize) {
-        let (_, state) = &self.servers[server];
-        let mut free = state.free().len();
-        let mut running: Vec<(Picoseconds, usize)> = state
-            .held()
-            .iter()
-            .filter_map(|(key, gpus)| {
+    fn reservation_on(&self, servers: Range<usize>, needed: usize) -> (Picoseconds, usize) {
+        let states = || self.servers[servers.clone()].iter().map(|(_, state)| state);
+        let mut free = states().map(|state| state.free().len()).sum::<usize>();
+        let mut running: Vec<(Picoseconds, usize)> = states()
+            .flat_map(|state| state.held().iter().map(move |held| (state, held)))
+            .filter_map(|(state, (key, gpus))| {
                 let record = self.records[key.parse::<usize>().ok()?].as_ref()?;
                 let healthy = gpus.iter().filter(|gpu| !state.unhealthy().contains(**gpu));
                 Some((record.finish, healthy.count()))

@@ -7,11 +7,12 @@
 //! The run time always follows the sound bandwidth model, whichever model the policy ranks
 //! by: the published regression can turn negative, and policies are compared in one world.
 //!
-//! What it leaves out: interference of jobs on shared wires.
+//! What it leaves out: interference of jobs on shared wires; jobs of several servers, of whose links MAPA says
+//! nothing.
 
 use std::ops::ControlFlow;
 
-use super::{JobRecord, Queue, QueueDiscipline, ServerChoice, Sharing};
+use super::{Ends, JobRecord, Queue, QueueDiscipline, ServerChoice, Sharing};
 use crate::allocation::{GpuSet, Policy, PreparedMachine};
 use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::simulation::error::SimulationError;
@@ -35,7 +36,7 @@ pub fn simulate(
     let unhealthy: Vec<_> = unhealthy.iter().map(|gpu| (0, gpu)).collect();
     let (servers, machines) = (ServerChoice::FirstFit, std::slice::from_ref(machine));
     let sharing = Sharing { machines, policy, servers, discipline, unhealthy: &unhealthy };
-    run(Queue::new(vec![machine], jobs, sharing)?, jobs, hook)
+    run(Queue::new(vec![machine], jobs, sharing, Ends::ByFormula)?, jobs, hook)
 }
 
 /// As [`simulate`], on the servers of a system.
@@ -48,7 +49,7 @@ pub fn simulate_on(
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<Vec<JobRecord>, SimulationError> {
-    run(Queue::on(system, jobs, sharing)?, jobs, hook)
+    run(Queue::on(system, jobs, sharing, Ends::ByFormula)?, jobs, hook)
 }
 
 fn run(queue: Queue<'_>, jobs: &[Job], hook: Hook<'_>) -> Result<Vec<JobRecord>, SimulationError> {

@@ -3,28 +3,36 @@
 //!
 //! What becomes of a job that has its GPUs is a run-time model's: [`formula`] or
 //! [`played`](super::played). A job runs within one server, the first in which its policy finds
-//! GPUs, in the order of a [`ServerChoice`].
+//! GPUs, in the order of a [`ServerChoice`]. One that is played gets GPUs of several servers where it asks
+//! for more than any has, or where its choice does not wait for one: of how many each is the choice's to say, and
+//! which there the policy's.
 //!
-//! What it leaves out: jobs of several servers, preemption, and time taken by the decision itself.
+//! What it leaves out: how near servers are to one another in the fabric, preemption, and time taken by the
+//! decision itself.
 
 mod backfill;
 pub mod formula;
+mod record;
 mod servers;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::record::{JobRecord, Part};
 pub use self::servers::ServerChoice;
 use super::error::SimulationError;
 use super::job::Job;
 use crate::allocation::{
-    Effort, GpuSet, Match, Objective, Pattern, Policy, PreparedMachine, Request, Selection,
-    ServerState,
+    Effort, GpuSet, Objective, Pattern, Policy, PreparedMachine, Request, Selection, ServerState,
+    Shape,
 };
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
 use crate::system::System;
+use crate::system::fabric::Fabric;
 use crate::units::{Bandwidth, Picoseconds};
 
 /// In which order waiting jobs start.
@@ -60,34 +68,27 @@ pub struct Sharing<'a> {
     pub unhealthy: &'a [(usize, usize)],
 }
 
-/// What happened to one job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JobRecord {
-    /// The job's index in the list.
-    pub job: usize,
-    /// The server that it ran in.
-    pub server: u32,
-    /// When it got its GPUs.
-    pub start: Picoseconds,
-    /// When it gave them back.
-    pub finish: Picoseconds,
-    /// Its GPUs, by their ids in the server, and their scores.
-    pub chosen: Match,
-    /// Effective bandwidth by the sound model, GB/s, which a run time by the formula followed; `None`
-    /// for one GPU.
-    pub sound_bandwidth: Option<f64>,
-    /// The most aggregated bandwidth that its pattern could have on the idle machine.
-    pub ideal_aggregated_bandwidth: Bandwidth,
-    /// How many sets of GPUs competed.
-    pub candidates: u64,
-    /// Whether no match was better for certain, as [`Selection::optimal`].
-    pub optimal: bool,
+/// Where a job is to run: what of each server, in their order.
+pub(super) struct Choice {
+    parts: Vec<(usize, Selection)>,
 }
 
-/// Where a job is to run.
-pub(super) struct Choice {
-    server: usize,
-    selection: Selection,
+impl Choice {
+    /// How many GPUs it takes of these servers.
+    fn gpus_in(&self, servers: &Range<usize>) -> usize {
+        let there = self.parts.iter().filter(|(server, _)| servers.contains(server));
+        there.map(|(_, selection)| selection.chosen.placement.len()).sum()
+    }
+}
+
+/// What ends jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// The formula says when, of GPUs of one server.
+    ByFormula,
+    /// Only that they have ended, and what the formula says is what backfilling expects; they may run on
+    /// several servers.
+    Played,
 }
 
 /// The jobs that wait, and the servers' GPUs.
@@ -96,17 +97,21 @@ pub(super) struct Queue<'a> {
     servers: Vec<(&'a PreparedMachine, ServerState)>,
     jobs: &'a [Job],
     policy: &'a dyn Policy,
-    patterns: Vec<Pattern>,
+    /// Of every shape and size that a job may have within a server.
+    patterns: BTreeMap<(Shape, usize), Pattern>,
     choice: ServerChoice,
     discipline: QueueDiscipline,
     waiting: VecDeque<usize>,
     records: Vec<Option<JobRecord>>,
-    /// Most aggregated bandwidth on an idle server, by its machine's name, the pattern's name and its
+    /// Most aggregated bandwidth on an idle server, by its machine's name, the pattern's shape and its
     /// size.
-    ideal: BTreeMap<(String, &'static str, usize), Bandwidth>,
+    ideal: BTreeMap<(String, Shape, usize), Bandwidth>,
     finished: u64,
-    /// Whether a job ends when the formula says; else that is no more than an estimate.
-    by_formula: bool,
+    ends: Ends,
+    /// The healthy GPUs of the server that has the most.
+    largest: usize,
+    /// What the narrowest of the servers can send to others, as an estimate of what jobs of several have.
+    between: Bandwidth,
 }
 
 impl<'a> Queue<'a> {
@@ -115,9 +120,12 @@ impl<'a> Queue<'a> {
         system: &System,
         jobs: &'a [Job],
         sharing: Sharing<'a>,
+        ends: Ends,
     ) -> Result<Self, SimulationError> {
         let machine = |server| &sharing.machines[system.kind_index_of(server)];
-        Self::new((0..system.servers()).map(machine).collect(), jobs, sharing)
+        let machines = (0..system.servers()).map(machine).collect();
+        let queue = Self::new(machines, jobs, sharing, ends)?;
+        Ok(Self { between: between(system), ..queue })
     }
 
     /// No job has arrived yet on servers, each with its machine.
@@ -125,6 +133,7 @@ impl<'a> Queue<'a> {
         machines: Vec<&'a PreparedMachine>,
         jobs: &'a [Job],
         Sharing { policy, servers: choice, discipline, unhealthy, .. }: Sharing<'a>,
+        ends: Ends,
     ) -> Result<Self, SimulationError> {
         let state = |machine: &'a PreparedMachine| {
             (machine, ServerState::new("simulated", machine.graph()))
@@ -133,19 +142,29 @@ impl<'a> Queue<'a> {
         for (server, gpu) in unhealthy {
             servers[*server].1.mark_unhealthy(*gpu)?;
         }
-        let healthy = servers.iter().map(|(_, state)| state.free().len()).max().unwrap_or(0);
-        let mut patterns = Vec::with_capacity(jobs.len());
+        let healthy = servers.iter().map(|(_, state)| state.free().len());
+        let (largest, all) = (healthy.clone().max().unwrap_or(0), healthy.sum::<usize>());
+        let mut patterns = BTreeMap::new();
         let mut names = BTreeSet::new();
         for job in jobs {
             if !names.insert(&job.name) {
                 return Err(SimulationError::DuplicateJob { job: job.name.clone() });
             }
             let size = job.gpus as usize;
-            if size > healthy {
-                let (job, gpus) = (job.name.clone(), healthy);
-                return Err(SimulationError::JobTooLarge { job, size, gpus });
+            if size > all {
+                let job = job.name.clone();
+                return Err(SimulationError::JobTooLarge { job, size, gpus: all });
             }
-            patterns.push(Pattern::new(job.pattern, size)?);
+            if size > largest && ends == Ends::ByFormula {
+                let job = job.name.clone();
+                return Err(SimulationError::JobOfServers { job, size, gpus: largest });
+            }
+            let is_split = size > largest || choice.may_split() && ends == Ends::Played;
+            for size in if is_split { 1 } else { size }..=size.min(largest) {
+                if let Entry::Vacant(entry) = patterns.entry((job.pattern, size)) {
+                    entry.insert(Pattern::new(job.pattern, size)?);
+                }
+            }
         }
         Ok(Self {
             servers,
@@ -158,15 +177,10 @@ impl<'a> Queue<'a> {
             records: vec![None; jobs.len()],
             ideal: BTreeMap::new(),
             finished: 0,
-            by_formula: true,
+            ends,
+            largest,
+            between: Bandwidth(0),
         })
-    }
-
-    /// The same for jobs of which only their ends tell how long they run; what the formula says is
-    /// what backfilling expects.
-    pub(super) fn with_estimates(mut self) -> Self {
-        self.by_formula = false;
-        self
     }
 
     /// A job enters the queue.
@@ -178,7 +192,9 @@ impl<'a> Queue<'a> {
     pub(super) fn finish(&mut self, job: usize, now: Picoseconds) -> Result<(), SimulationError> {
         if let Some(record) = &mut self.records[job] {
             record.finish = now;
-            self.servers[record.server as usize].1.release(&key(job))?;
+            for server in record.servers() {
+                self.servers[server as usize].1.release(&key(job))?;
+            }
             self.finished += 1;
         }
         Ok(())
@@ -223,29 +239,63 @@ impl<'a> Queue<'a> {
         Ok(started)
     }
 
-    /// What the policy gives the job now, in the first server of its choice that has room. The hook is asked after
-    /// every decision, since a long queue may have many, and within those that take long.
+    /// What the policy gives the job now, in the first server of its choice that has room, else in several
+    /// if it may have them.
     fn choose<E>(
         &self,
         job: usize,
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Option<Choice>, SimulationError> {
-        let request = Request { pattern: &self.patterns[job], sensitive: self.jobs[job].sensitive };
-        let done = self.done();
-        let free = self.servers.iter().map(|(_, state)| state.free().len());
-        for server in self.choice.order(free, request.pattern.size()) {
-            let (machine, state) = &self.servers[server];
-            let mut go_on = || scheduler.ask(done);
-            let mut effort = Effort::interruptible(&mut go_on);
-            let selection = self.policy.choose(machine, &request, state.free(), &mut effort);
-            if effort.is_stopped() || scheduler.ask(done).is_break() {
-                return Err(self.interrupted());
-            }
-            if let Some(selection) = selection {
-                return Ok(Some(Choice { server, selection }));
+        let size = self.jobs[job].gpus as usize;
+        for server in self.choice.order(self.free(), size) {
+            if let Some(selection) = self.select(job, server, size, scheduler)? {
+                return Ok(Some(Choice { parts: vec![(server, selection)] }));
             }
         }
-        Ok(None)
+        if !self.may_split(job) {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        for (server, size) in self.choice.split(self.free(), size) {
+            let Some(selection) = self.select(job, server, size, scheduler)? else {
+                return Ok(None);
+            };
+            parts.push((server, selection));
+        }
+        Ok((!parts.is_empty()).then_some(Choice { parts }))
+    }
+
+    /// Whether a job may have GPUs of several servers.
+    fn may_split(&self, job: usize) -> bool {
+        let is_larger = self.jobs[job].gpus as usize > self.largest;
+        self.ends == Ends::Played && (is_larger || self.choice.may_split())
+    }
+
+    /// How many GPUs are free in each server.
+    fn free(&self) -> impl Iterator<Item = usize> {
+        self.servers.iter().map(|(_, state)| state.free().len())
+    }
+
+    /// So many GPUs of a server for a job, by the policy. The hook is asked after every decision, since a long
+    /// queue may have many, and within those that take long.
+    fn select<E>(
+        &self,
+        job: usize,
+        server: usize,
+        size: usize,
+        scheduler: &mut impl Scheduler<E>,
+    ) -> Result<Option<Selection>, SimulationError> {
+        let Job { pattern, sensitive, .. } = &self.jobs[job];
+        let request = Request { pattern: &self.patterns[&(*pattern, size)], sensitive: *sensitive };
+        let done = self.done();
+        let (machine, state) = &self.servers[server];
+        let mut go_on = || scheduler.ask(done);
+        let mut effort = Effort::interruptible(&mut go_on);
+        let selection = self.policy.choose(machine, &request, state.free(), &mut effort);
+        if effort.is_stopped() || scheduler.ask(done).is_break() {
+            return Err(self.interrupted());
+        }
+        Ok(selection)
     }
 
     /// When a job that starts now ends, as far as that is known.
@@ -256,7 +306,7 @@ impl<'a> Queue<'a> {
         now: Picoseconds,
     ) -> Result<Picoseconds, SimulationError> {
         match self.finish_by_formula(job, choice, now) {
-            Err(_) if !self.by_formula => Ok(Picoseconds(u64::MAX)),
+            Err(_) if self.ends == Ends::Played => Ok(Picoseconds(u64::MAX)),
             finish => finish,
         }
     }
@@ -267,9 +317,19 @@ impl<'a> Queue<'a> {
         choice: &Choice,
         now: Picoseconds,
     ) -> Result<Picoseconds, SimulationError> {
-        let (machine, _) = &self.servers[choice.server];
-        let sound = machine.sound_bandwidth(choice.selection.chosen.gpus());
-        let run_time = self.jobs[job].run_time(Bandwidth((sound * 1e9).round() as u64))?;
+        let bandwidth = |sound: f64| Bandwidth((sound * 1e9).round() as u64);
+        let within = |(server, selection): &(usize, Selection)| {
+            let gpus = selection.chosen.gpus();
+            bandwidth(self.servers[*server].0.sound_bandwidth(gpus))
+        };
+        let effective = match &choice.parts[..] {
+            [part] => within(part),
+            parts => {
+                let several = parts.iter().filter(|(_, it)| it.chosen.placement.len() > 1);
+                several.map(within).fold(self.between, Bandwidth::min)
+            }
+        };
+        let run_time = self.jobs[job].run_time(effective)?;
         now.checked_add(run_time).ok_or_else(|| SimulationError::end_too_late(&self.jobs[job].name))
     }
 
@@ -279,37 +339,47 @@ impl<'a> Queue<'a> {
         choice: Choice,
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<(), SimulationError> {
-        let now = scheduler.now();
-        let finish = self.finish_time(job, &choice, now)?;
-        let Choice { server, selection: Selection { chosen, candidates, optimal, .. } } = choice;
-        let (machine, state) = &mut self.servers[server];
-        state.allocate(&key(job), &chosen.placement)?;
-        let sound = machine.sound_bandwidth(chosen.gpus());
-        let sound_bandwidth = (chosen.placement.len() > 1).then_some(sound);
-        let ideal_aggregated_bandwidth = self.ideal(job, server, scheduler)?;
+        let start = scheduler.now();
+        let finish = self.finish_time(job, &choice, start)?;
+        let sound_bandwidth = match &choice.parts[..] {
+            [(server, selection)] if selection.chosen.placement.len() > 1 => {
+                Some(self.servers[*server].0.sound_bandwidth(selection.chosen.gpus()))
+            }
+            _ => None,
+        };
+        let (mut candidates, mut optimal, mut ideal) = (1_u64, true, 0);
+        let mut parts = Vec::with_capacity(choice.parts.len());
+        for (server, selection) in choice.parts {
+            self.servers[server].1.allocate(&key(job), &selection.chosen.placement)?;
+            let size = selection.chosen.placement.len();
+            ideal += self.ideal(self.jobs[job].pattern, size, server, scheduler)?.0;
+            candidates = candidates.saturating_mul(selection.candidates);
+            optimal &= selection.optimal;
+            parts.push(Part { server: server as u32, chosen: selection.chosen });
+        }
         self.records[job] = Some(JobRecord {
             job,
-            server: server as u32,
-            start: now,
+            start,
             finish,
-            chosen,
+            parts,
             sound_bandwidth,
-            ideal_aggregated_bandwidth,
+            ideal_aggregated_bandwidth: Bandwidth(ideal),
             candidates,
             optimal,
         });
         Ok(())
     }
 
+    /// The most aggregated bandwidth that a pattern can have on an idle server.
     fn ideal<E>(
         &mut self,
-        job: usize,
+        shape: Shape,
+        size: usize,
         server: usize,
         scheduler: &mut impl Scheduler<E>,
     ) -> Result<Bandwidth, SimulationError> {
-        let pattern = &self.patterns[job];
         let (machine, _) = &self.servers[server];
-        let key = (machine.name().to_owned(), self.jobs[job].pattern.name(), pattern.size());
+        let key = (machine.name().to_owned(), shape, size);
         if let Some(known) = self.ideal.get(&key) {
             return Ok(*known);
         }
@@ -317,6 +387,7 @@ impl<'a> Queue<'a> {
         let done = self.done();
         let mut go_on = || scheduler.ask(done);
         let mut effort = Effort::interruptible(&mut go_on);
+        let pattern = &self.patterns[&(shape, size)];
         let best = machine.best(pattern, idle, Objective::Aggregated, &mut effort);
         if effort.is_stopped() {
             return Err(self.interrupted());
@@ -325,6 +396,17 @@ impl<'a> Queue<'a> {
         self.ideal.insert(key, most);
         Ok(most)
     }
+}
+
+/// What the narrowest of a system's servers can send to others.
+fn between(system: &System) -> Bandwidth {
+    let Some(fabric) = system.fabric() else { return Bandwidth(0) };
+    let of_server = |server: u32| -> u64 {
+        let ports = (0..system.kind_of(server).nics().len() as u32)
+            .map(|nic| system.port_of(system.nic_at(server, nic)));
+        ports.map(|port| fabric.channels()[Fabric::injection(port) as usize].bandwidth.0).sum()
+    };
+    Bandwidth((0..system.servers()).map(of_server).min().unwrap_or(0))
 }
 
 /// A state's name for a job, from which [`Queue::reservation`] gets its index back.

@@ -1,4 +1,4 @@
-//! In which server a job looks for GPUs first.
+//! In which server a job looks for GPUs first, and how many it takes of each of several.
 
 use std::cmp::Reverse;
 
@@ -6,16 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Named;
 
-/// Which server a job gets, of those in which its policy finds GPUs.
+/// Which server a job gets, of those in which its policy finds GPUs, and how a job that is played has its
+/// GPUs in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerChoice {
-    /// The first.
+    /// The first. A job that no server has the GPUs for takes what is free in one after another; any other
+    /// waits.
     #[default]
     FirstFit,
-    /// The one with the fewest free GPUs, so that others keep room for large jobs.
+    /// The one with the fewest free GPUs, so that others keep room for large jobs. A job that none has room
+    /// for takes GPUs of as few as it can.
     Pack,
-    /// The one with the most free GPUs, so that jobs share servers with few others.
+    /// The one with the most free GPUs, so that jobs share servers with few others. A job that none has
+    /// room for takes GPU by GPU where the most are free.
     Spread,
 }
 
@@ -38,6 +42,47 @@ impl ServerChoice {
         }
         servers.into_iter().map(|(server, _)| server).collect()
     }
+
+    /// Whether a job that a server could have room for takes GPUs of several rather than wait.
+    pub(super) const fn may_split(self) -> bool {
+        !matches!(self, Self::FirstFit)
+    }
+
+    /// How many of `size` GPUs to take of which servers, of all by how many they have free, in their order;
+    /// none where too few are free.
+    pub(super) fn split(
+        self,
+        free: impl Iterator<Item = usize>,
+        size: usize,
+    ) -> Vec<(usize, usize)> {
+        let mut left: Vec<usize> = free.collect();
+        if left.iter().sum::<usize>() < size {
+            return Vec::new();
+        }
+        let mut taken = vec![0; left.len()];
+        let mut needed = size;
+        let most = |left: &[usize]| (0..left.len()).max_by_key(|at| (left[*at], Reverse(*at)));
+        while needed > 0
+            && let Some(largest) = most(&left)
+        {
+            let (server, count) = match self {
+                Self::FirstFit => {
+                    let first = left.iter().position(|left| *left > 0).unwrap_or(largest);
+                    (first, left[first].min(needed))
+                }
+                Self::Pack => {
+                    let fitting = (0..left.len()).filter(|server| left[*server] >= needed);
+                    let tightest = fitting.min_by_key(|server| left[*server]);
+                    tightest.map_or((largest, left[largest]), |server| (server, needed))
+                }
+                Self::Spread => (largest, 1),
+            };
+            left[server] -= count;
+            taken[server] += count;
+            needed -= count;
+        }
+        taken.into_iter().enumerate().filter(|(_, count)| *count > 0).collect()
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +98,46 @@ mod tests {
         assert_eq!(order(ServerChoice::Spread), [1, 4, 3, 0, 5]);
     }
 
+    #[test]
+    fn jobs_of_several_servers_are_split_by_what_is_free() {
+        let split = |choice: ServerChoice, size| choice.split([3, 8, 0, 2, 8].into_iter(), size);
+        assert_eq!(split(ServerChoice::FirstFit, 12), [(0, 3), (1, 8), (3, 1)]);
+        assert_eq!(split(ServerChoice::Pack, 10), [(1, 8), (3, 2)]);
+        assert_eq!(split(ServerChoice::Pack, 19), [(0, 3), (1, 8), (4, 8)]);
+        assert_eq!(split(ServerChoice::Spread, 10), [(1, 5), (4, 5)]);
+        assert_eq!(split(ServerChoice::Spread, 13), [(0, 1), (1, 6), (4, 6)]);
+        for (_, choice) in ServerChoice::NAMED {
+            assert_eq!(split(*choice, 22), []);
+        }
+    }
+
     proptest! {
+        /// No choice takes more than is free, and `pack` needs as few servers as any.
+        #[test]
+        fn every_split_is_of_free_gpus(
+            free in proptest::collection::vec(0_usize..9, 1..12), size in 1_usize..40,
+        ) {
+            let there = free.iter().sum::<usize>();
+            let mut descending = free.clone();
+            descending.sort_unstable_by_key(|free| Reverse(*free));
+            let mut room = 0;
+            let fewest = descending.iter().take_while(|free| {
+                let needs = room < size;
+                room += **free;
+                needs
+            }).count();
+            for (_, choice) in ServerChoice::NAMED {
+                let split = choice.split(free.iter().copied(), size);
+                let taken: usize = split.iter().map(|(_, count)| count).sum();
+                prop_assert_eq!(taken, if there < size { 0 } else { size });
+                prop_assert!(split.iter().all(|(server, count)| (1..=free[*server]).contains(count)));
+                prop_assert!(split.is_sorted_by(|a, b| a.0 < b.0));
+                if *choice == ServerChoice::Pack && there >= size {
+                    prop_assert_eq!(split.len(), fewest);
+                }
+            }
+        }
+
         /// No choice keeps a job from a server that has room.
         #[test]
         fn every_server_with_room_is_tried_once(

@@ -28,7 +28,7 @@ use crate::engine::{Engine, Hook, Model, Scheduler};
 use crate::network::{ResourceId, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
-use crate::simulation::queue::{Queue, Sharing};
+use crate::simulation::queue::{Ends, Queue, Sharing};
 use crate::simulation::workload::Workload;
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
@@ -48,7 +48,7 @@ pub(super) fn play(
         system,
         algorithm,
         jobs,
-        queue: Queue::on(system, jobs, sharing)?.with_estimates(),
+        queue: Queue::on(system, jobs, sharing, Ends::Played)?,
         plans: AllocationPlans::default(),
         users: vec![Vec::new(); routes.capacities().len()],
         routes: &routes,
@@ -183,14 +183,13 @@ impl Fluid<'_, '_> {
         let workload = Workload::find(&self.jobs[job].workload)?;
         let compute = workload.compute_per_iteration();
         let record = self.queue.record(job).expect("it has just got its GPUs");
-        let (server, gpus) = (record.server, &record.chosen.placement);
-        if gpus.len() < 2 {
+        if record.gpu_count() < 2 {
             return Ok(Ok(Iteration::quiet(compute)));
         }
         let (system, algorithm) = (self.system, self.algorithm);
         let size = workload.bytes_per_iteration();
-        let order = self.plans.order(system, server, gpus);
-        let plan = self.plans.of(system, algorithm, (server, &order), size);
+        let ranks = self.plans.ranks(system, &record.parts);
+        let plan = self.plans.of(system, algorithm, &ranks, size);
         Ok(plan
             .map_err(PlanningFault::from)
             .and_then(|plan| Iteration::reducing(compute, &plan, size, system, self.routes)))

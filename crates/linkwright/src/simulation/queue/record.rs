@@ -1,0 +1,102 @@
+//! What happened to a job.
+
+use serde::{Deserialize, Serialize};
+
+use crate::allocation::Match;
+use crate::allocation::links::LinkCounts;
+use crate::units::{Bandwidth, Picoseconds};
+
+/// What a job holds of one server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The server.
+    pub server: u32,
+    /// Its GPUs, by their ids in the server, and their scores.
+    pub chosen: Match,
+}
+
+/// What happened to one job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// The job's index in the list.
+    pub job: usize,
+    /// When it got its GPUs.
+    pub start: Picoseconds,
+    /// When it gave them back.
+    pub finish: Picoseconds,
+    /// What it held of each of its servers, at least one, in the order of the servers.
+    pub parts: Vec<Part>,
+    /// Effective bandwidth by the sound model, GB/s, which a run time by the formula followed; `None`
+    /// for one GPU, and for GPUs of several servers, of which the model knows nothing.
+    pub sound_bandwidth: Option<f64>,
+    /// The most aggregated bandwidth that its pattern could have on idle servers, split as it is.
+    pub ideal_aggregated_bandwidth: Bandwidth,
+    /// How many sets of GPUs competed.
+    pub candidates: u64,
+    /// Whether no match was better for certain, as [`Selection::optimal`](crate::allocation::Selection::optimal).
+    pub optimal: bool,
+}
+
+impl JobRecord {
+    /// How many GPUs it held.
+    #[must_use]
+    pub fn gpu_count(&self) -> usize {
+        self.parts.iter().map(|part| part.chosen.placement.len()).sum()
+    }
+
+    /// Its servers, ascending.
+    pub fn servers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.parts.iter().map(|part| part.server)
+    }
+
+    /// Its GPUs by their ids in the system, ascending, of which `first_gpus` names that of each
+    /// server's first.
+    ///
+    /// # Panics
+    /// If it ran in a server that is not there.
+    #[must_use]
+    pub fn gpus(&self, first_gpus: &[u32]) -> Vec<u32> {
+        let of = |part: &Part| {
+            let first = first_gpus[part.server as usize];
+            part.chosen.gpus().iter().map(|gpu| first + gpu as u32).collect::<Vec<u32>>()
+        };
+        self.parts.iter().flat_map(of).collect()
+    }
+
+    /// How many links of each class its pattern uses within servers.
+    #[must_use]
+    pub fn links(&self) -> LinkCounts {
+        self.parts.iter().map(|part| part.chosen.links).fold(LinkCounts::default(), |sum, it| {
+            LinkCounts {
+                double: sum.double + it.double,
+                single: sum.single + it.single,
+                pcie: sum.pcie + it.pcie,
+            }
+        })
+    }
+
+    /// Total bandwidth of the pairs within servers that its pattern uses.
+    #[must_use]
+    pub fn aggregated_bandwidth(&self) -> Bandwidth {
+        self.sum(|chosen| chosen.aggregated_bandwidth)
+    }
+
+    /// Total bandwidth between the GPUs that stayed free in its servers.
+    #[must_use]
+    pub fn preserved_bandwidth(&self) -> Bandwidth {
+        self.sum(|chosen| chosen.preserved_bandwidth)
+    }
+
+    /// Predicted bus bandwidth of an all-reduce, GB/s; `None` for one GPU and for several servers.
+    #[must_use]
+    pub fn effective_bandwidth(&self) -> Option<f64> {
+        match &self.parts[..] {
+            [part] => part.chosen.effective_bandwidth,
+            _ => None,
+        }
+    }
+
+    fn sum(&self, of: impl Fn(&Match) -> Bandwidth) -> Bandwidth {
+        Bandwidth(self.parts.iter().map(|part| of(&part.chosen).0).sum())
+    }
+}

@@ -1,0 +1,168 @@
+//! Jobs that are played on GPUs of several servers.
+
+use linkwright::collectives::Collective::AllReduce;
+use linkwright::collectives::plan::{Candidates, Links};
+use linkwright::simulation::cluster::{Cluster, Fidelity};
+use linkwright::simulation::played::{Planner, PlayedOutcome};
+use linkwright::simulation::{Job, JobRecord, ServerChoice, SimulationError, Workload, tables};
+use linkwright::table::Column;
+use linkwright::units::Picoseconds;
+
+use crate::played::{cluster, job, played_in};
+
+const FAT_TREE: &str =
+    "kind = \"fat-tree\"\nlevels = 2\nradix = 8\nleaves = 8\nmachine = \"dgx1-v100\"\n";
+
+fn servers(count: u32, fidelity: Fidelity) -> Cluster {
+    cluster(&format!("{FAT_TREE}servers = {count}"), fidelity)
+}
+
+/// Servers of four GPUs and one interface, which are planned for in less time.
+fn trees(count: u32, fidelity: Fidelity) -> Cluster {
+    let machine = FAT_TREE.replace("dgx1-v100", "pcie-tree-4");
+    cluster(&format!("{machine}servers = {count}"), fidelity)
+}
+
+fn ring() -> Planner {
+    Planner::named("nccl-ring").unwrap()
+}
+
+fn first_fit(cluster: &Cluster, jobs: &[Job]) -> Result<PlayedOutcome, SimulationError> {
+    played_in(ServerChoice::FirstFit, cluster, ring(), "preserve", jobs)
+}
+
+fn held(record: &JobRecord) -> Vec<(u32, usize)> {
+    record.parts.iter().map(|part| (part.server, part.chosen.placement.len())).collect()
+}
+
+fn time(record: &JobRecord) -> u64 {
+    record.finish.0 - record.start.0
+}
+
+#[test]
+fn a_job_larger_than_a_server_gets_gpus_of_several() {
+    let cluster = servers(4, Fidelity::Fluid);
+    let jobs = [("a", 3), ("b", 12), ("c", 18)].map(|(name, gpus)| job(name, "gmm", gpus, 90));
+    let of = |choice| {
+        let outcome = played_in(choice, &cluster, ring(), "baseline", &jobs).unwrap();
+        outcome.records.iter().map(held).collect::<Vec<_>>()
+    };
+    let a = vec![(0, 3)];
+    let first_fit = vec![(0, 5), (1, 7)];
+    assert_eq!(of(ServerChoice::FirstFit), [a, first_fit, vec![(0, 3), (1, 1), (2, 8), (3, 6)]]);
+    assert_eq!(of(ServerChoice::Pack)[1], [(0, 4), (1, 8)]);
+    assert_eq!(of(ServerChoice::Spread)[1], [(0, 1), (1, 4), (2, 4), (3, 3)]);
+}
+
+/// Under both fidelities that know no packets, a job alone takes what its collectives are timed at.
+#[test]
+fn it_takes_as_long_as_its_collectives_are_timed() {
+    let vgg = Workload::find("vgg-16").unwrap();
+    for planner in ["nccl-ring", "packing"] {
+        let planner = Planner::named(planner).unwrap();
+        let Planner::Plan(algorithm) = planner else { unreachable!() };
+        let of = |fidelity| {
+            let (choice, jobs) = (ServerChoice::FirstFit, [job("a", "vgg-16", 6, 1)]);
+            let played = played_in(choice, &trees(2, fidelity), planner, "preserve", &jobs);
+            played.unwrap().records.remove(0)
+        };
+        let (fluid, flow) = (of(Fidelity::Fluid), of(Fidelity::Flow));
+        let gpus: Vec<usize> = flow.gpus(&[0, 4]).into_iter().map(|gpu| gpu as usize).collect();
+        let system = trees(2, Fidelity::Flow).system;
+        let found = Candidates::new(&system, &gpus, AllReduce, algorithm, Links::Auto).unwrap();
+        let timing = found.fastest(vgg.bytes_per_iteration()).unwrap().1;
+        let iteration = vgg.compute_per_iteration().0 + timing.time.0;
+        assert_eq!((time(&fluid), time(&flow)), (iteration, iteration), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn equal_servers_share_a_plan_and_jobs_wait_for_gpus_of_several() {
+    for fidelity in [Fidelity::Fluid, Fidelity::Flow] {
+        let jobs: Vec<Job> = (0..3).map(|it| job(&format!("{it}"), "vgg-16", 8, 2)).collect();
+        let packing = Planner::named("packing").unwrap();
+        let (choice, cluster) = (ServerChoice::FirstFit, trees(4, fidelity));
+        let PlayedOutcome { records, plans } =
+            played_in(choice, &cluster, packing, "preserve", &jobs).unwrap();
+        assert_eq!(plans, 1);
+        assert_eq!(held(&records[0]), [(0, 4), (1, 4)]);
+        assert_eq!(held(&records[1]), [(2, 4), (3, 4)]);
+        assert_eq!(time(&records[1]), time(&records[0]), "on links of their own");
+        assert_eq!(records[2].start, records[0].finish);
+    }
+}
+
+/// In the server where both have two GPUs, which has one interface.
+#[test]
+fn jobs_that_share_an_interface_slow_one_another() {
+    let of = |names: &[&str], fidelity| {
+        let jobs: Vec<Job> = names.iter().map(|name| job(name, "googlenet", 6, 2)).collect();
+        first_fit(&trees(3, fidelity), &jobs).unwrap().records
+    };
+    let flow = of(&["a"], Fidelity::Flow);
+    for (fidelity, off) in
+        [(Fidelity::Fluid, 0.001), (Fidelity::Flow, 0.0), (Fidelity::Packet, 0.1)]
+    {
+        let (one, both) = (of(&["a"], fidelity), of(&["a", "b"], fidelity));
+        assert_eq!(held(&both[1]), [(1, 2), (2, 4)]);
+        for record in &both {
+            let slower = time(record) as f64 / time(&one[0]) as f64;
+            assert!(slower > 1.2, "{fidelity:?}: {slower}");
+        }
+        let found = time(&one[0]) as f64 / time(&flow[0]) as f64 - 1.0;
+        assert!(found.abs() <= off, "{fidelity:?} alone is off from flows by {found}");
+    }
+}
+
+#[test]
+fn small_jobs_are_filled_in_beside_one_that_waits_for_several_servers() {
+    // Of 16 GPUs, 10 are taken for long; the job of 12 waits, and small ones that end sooner do not delay it.
+    let jobs = [("long", 10, 4_000), ("wide", 12, 100), ("late", 6, 9_000), ("short", 6, 1_000)];
+    let jobs = jobs.map(|(name, gpus, iterations)| job(name, "gmm", gpus, iterations));
+    let cluster = servers(2, Fidelity::Fluid);
+    let with = |discipline| {
+        crate::played::played_with(
+            (ServerChoice::FirstFit, discipline),
+            &cluster,
+            ring(),
+            "preserve",
+            &jobs,
+        )
+    };
+    let records = with(linkwright::simulation::QueueDiscipline::Backfill).unwrap().records;
+    assert_eq!(
+        records[3].start,
+        Picoseconds(0),
+        "the short one ends before the wide one can start"
+    );
+    assert_eq!(records[1].start, records[0].finish);
+    assert!(records[2].start > records[1].start, "the late one would be in the way");
+}
+
+/// As Blink's histogram: 9 = 5 + 4 of the servers, by parts.
+#[test]
+fn what_jobs_of_several_servers_held_is_a_table() {
+    let jobs =
+        [("a", 3), ("b", 9), ("c", 9), ("d", 2)].map(|(name, gpus)| job(name, "gmm", gpus, 9));
+    let outcome = first_fit(&servers(3, Fidelity::Fluid), &jobs).unwrap();
+    assert_eq!(held(&outcome.records[1]), [(0, 5), (1, 4)]);
+    assert_eq!(held(&outcome.records[2]), [(1, 4), (2, 5)]);
+    let table = tables::gpus_per_server(&outcome.records);
+    let Some(Column::UInt64(parts)) = table.column("parts").map(|it| it.values.clone()) else {
+        panic!("{table:?}")
+    };
+    assert_eq!(parts, [0, 0, 0, 2, 2]);
+    assert_eq!(tables::gpus_per_server(&outcome.records[..1]).row_count(), 0);
+    let first_gpus = [0, 8, 16];
+    let table = tables::jobs(&jobs, &outcome.records, &first_gpus);
+    assert!(table.column("servers").is_some());
+    let gpus = outcome.records[1].gpus(&first_gpus);
+    assert!(gpus.len() == 9 && gpus.is_sorted() && gpus[4] < 8 && gpus[5] >= 8, "{gpus:?}");
+    assert_eq!(outcome.records[1].effective_bandwidth(), None);
+}
+
+#[test]
+fn a_job_larger_than_the_system_is_refused() {
+    let error = first_fit(&servers(2, Fidelity::Flow), &[job("a", "gmm", 17, 1)]).unwrap_err();
+    assert!(error.to_string().contains("asks for 17 GPUs; only 16 are healthy"), "{error}");
+}
