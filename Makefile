@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 # left out. One check covers all, benchmarks included.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --workspace --all-targets --locked -- -D warnings
 
-.PHONY: demo test test-rust test-python stub stub-check calibrate bench docs format lock clean install
+.PHONY: demo test test-rust test-python check-coherence stub stub-check calibrate bench docs format lock clean install
 .DEFAULT_GOAL := test
 
 install: $(EXTENSION)
@@ -59,6 +59,11 @@ test-python: install
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mkdocs build --strict
 	$(BIN)/pytest
+
+# Every order of messages of the coherence protocols in the large configuration, held against what
+# was found before: about ten minutes on two cores.
+check-coherence:
+	cargo test --release --locked --package linkwright --test coherence -- --ignored --nocapture
 
 # The types of the extension, from its Rust source.
 stub: install

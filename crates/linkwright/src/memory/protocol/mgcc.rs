@@ -60,6 +60,18 @@ impl MgccLine {
     const fn reads(self) -> u8 {
         self.epoch_and_reads as u8
     }
+
+    /// Whether it is of the epoch in which someone asks.
+    #[inline]
+    pub(super) const fn is_of(self, request: MgccStamp) -> bool {
+        self.epoch() == request.epoch
+    }
+
+    /// Whether an answer is about the very data that it holds.
+    #[inline]
+    pub(super) const fn is_as_written(self, response: MgccStamp) -> bool {
+        self.is_of(response) && self.written == response.time
+    }
 }
 
 /// What messages carry: requests a time, answers a lease.
@@ -68,9 +80,23 @@ pub struct MgccStamp {
     epoch: u32,
     /// In a request, the logical time of who asks; in an answer, when the data were written.
     time: u16,
-    /// In the answer to a read, until when the data may be read; in that to a write, when the
+    /// In a request to renew, when the copy was written; in the answer to a read, until when the data may be read; in that to a write, when the
     /// line had been written before, or the same as `time` where that was in another epoch.
     other: u16,
+}
+
+impl MgccStamp {
+    /// The same request, to renew a copy of its epoch.
+    #[inline]
+    pub(super) const fn renewing(self, line: &MgccLine) -> Self {
+        Self { other: line.written, ..self }
+    }
+
+    /// Whether an answer says that the copy is as it was.
+    #[inline]
+    pub(super) const fn renewed_by(self, response: Self) -> bool {
+        self.epoch == response.epoch && self.other == response.time
+    }
 }
 
 /// What a cache keeps: an L1 its logical time, an L2 the start of its epoch.

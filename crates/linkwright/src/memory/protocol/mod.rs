@@ -15,8 +15,9 @@
 //!   [`Protocol::on_response`]. The access that asked takes its data from the answer, even where
 //!   the cache keeps no copy; those that waited for the same line look it up again.
 //! - **A line that is held** ([`Forward::hold`]) is looked up by nobody else in that cache until
-//!   the answer is there; an access that holds waits for those that are on their way. A read that
-//!   finds another read on its way waits for it. Probes never wait.
+//!   the answer is there, nor evicted; an access that holds waits for those that are on their way. A
+//!   read that finds another read on its way waits for it. Probes never wait. Where messages of
+//!   one cache about one line keep their order, a write need not wait for writes.
 //! - **A home serves one request a line at a time** where [`Protocol::CONFIRMS`]: from before its
 //!   probes until the asking cache has the answer and says so. So no probe meets an answer on its
 //!   way, and lines need no transient states: a miss is in its MSHR, a transaction at its home.
@@ -28,6 +29,9 @@
 //! - **What a home remembers** of a line may be dropped ([`Protocol::forget`]), once its probes are
 //!   answered. The home's data, and those below a home that is an L2, are no protocol's matter.
 
+mod g_tsc;
+mod hmg;
+mod mesi;
 mod message;
 mod mgcc;
 mod mgcc_printed;
@@ -38,6 +42,9 @@ mod time;
 use std::fmt::Debug;
 use std::hash::Hash;
 
+pub use g_tsc::GTsc;
+pub use hmg::{Hmg, HmgHome, ValidLine};
+pub use mesi::{Mesi, MesiHome, MesiState};
 pub use message::{
     Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,
     Path, Probe, Probes, Span,
@@ -57,7 +64,7 @@ impl<T: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static> Flat for T {
 ///
 /// The state of a line and the stamp of a message take at most 8 bytes. GPUs are numbered from 0,
 /// below 32.
-pub trait Protocol: Copy + Debug + Send + Sync + 'static {
+pub trait Protocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
     /// What a message carries beside address and data.
     type Stamp: Flat;
     /// What a cache keeps of a line that it holds.
@@ -115,6 +122,13 @@ pub trait Protocol: Copy + Debug + Send + Sync + 'static {
         ask: Ask,
         stamp: Self::Stamp,
     ) -> Self::Stamp;
+
+    /// Whether an answer carries the line's data; in that to a write, see [`Protocol::overhead`].
+    #[inline]
+    fn has_data(&self, ask: Ask, request: Self::Stamp, response: Self::Stamp) -> bool {
+        let _ = (request, response);
+        ask != Ask::Write
+    }
 
     /// The home asks a cache to give up a copy, or to share it. Whether its data are newer than
     /// the home's is what [`Protocol::on_evict`] says of the line before.

@@ -1,0 +1,183 @@
+//! The machine under `stateright`: every order of messages, and what must hold in all of them.
+
+use linkwright::memory::litmus::Step;
+use linkwright::memory::protocol::{Protocol, Span};
+use stateright::semantics::{ConsistencyTester, SequentialConsistencyTester, SequentialSpec};
+use stateright::{Checker, Model, Property};
+
+use super::state::{Event, Machine, State};
+
+/// Nothing that a sequential order of all accesses does not give.
+pub const SEQUENTIAL: &str = "reads return the last write";
+/// In logical time a line has one writer or many readers; in a directory, in time itself.
+pub const ONE_WRITER: &str = "one writer or many readers";
+/// Something can go on until all is done.
+pub const NO_DEADLOCK: &str = "no deadlock";
+/// From everywhere, if all go on in turn, all ends: who spins sees the write.
+pub const SPINS_END: &str = "who spins sees the write";
+
+/// How many turns all get until they are done.
+const TURNS: usize = 200;
+
+/// The memory that programs should see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct Words([u8; 2]);
+
+impl SequentialSpec for Words {
+    type Op = Step;
+    type Ret = Option<u8>;
+
+    fn invoke(&mut self, step: &Step) -> Option<u8> {
+        match *step {
+            Step::Read(address) | Step::Spin(address, _) => Some(self.0[usize::from(address)]),
+            Step::Write(address, value) => {
+                self.0[usize::from(address)] = value;
+                None
+            }
+            Step::Add(address, value) => {
+                let word = &mut self.0[usize::from(address)];
+                let before = *word;
+                *word += value;
+                Some(before)
+            }
+            Step::Fence => None,
+        }
+    }
+}
+
+/// Whether a sequential order gives these reads.
+pub fn is_sequential(programs: &[Vec<Step>], reads: &[Vec<u8>]) -> bool {
+    let mut tester = SequentialConsistencyTester::new(Words::default());
+    for (wave, (program, reads)) in programs.iter().zip(reads).enumerate() {
+        let mut values = reads.iter();
+        for step in program.iter().filter(|step| **step != Step::Fence) {
+            let result = match step {
+                Step::Read(_) | Step::Add(..) => values.next().copied(),
+                Step::Spin(_, until) => Some(*until),
+                Step::Write(..) | Step::Fence => None,
+            };
+            tester.on_invret(wave, *step, result).expect("each step follows the last");
+        }
+    }
+    tester.is_consistent()
+}
+
+impl<P: Protocol> Machine<P> {
+    /// What goes on by itself: no copy is dropped without need.
+    fn needful(event: Event) -> bool {
+        matches!(event, Event::Go { .. } | Event::Probe { .. } | Event::WriteBack { .. })
+    }
+
+    fn can_go_on(&self, state: &State<P>) -> bool {
+        let mut events = Vec::new();
+        self.events(state, &mut events);
+        let mut needful = events.into_iter().filter(|event| Self::needful(*event));
+        needful.any(|event| self.after(state, event).is_some())
+    }
+
+    /// Whether all ends when everything goes on in turn.
+    fn ends(&self, state: &State<P>) -> bool {
+        let mut state = state.clone();
+        let mut events = Vec::new();
+        for _ in 0..TURNS {
+            if state.done() {
+                return true;
+            }
+            events.clear();
+            self.events(&state, &mut events);
+            for event in events.iter().copied().filter(|event| Self::needful(*event)) {
+                if let Some(after) = self.after(&state, event) {
+                    state = after;
+                }
+            }
+        }
+        false
+    }
+
+    fn one_writer(&self, state: &State<P>) -> bool {
+        (0..usize::from(self.lines())).all(|line| {
+            let copies = |caches: &[super::state::Cache<P>]| -> Vec<_> {
+                let copies = caches.iter().filter_map(|cache| cache.copies[line]);
+                copies.map(|copy| (copy.data.version, self.protocol.span(&copy.line))).collect()
+            };
+            let (l1, l2) = (copies(&state.l1), copies(&state.l2));
+            let all = [l1, l2.clone()].concat();
+            all.iter().all(|one| all.iter().all(|other| compatible(*one, *other)))
+                && (l2.len() < 2
+                    || l2.iter().all(|(_, span)| *span != Span::Present { writable: true }))
+        })
+    }
+
+    fn spins(&self) -> bool {
+        self.programs.iter().flatten().any(|step| matches!(step, Step::Spin(..)))
+    }
+}
+
+/// Whether two copies may be there at once: no time in which both hold, unless they are the same.
+fn compatible(one: (u8, Span), other: (u8, Span)) -> bool {
+    match (one.1, other.1) {
+        (Span::Logical { to, .. }, Span::Logical { from, .. }) => one.0 >= other.0 || to < from,
+        _ => true,
+    }
+}
+
+impl<P: Protocol> Model for Machine<P> {
+    type State = State<P>;
+    type Action = Event;
+
+    fn init_states(&self) -> Vec<State<P>> {
+        vec![self.start()]
+    }
+
+    fn actions(&self, state: &State<P>, events: &mut Vec<Event>) {
+        self.events(state, events);
+    }
+
+    fn next_state(&self, state: &State<P>, event: Event) -> Option<State<P>> {
+        self.after(state, event)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        let mut properties = vec![
+            Property::always(SEQUENTIAL, |machine: &Self, state: &State<P>| {
+                !state.done() || is_sequential(&machine.programs, &state.reads(machine))
+            }),
+            Property::always(ONE_WRITER, |machine: &Self, state: &State<P>| {
+                machine.one_writer(state)
+            }),
+            Property::always(NO_DEADLOCK, |machine: &Self, state: &State<P>| {
+                state.done() || machine.can_go_on(state)
+            }),
+        ];
+        if self.spins() {
+            properties.push(Property::always(SPINS_END, |machine: &Self, state: &State<P>| {
+                machine.ends(state)
+            }));
+        }
+        properties
+    }
+}
+
+/// What the checker found.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// How many states there are; all of them, unless a property fails.
+    pub states: usize,
+    /// What fails, with the shortest way there.
+    pub failures: Vec<(&'static str, Vec<Event>)>,
+}
+
+impl Verdict {
+    pub fn fails(&self, property: &str) -> Option<&[Event]> {
+        self.failures.iter().find(|(name, _)| *name == property).map(|(_, events)| &events[..])
+    }
+}
+
+/// Looks at every state that can be reached, on one thread, so that ways are the shortest.
+pub fn check<P: Protocol>(machine: &Machine<P>) -> Verdict {
+    let checker = machine.clone().checker().threads(1).spawn_bfs().join();
+    let mut failures: Vec<_> =
+        checker.discoveries().into_iter().map(|(name, path)| (name, path.into_actions())).collect();
+    failures.sort_by_key(|(name, _)| *name);
+    Verdict { states: checker.unique_state_count(), failures }
+}

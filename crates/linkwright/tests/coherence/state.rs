@@ -1,0 +1,220 @@
+//! What the machine that plays a protocol is at a moment.
+
+use linkwright::memory::litmus::Step;
+use linkwright::memory::protocol::{Ask, Path, Probe, Protocol};
+
+/// How many words a line has.
+pub const WORDS: usize = 2;
+
+/// Where an address lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    pub line: u8,
+    pub word: u8,
+}
+
+/// Where addresses x and y lie to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Placement {
+    OneLine,
+    OneBank,
+    TwoBanks,
+}
+
+impl Placement {
+    pub const ALL: [Self; 3] = [Self::OneLine, Self::OneBank, Self::TwoBanks];
+
+    pub fn place(self, address: u8) -> Place {
+        match self {
+            Self::OneLine => Place { line: 0, word: address },
+            Self::OneBank | Self::TwoBanks => Place { line: address, word: 0 },
+        }
+    }
+
+    pub fn bank(self, line: u8) -> usize {
+        if self == Self::TwoBanks { usize::from(line) } else { 0 }
+    }
+}
+
+/// When a wavefront's next access may start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Consistency {
+    /// When its last is done.
+    Sequential,
+    /// When those before a fence, and to the same line, are done.
+    Relaxed,
+}
+
+/// A protocol, the programs that run on it, and what may happen to them.
+#[derive(Debug, Clone)]
+pub struct Machine<P> {
+    pub protocol: P,
+    /// What each wavefront does.
+    pub programs: Vec<Vec<Step>>,
+    /// The CU of each wavefront.
+    pub cus: Vec<u8>,
+    pub cus_per_gpu: u8,
+    pub gpus: u8,
+    pub placement: Placement,
+    pub consistency: Consistency,
+    /// Whether an access is done at once, with all of its messages.
+    pub atomic: bool,
+    /// Whether caches may drop copies at any time.
+    pub evictions: bool,
+    /// How many lines a home remembers, where it forgets at once.
+    pub entries: usize,
+}
+
+/// Data with their place in the order of the line's writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Data {
+    pub words: [u8; WORDS],
+    pub version: u8,
+}
+
+/// How far an access is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage<S> {
+    Waiting,
+    /// A request on its way to the L2.
+    ToL2(S),
+    /// A request on its way to the home.
+    ToHome(Ask, S),
+    /// The home waits for probes to be answered.
+    AtHome(Ask, S),
+    /// An answer on its way to the L2, with data unless a lease is renewed.
+    BackAtL2(S, Option<Data>),
+    /// An answer on its way to the L1.
+    BackAtL1(S, Option<Data>),
+    Done,
+}
+
+/// An access, and the value that it has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Operation<S> {
+    pub stage: Stage<S>,
+    pub value: u8,
+    /// Whether the L2 is held for it.
+    pub holds_l2: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Copy<L> {
+    pub line: L,
+    pub data: Data,
+    /// The words that are newer than below.
+    pub dirty: [bool; WORDS],
+}
+
+/// A cache and its copies by line; those that are written back, but not yet at home.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Cache<P: Protocol> {
+    pub own: P::Cache,
+    pub copies: Vec<Option<Copy<P::Line>>>,
+    pub leaving: Vec<Option<Copy<P::Line>>>,
+}
+
+/// A home's transaction: whose answer it waits to be confirmed, and whom it has probed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Busy {
+    /// The wavefront and the number of its step; none where the home forgets.
+    pub operation: Option<(u8, u8)>,
+    pub pending: u32,
+    pub probe: Probe,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HomeLine<P: Protocol> {
+    pub data: Data,
+    pub entry: Option<P::Home>,
+    pub busy: Option<Busy>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct State<P: Protocol> {
+    pub operations: Vec<Vec<Operation<P::Stamp>>>,
+    pub l1: Vec<Cache<P>>,
+    /// By GPU, then bank.
+    pub l2: Vec<Cache<P>>,
+    pub controllers: Vec<P::Controller>,
+    pub lines: Vec<HomeLine<P>>,
+}
+
+/// What can happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// The step of a wavefront goes on.
+    Go { wave: u8, step: u8 },
+    /// A GPU's L2 hears a line's probe.
+    Probe { line: u8, gpu: u8 },
+    /// A CU's L1 drops a copy.
+    EvictL1 { cu: u8, line: u8 },
+    /// A GPU's L2 drops a copy.
+    EvictL2 { gpu: u8, line: u8 },
+    /// The data of a dropped copy reach the home.
+    WriteBack { gpu: u8, line: u8 },
+    /// A home that keeps a directory forgets a line.
+    Forget { line: u8 },
+}
+
+impl<P: Protocol> Machine<P> {
+    pub fn gpu(&self, wave: usize) -> u8 {
+        self.cus[wave] / self.cus_per_gpu
+    }
+
+    pub fn lines(&self) -> u8 {
+        if self.placement == Placement::OneLine { 1 } else { 2 }
+    }
+
+    /// The GPU to which a line belongs.
+    pub fn owner(&self, line: u8) -> u8 {
+        line % self.gpus
+    }
+
+    /// The GPU whose L2 an access passes, if any.
+    pub fn l2_of(&self, wave: usize, line: u8) -> Option<u8> {
+        let (own, owner) = (self.gpu(wave), self.owner(line));
+        match self.protocol.path() {
+            Path::OwnL2 => Some(own),
+            Path::LineL2 => Some(owner),
+            Path::HomeL2 => (own != owner).then_some(own),
+        }
+    }
+
+    pub fn l2_index(&self, gpu: u8, line: u8) -> usize {
+        usize::from(gpu) * 2 + self.placement.bank(line)
+    }
+
+    pub fn start(&self) -> State<P> {
+        let lines = usize::from(self.lines());
+        let cache = Cache {
+            own: P::Cache::default(),
+            copies: vec![None; lines],
+            leaving: vec![None; lines],
+        };
+        let line = HomeLine { data: Data::default(), entry: None, busy: None };
+        let waiting = Operation { stage: Stage::Waiting, value: 0, holds_l2: false };
+        State {
+            operations: self.programs.iter().map(|steps| vec![waiting; steps.len()]).collect(),
+            l1: vec![cache.clone(); usize::from(self.gpus * self.cus_per_gpu)],
+            l2: vec![cache; usize::from(self.gpus) * 2],
+            controllers: vec![P::Controller::default(); 2],
+            lines: vec![line; lines],
+        }
+    }
+}
+
+impl<P: Protocol> State<P> {
+    pub fn done(&self) -> bool {
+        self.operations.iter().flatten().all(|operation| operation.stage == Stage::Done)
+    }
+
+    /// What each wavefront's reads gave.
+    pub fn reads(&self, machine: &Machine<P>) -> Vec<Vec<u8>> {
+        let of = |(steps, operations): (&Vec<Step>, &Vec<Operation<P::Stamp>>)| {
+            let pairs = steps.iter().zip(operations);
+            pairs.filter(|(step, _)| step.reads()).map(|(_, it)| it.value).collect()
+        };
+        machine.programs.iter().zip(&self.operations).map(of).collect()
+    }
+}

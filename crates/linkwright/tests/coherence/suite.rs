@@ -1,0 +1,144 @@
+//! What every coherent protocol must pass: the litmus tests, and all programs of a size.
+
+use linkwright::memory::litmus::{Litmus, Step};
+use linkwright::memory::protocol::Protocol;
+
+use super::model::{ONE_WRITER, check};
+use super::state::{Consistency, Machine, Placement};
+
+/// Two GPUs of two CUs and two banks each, and a TSU of one entry a bank.
+pub fn machine<P: Protocol>(protocol: P, litmus: &Litmus, cus: &[u8]) -> Machine<P> {
+    Machine {
+        protocol,
+        programs: litmus.programs(false, false),
+        cus: cus.to_vec(),
+        cus_per_gpu: 2,
+        gpus: 2,
+        placement: Placement::TwoBanks,
+        consistency: Consistency::Sequential,
+        atomic: false,
+        evictions: false,
+        entries: 1,
+    }
+}
+
+/// On what a protocol is checked.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    pub consistency: Consistency,
+    /// One GPU of four CUs in place of two of two.
+    pub one_gpu: bool,
+    /// Whether caches and directories drop what they like.
+    pub evictions: bool,
+}
+
+impl Setting {
+    /// The CUs of so many wavefronts: within a GPU first, and over both.
+    fn layouts(self, waves: usize) -> &'static [&'static [u8]] {
+        match (self.one_gpu, waves) {
+            (true, 2) => &[&[0, 1]],
+            (true, 3) => &[&[0, 1, 2]],
+            (true, _) => &[&[0, 1, 2, 3]],
+            (false, 2) => &[&[0, 1], &[0, 2], &[2, 0]],
+            (false, 3) => &[&[0, 1, 2], &[0, 2, 1], &[0, 2, 3]],
+            (false, _) => &[&[0, 1, 2, 3], &[0, 2, 1, 3]],
+        }
+    }
+
+    fn machine<P: Protocol>(self, protocol: P, programs: &[Vec<Step>], cus: &[u8]) -> Machine<P> {
+        let gpus = if self.one_gpu { 1 } else { 2 };
+        Machine {
+            protocol,
+            programs: programs.to_vec(),
+            cus: cus.to_vec(),
+            cus_per_gpu: 4 / gpus,
+            gpus,
+            placement: Placement::TwoBanks,
+            consistency: self.consistency,
+            atomic: false,
+            evictions: self.evictions,
+            entries: 1,
+        }
+    }
+
+    fn fences(self) -> bool {
+        self.consistency == Consistency::Relaxed
+    }
+}
+
+/// How often something was checked, and how many states that were.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Checked {
+    pub machines: usize,
+    pub states: usize,
+}
+
+impl Checked {
+    fn pass<P: Protocol>(&mut self, machine: &Machine<P>) {
+        let verdict = check(machine);
+        // Who is alone is the one writer.
+        let alone = machine.cus.len() == 1;
+        let counts = |property: &str| !(alone && property == ONE_WRITER);
+        for (property, way) in verdict.failures.iter().filter(|(property, _)| counts(property)) {
+            let told = super::trace::told(machine, way);
+            panic!("{machine:?}\nnot \"{property}\":\n{told}");
+        }
+        self.machines += 1;
+        self.states += verdict.states;
+    }
+}
+
+/// A litmus test on every layout and placement.
+pub fn litmus<P: Protocol>(protocol: P, setting: Setting, litmus: &Litmus, warm: bool) -> Checked {
+    let mut checked = Checked::default();
+    let programs = litmus.programs(setting.fences(), warm);
+    for cus in setting.layouts(litmus.waves.len()) {
+        // One address lies where it lies.
+        let placements = &Placement::ALL[if litmus.addresses == 1 { 2 } else { 0 }..];
+        for placement in placements {
+            let placement = *placement;
+            checked.pass(&Machine { placement, ..setting.machine(protocol, &programs, cus) });
+        }
+    }
+    checked
+}
+
+/// Every program of so many wavefronts with so many reads and writes of two addresses each, up to
+/// the order of the wavefronts on one GPU.
+pub fn all_programs<P: Protocol>(
+    protocol: P,
+    setting: Setting,
+    cus: &[u8],
+    placement: Placement,
+    steps: u32,
+) -> Checked {
+    let mut checked = Checked::default();
+    let ways = 4_usize.pow(steps);
+    for number in 0..ways.pow(cus.len() as u32) {
+        let mut rest = number;
+        let programs: Vec<Vec<Step>> = (0..cus.len())
+            .map(|wave| {
+                let mut program = Vec::new();
+                for step in 0..steps {
+                    let (address, writes) = ((rest & 1) as u8, rest >> 1 & 1 == 1);
+                    rest >>= 2;
+                    let value = 1 + wave as u8 * steps as u8 + step as u8;
+                    if setting.fences() && step > 0 {
+                        program.push(Step::Fence);
+                    }
+                    program.push(match writes {
+                        true => Step::Write(address, value),
+                        false => Step::Read(address),
+                    });
+                }
+                program
+            })
+            .collect();
+        let reads = programs.iter().flatten().any(|step| step.reads());
+        let writes = programs.iter().flatten().any(|step| matches!(step, Step::Write(..)));
+        if reads && writes {
+            checked.pass(&Machine { placement, ..setting.machine(protocol, &programs, cus) });
+        }
+    }
+    checked
+}

@@ -1,0 +1,62 @@
+//! A way to a failure, in words.
+
+use linkwright::memory::litmus::Step;
+use linkwright::memory::protocol::Protocol;
+
+use super::state::{Event, Machine, Stage, State};
+
+/// What happens on the way, a line each; what only carries a message on is left out.
+pub fn told<P: Protocol>(machine: &Machine<P>, events: &[Event]) -> String {
+    let mut state = machine.start();
+    let mut lines = String::new();
+    for event in events {
+        let after = machine.after(&state, *event).expect("the way was gone");
+        if let Some(line) = line(machine, &state, &after, *event) {
+            lines += &format!("    {line}\n");
+        }
+        state = after;
+    }
+    lines
+}
+
+fn line<P: Protocol>(
+    machine: &Machine<P>,
+    before: &State<P>,
+    after: &State<P>,
+    event: Event,
+) -> Option<String> {
+    let Event::Go { wave, step } = event else { return Some(format!("{event:?}")) };
+    let (index, number) = (usize::from(wave), usize::from(step));
+    let doing = machine.programs[index][number];
+    let name = |address: u8| ["x", "y"][usize::from(address)];
+    let cu = machine.cus[index];
+    let who = format!("GPU {} CU {}", cu / machine.cus_per_gpu, cu % machine.cus_per_gpu);
+    let stage = |state: &State<P>| state.operations[index][number].stage;
+    if stage(after) != Stage::Done {
+        let starts = stage(before) == Stage::Waiting && stage(after) != Stage::Waiting;
+        return match doing {
+            Step::Spin(address, _) if stage(after) == Stage::Waiting => {
+                Some(format!("{who} reads {} as it was, and goes on", name(address)))
+            }
+            Step::Write(address, _) if starts => {
+                Some(format!("{who} sends its write of {}", name(address)))
+            }
+            Step::Read(address) | Step::Add(address, _) if starts => {
+                Some(format!("{who} asks for {}", name(address)))
+            }
+            _ => None,
+        };
+    }
+    let own = &after.l1[usize::from(cu)].own;
+    Some(match doing {
+        Step::Read(address) | Step::Add(address, _) => {
+            let value = after.operations[index][number].value;
+            format!("{who} reads {} = {value}; {own:?}", name(address))
+        }
+        Step::Write(address, value) => {
+            format!("{who} has written {} = {value}; {own:?}", name(address))
+        }
+        Step::Spin(address, value) => format!("{who} sees {} = {value}; {own:?}", name(address)),
+        Step::Fence => format!("{who} passes a fence"),
+    })
+}
