@@ -55,6 +55,7 @@ RETURNS = {
     "Scenario.bandwidth_profile": "BandwidthProfileName | None",
     "Scenario.ties": "TieName",
     "Scenario.discipline": "DisciplineName",
+    "Scenario.gpu_speed": "GpuSpeedName",
     "Scenario.server_choice": "ServerChoiceName",
     "Scenario.run_time": "RunTimeName",
     "Scenario.planner": "PlannerName",

@@ -18,6 +18,7 @@ from linkwright.names import (
     CollectiveName,
     DisciplineName,
     FidelityName,
+    GpuSpeedName,
     ImportFormatName,
     LinksName,
     MappingName,
@@ -1601,6 +1602,20 @@ class Scenario:
         """`formula` or `played`: what says how long a job of a mix runs."""
 
     @property
+    def host_copies(self) -> bool:
+        """Of played jobs, whether the images of every iteration are copied from the host."""
+
+    @property
+    def gpu_speed(self) -> GpuSpeedName:
+        """Of played jobs, `reference` or `own`: how fast GPUs compute."""
+
+    @property
+    def bucket(self) -> int | None:
+        """Of played jobs, the most bytes of gradients that are reduced at once while others are computed; None where
+        all are reduced at the end.
+        """
+
+    @property
     def planner(self) -> PlannerName:
         """What plans the collectives of played jobs: one of `planner_names`."""
 
@@ -2523,7 +2538,7 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, fidelity, import_format, links, mapping, nccl_algorithm, network, pattern,
+    collective, discipline, fidelity, gpu_speed, import_format, links, mapping, nccl_algorithm, network, pattern,
     planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
     """
 
@@ -2936,6 +2951,9 @@ def simulate(
     run_time: RunTimeName = "formula",
     planner: PlannerName = "packing",
     fidelity: FidelityName = "flow",
+    host_copies: bool = False,
+    gpu_speed: GpuSpeedName = "reference",
+    bucket: int | None = None,
     progress: Callable[[int, int, float], object] | None = None,
 ) -> SimulationResult:
     """Plays the jobs on an idle system.
@@ -2959,6 +2977,11 @@ def simulate(
             message, beside those of all other jobs.
         planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
         fidelity: Of played jobs, `fluid`, `flow` or `packet`.
+        host_copies: Of played jobs, whether the images of every iteration are copied from the host.
+        gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
+            the peak of the server's GPU in 32-bit numbers.
+        bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
+            least a million; if not given, all are reduced at the end.
         progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 
     Raises:

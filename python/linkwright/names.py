@@ -17,6 +17,7 @@ __all__ = [
     "CollectiveName",
     "DisciplineName",
     "FidelityName",
+    "GpuSpeedName",
     "ImportFormatName",
     "LinksName",
     "MappingName",
@@ -76,6 +77,7 @@ CollectiveName: TypeAlias = Literal[
 ]
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
+GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
 MappingName: TypeAlias = Literal["linear", "random"]

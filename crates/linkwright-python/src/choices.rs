@@ -13,6 +13,7 @@ use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
 use linkwright::program::skeletons::ALL;
 use linkwright::simulation::cluster::{Fidelity, Mapping};
+use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
 
@@ -65,7 +66,16 @@ macro_rules! of_core {
     };
 }
 
-of_core!(BandwidthModel, BandwidthProfile, Fidelity, QueueDiscipline, RunTime, ServerChoice, Ties);
+of_core!(
+    BandwidthModel,
+    BandwidthProfile,
+    Fidelity,
+    GpuSpeed,
+    QueueDiscipline,
+    RunTime,
+    ServerChoice,
+    Ties
+);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
@@ -168,7 +178,7 @@ impl Choice for NetworkKind {
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, fidelity, import_format, links, mapping, nccl_algorithm, network, pattern,
+/// collective, discipline, fidelity, gpu_speed, import_format, links, mapping, nccl_algorithm, network, pattern,
 /// planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
@@ -184,6 +194,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("collective", collective_names()),
         ("discipline", named::<QueueDiscipline>()),
         ("fidelity", named::<Fidelity>()),
+        ("gpu_speed", named::<GpuSpeed>()),
         ("import_format", import_format_names()),
         ("links", named::<WantedLinks>()),
         ("mapping", Mapping::NAMES.to_vec()),

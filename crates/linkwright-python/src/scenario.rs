@@ -195,6 +195,25 @@ impl Scenario {
         self.mix().map(|mix| mix.run_time).unwrap_or_default().name()
     }
 
+    /// Of played jobs, whether the images of every iteration are copied from the host.
+    #[getter]
+    fn host_copies(&self) -> bool {
+        self.mix().is_some_and(|mix| mix.iteration.host_copies)
+    }
+
+    /// Of played jobs, `reference` or `own`: how fast GPUs compute.
+    #[getter]
+    fn gpu_speed(&self) -> &'static str {
+        self.mix().map(|mix| mix.iteration.gpu_speed).unwrap_or_default().name()
+    }
+
+    /// Of played jobs, the most bytes of gradients that are reduced at once while others are computed; None where
+    /// all are reduced at the end.
+    #[getter]
+    fn bucket(&self) -> Option<u64> {
+        self.mix().and_then(|mix| mix.iteration.bucket).map(|bucket| bucket.0)
+    }
+
     /// What plans the collectives of played jobs: one of `planner_names`.
     #[getter]
     fn planner(&self) -> &'static str {

@@ -4,19 +4,19 @@ use linkwright::allocation::{AllocationError, BandwidthModel, PreparedMachine, T
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{Planner, play};
+use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner, play};
 use linkwright::simulation::{
     self, JobRecord, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
     tables,
 };
-use linkwright::units::Picoseconds;
+use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
 use crate::choices::{Choice, profile_of};
 use crate::errors;
 use crate::job::Job;
 use crate::number;
-use crate::number::optional_ints;
+use crate::number::{optional_int, optional_ints};
 use crate::system::System;
 use crate::table::Table;
 use crate::worker;
@@ -135,6 +135,11 @@ impl SimulationResult {
 ///         message, beside those of all other jobs.
 ///     planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
 ///     fidelity: Of played jobs, `fluid`, `flow` or `packet`.
+///     host_copies: Of played jobs, whether the images of every iteration are copied from the host.
+///     gpu_speed: Of played jobs, `reference`, the V100 that workloads are timed on, or `own`: as much faster as
+///         the peak of the server's GPU in 32-bit numbers.
+///     bucket: Of played jobs, the most bytes of gradients that are reduced at once while others are computed, at
+///         least a million; if not given, all are reduced at the end.
 ///     progress: Called every 100 ms with jobs done, jobs in all, and simulated seconds.
 ///
 /// Raises:
@@ -150,7 +155,8 @@ impl SimulationResult {
     discipline: "DisciplineName" = "fifo", servers: "ServerChoiceName" = "first-fit",
     unhealthy: "Sequence[int] | None" = None,
     run_time: "RunTimeName" = "formula", planner: "PlannerName" = "packing",
-    fidelity: "FidelityName" = "flow",
+    fidelity: "FidelityName" = "flow", host_copies: "bool" = false,
+    gpu_speed: "GpuSpeedName" = "reference", bucket: "int | None" = None,
     progress: "Callable[[int, int, float], object] | None" = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -168,6 +174,9 @@ pub fn simulate(
     run_time: &str,
     planner: &str,
     fidelity: &str,
+    host_copies: bool,
+    gpu_speed: &str,
+    #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SimulationResult> {
     let policy = self::policy(policy).map_err(errors::allocation)?;
@@ -181,6 +190,10 @@ pub fn simulate(
     let run_time = RunTime::named(run_time)?;
     let fidelity = Fidelity::named(fidelity)?;
     let planner = Planner::named(planner).map_err(errors::range)?;
+    let bucket =
+        bucket.map(|size| number::whole("bucket", size, u64::MAX).map(Bytes)).transpose()?;
+    let gpu_speed = GpuSpeed::named(gpu_speed)?;
+    let iteration = IterationSettings { host_copies, gpu_speed, bucket };
     let jobs: Vec<simulation::Job> = jobs.into_iter().map(|job| job.0).collect();
     let unhealthy = places_of(system, unhealthy.unwrap_or_default())?;
     let report = |py: Python<'_>, at: Progress| match &progress {
@@ -200,7 +213,7 @@ pub fn simulate(
         match run_time {
             RunTime::Formula => Ok((simulate_on(core, sharing, &jobs, hook)?, None)),
             RunTime::Played => {
-                let outcome = play(&cluster, planner, sharing, &jobs, hook)?;
+                let outcome = play(&cluster, (planner, iteration), sharing, &jobs, hook)?;
                 Ok((outcome.records, Some(outcome.plans)))
             }
         }

@@ -22,6 +22,7 @@ use std::ops::Range;
 
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
+use super::iteration;
 use super::network::NetworkSettings;
 use super::source::{Place, Source};
 use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};
@@ -29,7 +30,7 @@ use crate::collectives::plan::Algorithm;
 use crate::diagnostic::InputError;
 use crate::program::Collective;
 use crate::simulation::cluster::Fidelity;
-use crate::simulation::played::{MOST_PLAYED_ITERATIONS, Planner};
+use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
     Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, ServerChoice, SimulationError, Workload,
     generate, job_file,
@@ -68,6 +69,8 @@ pub struct Mix {
     pub fidelity: Fidelity,
     /// Of played jobs, what plans their collectives.
     pub planner: Planner,
+    /// Of played jobs, what an iteration is made of.
+    pub iteration: IterationSettings,
     /// GPUs that are out of order from the start, and where the scenario names each.
     pub unhealthy: Vec<(usize, Place)>,
 }
@@ -76,12 +79,13 @@ pub struct Mix {
 const OF_PLAYED: [&str; 3] = ["fidelity", "protocol", "collectives"];
 
 /// What says how long jobs run; where nobody says, they are played if it is said how.
-fn run_time(scenario: &Fields<'_>) -> Result<RunTime, InputError> {
+fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTime, InputError> {
     let said = OF_PLAYED.into_iter().find(|key| scenario.has(key));
     let jobs = scenario.table("jobs")?;
     let wanted = jobs.choice("run_time")?;
     match (wanted, said) {
-        (None, None) => Ok(RunTime::Formula),
+        (None, None) if iteration == IterationSettings::default() => Ok(RunTime::Formula),
+        (None, None) => Ok(RunTime::Played),
         (None, Some(_)) => Ok(RunTime::Played),
         (Some(RunTime::Formula), Some(key)) => {
             let problem = format!("`{key}` beside a formula, in which no message is sent");
@@ -130,6 +134,8 @@ impl Mix {
         let allocation = scenario.table("allocation")?;
         let queue = scenario.table("queue")?;
         let place = |(gpu, span): (usize, Range<usize>)| (gpu, scenario.source.place(&span));
+        let listed = scenario.table("jobs")?;
+        let iteration = iteration::read(&listed, listed.choice("run_time")?)?;
         Ok(Self {
             jobs: jobs(&scenario.table("jobs")?, seed)?,
             policies: policies(&allocation)?,
@@ -138,9 +144,10 @@ impl Mix {
             ties: allocation.chosen("allocation.ties")?,
             server_choice: allocation.chosen("allocation.servers")?,
             discipline: queue.chosen("queue.discipline")?,
-            run_time: run_time(scenario)?,
+            run_time: run_time(scenario, iteration)?,
             fidelity: fidelity(scenario)?,
             planner: planner(scenario, network)?,
+            iteration,
             unhealthy: unhealthy.into_iter().map(place).collect(),
         })
     }

@@ -36,6 +36,7 @@ mod build;
 mod compare;
 mod fields;
 mod files;
+mod iteration;
 mod keys;
 mod mix;
 mod network;

@@ -15,6 +15,7 @@ use crate::network::pcie::{Encoding, First, PcieArbitration};
 use crate::program::Collective;
 use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{Choice, CollectiveProtocol, Fidelity, Mapping};
+use crate::simulation::played::GpuSpeed;
 use crate::simulation::played::Planner;
 use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice, Workload};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
@@ -284,6 +285,14 @@ settings! {
     "jobs" run_time: Kind::Name(RunTime::names), "by what else is said",
         "how long a job runs: as MAPA's formula says, or as its program takes on the system; where \
          nobody says, jobs are played if `fidelity`, `[protocol]` or `[collectives]` is given";
+    "jobs" host_copies: Kind::Truth, "false",
+        "of played jobs, whether the images of every iteration are copied from the host";
+    "jobs" gpu_speed: Kind::Name(GpuSpeed::names), "reference",
+        "of played jobs, how fast GPUs compute: as the V100 that workloads are timed on, or as much \
+         faster as the peak of the server's own";
+    "jobs" bucket: Kind::Size, "all at the end",
+        "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
+         MB";
     "jobs.generate" seed: WHOLE, "that of the scenario", "the same seed gives the same jobs";
     "jobs.generate" count: Kind::Whole { least: 1, most: MOST_JOBS as u64 }, "300",
         "how many jobs";

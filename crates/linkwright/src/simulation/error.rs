@@ -5,11 +5,11 @@ use thiserror::Error;
 use crate::allocation::AllocationError;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::engine::{EngineError, Progress};
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes};
 
 use super::cluster::ClusterError;
 use super::generate::MOST_JOBS;
-use super::played::PlanningFault;
+use super::played::{LEAST_BUCKET, PlanningFault};
 
 /// Any failure of the simulation layer.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -79,6 +79,23 @@ pub enum SimulationError {
     },
     /// Jobs as fluids whose collectives go by rule.
     NoFluid,
+    /// A GPU that is to compute at its own speed, which is not known.
+    UnknownSpeed {
+        /// The server.
+        server: String,
+        /// The GPU.
+        gpu: String,
+    },
+    /// A job whose images are to be copied to a GPU without a host.
+    NoHost {
+        /// The job.
+        job: String,
+    },
+    /// Buckets of gradients that would be too many.
+    SmallBucket {
+        /// What one would hold.
+        bucket: Bytes,
+    },
     /// Programs that cannot be played.
     #[error(transparent)]
     Played(#[from] Box<ClusterError>),
@@ -160,6 +177,21 @@ impl Diagnose for SimulationError {
                  no fluid of it",
             )
             .remedy("use the fidelity `flow` or `packet`, or another planner"),
+            Self::UnknownSpeed { server, gpu } => Diagnosis::of(format!(
+                "how fast `{}` of `{}` computes is not known",
+                shown(gpu),
+                shown(server)
+            ))
+            .remedy("name a GPU model that is known, or let `gpu_speed` be `reference`"),
+            Self::NoHost { job } => Diagnosis::of(format!(
+                "job `{}` copies images from its host, and one of its GPUs has none",
+                shown(job)
+            ))
+            .remedy("leave `host_copies` out, or play it on servers with CPUs"),
+            Self::SmallBucket { bucket } => {
+                Diagnosis::of(format!("a bucket of {bucket} is smaller than gradients are cut"))
+                    .remedy(format!("ask for {LEAST_BUCKET} or more"))
+            }
             Self::Played(error) => error.diagnosis(),
             Self::UnknownWorkload { name, known } => {
                 Diagnosis::of(format!("there is no workload `{}`", shown(name)))

@@ -28,19 +28,30 @@ use serde::Deserialize;
 
 use super::error::SimulationError;
 use crate::system::gpus::{self, NumberType};
-use crate::units::{Bandwidth, Bytes, Picoseconds};
+use crate::units::{Bandwidth, Bytes, OperationRate, Picoseconds};
 
 /// The operations per second that a GPU sustains in training: half of a V100's peak.
-static SUSTAINED_OPERATIONS_PER_SECOND: LazyLock<u128> = LazyLock::new(|| {
+static SUSTAINED_OPERATIONS_PER_SECOND: LazyLock<u128> =
+    LazyLock::new(|| u128::from(reference_rate().0) / 2);
+
+/// The peak of the GPU that all workloads are timed on, in 32-bit numbers.
+///
+/// # Panics
+/// Never: the GPU's file, which is compiled in, gives its speed.
+#[must_use]
+pub fn reference_rate() -> OperationRate {
     let peak = gpus::find(GPU).and_then(|model| model.vector_rate(NumberType::Fp32));
-    u128::from(peak.expect("the GPU's file gives its speed").0) / 2
-});
+    peak.expect("the GPU's file gives its speed")
+}
 
 /// The GPU that all workloads are timed on, that of MAPA's DGX-1V.
 const GPU: &str = "v100-sxm2-16gb";
 
 /// The bytes of one gradient, a 32-bit number.
 const BYTES_PER_PARAMETER: u64 = 4;
+
+/// The bytes of a point of an image: three colours, a 32-bit number each.
+const BYTES_PER_POINT: u64 = 12;
 
 /// What one iteration is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -54,6 +65,8 @@ pub enum Work {
         multiply_adds_per_image: u64,
         /// Images that each GPU sees in an iteration.
         images_per_gpu: u32,
+        /// Points of an image, each three 32-bit numbers.
+        points_per_image: u64,
     },
     /// Anything else, by its time and its bytes.
     Fixed {
@@ -124,6 +137,23 @@ impl Workload {
                 Bytes(parameters.saturating_mul(BYTES_PER_PARAMETER))
             }
             Work::Fixed { bytes_per_iteration, .. } => bytes_per_iteration,
+        }
+    }
+
+    /// Whether it trains a net, whose gradients become known one layer after another.
+    #[must_use]
+    pub const fn is_training(&self) -> bool {
+        matches!(self.work, Work::Training { .. })
+    }
+
+    /// Bytes of the images that each GPU gets from its host in an iteration; none where no net is trained.
+    #[must_use]
+    pub fn copied_per_iteration(&self) -> Bytes {
+        match self.work {
+            Work::Training { images_per_gpu, points_per_image, .. } => {
+                Bytes(points_per_image.saturating_mul(BYTES_PER_POINT * u64::from(images_per_gpu)))
+            }
+            Work::Fixed { .. } => Bytes(0),
         }
     }
 

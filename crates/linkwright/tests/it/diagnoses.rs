@@ -343,6 +343,9 @@ fn simulation_error() -> String {
     told(&[
         &SimulationError::JobTooLarge { job: "x".to_owned(), size: 3, gpus: 3 },
         &SimulationError::JobOfServers { job: "x".to_owned(), size: 3, gpus: 3 },
+        &SimulationError::UnknownSpeed { server: "x".to_owned(), gpu: "x".to_owned() },
+        &SimulationError::NoHost { job: "x".to_owned() },
+        &SimulationError::SmallBucket { bucket: Bytes(3) },
         &SimulationError::DuplicateJob { job: "x".to_owned() },
         &SimulationError::RunTooLong {
             job: "x".to_owned(),

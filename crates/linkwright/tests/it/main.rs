@@ -21,6 +21,7 @@ mod packet_settings;
 mod pcie;
 mod played;
 mod played_across;
+mod played_iterations;
 mod policy_contract;
 mod programs_page;
 mod real_machine;

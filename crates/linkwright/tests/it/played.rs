@@ -16,7 +16,7 @@ use linkwright::scenario::{Files, read_network};
 use linkwright::simulation::cluster::{
     Cluster, CollectiveChoices, CollectiveProtocol, Fidelity, Watch,
 };
-use linkwright::simulation::played::{Planner, PlayedOutcome, play};
+use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome, play};
 use linkwright::simulation::{
     Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, Workload,
     generate,
@@ -56,13 +56,20 @@ pub fn played_in(
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
-    played_with((servers, QueueDiscipline::Fifo), cluster, planner, policy_name, jobs)
+    let of_iteration = IterationSettings::default();
+    played_with(
+        (servers, QueueDiscipline::Fifo),
+        cluster,
+        (planner, of_iteration),
+        policy_name,
+        jobs,
+    )
 }
 
 pub fn played_with(
     (servers, discipline): (ServerChoice, QueueDiscipline),
     cluster: &Cluster,
-    planner: Planner,
+    (planner, settings): (Planner, IterationSettings),
     policy_name: &str,
     jobs: &[Job],
 ) -> Result<PlayedOutcome, SimulationError> {
@@ -74,7 +81,8 @@ pub fn played_with(
     let policy = policy(policy_name).unwrap();
     let machines = &machines;
     let sharing = Sharing { machines, policy, servers, discipline, unhealthy: &[] };
-    play(cluster, planner, sharing, jobs, &mut |_| ControlFlow::Continue(()))
+    let settings = (planner, settings);
+    play(cluster, settings, sharing, jobs, &mut |_| ControlFlow::Continue(()))
 }
 
 pub fn job(name: &str, workload: &str, gpus: u32, iterations: u64) -> Job {

@@ -3,7 +3,7 @@
 use linkwright::collectives::Collective::AllReduce;
 use linkwright::collectives::plan::{Candidates, Links};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
-use linkwright::simulation::played::{Planner, PlayedOutcome};
+use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome};
 use linkwright::simulation::{Job, JobRecord, ServerChoice, SimulationError, Workload, tables};
 use linkwright::table::Column;
 use linkwright::units::Picoseconds;
@@ -124,7 +124,7 @@ fn small_jobs_are_filled_in_beside_one_that_waits_for_several_servers() {
         crate::played::played_with(
             (ServerChoice::FirstFit, discipline),
             &cluster,
-            ring(),
+            (ring(), IterationSettings::default()),
             "preserve",
             &jobs,
         )

@@ -135,6 +135,9 @@ def simulated(
         run_time=scenario.run_time,
         planner=scenario.planner,
         fidelity=scenario.fidelity,
+        host_copies=scenario.host_copies,
+        gpu_speed=scenario.gpu_speed,
+        bucket=scenario.bucket,
         progress=report,
     )
     report(len(jobs), len(jobs), result.makespan)
@@ -161,6 +164,9 @@ def manifest_of(
     played: dict[str, object] = {}
     if scenario.run_time == "played":
         played = {key: getattr(scenario, key) for key in ("run_time", "planner", "fidelity")}
+        absent = {"host_copies": False, "gpu_speed": "reference", "bucket": None}
+        chosen_steps = {key: getattr(scenario, key) for key in absent}
+        played |= {key: value for key, value in chosen_steps.items() if value != absent[key]}
     profiles = scenario.bandwidth_profile or system.default_bandwidth_profile
     return {
         "linkwright": __version__,

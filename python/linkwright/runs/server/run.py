@@ -37,8 +37,8 @@ OF_THE_FORMULA = (
     "by; it holds for large messages.",
 )
 OF_PLAYED_JOBS = (
-    "Communication does not overlap with computation, nothing is copied from or to the host, and "
-    "reducing takes a GPU no time.",
+    "Communication overlaps with computation only where `bucket` is given, images are copied from "
+    "the host only with `host_copies`, and reducing takes a GPU no time.",
     "Which servers are near one another in the fabric does not count where jobs get their GPUs.",
 )
 LEFT_OUT = (
@@ -87,7 +87,7 @@ class ScenarioRun(Run):
         found = list(self.system.warnings)
         models = sorted({model or "" for model in self.system.gpu_models})
         others = [model for model in models if "V100" not in model.upper()]
-        if not others:
+        if not others or self.scenario.gpu_speed == "own":
             return found
         are = "is not known" if others == [""] else f"is {', '.join(filter(None, others))}"
         unknown = " or is not known" if "" in others and len(others) > 1 else ""

@@ -1,57 +1,271 @@
 //! A workload as a program of one iteration.
+//!
+//! What it represents: the images of a step come from the host, all GPUs compute, and the gradients are reduced:
+//! all of them at the end, or in buckets while the backward pass still computes the rest, as PyTorch's
+//! DistributedDataParallel does (Li et al., VLDB 2020): a bucket is ready when the backward pass has done its
+//! part of the gradients, and buckets are reduced one after another.
+//!
+//! What it leaves out: that layers differ in gradients for each operation; images of the next step that are
+//! copied while this one computes; how much less of its peak a faster GPU reaches at the same images.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::program::{Collective, Operation, Program, RankBuilder, RankProgram, WORLD};
-use crate::simulation::error::SimulationError;
-use crate::simulation::workload::Workload;
+use serde::{Deserialize, Serialize};
 
-/// What every rank of a workload does on so many GPUs, iteration by iteration: it computes, and then
-/// all reduce the gradients. One GPU only computes.
-pub fn program_of(workload: &Workload, gpus: u32) -> Program {
-    Program {
-        name: workload.name.clone(),
-        communicators: vec![(0..gpus).collect()],
-        regions: Vec::new(),
-        ranks: vec![rank_of(workload, gpus); gpus as usize],
+use crate::diagnostic::Named;
+use crate::network::RouteClass;
+use crate::program::{
+    Collective, CopyDirection, Operation, Program, RankBuilder, RankProgram, WORLD,
+};
+use crate::simulation::error::SimulationError;
+use crate::simulation::workload::{Workload, reference_rate};
+use crate::system::gpus::NumberType;
+use crate::system::{Server, System};
+use crate::units::{Bytes, OperationRate, Picoseconds};
+
+/// How fast GPUs compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GpuSpeed {
+    /// As the GPU that the workloads are timed on, whatever the server has.
+    #[default]
+    Reference,
+    /// As much faster as the peak of the server's GPU is higher, in 32-bit numbers.
+    Own,
+}
+
+impl Named for GpuSpeed {
+    const WHAT: &'static str = "speed of GPUs";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("reference", Self::Reference), ("own", Self::Own)];
+}
+
+/// The least that a bucket may hold, so that an iteration has some hundred of them at most.
+pub const LEAST_BUCKET: Bytes = Bytes(1_000_000);
+
+/// What an iteration is made of besides computing and reducing at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IterationSettings {
+    /// Whether the images of every step are copied from the host.
+    pub host_copies: bool,
+    /// How fast GPUs compute.
+    pub gpu_speed: GpuSpeed,
+    /// The most bytes of gradients that are reduced at once, while others are still computed; all of them at the
+    /// end where absent.
+    pub bucket: Option<Bytes>,
+}
+
+/// The steps of an iteration: copying, and then computing and reducing in turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Steps {
+    /// What each GPU gets from its host first.
+    pub(super) copied: Bytes,
+    /// What is computed before each bucket is ready, and the bucket; a job that reduces nothing has one of
+    /// no bytes.
+    pub(super) buckets: Vec<(Picoseconds, Bytes)>,
+}
+
+impl IterationSettings {
+    /// The steps of a workload on so many GPUs, as fast as the reference.
+    pub(super) fn steps(&self, workload: &Workload, gpus: usize) -> Steps {
+        let copied = if self.host_copies { workload.copied_per_iteration() } else { Bytes(0) };
+        let compute = workload.compute_per_iteration();
+        if gpus < 2 {
+            return Steps { copied, buckets: vec![(compute, Bytes(0))] };
+        }
+        let all = workload.bytes_per_iteration();
+        let most = self.bucket.filter(|_| workload.is_training()).unwrap_or(all).0.max(1);
+        let count = all.0.div_ceil(most).max(1);
+        // The backward pass is two thirds of what is computed.
+        let backward = u128::from(compute.0) * 2 / 3;
+        let mut computed = 0;
+        let buckets = (1..=count).map(|index| {
+            let reduced = (index * most).min(all.0);
+            let size = Bytes(reduced - (index - 1) * most);
+            let share = backward * u128::from(reduced) / u128::from(all.0.max(1));
+            let until = if index == count {
+                compute.0
+            } else {
+                (u128::from(compute.0) - backward + share) as u64
+            };
+            let duration = Picoseconds(until - computed);
+            computed = until;
+            (duration, size)
+        });
+        Steps { copied, buckets: buckets.collect() }
     }
 }
 
-fn rank_of(workload: &Workload, gpus: u32) -> RankProgram {
+/// A time of computing at the reference's speed on a GPU of another.
+pub(super) fn at_rate(duration: Picoseconds, rate: OperationRate) -> Picoseconds {
+    let scaled = u128::from(duration.0) * u128::from(reference_rate().0);
+    Picoseconds(u64::try_from(scaled / u128::from(rate.0.max(1))).unwrap_or(u64::MAX))
+}
+
+/// The speed of every GPU, by its kind of server and its index there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Speeds(Vec<Vec<OperationRate>>);
+
+impl Speeds {
+    /// Those that the settings name.
+    pub(super) fn of(system: &System, speed: GpuSpeed) -> Result<Self, SimulationError> {
+        let of_server = |server: &Arc<Server>| -> Result<Vec<OperationRate>, SimulationError> {
+            let gpus = server.gpus().iter().map(|gpu| &server.devices()[*gpu]);
+            let own = gpus.map(|device| match speed {
+                GpuSpeed::Reference => Ok(reference_rate()),
+                GpuSpeed::Own => {
+                    let peak = device.gpu_model().map(|model| model.vector_rate(NumberType::Fp32));
+                    peak.and_then(Result::ok).ok_or_else(|| SimulationError::UnknownSpeed {
+                        server: server.name().to_owned(),
+                        gpu: device.name.clone(),
+                    })
+                }
+            });
+            own.collect()
+        };
+        let kinds = system.kinds().iter().map(|kind| of_server(kind.server()));
+        Ok(Self(kinds.collect::<Result<_, _>>()?))
+    }
+
+    /// Those of GPUs by their ids in the system.
+    pub(super) fn of_gpus(&self, system: &System, gpus: &[usize]) -> Vec<OperationRate> {
+        let of = |gpu: &usize| {
+            let at = system.gpu(*gpu as u32);
+            self.0[system.kind_index_of(at.server)][at.index as usize]
+        };
+        gpus.iter().map(of).collect()
+    }
+}
+
+/// What the ranks of a workload do on GPUs of these speeds, iteration by iteration.
+pub(super) fn program_of(name: &str, steps: &Steps, rates: &[OperationRate]) -> Program {
+    let gpus = rates.len() as u32;
+    let mut known: BTreeMap<OperationRate, RankProgram> = BTreeMap::new();
+    let mut of = |rate: &OperationRate| {
+        known.entry(*rate).or_insert_with(|| rank_of(steps, *rate, gpus)).clone()
+    };
+    Program {
+        name: name.to_owned(),
+        communicators: vec![(0..gpus).collect()],
+        regions: Vec::new(),
+        ranks: rates.iter().map(&mut of).collect(),
+    }
+}
+
+/// The stream on which buckets are reduced one after another.
+const REDUCING: u32 = 1;
+
+fn rank_of(steps: &Steps, rate: OperationRate, gpus: u32) -> RankProgram {
     let mut rank = RankBuilder::default();
     rank.begin_body();
-    rank.run(Operation::Compute { duration: workload.compute_per_iteration() });
-    if gpus > 1 {
-        let (kind, size) = (Collective::AllReduce, workload.bytes_per_iteration());
-        rank.run(Operation::Collective { kind, root: 0, communicator: WORLD, size });
+    if steps.copied.0 > 0 {
+        let (direction, size) = (CopyDirection::HostToDevice, steps.copied);
+        rank.run(Operation::Copy { direction, size, route: RouteClass::Any });
+    }
+    let reduce = |size| Operation::Collective {
+        kind: Collective::AllReduce,
+        root: 0,
+        communicator: WORLD,
+        size,
+    };
+    let compute = |duration| Operation::Compute { duration: at_rate(duration, rate) };
+    match &steps.buckets[..] {
+        [(duration, size)] => {
+            rank.run(compute(*duration));
+            if gpus > 1 {
+                rank.run(reduce(*size));
+            }
+        }
+        buckets => {
+            let mut last = None;
+            for (duration, size) in buckets {
+                let ready = rank.run(compute(*duration));
+                let computing = rank.on_stream(REDUCING);
+                last = Some(rank.run_after(reduce(*size), &[ready]));
+                rank.on_stream(computing);
+            }
+            rank.wait(last.as_slice());
+        }
     }
     rank.end_body();
     rank.finish()
 }
 
+/// A workload, and the speeds of the ranks that run it.
+type Known = (&'static str, Vec<OperationRate>);
+
 /// The programs of workloads, each made once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Programs {
-    known: BTreeMap<(&'static str, u32), Arc<Program>>,
+    settings: IterationSettings,
+    speeds: Speeds,
+    known: BTreeMap<Known, Arc<Program>>,
 }
 
 impl Programs {
-    pub(super) fn of(&mut self, name: &str, gpus: u32) -> Result<Arc<Program>, SimulationError> {
+    pub(super) fn new(
+        system: &System,
+        settings: IterationSettings,
+    ) -> Result<Self, SimulationError> {
+        if let Some(bucket) = settings.bucket.filter(|bucket| *bucket < LEAST_BUCKET) {
+            return Err(SimulationError::SmallBucket { bucket });
+        }
+        let speeds = Speeds::of(system, settings.gpu_speed)?;
+        Ok(Self { settings, speeds, known: BTreeMap::new() })
+    }
+
+    /// Whether images are copied.
+    pub(super) const fn copies(&self) -> bool {
+        self.settings.host_copies
+    }
+
+    /// The speed of the slowest of these GPUs of the system.
+    pub(super) fn slowest(&self, system: &System, gpus: &[usize]) -> OperationRate {
+        self.speeds.of_gpus(system, gpus).into_iter().min().unwrap_or_else(reference_rate)
+    }
+
+    /// The steps of a workload on so many GPUs.
+    pub(super) fn steps(&self, name: &str, gpus: usize) -> Result<Steps, SimulationError> {
+        Ok(self.settings.steps(Workload::find(name)?, gpus))
+    }
+
+    /// The program of a workload on these GPUs of the system, in the order of its ranks.
+    pub(super) fn of(
+        &mut self,
+        system: &System,
+        name: &str,
+        gpus: &[usize],
+    ) -> Result<Arc<Program>, SimulationError> {
         let workload = Workload::find(name)?;
-        let known = self.known.entry((&workload.name, gpus));
-        Ok(Arc::clone(known.or_insert_with(|| Arc::new(program_of(workload, gpus)))))
+        let rates = self.speeds.of_gpus(system, gpus);
+        let known = self.known.entry((&workload.name, rates));
+        let settings = self.settings;
+        let program = known.or_insert_with_key(|(name, rates)| {
+            Arc::new(program_of(name, &settings.steps(workload, rates.len()), rates))
+        });
+        Ok(Arc::clone(program))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::test_support::alone;
+    use proptest::prelude::*;
+
+    fn vgg() -> &'static Workload {
+        Workload::find("vgg-16").unwrap()
+    }
+
+    fn program(settings: IterationSettings, rates: &[OperationRate]) -> Program {
+        program_of("vgg-16", &settings.steps(vgg(), rates.len()), rates)
+    }
 
     #[test]
     fn an_iteration_computes_and_reduces_the_gradients() {
-        let vgg = Workload::find("vgg-16").unwrap();
-        let program = program_of(vgg, 3);
+        let vgg = vgg();
+        let program = program(IterationSettings::default(), &[reference_rate(); 3]);
         assert_eq!(program.ranks.len(), 3);
         for rank in &program.ranks {
             assert_eq!(rank.body(), Some((0, 2)));
@@ -63,6 +277,53 @@ mod tests {
             assert_eq!(duration, vgg.compute_per_iteration());
             assert_eq!((kind, size), (Collective::AllReduce, vgg.bytes_per_iteration()));
         }
-        assert_eq!(program_of(vgg, 1).ranks[0].operations().len(), 1);
+        let alone = self::program(IterationSettings::default(), &[reference_rate()]);
+        assert_eq!(alone.ranks[0].operations().len(), 1);
+    }
+
+    #[test]
+    fn images_are_copied_and_gpus_compute_at_their_own_speed() {
+        let settings = IterationSettings { host_copies: true, ..IterationSettings::default() };
+        let twice = OperationRate(2 * reference_rate().0);
+        let program = program(settings, &[reference_rate(), twice]);
+        let first = |rank: usize| program.ranks[rank].operations()[..2].to_vec();
+        // Two images of 224 x 224 points of three colours.
+        let size = Bytes(2 * 224 * 224 * 3 * 4);
+        let (direction, route) = (CopyDirection::HostToDevice, RouteClass::Any);
+        let whole = vgg().compute_per_iteration();
+        for (rank, duration) in [(0, whole), (1, Picoseconds(whole.0 / 2))] {
+            let copy = Operation::Copy { direction, size, route };
+            assert_eq!(first(rank), [copy, Operation::Compute { duration }]);
+        }
+    }
+
+    #[test]
+    fn what_is_faster_than_the_reference_is_in_the_gpu_s_file() {
+        let own = |name| Speeds::of(&alone(name), GpuSpeed::Own);
+        assert_eq!(own("dgx1-v100").unwrap().0, [vec![reference_rate(); 8]]);
+        let a100 = own("dgx-a100").unwrap().0[0][0];
+        assert_eq!(a100.0, 19_500_000_000_000);
+        assert_eq!(
+            Speeds::of(&alone("dgx-a100"), GpuSpeed::Reference).unwrap().0[0][0],
+            reference_rate()
+        );
+    }
+
+    proptest! {
+        /// However gradients are cut, all is computed and all is reduced, the forward pass first.
+        #[test]
+        fn buckets_hold_all_of_an_iteration(index in 0_usize..9, bucket in LEAST_BUCKET.0..1 << 30, gpus in 1_usize..9) {
+            let workload = &Workload::all()[index];
+            let bucket = Some(Bytes(bucket));
+            let settings = IterationSettings { bucket, ..IterationSettings::default() };
+            let steps = settings.steps(workload, gpus);
+            let computed: u64 = steps.buckets.iter().map(|(duration, _)| duration.0).sum();
+            let reduced: u64 = steps.buckets.iter().map(|(_, size)| size.0).sum();
+            prop_assert_eq!(computed, workload.compute_per_iteration().0);
+            let bytes = if gpus > 1 { workload.bytes_per_iteration().0 } else { 0 };
+            prop_assert_eq!(reduced, bytes);
+            prop_assert!(steps.buckets[0].0.0 >= computed / 3);
+            prop_assert!(workload.is_training() || steps.buckets.len() == 1);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Jobs whose run time is that of their programs, played on the real wiring.
 //!
 //! What it represents: an allocated job's workload becomes a program of one iteration
-//! ([`iteration::program_of`]), its collectives are planned for the GPUs that it got, and the
+//! ([`IterationSettings`]), its collectives are planned for the GPUs that it got, and the
 //! [runtime](crate::runtime) plays every message of every iteration beside those of all other jobs,
 //! over the flows or the packets of the one system. Its end gives its GPUs back. As fluids, jobs have
 //! a rate of iterations between one arrival or end and the next ([`fluid`]).
@@ -10,13 +10,13 @@
 //! [`time`](crate::collectives::time) says for the same chunks. As packets, and by MPI's algorithms, it
 //! is messages under MPI's protocol.
 //!
-//! What it leaves out: host copies, the overlap of computing with the gradients' reduction, and any
-//! GPU's speed but that which the workloads are timed on.
+//! An iteration computes and then reduces all gradients; copies from hosts, the speed of the GPUs that a job got, and
+//! gradients in buckets while others are computed are [`IterationSettings`].
 
 mod allocations;
 mod classes;
 mod fluid;
-pub mod iteration;
+mod iteration;
 mod plans;
 
 use std::num::NonZeroU32;
@@ -24,16 +24,18 @@ use std::ops::ControlFlow;
 
 pub use plans::{Planner, PlanningFault, UnknownPlanner};
 
+pub use iteration::{GpuSpeed, IterationSettings, LEAST_BUCKET};
+
 use self::iteration::Programs;
 use self::plans::{Carries, Plans};
 use super::cluster::{Cluster, ClusterError, Fidelity};
 use super::error::SimulationError;
 use super::job::Job;
 use super::queue::{Ends, JobRecord, Queue, Sharing};
-use super::workload::Workload;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, EngineError, Hook, Model, Scheduler};
-use crate::network::{Connections, PacketNetwork};
+use crate::network::packet::SettingsError;
+use crate::network::{Connections, GpuSite, PacketNetwork, gpu_sites};
 use crate::runtime::{self, Runtime, RuntimeError, RuntimeEvent};
 use crate::system::{System, Wiring};
 use crate::units::Picoseconds;
@@ -55,34 +57,41 @@ pub struct PlayedOutcome {
 /// # Errors
 /// Two jobs of one name; a job that asks for more GPUs than the system has; one of more than
 /// 4,294,967,295 iterations that are played one by one; a plan that cannot be had; MPI's rules as
-/// fluids; a run that the hook ended; a time beyond 213 days.
+/// fluids; a GPU's own speed that is not known; copies to a GPU without a host; a run that the hook ended; a time beyond 213 days.
 pub fn play(
     cluster: &Cluster,
-    planner: Planner,
+    (planner, settings): (Planner, IterationSettings),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
 ) -> Result<PlayedOutcome, SimulationError> {
-    let Cluster { system, settings, nic, arbitration, .. } = cluster;
+    let Cluster { system, settings: of_packets, nic, arbitration, .. } = cluster;
     let longest = cluster.collectives.planned_message_size;
+    let programs = Programs::new(system, settings)?;
     match cluster.fidelity {
-        Fidelity::Fluid => fluid::play(system, planner, sharing, jobs, hook),
+        Fidelity::Fluid => fluid::play(system, (planner, programs), sharing, jobs, hook),
         Fidelity::Flow => {
             let wiring = Wiring::of_system(system);
             let routes = resources(&wiring);
             let gpus: Vec<usize> = (0..system.gpus() as usize).collect();
-            let mut network = Connections::over(&routes, &gpus);
+            let sites = if settings.host_copies { sites(system, &wiring)? } else { Vec::new() };
+            let mut network = Connections::over(&routes, &gpus).with_sites(sites);
             let plans = Plans::new(planner, Some(&routes), longest);
-            play_on(&mut network, cluster, plans, sharing, jobs, hook)
+            play_on(&mut network, cluster, (plans, programs), sharing, jobs, hook)
         }
         Fidelity::Packet => {
             let routing = cluster.routing().map_err(ClusterError::from)?;
-            let network = PacketNetwork::new(system, *settings, routing, *nic, *arbitration);
+            let network = PacketNetwork::new(system, *of_packets, routing, *nic, *arbitration);
             let mut network = network.map_err(ClusterError::from)?;
             let plans = Plans::new(planner, None, longest);
-            play_on(&mut network, cluster, plans, sharing, jobs, hook)
+            play_on(&mut network, cluster, (plans, programs), sharing, jobs, hook)
         }
     }
+}
+
+/// Where GPUs sit, and their hosts.
+fn sites(system: &System, wiring: &Wiring) -> Result<Vec<GpuSite>, SimulationError> {
+    Ok(gpu_sites(system, wiring).map_err(SettingsError::from).map_err(ClusterError::from)?)
 }
 
 /// Refuses jobs that could not be played, before any runs.
@@ -99,7 +108,7 @@ fn check_iterations(jobs: &[Job]) -> Result<(), SimulationError> {
 fn play_on<T: Carries>(
     network: &mut T,
     cluster: &Cluster,
-    plans: Plans<'_>,
+    (plans, programs): (Plans<'_>, Programs),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -109,7 +118,7 @@ fn play_on<T: Carries>(
     let queue = Queue::on(system, jobs, sharing, Ends::Played)?;
     let runtime = Runtime::new(network, system.gpus(), &[], cluster.protocol, plans);
     let runtime = runtime.map_err(ClusterError::from)?;
-    let (programs, running) = (Programs::default(), Vec::new());
+    let running = Vec::new();
     let mut shared = Shared { system, jobs, queue, runtime, programs, running, changed: false };
     let mut engine = Engine::new(hook);
     for (index, job) in jobs.iter().enumerate() {
@@ -215,8 +224,9 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         let of = &self.jobs[job];
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let (network, plans) = self.runtime.planning();
-        let size = Workload::find(&of.workload)?.bytes_per_iteration();
-        let planned = plans.of_allocation(network, self.system, &record.parts, size);
+        let steps = self.programs.steps(&of.workload, record.gpu_count())?;
+        let sizes = steps.buckets.iter().map(|(_, size)| *size);
+        let planned = plans.of_allocation(network, self.system, &record.parts, sizes);
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
             job: of.name.clone(),
             fault: Box::new(fault),
@@ -224,7 +234,7 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         self.runtime.lowering_mut().admit(variant);
         let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let on = gpus.iter().map(|gpu| *gpu as u32);
-        let program = self.programs.of(&of.workload, of.gpus)?;
+        let program = self.programs.of(self.system, &of.workload, &gpus)?;
         let job_of_runtime = runtime::Job {
             name: of.name.clone(),
             iterations: iterations.expect("the jobs were checked before the run"),

@@ -143,9 +143,10 @@ pub(super) struct Plans<'r> {
     /// What one transfer or message carries at most.
     longest: Bytes,
     plans: AllocationPlans,
-    /// The variant of GPUs in the order of ranks and a size.
-    known: BTreeMap<(Arc<[usize]>, Bytes), u32>,
-    forms: Vec<Form>,
+    /// The variant of GPUs in the order of ranks.
+    known: BTreeMap<Arc<[usize]>, u32>,
+    /// Of each variant, the plan for a size.
+    forms: Vec<BTreeMap<Bytes, Form>>,
     /// The variant of each admitted job.
     of_job: Vec<u32>,
 }
@@ -169,13 +170,13 @@ impl<'r> Plans<'r> {
         self.plans.made()
     }
 
-    /// Plans an all-reduce of that size for what a job got, as far as nobody has before.
+    /// Plans all-reduces of these sizes for what a job got, as far as nobody has before.
     pub(super) fn of_allocation(
         &mut self,
         network: &mut impl Carries,
         system: &System,
         parts: &[Part],
-        size: Bytes,
+        sizes: impl Iterator<Item = Bytes>,
     ) -> Result<Planned, PlanningFault> {
         let one = [parts.len(), parts[0].chosen.placement.len()] == [1, 1];
         let algorithm = match self.planner {
@@ -183,22 +184,24 @@ impl<'r> Plans<'r> {
             _ => return Ok((as_placed(system, parts), BY_RULE)),
         };
         let ranks = self.plans.ranks(system, parts);
-        let key = (Arc::clone(&ranks.gpus), size);
-        if let Some(variant) = self.known.get(&key) {
-            return Ok((ranks.gpus, *variant));
+        let variant = *self.known.entry(Arc::clone(&ranks.gpus)).or_insert_with(|| {
+            self.forms.push(BTreeMap::new());
+            self.forms.len() as u32
+        });
+        for size in sizes {
+            if self.form_of(variant, size).is_none() {
+                let planned = self.plans.of(system, algorithm, &ranks, size)?;
+                let AllocationPlan { schedule, pieces, .. } = planned;
+                let form = self.form(network, system, schedule, (size, pieces))?;
+                self.forms[variant as usize - 1].insert(size, form);
+            }
         }
-        let planned = self.plans.of(system, algorithm, &ranks, size)?;
-        let AllocationPlan { schedule, pieces, .. } = planned;
-        let form = self.form(network, system, schedule, (size, pieces))?;
-        self.forms.push(form);
-        let variant = self.forms.len() as u32;
-        self.known.insert(key, variant);
         Ok((ranks.gpus, variant))
     }
 
-    /// The plan of a variant that is one.
-    fn form_of(&self, variant: u32) -> Option<&Form> {
-        self.forms.get(variant.checked_sub(1)? as usize)
+    /// The plan of a variant that is one, for a size.
+    fn form_of(&self, variant: u32, size: Bytes) -> Option<&Form> {
+        self.forms.get(variant.checked_sub(1)? as usize)?.get(&size)
     }
 
     fn form(
@@ -226,7 +229,7 @@ impl<'r> Plans<'r> {
 
 impl Lowering for Plans<'_> {
     fn lower(&self, call: &CollectiveCall) -> RankProgram {
-        match self.form_of(call.variant) {
+        match self.form_of(call.variant, call.size) {
             Some(Form::Messages(plan)) => {
                 plan.program(call.index as usize, call.size, self.longest)
             }
@@ -242,7 +245,7 @@ impl Lowering for Plans<'_> {
     }
 
     fn kernel(&self, call: &CollectiveCall) -> Option<KernelCall> {
-        let Form::Kernel(kernel) = self.form_of(call.variant)? else { return None };
+        let Form::Kernel(kernel) = self.form_of(call.variant, call.size)? else { return None };
         Some(kernel.clone())
     }
 

@@ -1,23 +1,33 @@
 //! What an iteration of a job asks of links, and for how long.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::collectives::time::{LinkDemand, LoweredSchedule, protocol_of};
-use crate::network::{ResourceId, Routes};
+use crate::network::{FlowNetwork, ResourceId, Route, Routes};
 use crate::simulation::played::allocations::AllocationPlan;
 use crate::simulation::played::plans::PlanningFault;
 use crate::system::System;
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
-/// An iteration in two phases: one that asks nothing of links, and one that moves the gradients.
+/// An iteration in phases, at least one, one after another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Iteration {
-    /// Computing, and the launch of the collective.
+    pub(super) phases: Vec<Phase>,
+    /// What all of them use.
+    pub(super) resources: BTreeSet<ResourceId>,
+}
+
+/// What asks nothing of links, and then what does: images that are copied, or gradients.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Phase {
+    /// Computing, and the launch of a collective.
     pub(super) quiet: Picoseconds,
-    /// The gradients on their way.
+    /// What is on its way.
     pub(super) moving: Option<Moving>,
 }
 
-/// What is moved, as the flow that stands for all of the collective's: what one of them carries over
-/// the resource that is the busiest.
+/// What is moved, as the flow that stands for all: what one of them carries over the resource that is the
+/// busiest.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Moving {
     /// How long it takes alone.
@@ -31,35 +41,95 @@ pub(super) struct Moving {
 }
 
 impl Iteration {
+    pub(super) fn new(phases: Vec<Phase>) -> Self {
+        let moving = phases.iter().filter_map(|phase| phase.moving.as_ref());
+        let used = moving.flat_map(|moving| moving.uses.iter().map(|(resource, _)| *resource));
+        Self { resources: used.collect(), phases }
+    }
+
+    /// How long it takes on idle links.
+    pub(super) fn alone(&self) -> Picoseconds {
+        let all = self.phases.iter().map(|phase| phase.alone().0);
+        Picoseconds(all.fold(0, u64::saturating_add).max(1))
+    }
+
+    /// The most of a resource that it uses at one time while nothing slows it, in bytes per second.
+    pub(super) fn peak(&self, resource: ResourceId) -> f64 {
+        let moving = self.phases.iter().filter_map(|phase| phase.moving.as_ref());
+        moving.map(|moving| moving.peak(resource)).fold(0.0, f64::max)
+    }
+}
+
+impl Phase {
     /// Of a job that only computes.
     pub(super) const fn quiet(compute: Picoseconds) -> Self {
         Self { quiet: compute, moving: None }
     }
 
-    /// Of one that computes, and then reduces `size` bytes by a plan.
-    pub(super) fn reducing(
-        compute: Picoseconds,
-        plan: &AllocationPlan,
-        size: Bytes,
-        system: &System,
-        routes: &Routes<'_>,
-    ) -> Result<Self, PlanningFault> {
-        let protocol = protocol_of(&plan.schedule, system)?;
-        let lowered = LoweredSchedule::new(&plan.schedule, routes, &protocol)?;
-        let launch = protocol.launch.min(plan.time);
-        let quiet = Picoseconds(compute.0.saturating_add(launch.0));
-        let alone = Picoseconds(plan.time.0 - launch.0);
-        let moving = Moving::new(alone, &lowered.demand(size), routes.capacities());
-        Ok(match moving {
-            Some(moving) => Self { quiet, moving: Some(moving) },
-            None => Self::quiet(Picoseconds(quiet.0.saturating_add(alone.0))),
-        })
-    }
-
     /// How long it takes on idle links.
     pub(super) fn alone(&self) -> Picoseconds {
         let moving = self.moving.as_ref().map_or(0, |moving| moving.alone.0);
-        Picoseconds(self.quiet.0.saturating_add(moving).max(1))
+        Picoseconds(self.quiet.0.saturating_add(moving))
+    }
+
+    /// So many bytes over each of these routes at once, to GPUs that go on when all have theirs.
+    pub(super) fn copying(size: Bytes, ways: &[Route], capacities: &[Bandwidth]) -> Self {
+        let mut network = FlowNetwork::new(capacities);
+        for way in ways {
+            network.start(&way.uses, size, None, Picoseconds(0));
+        }
+        let mut alone = Picoseconds(0);
+        while let Some((time, _)) = network.complete_next() {
+            alone = time;
+        }
+        let mut demand: BTreeMap<ResourceId, (f64, u32)> = BTreeMap::new();
+        for (resource, share) in ways.iter().flat_map(|way| &way.uses) {
+            let of = demand.entry(*resource).or_default();
+            *of = (of.0 + share * size.0 as f64, of.1 + 1);
+        }
+        let demand = demand.into_iter();
+        let demand: Vec<LinkDemand> = demand
+            .map(|(resource, (bytes, flows))| LinkDemand { resource, bytes, flows })
+            .collect();
+        let quiet = ways.iter().map(|way| way.latency).max().unwrap_or_default();
+        Self { quiet, moving: Moving::new(alone, &demand, capacities) }
+    }
+
+    /// Computing and reducing by a plan for each bucket, which is ready when so much has been computed since the
+    /// one before, and reduced after that.
+    ///
+    /// From the first bucket on its way to the end of the last, all are one: what they move in that time.
+    pub(super) fn reducing(
+        buckets: &[(Picoseconds, Bytes, AllocationPlan)],
+        system: &System,
+        routes: &Routes<'_>,
+    ) -> Result<Self, PlanningFault> {
+        let (mut computed, mut quiet, mut reduced) = (0_u64, None, 0_u64);
+        let mut demand: BTreeMap<ResourceId, LinkDemand> = BTreeMap::new();
+        let mut known: BTreeMap<Bytes, Vec<LinkDemand>> = BTreeMap::new();
+        for (compute, size, plan) in buckets {
+            computed = computed.saturating_add(compute.0);
+            if !known.contains_key(size) {
+                let protocol = protocol_of(&plan.schedule, system)?;
+                let lowered = LoweredSchedule::new(&plan.schedule, routes, &protocol)?;
+                let launch = protocol.launch.min(plan.time);
+                quiet.get_or_insert(computed.saturating_add(launch.0));
+                known.insert(*size, lowered.demand(*size));
+            }
+            reduced = reduced.max(computed).saturating_add(plan.time.0);
+            for one in &known[size] {
+                let nothing = LinkDemand { bytes: 0.0, flows: 0, ..*one };
+                let all = demand.entry(one.resource).or_insert(nothing);
+                (all.bytes, all.flows) = (all.bytes + one.bytes, all.flows.max(one.flows));
+            }
+        }
+        let quiet = Picoseconds(quiet.unwrap_or(computed));
+        let alone = Picoseconds(reduced.saturating_sub(quiet.0));
+        let demand: Vec<LinkDemand> = demand.into_values().collect();
+        Ok(match Moving::new(alone, &demand, routes.capacities()) {
+            Some(moving) => Self { quiet, moving: Some(moving) },
+            None => Self::quiet(Picoseconds(quiet.0.saturating_add(alone.0))),
+        })
     }
 }
 
@@ -77,7 +147,8 @@ impl Moving {
     }
 
     /// What a resource carries while nothing slows it, in bytes per second.
-    pub(super) fn peak(&self, share: f64) -> f64 {
-        share * self.limit.0 as f64
+    fn peak(&self, resource: ResourceId) -> f64 {
+        let used = self.uses.iter().filter(|(of, _)| *of == resource);
+        used.map(|(_, share)| share * self.limit.0 as f64).sum()
     }
 }

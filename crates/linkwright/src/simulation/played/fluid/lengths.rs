@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::iteration::{Iteration, Moving};
+use super::iteration::{Iteration, Moving, Phase};
 use crate::network::{FlowNetwork, ResourceId};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -27,6 +27,8 @@ pub(super) const WHOLE: u64 = 1 << 32;
 /// A job that is played.
 struct Played<'a> {
     iteration: &'a Iteration,
+    /// The phase that it is in.
+    phase: usize,
     /// Until when it asks nothing of links; None while its gradients move.
     quiet_until: Option<Picoseconds>,
     /// The first end of an iteration, the last, and how many there were.
@@ -78,7 +80,8 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn new(jobs: &[(&'a Iteration, u64)], capacities: &[Bandwidth]) -> Self {
-        let moving = jobs.iter().filter_map(|(iteration, _)| iteration.moving.as_ref());
+        let phases = jobs.iter().flat_map(|(iteration, _)| &iteration.phases);
+        let moving = phases.filter_map(|phase| phase.moving.as_ref());
         let uses = moving.flat_map(|moving| &moving.uses);
         let mut local: BTreeMap<ResourceId, ResourceId> =
             uses.clone().map(|(resource, _)| (*resource, 0)).collect();
@@ -98,16 +101,23 @@ impl<'a> Group<'a> {
             now: Picoseconds(0),
         };
         for (iteration, done) in jobs {
-            let at = part(iteration.alone().0, *done);
-            let quiet_until = match &iteration.moving {
-                Some(moving) if at >= iteration.quiet.0 => {
-                    let left = moving.alone.0 - (at - iteration.quiet.0).min(moving.alone.0);
+            let mut at = part(iteration.alone().0, *done);
+            let last = iteration.phases.len() - 1;
+            let mut phase = 0;
+            while phase < last && at >= iteration.phases[phase].alone().0 {
+                at -= iteration.phases[phase].alone().0;
+                phase += 1;
+            }
+            let Phase { quiet, moving } = &iteration.phases[phase];
+            let quiet_until = match moving {
+                Some(moving) if at >= quiet.0 => {
+                    let left = moving.alone.0 - (at - quiet.0).min(moving.alone.0);
                     group.start(group.jobs.len(), moving, left);
                     None
                 }
-                _ => Some(Picoseconds(iteration.quiet.0.saturating_sub(at))),
+                _ => Some(Picoseconds(quiet.0.saturating_sub(at))),
             };
-            group.jobs.push(Played { iteration, quiet_until, ends: None });
+            group.jobs.push(Played { iteration, phase, quiet_until, ends: None });
         }
         group
     }
@@ -142,7 +152,8 @@ impl<'a> Group<'a> {
         }
         for index in 0..self.jobs.len() {
             if self.jobs[index].quiet_until == Some(now) {
-                match &self.jobs[index].iteration.moving {
+                let Played { iteration, phase, .. } = self.jobs[index];
+                match &iteration.phases[phase].moving {
                     Some(moving) => {
                         self.start(index, moving, moving.alone.0);
                         self.jobs[index].quiet_until = None;
@@ -155,14 +166,18 @@ impl<'a> Group<'a> {
         ended
     }
 
-    /// A job begins its next iteration.
+    /// A job begins its next phase, or its next iteration.
     fn begin(&mut self, index: usize) {
         let job = &mut self.jobs[index];
-        job.ends = match job.ends {
-            None => Some((self.now, self.now, 1)),
-            Some((first, _, count)) => Some((first, self.now, count + 1)),
-        };
-        let quiet = job.iteration.quiet.0.max(1);
+        job.phase += 1;
+        if job.phase == job.iteration.phases.len() {
+            job.phase = 0;
+            job.ends = match job.ends {
+                None => Some((self.now, self.now, 1)),
+                Some((first, _, count)) => Some((first, self.now, count + 1)),
+            };
+        }
+        let quiet = job.iteration.phases[job.phase].quiet.0.max(1);
         job.quiet_until = Some(Picoseconds(self.now.0.saturating_add(quiet)));
     }
 }
@@ -184,7 +199,8 @@ mod tests {
         let bytes = (LINK.0 as f64 * alone.as_seconds() / flows) as u64;
         let limit = Bandwidth((LINK.0 as f64 / flows) as u64);
         let moving = Moving { alone, bytes: Bytes(bytes), limit, uses: vec![(0, flows)] };
-        Iteration { quiet: Picoseconds(quiet * 1_000_000), moving: Some(moving) }
+        let quiet = Picoseconds(quiet * 1_000_000);
+        Iteration::new(vec![Phase { quiet, moving: Some(moving) }])
     }
 
     fn microseconds(jobs: &[(&Iteration, u64)]) -> Vec<f64> {
@@ -199,7 +215,7 @@ mod tests {
         assert_eq!(microseconds(&[(&job, 0), (&job, 0)]), [100.0, 100.0], "all of it at once");
         let later = WHOLE / 70 * 35;
         assert_eq!(microseconds(&[(&job, 0), (&job, later)]), [70.0, 70.0], "none of it at once");
-        let quiet = Iteration::quiet(Picoseconds(5_000_000));
+        let quiet = Iteration::new(vec![Phase::quiet(Picoseconds(5_000_000))]);
         assert_eq!(microseconds(&[(&job, 0), (&quiet, 0)]), [70.0, 5.0]);
     }
 

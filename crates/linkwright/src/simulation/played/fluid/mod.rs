@@ -7,6 +7,9 @@
 //! ([`lengths`]), and what one takes on average is its length until the next change. Only jobs that
 //! share something with the one that came or went are looked at again.
 //!
+//! Images that are copied from hosts are a phase of their own. Buckets that are reduced while others are computed are
+//! one from the first on its way to the end of the last, at the rate that they have in that time.
+//!
 //! What it leaves out: the steps of a collective, which all move at one steady rate here; how long
 //! two jobs need to find their rhythm beside each other, beyond the iterations that are averaged; and what
 //! flows leave out, packets, buffers and a fabric's own switches.
@@ -17,26 +20,28 @@ mod lengths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use self::iteration::Iteration;
+use self::iteration::{Iteration, Phase};
 use self::lengths::{WHOLE, lengths};
 use super::PlayedOutcome;
 use super::allocations::AllocationPlans;
+use super::iteration::{Programs, at_rate};
 use super::plans::{Planner, PlanningFault};
+use super::sites;
 use crate::collectives::plan::Algorithm;
 use crate::collectives::time::resources;
 use crate::engine::{Engine, Hook, Model, Scheduler};
-use crate::network::{ResourceId, Routes};
+use crate::network::{GpuSite, ResourceId, Route, RouteClass, Routes};
 use crate::simulation::error::SimulationError;
 use crate::simulation::job::Job;
 use crate::simulation::queue::{Ends, Queue, Sharing};
-use crate::simulation::workload::Workload;
+use crate::system::views::wiring::WiredId;
 use crate::system::{System, Wiring};
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 /// Plays the jobs on an idle system.
 pub(super) fn play(
     system: &System,
-    planner: Planner,
+    (planner, programs): (Planner, Programs),
     sharing: Sharing<'_>,
     jobs: &[Job],
     hook: Hook<'_>,
@@ -44,9 +49,12 @@ pub(super) fn play(
     let Planner::Plan(algorithm) = planner else { return Err(SimulationError::NoFluid) };
     let wiring = Wiring::of_system(system);
     let routes = resources(&wiring);
+    let sites = if programs.copies() { sites(system, &wiring)? } else { Vec::new() };
     let mut fluid = Fluid {
         system,
         algorithm,
+        programs,
+        sites,
         jobs,
         queue: Queue::on(system, jobs, sharing, Ends::Played)?,
         plans: AllocationPlans::default(),
@@ -105,6 +113,9 @@ impl Running {
 struct Fluid<'a, 'r> {
     system: &'a System,
     algorithm: Algorithm,
+    programs: Programs,
+    /// Where each GPU sits, if images are copied.
+    sites: Vec<GpuSite>,
     jobs: &'a [Job],
     queue: Queue<'a>,
     plans: AllocationPlans,
@@ -166,7 +177,7 @@ impl Fluid<'_, '_> {
         let planning =
             |fault| SimulationError::Planning { job: of.name.clone(), fault: Box::new(fault) };
         let iteration = self.iteration(job)?.map_err(planning)?;
-        for resource in resources_of(&iteration) {
+        for resource in iteration.resources.iter().copied() {
             self.users[resource].push(job);
         }
         let left = u128::from(of.iterations) * u128::from(WHOLE);
@@ -180,39 +191,62 @@ impl Fluid<'_, '_> {
         &mut self,
         job: usize,
     ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
-        let workload = Workload::find(&self.jobs[job].workload)?;
-        let compute = workload.compute_per_iteration();
+        let name = &self.jobs[job].workload;
         let record = self.queue.record(job).expect("it has just got its GPUs");
-        if record.gpu_count() < 2 {
-            return Ok(Ok(Iteration::quiet(compute)));
+        let ranks = self.plans.ranks(self.system, &record.parts);
+        let steps = self.programs.steps(name, ranks.gpus.len())?;
+        // All wait for the slowest.
+        let slowest = self.programs.slowest(self.system, &ranks.gpus);
+        let mut phases = Vec::new();
+        if steps.copied.0 > 0 {
+            phases.push(self.copying(job, steps.copied, &ranks.gpus)?);
         }
-        let (system, algorithm) = (self.system, self.algorithm);
-        let size = workload.bytes_per_iteration();
-        let ranks = self.plans.ranks(system, &record.parts);
-        let plan = self.plans.of(system, algorithm, &ranks, size);
-        Ok(plan
-            .map_err(PlanningFault::from)
-            .and_then(|plan| Iteration::reducing(compute, &plan, size, system, self.routes)))
+        let mut buckets = Vec::with_capacity(steps.buckets.len());
+        for (compute, size) in steps.buckets {
+            let compute = at_rate(compute, slowest);
+            if ranks.gpus.len() < 2 {
+                phases.push(Phase::quiet(compute));
+                continue;
+            }
+            match self.plans.of(self.system, self.algorithm, &ranks, size) {
+                Ok(plan) => buckets.push((compute, size, plan)),
+                Err(fault) => return Ok(Err(fault.into())),
+            }
+        }
+        if !buckets.is_empty() {
+            match Phase::reducing(&buckets, self.system, self.routes) {
+                Ok(phase) => phases.push(phase),
+                Err(fault) => return Ok(Err(fault)),
+            }
+        }
+        Ok(Ok(Iteration::new(phases)))
+    }
+
+    /// Images on their way to all GPUs of a job.
+    fn copying(&self, job: usize, size: Bytes, gpus: &[usize]) -> Result<Phase, SimulationError> {
+        let way = |gpu: &usize| {
+            let site = self.sites[*gpu];
+            let host = site.host?;
+            self.routes.route(host as WiredId, site.device as WiredId, RouteClass::Any)
+        };
+        let ways: Option<Vec<Route>> = gpus.iter().map(way).collect();
+        let job = || self.jobs[job].name.clone();
+        let ways = ways.ok_or_else(|| SimulationError::NoHost { job: job() })?;
+        Ok(Phase::copying(size, &ways, self.routes.capacities()))
     }
 
     /// A job gives its links back.
     fn end(&mut self, job: usize) {
         let Some(ended) = self.running.remove(&job) else { return };
         self.ends.remove(&(ended.end, job));
-        for resource in resources_of(&ended.iteration) {
+        for resource in ended.iteration.resources.iter().copied() {
             self.users[resource].retain(|user| *user != job);
         }
     }
 
     /// Whether the jobs of a resource want more of it than it has.
     fn is_tight(&self, resource: ResourceId) -> bool {
-        let peak = |job: &usize| {
-            let moving = self.running[job].iteration.moving.as_ref();
-            let uses = moving.into_iter().flat_map(|moving| {
-                moving.uses.iter().map(|(of, share)| (*of, moving.peak(*share)))
-            });
-            uses.filter(|(of, _)| *of == resource).map(|(_, peak)| peak).sum::<f64>()
-        };
+        let peak = |job: &usize| self.running[job].iteration.peak(resource);
         let wanted: f64 = self.users[resource].iter().map(peak).sum();
         wanted > self.routes.capacities()[resource].0 as f64 * ROUNDED
     }
@@ -222,7 +256,7 @@ impl Fluid<'_, '_> {
         let mut found = BTreeSet::from([job]);
         let mut open = vec![job];
         while let Some(job) = open.pop() {
-            for resource in resources_of(&self.running[&job].iteration) {
+            for resource in self.running[&job].iteration.resources.iter().copied() {
                 if self.users[resource].len() > 1 && self.is_tight(resource) {
                     open.extend(self.users[resource].iter().filter(|user| found.insert(**user)));
                 }
@@ -268,8 +302,3 @@ impl Fluid<'_, '_> {
 
 /// What jobs want of a link may be this much more than it has, for rounding.
 const ROUNDED: f64 = 1.0 + 1e-9;
-
-fn resources_of(iteration: &Iteration) -> impl Iterator<Item = ResourceId> {
-    let moving = iteration.moving.iter();
-    moving.flat_map(|moving| moving.uses.iter().map(|(resource, _)| *resource))
-}
