@@ -1,4 +1,36 @@
-//! Inside the GPUs: caches, memory, and what keeps copies of a line in agreement.
+//! The inside of GPUs: wavefronts, caches, shared memory, and what keeps their copies in agreement.
+//!
+//! What it represents: several GPUs that run kernels on real data, cycle by cycle, through caches
+//! and memory, under the memory systems that the MGPU-TSM dissertation compares
+//! ([`MemorySystem`]). What runs is a [`kernel`]; what a cache does with a line is decided by a
+//! [`protocol`]; [`run`] puts them on the clock.
 
+mod accesses;
+mod address;
+mod cache;
+mod compute_unit;
+mod consistency;
+mod controller;
+mod dispatch;
+mod dram;
+mod driver;
+mod error;
+mod fabric;
+pub mod kernel;
+mod levels;
 pub mod litmus;
 pub mod protocol;
+mod requests;
+mod run;
+mod statistics;
+mod system;
+#[cfg(test)]
+mod tests;
+mod tlb;
+
+pub use address::{Distribution, OutOfMemory};
+pub use driver::Step;
+pub use error::{GpuError, MOST_GPUS};
+pub use fabric::Carried;
+pub use run::{GpuOptions, GpuRun, MemorySystem, run};
+pub use statistics::{CacheCounts, InstructionCounts, MemoryCounts};

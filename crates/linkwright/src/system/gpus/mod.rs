@@ -8,6 +8,7 @@
 //!
 //! A section that a file lacks is unknown, and whoever asks for it gets an error that names it.
 
+mod hierarchy;
 mod model;
 mod reader;
 #[cfg(test)]
@@ -15,6 +16,9 @@ mod tests;
 
 use std::sync::LazyLock;
 
+pub use hierarchy::{
+    Channels, Compute, Driver, FirstLevel, Flits, Hierarchy, MessageSizes, SecondLevel, Translation,
+};
 pub use model::{
     Caches, CopyEngines, GpuError, GpuLinks, GpuModel, Memory, MemoryKind, NumberType, PciId, Peak,
     Vendor, Wiring,
@@ -107,6 +111,7 @@ const FILES: &[(&str, &str)] = files! {
     "rtx-pro-6000-blackwell-server",
     "rtx-5090",
     "rtx-5090-d",
+    "r9-nano",
     "mi50-16gb",
     "mi60",
     "mi100",

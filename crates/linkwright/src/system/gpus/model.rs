@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::hierarchy::Hierarchy;
 use super::reader;
 use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::system::kinds::LinkKind;
@@ -53,6 +54,8 @@ pub struct GpuModel {
     copy_engines: Option<CopyEngines>,
     #[serde(skip_serializing_if = "Option::is_none")]
     caches: Option<Caches>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hierarchy: Option<Hierarchy>,
     /// Its links to other GPUs; none where it is sold without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<GpuLinks>,
@@ -400,6 +403,14 @@ impl GpuModel {
     /// [`GpuError::NoSection`] where the file has none.
     pub fn caches(&self) -> Result<&Caches, GpuError> {
         self.section("caches", self.caches.as_ref())
+    }
+
+    /// Its compute units, caches and memory as a cycle-level model times them.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSection`] where the file has none.
+    pub fn hierarchy(&self) -> Result<&Hierarchy, GpuError> {
+        self.section("hierarchy", self.hierarchy.as_ref())
     }
 
     /// What a section holds, or an error that names it, the model and the file.

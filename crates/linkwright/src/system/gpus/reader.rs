@@ -63,7 +63,22 @@ where
     Ok(value)
 }
 
-/// The same of a quantity that may be left out.
+/// A quantity that is a power of two.
+pub(super) fn power_of_two<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Copy + Into<u64>,
+{
+    let value = T::deserialize(deserializer)?;
+    let number: u64 = value.into();
+    if number.is_power_of_two() {
+        return Ok(value);
+    }
+    let above = number.checked_next_power_of_two().unwrap_or(1 << 63);
+    Err(D::Error::custom(format!("{number} is no power of two; the next is {above}")))
+}
+
+/// A quantity that is not zero and may be left out.
 pub(super) fn above_zero_if_any<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

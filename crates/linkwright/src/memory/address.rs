@@ -1,0 +1,156 @@
+//! Where bytes lie: pages over GPUs, lines over banks and channels.
+//!
+//! What it represents: one space of addresses that all GPUs of a run share, handed out by pages.
+//! A page lies in the memory of one GPU, or in the memory that all share; its place there fixes
+//! the bank of the second level and the channel that serve each of its lines. What it leaves out:
+//! several processes, pages of several sizes, and pages that move.
+
+use thiserror::Error;
+
+use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::system::gpus::Hierarchy;
+use crate::units::Bytes;
+
+/// Bytes of a cache line, one for each bit of a mask.
+pub const LINE: u64 = 64;
+
+/// Which GPU's memory a page lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Distribution {
+    /// Pages go over the GPUs in turn, and work-groups in equal runs.
+    #[default]
+    Unified,
+    /// Each buffer is cut into as many blocks as there are GPUs, and so are the work-groups.
+    Discrete,
+}
+
+/// A footprint that the memory does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
+pub struct OutOfMemory {
+    /// How much is asked for.
+    pub asked: Bytes,
+    /// How much there is.
+    pub capacity: Bytes,
+}
+
+impl Diagnose for OutOfMemory {
+    fn diagnosis(&self) -> Diagnosis {
+        let Self { asked, capacity } = self;
+        let over = Bytes(asked.0 - capacity.0);
+        Diagnosis::of(format!(
+            "the buffers take {asked}, which is {over} more than the {capacity} that there are"
+        ))
+        .remedy("take a smaller size or more GPUs")
+    }
+}
+
+/// The place of every line: its address in memory, its GPU, its bank.
+#[derive(Debug, Clone)]
+pub struct AddressMap {
+    page_shift: u32,
+    bank_shift: u32,
+    bank_mask: u64,
+    /// The physical line that each page of the address space starts with.
+    pages: Vec<u64>,
+    /// The first page that no buffer has, of each memory.
+    free: Vec<u64>,
+    capacity: u64,
+}
+
+/// Physical addresses of two memories differ above this bit: no memory is larger.
+const MEMORY_SHIFT: u32 = 42;
+
+impl AddressMap {
+    /// Empty memories of `gpus` GPUs, or one of all of them together where they share it.
+    #[must_use]
+    pub fn new(hierarchy: &Hierarchy, gpus: u32, shared: bool) -> Self {
+        let own = hierarchy.memory.channel.0 * u64::from(hierarchy.second.banks);
+        let (memories, capacity) =
+            if shared { (1, own * u64::from(gpus)) } else { (gpus as usize, own) };
+        Self {
+            page_shift: hierarchy.page.0.trailing_zeros(),
+            bank_shift: (hierarchy.interleaving.0 / LINE).max(1).trailing_zeros(),
+            bank_mask: u64::from(hierarchy.second.banks) - 1,
+            pages: Vec::new(),
+            free: vec![0; memories],
+            capacity,
+        }
+    }
+
+    /// Places a buffer and returns its first address, that of a page.
+    ///
+    /// # Errors
+    /// A memory that is full.
+    pub fn place(&mut self, bytes: Bytes, spread: Distribution) -> Result<u64, OutOfMemory> {
+        let first = self.pages.len() as u64;
+        let pages = bytes.0.div_ceil(1 << self.page_shift).max(1);
+        let memories = self.free.len() as u64;
+        let asked: u64 = self.free.iter().sum::<u64>() + pages;
+        let over = OutOfMemory {
+            asked: Bytes(asked << self.page_shift),
+            capacity: Bytes(self.capacity * memories),
+        };
+        if over.asked > over.capacity {
+            return Err(over);
+        }
+        for page in 0..pages {
+            let memory = match spread {
+                Distribution::Unified => (first + page) % memories,
+                Distribution::Discrete => page / pages.div_ceil(memories),
+            };
+            let frame = self.free[memory as usize];
+            self.free[memory as usize] += 1;
+            if frame << self.page_shift >= self.capacity {
+                return Err(over);
+            }
+            self.pages.push(
+                ((memory << MEMORY_SHIFT) | (frame << self.page_shift)) / LINE,
+            );
+        }
+        Ok(first << self.page_shift)
+    }
+
+    /// How many bytes the address space has so far.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        (self.pages.len() as u64) << self.page_shift
+    }
+
+    /// The page of a line, as buffers of translations know it.
+    #[inline]
+    #[must_use]
+    pub fn page(&self, line: u64) -> u64 {
+        line >> (self.page_shift - LINE.trailing_zeros())
+    }
+
+    /// Where a line lies in memory, as the number of a line there.
+    #[inline]
+    #[must_use]
+    pub fn physical(&self, line: u64) -> u64 {
+        let within = self.page_shift - LINE.trailing_zeros();
+        self.pages[(line >> within) as usize] | (line & ((1 << within) - 1))
+    }
+
+    /// The memory of a physical line: that of a GPU, or 0 where all share one.
+    #[inline]
+    #[must_use]
+    pub fn memory(physical: u64) -> u32 {
+        (physical >> (MEMORY_SHIFT - LINE.trailing_zeros())) as u32
+    }
+
+    /// The bank of the second level that caches a physical line, and the channel of its memory.
+    #[inline]
+    #[must_use]
+    pub fn bank(&self, physical: u64) -> u32 {
+        ((physical >> self.bank_shift) & self.bank_mask) as u32
+    }
+
+    /// What picks a line's set in a bank: its number among the lines of that bank.
+    #[inline]
+    #[must_use]
+    pub fn within_bank(&self, physical: u64) -> u64 {
+        let below = physical & ((1 << self.bank_shift) - 1);
+        (physical >> (self.bank_shift + self.bank_mask.count_ones()) << self.bank_shift) | below
+    }
+}

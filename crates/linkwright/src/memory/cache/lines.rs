@@ -1,0 +1,154 @@
+//! The lines of equal caches: tags, byte masks, states, data.
+
+use crate::memory::address::LINE;
+
+/// The lines of many caches of one size, set-associative, the least recently used replaced.
+///
+/// A place is one way of one set of one cache, as a number.
+#[derive(Debug, Clone)]
+pub struct Lines<L> {
+    sets: u64,
+    ways: usize,
+    /// The line in each place, plus one; zero where none is.
+    tags: Vec<u64>,
+    used: Vec<u64>,
+    clock: u64,
+    dirty: Vec<u64>,
+    states: Vec<L>,
+    /// Bytes, where the run has data.
+    data: Vec<u8>,
+}
+
+impl<L: Copy + Default> Lines<L> {
+    /// `caches` empty caches of so many bytes and ways.
+    #[must_use]
+    pub fn new(caches: u32, size: u64, ways: u32, with_data: bool) -> Self {
+        let sets = (size / LINE / u64::from(ways)).max(1);
+        let places = (u64::from(caches) * sets * u64::from(ways)) as usize;
+        Self {
+            sets,
+            ways: ways as usize,
+            tags: vec![0; places],
+            used: vec![0; places],
+            clock: 0,
+            dirty: vec![0; places],
+            states: vec![L::default(); places],
+            data: if with_data { vec![0; places * LINE as usize] } else { Vec::new() },
+        }
+    }
+
+    #[inline]
+    fn first(&self, cache: u32, index: u64) -> usize {
+        ((u64::from(cache) * self.sets + (index & (self.sets - 1))) as usize) * self.ways
+    }
+
+    /// The place of a line, whose set `index` picks.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, cache: u32, index: u64, line: u64) -> Option<usize> {
+        let first = self.first(cache, index);
+        let ways = &self.tags[first..first + self.ways];
+        ways.iter().position(|tag| *tag == line + 1).map(|way| first + way)
+    }
+
+    /// Notes that a place is used now.
+    #[inline]
+    pub fn touch(&mut self, place: usize) {
+        self.clock += 1;
+        self.used[place] = self.clock;
+    }
+
+    /// The place that a new line of a set takes: a free one, or that of the line used longest ago.
+    #[must_use]
+    pub fn oldest(&self, cache: u32, index: u64) -> usize {
+        let first = self.first(cache, index);
+        (first..first + self.ways)
+            .min_by_key(|place| (self.tags[*place] != 0, self.used[*place]))
+            .unwrap_or(first)
+    }
+
+    /// Puts a line into a place, whose last line is forgotten.
+    pub fn put(&mut self, place: usize, line: u64) {
+        self.tags[place] = line + 1;
+        self.dirty[place] = 0;
+        self.states[place] = L::default();
+        self.touch(place);
+    }
+
+    /// Takes bytes into a place; those of `dirty` are newer than memory's.
+    #[inline]
+    pub fn write(&mut self, place: usize, mask: u64, dirty: bool, bytes: Option<&[u8; 64]>) {
+        if dirty {
+            self.dirty[place] |= mask;
+        }
+        if let Some(bytes) = bytes {
+            copy_masked(&mut self.data[place * 64..][..64], bytes, mask);
+        }
+    }
+
+    /// Takes a whole line into a place, but for bytes that are newer here.
+    #[inline]
+    pub fn fill(&mut self, place: usize, bytes: Option<&[u8; 64]>) {
+        self.write(place, !self.dirty[place], false, bytes);
+    }
+
+    /// The bytes of a place, where the run has data.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self, place: usize) -> Option<&[u8; 64]> {
+        self.data.get(place * 64..place * 64 + 64).and_then(|bytes| bytes.try_into().ok())
+    }
+
+    /// What the protocol knows of a place.
+    #[inline]
+    pub fn state(&mut self, place: usize) -> &mut L {
+        &mut self.states[place]
+    }
+
+    /// Which bytes of a place memory does not have; they are taken as written back.
+    #[inline]
+    pub fn clean(&mut self, place: usize) -> u64 {
+        std::mem::take(&mut self.dirty[place])
+    }
+
+    /// Forgets the line of a place.
+    #[inline]
+    pub fn forget(&mut self, place: usize) {
+        self.tags[place] = 0;
+    }
+
+    /// Forgets all lines of a cache, dirty ones too.
+    pub fn forget_all(&mut self, cache: u32) {
+        let places = self.places(cache);
+        self.tags[places].fill(0);
+    }
+
+    /// The places of a cache.
+    #[must_use]
+    pub fn places(&self, cache: u32) -> std::ops::Range<usize> {
+        let each = self.sets as usize * self.ways;
+        cache as usize * each..(cache as usize + 1) * each
+    }
+
+    /// The line of a place, if it has one.
+    #[inline]
+    #[must_use]
+    pub fn line(&self, place: usize) -> Option<u64> {
+        self.tags[place].checked_sub(1)
+    }
+}
+
+/// Copies the bytes whose bits are set.
+#[inline]
+pub fn copy_masked(to: &mut [u8], from: &[u8; 64], mask: u64) {
+    if mask == u64::MAX {
+        to.copy_from_slice(from);
+        return;
+    }
+    let mut left = mask;
+    while left != 0 {
+        let byte = left.trailing_zeros() as usize;
+        to[byte] = from[byte];
+        left &= left - 1;
+    }
+}

@@ -1,0 +1,165 @@
+//! Which lines are under way to a cache, and who waits for each: miss-status holding registers.
+
+/// No request.
+pub const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// The line plus one; zero where the slot is free.
+    line: u64,
+    first: u32,
+    last: u32,
+}
+
+const FREE: Entry = Entry { line: 0, first: NONE, last: NONE };
+
+/// The registers of many equal caches, each a small table with open addressing.
+///
+/// A register holds the request that went out for the line and those that wait behind it, a list
+/// through the requests themselves: whoever holds them keeps the links.
+#[derive(Debug, Clone)]
+pub struct Mshrs {
+    capacity: u32,
+    slots: usize,
+    entries: Vec<Entry>,
+    used: Vec<u32>,
+}
+
+impl Mshrs {
+    /// Free registers, `capacity` for each of so many caches.
+    #[must_use]
+    pub fn new(caches: u32, capacity: u32) -> Self {
+        let slots = (2 * capacity as usize).next_power_of_two();
+        Self {
+            capacity,
+            slots,
+            entries: vec![FREE; slots * caches as usize],
+            used: vec![0; caches as usize],
+        }
+    }
+
+    #[inline]
+    fn slot(&self, line: u64) -> usize {
+        (line.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.slots - 1)
+    }
+
+    /// Whether every register of a cache is taken.
+    #[inline]
+    #[must_use]
+    pub fn is_full(&self, cache: u32) -> bool {
+        self.used[cache as usize] == self.capacity
+    }
+
+    /// How many registers of a cache are taken.
+    #[must_use]
+    pub fn used(&self, cache: u32) -> u32 {
+        self.used[cache as usize]
+    }
+
+    fn find(&self, cache: u32, line: u64) -> Option<usize> {
+        if self.used[cache as usize] == 0 {
+            return None;
+        }
+        let base = cache as usize * self.slots;
+        let mut slot = self.slot(line);
+        loop {
+            let entry = &self.entries[base + slot];
+            if entry.line == line + 1 {
+                return Some(base + slot);
+            }
+            if entry.line == 0 {
+                return None;
+            }
+            slot = (slot + 1) & (self.slots - 1);
+        }
+    }
+
+    /// Whether a line is under way.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, cache: u32, line: u64) -> bool {
+        self.find(cache, line).is_some()
+    }
+
+    /// Puts a request behind those that wait for its line, where the line is under way: the one
+    /// that it comes after.
+    #[inline]
+    pub fn join(&mut self, cache: u32, line: u64, request: u32) -> Option<u32> {
+        let at = self.find(cache, line)?;
+        let last = self.entries[at].last;
+        self.entries[at].last = request;
+        Some(last)
+    }
+
+    /// Takes a register for a line that is not under way, of a cache that has one free.
+    #[inline]
+    pub fn take(&mut self, cache: u32, line: u64, request: u32) {
+        let base = cache as usize * self.slots;
+        let mut slot = self.slot(line);
+        while self.entries[base + slot].line != 0 {
+            slot = (slot + 1) & (self.slots - 1);
+        }
+        self.entries[base + slot] = Entry { line: line + 1, first: request, last: request };
+        self.used[cache as usize] += 1;
+    }
+
+    /// Frees the register of a line: the first request of its list.
+    pub fn free(&mut self, cache: u32, line: u64) -> Option<u32> {
+        let at = self.find(cache, line)?;
+        let first = self.entries[at].first;
+        self.used[cache as usize] -= 1;
+        let base = cache as usize * self.slots;
+        let mut hole = at - base;
+        let mut slot = hole;
+        loop {
+            slot = (slot + 1) & (self.slots - 1);
+            let entry = self.entries[base + slot];
+            if entry.line == 0 {
+                break;
+            }
+            // An entry may fill the hole unless its own place lies after it.
+            let own = self.slot(entry.line - 1);
+            if (slot.wrapping_sub(own) & (self.slots - 1))
+                >= (slot.wrapping_sub(hole) & (self.slots - 1))
+            {
+                self.entries[base + hole] = entry;
+                hole = slot;
+            }
+        }
+        self.entries[base + hole] = FREE;
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn registers_hold_what_a_map_would(calls in prop::collection::vec((0_u32..2, 0_u64..40, any::<bool>()), 1..300)) {
+            let mut registers = Mshrs::new(2, 8);
+            let mut map = BTreeMap::<(u32, u64), Vec<u32>>::new();
+            for (request, (cache, line, frees)) in calls.into_iter().enumerate() {
+                let request = request as u32;
+                let taken = map.keys().filter(|(at, _)| *at == cache).count() as u32;
+                prop_assert_eq!(registers.used(cache), taken);
+                prop_assert_eq!(registers.holds(cache, line), map.contains_key(&(cache, line)));
+                if frees {
+                    let first = map.remove(&(cache, line)).map(|list| list[0]);
+                    prop_assert_eq!(registers.free(cache, line), first);
+                } else if let Some(list) = map.get_mut(&(cache, line)) {
+                    prop_assert_eq!(registers.join(cache, line, request), list.last().copied());
+                    list.push(request);
+                } else if !registers.is_full(cache) {
+                    registers.take(cache, line, request);
+                    map.insert((cache, line), vec![request]);
+                }
+            }
+        }
+    }
+}

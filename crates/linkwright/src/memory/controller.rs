@@ -1,0 +1,123 @@
+//! The controllers of memory: where all accesses to a line meet.
+
+use super::accesses::{atomic, put};
+use super::address::AddressMap;
+use super::cache::NONE;
+use super::consistency::Consistency;
+use super::protocol::{Access, Ask, Path, Protocol};
+use super::requests::Stage;
+use super::system::{Event, Gpus};
+use crate::engine::Scheduler;
+use crate::units::Picoseconds;
+
+impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    /// Bytes of a message that asks.
+    pub(super) fn request_bytes(&self, ask: Ask) -> u32 {
+        let (sizes, added) = (&self.hierarchy.messages, self.protocol.overhead());
+        match ask {
+            Ask::Read | Ask::Renew | Ask::Own => sizes.request + added.read_request,
+            Ask::Write | Ask::Atomic => sizes.write + added.write_request,
+        }
+    }
+
+    /// Bytes of the message that answers.
+    pub(super) fn response_bytes(&self, ask: Ask, access: Access) -> u32 {
+        let (sizes, added) = (&self.hierarchy.messages, self.protocol.overhead());
+        match (ask, access) {
+            (Ask::Write, _) if added.write_response_has_data => {
+                sizes.response + added.write_response
+            }
+            (Ask::Write, _) => sizes.acknowledgement + added.write_response,
+            _ => sizes.response + added.read_response,
+        }
+    }
+
+    /// Sends a request from its bank of the second level to memory.
+    pub(super) fn to_memory(
+        &mut self,
+        index: u32,
+        at: u64,
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
+        let bytes = self.request_bytes(self.requests.get(index).ask);
+        let is_shared = self.path == Path::OwnL2;
+        let request = self.requests.get_mut(index);
+        request.stage = Stage::Memory;
+        if is_shared {
+            (request.path, request.crossed, request.bytes) = (request.bank, 0, bytes);
+            scheduler.schedule(Picoseconds(at), Event::Cross(index));
+        } else {
+            scheduler.schedule(Picoseconds(at), Event::Arrive(index));
+        }
+    }
+
+    /// The channel that serves a line.
+    fn channel(&self, physical: u64) -> u32 {
+        let memory = if self.path == Path::OwnL2 { 0 } else { AddressMap::memory(physical) };
+        memory * self.counts.banks + self.map.bank(physical)
+    }
+
+    /// A request is at its controller: its turn among all accesses to the line.
+    pub(super) fn at_memory(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let request = *self.requests.get(index);
+        let channel = self.channel(request.physical);
+        let counts = &mut self.memory.counts[channel as usize];
+        match request.ask {
+            Ask::Read | Ask::Renew | Ask::Own => counts.reads += 1,
+            Ask::Write => counts.writes += 1,
+            Ask::Atomic => {
+                counts.reads += 1;
+                counts.writes += 1;
+            }
+        }
+        if let Some(image) = &mut self.image
+            && let Some(payload) = self.requests.payload_mut(index)
+        {
+            let line = image.line(request.line);
+            payload.answer.copy_from_slice(line);
+            if request.ask == Ask::Atomic {
+                payload.write = atomic(&payload.answer, payload.write, request);
+            }
+            if matches!(request.ask, Ask::Atomic | Ask::Write) {
+                put(line, &payload.write, request.mask);
+            }
+            if request.ask == Ask::Write {
+                payload.answer.copy_from_slice(line);
+            }
+        }
+        let served = self.memory.serve(scheduler.now().0, channel);
+        if request.load != NONE && self.path == Path::OwnL2 {
+            let unit = &mut self.homes[channel as usize];
+            let (controller, home) = unit.entry(&self.protocol, self.map.within_bank(request.physical));
+            let from = Some(request.gpu as u8);
+            let stamp =
+                self.protocol.on_request(controller, home, from, request.ask, request.stamp);
+            self.requests.get_mut(index).stamp = stamp;
+        }
+        scheduler.schedule(Picoseconds(served), Event::Served(index));
+    }
+
+    /// Memory has served a request: the answer goes back, if anybody waits for it.
+    pub(super) fn served(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let request = *self.requests.get(index);
+        if request.load == NONE {
+            self.requests.remove(index);
+            self.phases.write_backs -= 1;
+            if self.phases.write_backs == 0 && self.phases.waits_for_write_backs {
+                self.phases.waits_for_write_backs = false;
+                scheduler.schedule_in(Picoseconds(0), Event::Phase);
+            }
+            return;
+        }
+        let bytes = self.response_bytes(request.ask, request.access);
+        let now = scheduler.now();
+        let request = self.requests.get_mut(index);
+        request.stage = Stage::BackAtSecond;
+        if self.path == Path::OwnL2 {
+            (request.path, request.crossed, request.bytes) = (request.bank, 0, bytes);
+            scheduler.schedule(now, Event::Cross(index));
+        } else {
+            scheduler.schedule(now, Event::Arrive(index));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What the driver does around kernels: copies, launches, and caches emptied between them.
+
+use super::address::{AddressMap, LINE};
+use super::cache::NONE;
+use super::consistency::Consistency;
+use super::error::GpuError;
+use super::fabric::pcie_path;
+use super::kernel::{AtomicOperation, Workload};
+use super::protocol::{Access, Ask, Flush, Level, Protocol};
+use super::requests::{First, Request, Stage};
+use super::system::{Event, Gpus};
+use crate::engine::Scheduler;
+use crate::units::Picoseconds;
+
+/// A step of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A buffer is copied to the GPUs.
+    CopyIn(usize),
+    /// A kernel runs.
+    Kernel(usize),
+    /// Lines that memory lacks are written back, before copies out.
+    WriteBack,
+    /// A buffer is copied to the host.
+    CopyOut(usize),
+}
+
+/// The steps of a run, one after another.
+#[derive(Debug)]
+pub(super) struct Phases {
+    steps: Vec<Step>,
+    /// The step that runs, and whether its work has begun.
+    at: usize,
+    began: Option<Picoseconds>,
+    ended: bool,
+    /// How long each step took.
+    pub times: Vec<Picoseconds>,
+    /// The launch that runs, or ran last.
+    pub launch: usize,
+    /// Lines on their way from second levels to memory that nobody waits for.
+    pub write_backs: u64,
+    /// Whether the step waits for them.
+    pub waits_for_write_backs: bool,
+    /// Parts of a copy under way.
+    copies: u64,
+}
+
+impl Phases {
+    /// The steps of a workload, with copies where the GPUs have memories of their own.
+    pub(super) fn of(workload: &Workload, copies: bool) -> Self {
+        let buffers = || workload.buffers.iter().enumerate().filter(move |_| copies);
+        let ins = buffers().filter(|(_, buffer)| buffer.initial.is_some());
+        let outs = buffers().filter(|(_, buffer)| buffer.copied_out);
+        let flush = buffers().any(|(_, buffer)| buffer.copied_out).then_some(Step::WriteBack);
+        let steps = (ins.map(|(buffer, _)| Step::CopyIn(buffer)))
+            .chain((0..workload.launches.len()).map(Step::Kernel))
+            .chain(flush)
+            .chain(outs.map(|(buffer, _)| Step::CopyOut(buffer)))
+            .collect();
+        Self {
+            steps,
+            at: 0,
+            began: None,
+            ended: false,
+            times: Vec::new(),
+            launch: 0,
+            write_backs: 0,
+            waits_for_write_backs: false,
+            copies: 0,
+        }
+    }
+
+    /// Whether all steps are done.
+    pub(super) fn are_over(&self) -> bool {
+        self.at == self.steps.len()
+    }
+
+    /// The steps, each with how long it took.
+    pub(super) fn timed(&self) -> impl Iterator<Item = (Step, Picoseconds)> {
+        self.steps.iter().copied().zip(self.times.iter().copied())
+    }
+}
+
+impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    /// The driver goes on: the step is over, and the next begins.
+    pub(super) fn next_phase(
+        &mut self,
+        scheduler: &mut impl Scheduler<Event>,
+    ) -> Result<(), GpuError> {
+        let now = scheduler.now();
+        if let Some(began) = self.phases.began {
+            // A kernel's end empties caches, and the step ends when memory has everything.
+            if !self.phases.ended && self.empty_caches(scheduler) {
+                self.phases.ended = true;
+                self.phases.waits_for_write_backs = true;
+                return Ok(());
+            }
+            self.phases.times.push(Picoseconds(now.0 - began.0));
+            self.phases.at += 1;
+        }
+        (self.phases.began, self.phases.ended) = (Some(now), false);
+        let cycles = |count: u32| Picoseconds(u64::from(count) * self.counts.cycle);
+        let driver = self.hierarchy.driver;
+        match self.phases.steps.get(self.phases.at) {
+            None => {}
+            Some(Step::Kernel(launch)) => self.start_launch(*launch, scheduler),
+            Some(Step::CopyIn(buffer)) => {
+                let at = Picoseconds(now.0 + cycles(driver.copy_in).0);
+                self.copy(*buffer, true, at, scheduler);
+            }
+            Some(Step::CopyOut(buffer)) => {
+                let at = Picoseconds(now.0 + cycles(driver.copy_out).0);
+                self.copy(*buffer, false, at, scheduler);
+            }
+            Some(Step::WriteBack) => {
+                scheduler.schedule(now, Event::Phase);
+            }
+        }
+        Ok(())
+    }
+
+    /// The last wavefront of a launch has ended: the host hears of it, and launches again.
+    pub(super) fn launch_done(&mut self, scheduler: &mut impl Scheduler<Event>) {
+        let driver = self.hierarchy.driver;
+        let another = self.phases.launch + 1 < self.workload.launches.len();
+        let cycles = driver.launch + if another { driver.relaunch } else { 0 };
+        let span = Picoseconds(u64::from(cycles) * self.counts.cycle);
+        scheduler.schedule_in(span, Event::Phase);
+    }
+
+    /// What a step's end does to caches. Whether anything is on its way to memory for it.
+    fn empty_caches(&mut self, scheduler: &mut impl Scheduler<Event>) -> bool {
+        let step = self.phases.steps[self.phases.at];
+        let flush = match step {
+            Step::Kernel(_) => {
+                if self.protocol.on_boundary(Level::L1) == Flush::Invalidate {
+                    for cache in 0..self.vector.states.len() as u32 {
+                        self.vector.lines.forget_all(cache);
+                    }
+                    for cache in 0..self.scalar.states.len() as u32 {
+                        self.scalar.lines.forget_all(cache);
+                    }
+                }
+                // Each line has one second level where that is its own GPU's: it may stay there.
+                match self.protocol.on_boundary(Level::L2) {
+                    Flush::WriteBack => Flush::Nothing,
+                    other => other,
+                }
+            }
+            Step::WriteBack => Flush::Invalidate,
+            Step::CopyIn(_) | Step::CopyOut(_) => Flush::Nothing,
+        };
+        if flush == Flush::Nothing {
+            return false;
+        }
+        for bank in 0..self.second.states.len() as u32 {
+            for place in self.second.lines.places(bank) {
+                self.write_back(bank, place, scheduler);
+            }
+            if flush == Flush::Invalidate {
+                self.second.lines.forget_all(bank);
+            }
+        }
+        self.phases.write_backs > 0
+    }
+
+    /// Copies a buffer, page by page over PCIe.
+    fn copy(
+        &mut self,
+        buffer: usize,
+        is_in: bool,
+        at: Picoseconds,
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
+        let buffer = &self.workload.buffers[buffer];
+        let (first, end) = (buffer.address / LINE, (buffer.address + buffer.size.0).div_ceil(LINE));
+        let page = self.hierarchy.page.0 / LINE;
+        let mut line = first;
+        while line < end {
+            let lines = page.min(end - line);
+            let physical = self.map.physical(line);
+            let gpu = AddressMap::memory(physical);
+            for of_page in line..line + lines {
+                let place = self.map.physical(of_page);
+                let channel = gpu * self.counts.banks + self.map.bank(place);
+                let counts = &mut self.memory.counts[channel as usize];
+                if is_in {
+                    counts.copied_in += 1;
+                } else {
+                    counts.copied_out += 1;
+                }
+            }
+            let host = self.counts.gpus;
+            let (from, to) = if is_in { (host, gpu) } else { (gpu, host) };
+            let request = self.requests.add(Request {
+                line,
+                physical,
+                mask: u64::MAX,
+                since: at.0,
+                since_second: at.0,
+                stamp: P::Stamp::default(),
+                load: NONE,
+                next: NONE,
+                bank: 0,
+                first: First::Vector(NONE),
+                gpu: gpu as u16,
+                access: Access::Overwrite,
+                ask: Ask::Write,
+                operation: AtomicOperation::Add,
+                stage: Stage::Copied,
+                path: pcie_path(self.counts.gpus, from, to),
+                crossed: 0,
+                bytes: (lines * LINE) as u32,
+            });
+            self.phases.copies += 1;
+            scheduler.schedule(at, Event::Cross(request));
+            line += lines;
+        }
+    }
+
+    /// A part of a copy is at its end.
+    pub(super) fn copied(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        self.requests.remove(index);
+        self.phases.copies -= 1;
+        if self.phases.copies == 0 {
+            scheduler.schedule_in(Picoseconds(0), Event::Phase);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Why a run of GPUs cannot go on.
+
+use thiserror::Error;
+
+use super::address::OutOfMemory;
+use super::kernel::Mismatch;
+use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::engine::EngineError;
+use crate::system::gpus::GpuError as ModelError;
+use crate::units::Picoseconds;
+
+/// Why a run of GPUs cannot go on.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum GpuError {
+    /// Buffers that memory does not hold.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+    /// A model of GPU whose inside is not known.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The clock, or the caller, ended the run.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Wavefronts that wait for what never comes.
+    Stuck {
+        /// The kernel.
+        kernel: String,
+        /// How many wait.
+        wavefronts: usize,
+        /// The first of them, and what each waits for.
+        shown: String,
+    },
+    /// A run that takes longer than was allowed.
+    TooLong {
+        /// The kernel that ran.
+        kernel: String,
+        /// How long it was allowed to take.
+        limit: Picoseconds,
+        /// The first wavefronts that have not ended, and what each waits for.
+        shown: String,
+    },
+    /// No GPUs, or more than a run can have.
+    Gpus {
+        /// How many were asked for.
+        gpus: u32,
+    },
+    /// A work-group that no compute unit has room for.
+    Group {
+        /// The kernel.
+        kernel: String,
+        /// What it needs, and what there is.
+        needs: String,
+    },
+    /// An answer that a CPU does not compute.
+    Wrong(Mismatch),
+}
+
+/// The most GPUs of a run.
+pub const MOST_GPUS: u32 = 32;
+
+impl Diagnose for GpuError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::OutOfMemory(error) => error.diagnosis(),
+            Self::Model(error) => error.diagnosis(),
+            Self::Engine(error) => error.diagnosis(),
+            Self::Stuck { kernel, wavefronts, shown } => Diagnosis::of(format!(
+                "{wavefronts} wavefronts of {kernel} wait for what never comes: {shown}"
+            ))
+            .remedy("a barrier needs all wavefronts of its group or launch to come to it"),
+            Self::TooLong { kernel, limit, shown } => {
+                Diagnosis::of(format!("{kernel} has not ended after {limit}: {shown}"))
+                    .remedy("allow more time, if it does not spin on what nobody writes")
+            }
+            Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs are not possible"))
+                .remedy(format!("1 to {MOST_GPUS} are")),
+            Self::Group { kernel, needs } => {
+                Diagnosis::of(format!("no compute unit has room for a work-group of {kernel}"))
+                    .remedy(needs.clone())
+            }
+            Self::Wrong(Mismatch { buffer, element, expected, got }) => Diagnosis::of(format!(
+                "the answer is wrong: element {element} of {buffer} is {got}, not {expected}"
+            ))
+            .remedy("take a coherent memory, or kernels that share nothing while they run"),
+        }
+    }
+}

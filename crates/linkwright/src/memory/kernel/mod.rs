@@ -1,0 +1,25 @@
+//! Kernels: what every wavefront of a launch does, written once and run with or without data.
+//!
+//! What it represents: a kernel is an `async` function of one wavefront of 64 work-items. It asks
+//! the GPU for what takes time (an instruction, a load, a barrier) and awaits it; the compiler
+//! makes the state machine. Whoever holds the wavefronts decides how long things take: the timed
+//! model, or [`flat`], which runs a launch on memory alone. What it leaves out: registers and
+//! their pressure, divergence within an instruction (work-items are switched off), and the code
+//! itself, of which only the length is known.
+//!
+//! Decision 0046 compares this with a builder, state machines by hand and an instruction set.
+
+pub mod benchmarks;
+pub mod flat;
+mod lanes;
+mod wavefront;
+mod workload;
+
+pub use lanes::{Lanes, PerLane};
+pub use wavefront::{
+    AtomicOperation, Loaded, Operation, Place, Posted, Program, Scope, Values, Wavefront, WavefrontState,
+};
+pub use workload::{Buffer, Image, Launch, Layout, Mismatch, Workload};
+
+/// Work-items of a wavefront.
+pub const LANES: usize = 64;

@@ -1,0 +1,260 @@
+//! What runs: buffers and the launches over them, with the answer that a CPU gives.
+
+use std::fmt;
+use std::rc::Rc;
+
+use super::wavefront::{Program, Wavefront};
+use crate::units::Bytes;
+
+/// One launch: work-groups of wavefronts that run the same kernel.
+pub struct Launch {
+    /// What people call the kernel.
+    pub name: &'static str,
+    /// Work-groups.
+    pub groups: u32,
+    /// Wavefronts of each.
+    pub wavefronts: u32,
+    /// Bytes of memory that a group shares.
+    pub lds: Bytes,
+    start: Box<dyn Fn(Wavefront) -> Program>,
+}
+
+impl Launch {
+    /// A launch of so many groups of wavefronts.
+    pub fn new<F: Future<Output = ()> + 'static>(
+        name: &'static str,
+        (groups, wavefronts): (u64, u32),
+        kernel: impl Fn(Wavefront) -> F + 'static,
+    ) -> Self {
+        let start = Box::new(move |wavefront| Box::pin(kernel(wavefront)) as Program);
+        Self { name, groups: groups as u32, wavefronts, lds: Bytes(0), start }
+    }
+
+    /// The same with memory that each group shares.
+    #[must_use]
+    pub fn sharing(self, lds: Bytes) -> Self {
+        Self { lds, ..self }
+    }
+
+    /// The program of a wavefront.
+    #[must_use]
+    pub fn program(&self, wavefront: Wavefront) -> Program {
+        (self.start)(wavefront)
+    }
+}
+
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} groups of {} wavefronts", self.name, self.groups, self.wavefronts)
+    }
+}
+
+/// Bytes that kernels work on.
+#[derive(Clone)]
+pub struct Buffer {
+    /// What people call it.
+    pub name: &'static str,
+    /// Its first address.
+    pub address: u64,
+    /// How many bytes.
+    pub size: Bytes,
+    /// Its words at the start, by number; none where it holds zeros and is not copied in.
+    pub initial: Option<Rc<dyn Fn(u64) -> u32>>,
+    /// Whether the host copies it back at the end.
+    pub copied_out: bool,
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {:#x}, {}", self.name, self.address, self.size)
+    }
+}
+
+/// Hands out addresses for buffers, one after another, each at the start of a page.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    page: u64,
+    buffers: Vec<Buffer>,
+    next: u64,
+}
+
+impl Layout {
+    /// No buffers yet.
+    #[must_use]
+    pub fn new(page: Bytes) -> Self {
+        Self { page: page.0, buffers: Vec::new(), next: 0 }
+    }
+
+    fn add(&mut self, buffer: Buffer) -> u64 {
+        let address = self.next;
+        self.next += buffer.size.0.max(1).div_ceil(self.page) * self.page;
+        self.buffers.push(Buffer { address, ..buffer });
+        address
+    }
+
+    /// A buffer that the host copies in: its address.
+    pub fn input(
+        &mut self,
+        name: &'static str,
+        words: u64,
+        initial: impl Fn(u64) -> u32 + 'static,
+    ) -> u64 {
+        let (size, initial) = (Bytes(4 * words), Some(Rc::new(initial) as Rc<dyn Fn(u64) -> u32>));
+        self.add(Buffer { name, address: 0, size, initial, copied_out: false })
+    }
+
+    /// A buffer that starts with zeros, and is copied back where the host needs it: its address.
+    pub fn output(&mut self, name: &'static str, words: u64, copied_out: bool) -> u64 {
+        let size = Bytes(4 * words);
+        self.add(Buffer { name, address: 0, size, initial: None, copied_out })
+    }
+
+    /// The buffers.
+    #[must_use]
+    pub fn buffers(self) -> Vec<Buffer> {
+        self.buffers
+    }
+}
+
+/// The bytes of memory, by address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    bytes: Vec<u8>,
+}
+
+impl Image {
+    /// Memory of so many bytes with what buffers hold at the start.
+    #[must_use]
+    pub fn of(size: u64, buffers: &[Buffer]) -> Self {
+        let mut image = Self { bytes: vec![0; size as usize] };
+        for buffer in buffers {
+            if let Some(initial) = &buffer.initial {
+                for word in 0..buffer.size.0 / 4 {
+                    image.set(buffer.address + 4 * word, initial(word));
+                }
+            }
+        }
+        image
+    }
+
+    /// The word at an address.
+    #[inline]
+    #[must_use]
+    pub fn word(&self, address: u64) -> u32 {
+        let at = address as usize;
+        self.bytes.get(at..at + 4).map_or(0, |bytes| {
+            u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+        })
+    }
+
+    /// The word at an address, as a number.
+    #[inline]
+    #[must_use]
+    pub fn float(&self, address: u64) -> f32 {
+        f32::from_bits(self.word(address))
+    }
+
+    /// Puts a word at an address.
+    #[inline]
+    pub fn set(&mut self, address: u64, word: u32) {
+        let at = address as usize;
+        if let Some(bytes) = self.bytes.get_mut(at..at + 4) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// The bytes of a line.
+    #[inline]
+    pub fn line(&mut self, line: u64) -> &mut [u8] {
+        &mut self.bytes[line as usize * 64..line as usize * 64 + 64]
+    }
+}
+
+/// An answer that is not the CPU's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mismatch {
+    /// The buffer.
+    pub buffer: &'static str,
+    /// The first element that differs.
+    pub element: u64,
+    /// What a CPU computes.
+    pub expected: String,
+    /// What memory holds.
+    pub got: String,
+}
+
+/// What is run: buffers, launches one after another, and how the answer is checked.
+pub struct Workload {
+    /// What people call it.
+    pub name: String,
+    /// The buffers, in the order of their addresses.
+    pub buffers: Vec<Buffer>,
+    /// The launches.
+    pub launches: Vec<Launch>,
+    /// Compares memory after the run with what a CPU computes.
+    pub check: Box<dyn Fn(&Image) -> Result<(), Mismatch>>,
+}
+
+impl fmt::Debug for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:?}, {:?}", self.name, self.buffers, self.launches)
+    }
+}
+
+impl Workload {
+    /// How much memory the buffers take.
+    #[must_use]
+    pub fn footprint(&self) -> Bytes {
+        Bytes(self.buffers.iter().map(|buffer| buffer.size.0).sum())
+    }
+}
+
+impl Mismatch {
+    /// Compares a buffer of numbers with what a CPU computes, exactly or within a part of it.
+    ///
+    /// # Errors
+    /// The first element that differs.
+    pub fn floats(
+        image: &Image,
+        buffer: (&'static str, u64),
+        count: u64,
+        within: f32,
+        expected: impl Fn(u64) -> f32,
+    ) -> Result<(), Self> {
+        let (name, address) = buffer;
+        let wrong = (0..count).find_map(|element| {
+            let (expected, got) = (expected(element), image.float(address + 4 * element));
+            let near = (expected - got).abs() <= within * expected.abs().max(1.0);
+            (!near).then(|| Self {
+                buffer: name,
+                element,
+                expected: expected.to_string(),
+                got: got.to_string(),
+            })
+        });
+        wrong.map_or(Ok(()), Err)
+    }
+
+    /// Compares a buffer of words with what a CPU computes.
+    ///
+    /// # Errors
+    /// The first element that differs.
+    pub fn words(
+        image: &Image,
+        buffer: (&'static str, u64),
+        count: u64,
+        expected: impl Fn(u64) -> u32,
+    ) -> Result<(), Self> {
+        let (name, address) = buffer;
+        let wrong = (0..count).find_map(|element| {
+            let (expected, got) = (expected(element), image.word(address + 4 * element));
+            (expected != got).then(|| Self {
+                buffer: name,
+                element,
+                expected: expected.to_string(),
+                got: got.to_string(),
+            })
+        });
+        wrong.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,214 @@
+//! What is under way between caches and memory, in one slab.
+
+use super::cache::{NONE, copy_masked};
+use super::protocol::{Access, Ask, Flat};
+use super::kernel::AtomicOperation;
+
+/// Which first-level cache a request came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    /// That of a compute unit, by its number over all GPUs.
+    Vector(u32),
+    /// One that neighbouring compute units share, for scalars.
+    Scalar(u32),
+}
+
+/// Where a request goes when it has crossed the links before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// To the bank of the second level.
+    Second,
+    /// To the controller of memory.
+    Memory,
+    /// Back to the bank of the second level.
+    BackAtSecond,
+    /// Back to the first level.
+    BackAtFirst,
+    /// To the end of a copy between host and memory.
+    Copied,
+}
+
+/// One access to a line, from where it started to where it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<S> {
+    /// The line, in the address space.
+    pub line: u64,
+    /// The line, in memory.
+    pub physical: u64,
+    /// The bytes that it reads or changes.
+    pub mask: u64,
+    /// When it came to the first level, in picoseconds.
+    pub since: u64,
+    /// When it came to the second.
+    pub since_second: u64,
+    /// What the protocol says beside.
+    pub stamp: S,
+    /// The load or store that it is a part of, or [`NONE`] of a line that is written back.
+    pub load: u32,
+    /// The request that waits behind it.
+    pub next: u32,
+    /// The bank of the second level that it passes, over all GPUs.
+    pub bank: u32,
+    /// The cache that it came from.
+    pub first: First,
+    /// Its GPU.
+    pub gpu: u16,
+    /// What it wants.
+    pub access: Access,
+    /// What it asks of the level that it goes to.
+    pub ask: Ask,
+    /// What an atomic does.
+    pub operation: AtomicOperation,
+    /// Where it goes on the links that it crosses.
+    pub stage: Stage,
+    /// The links left to cross: a path, and how many of its channels are behind.
+    pub path: u32,
+    /// Channels of the path that are crossed.
+    pub crossed: u8,
+    /// How many bytes cross them.
+    pub bytes: u32,
+}
+
+/// The bytes that go with a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Payload {
+    /// What it writes, or an atomic's operands.
+    pub write: [u8; 64],
+    /// What the level below answered.
+    pub answer: [u8; 64],
+}
+
+/// All that is under way; numbers are given again once they are free.
+#[derive(Debug)]
+pub struct Requests<S> {
+    slab: Vec<Request<S>>,
+    free: Vec<u32>,
+    payloads: Option<Vec<Payload>>,
+}
+
+impl<S: Flat> Requests<S> {
+    /// Nothing under way; with bytes where the run has data.
+    #[must_use]
+    pub fn new(with_data: bool) -> Self {
+        Self { slab: Vec::new(), free: Vec::new(), payloads: with_data.then(Vec::new) }
+    }
+
+    /// Takes a request in.
+    #[inline]
+    pub fn add(&mut self, request: Request<S>) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.slab[index as usize] = request;
+            return index;
+        }
+        self.slab.push(request);
+        if let Some(payloads) = &mut self.payloads {
+            payloads.push(Payload { write: [0; 64], answer: [0; 64] });
+        }
+        (self.slab.len() - 1) as u32
+    }
+
+    /// Forgets a request that is done.
+    #[inline]
+    pub fn remove(&mut self, index: u32) {
+        self.free.push(index);
+    }
+
+    /// How many are under way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slab.len() - self.free.len()
+    }
+
+    /// A request.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: u32) -> &Request<S> {
+        &self.slab[index as usize]
+    }
+
+    /// A request, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, index: u32) -> &mut Request<S> {
+        &mut self.slab[index as usize]
+    }
+
+    /// The bytes that go with a request, where the run has data.
+    #[inline]
+    #[must_use]
+    pub fn payload(&self, index: u32) -> Option<&Payload> {
+        self.payloads.as_ref().map(|payloads| &payloads[index as usize])
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn payload_mut(&mut self, index: u32) -> Option<&mut Payload> {
+        self.payloads.as_mut().map(|payloads| &mut payloads[index as usize])
+    }
+
+    /// What an access that waits for a whole line gets: the answer, with its own bytes in it.
+    #[inline]
+    #[must_use]
+    pub fn merged(&self, index: u32) -> Option<[u8; 64]> {
+        let payload = self.payload(index)?;
+        let request = self.get(index);
+        let mut line = payload.answer;
+        if request.access.writes() {
+            copy_masked(&mut line, &payload.write, request.mask);
+        }
+        Some(line)
+    }
+
+    /// Puts a request behind another that waits.
+    #[inline]
+    pub fn link(&mut self, before: u32, after: u32) {
+        self.slab[before as usize].next = after;
+        self.slab[after as usize].next = NONE;
+    }
+}
+
+/// Requests that wait in order, a list through them.
+#[derive(Debug, Clone, Copy)]
+pub struct Fifo {
+    first: u32,
+    last: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { first: NONE, last: NONE }
+    }
+}
+
+impl Fifo {
+    /// Whether nothing waits.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
+    /// The first that waits.
+    #[inline]
+    #[must_use]
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// Puts a request at the end.
+    #[inline]
+    pub fn push<S: Flat>(&mut self, requests: &mut Requests<S>, request: u32) {
+        requests.get_mut(request).next = NONE;
+        if self.first == NONE {
+            self.first = request;
+        } else {
+            requests.link(self.last, request);
+        }
+        self.last = request;
+    }
+
+    /// Takes the first, behind which another waits, or nothing.
+    #[inline]
+    pub fn advance(&mut self, next: u32) {
+        self.first = next;
+    }
+}

@@ -1,0 +1,250 @@
+//! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
+
+use super::address::Distribution;
+use super::consistency::{Consistency, Relaxed, Sequential};
+use super::driver::Step;
+use super::error::{GpuError, MOST_GPUS};
+use super::fabric::Carried;
+use super::kernel::{Image, Workload};
+use super::protocol::{Mgcc, MgccPrinted, NonCoherent, Path, Protocol};
+use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
+use super::system::{Event, Gpus};
+use crate::diagnostic::Named;
+use crate::engine::{Engine, Hook, Scheduler};
+use crate::system::gpus::Hierarchy;
+use crate::units::{Bandwidth, Picoseconds};
+
+/// How GPUs share memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MemorySystem {
+    /// A memory for each GPU; remote lines come over PCIe by RDMA, and no caches agree.
+    #[default]
+    Rdma,
+    /// Truly shared memory; second levels write back, no caches agree.
+    TsmWriteBack,
+    /// The same, second levels write through.
+    TsmWriteThrough,
+    /// Truly shared memory with MGCC, mended; relaxed consistency.
+    TsmCoherent,
+    /// The same, sequentially consistent.
+    TsmCoherentSequential,
+    /// Truly shared memory with MGCC as the dissertation prints it; relaxed consistency.
+    TsmPrinted,
+    /// The same, each wavefront's accesses in order.
+    TsmPrintedSequential,
+}
+
+impl Named for MemorySystem {
+    const WHAT: &'static str = "memory system";
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("rdma", Self::Rdma),
+        ("tsm-wb-nc-rc", Self::TsmWriteBack),
+        ("tsm-wt-nc-rc", Self::TsmWriteThrough),
+        ("tsm-wt-c-rc", Self::TsmCoherent),
+        ("tsm-wt-c-sc", Self::TsmCoherentSequential),
+        ("tsm-wt-c-rc-printed", Self::TsmPrinted),
+        ("tsm-wt-c-sc-printed", Self::TsmPrintedSequential),
+    ];
+}
+
+/// What a run is of, beside its workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GpuOptions {
+    /// How many GPUs.
+    pub gpus: u32,
+    /// How they share memory.
+    pub memory: MemorySystem,
+    /// Which GPU's memory holds what.
+    pub distribution: Distribution,
+    /// Whether kernels work on real data; timing is the same to the last bit either way.
+    pub with_data: bool,
+    /// Of each GPU's second level to shared memory, all banks together, each way.
+    pub shared_bandwidth: Bandwidth,
+    /// After which time a run is given up.
+    pub limit: Picoseconds,
+}
+
+impl Default for GpuOptions {
+    fn default() -> Self {
+        Self {
+            gpus: 1,
+            memory: MemorySystem::default(),
+            distribution: Distribution::default(),
+            with_data: true,
+            // Section 3.2.1: as much as PCIe 4.0 gives each GPU.
+            shared_bandwidth: Bandwidth::gigabytes_per_second(32),
+            limit: Picoseconds(100 * Picoseconds::SECOND.0),
+        }
+    }
+}
+
+/// What a run has done.
+#[derive(Debug, Clone)]
+pub struct GpuRun {
+    /// From the first copy to the last.
+    pub time: Picoseconds,
+    /// Each step with its time: copies, kernels.
+    pub steps: Vec<(Step, Picoseconds)>,
+    /// One cycle.
+    pub cycle: Picoseconds,
+    /// Instructions.
+    pub instructions: InstructionCounts,
+    /// First-level caches of vectors, by compute unit.
+    pub vector: Vec<CacheCounts>,
+    /// First-level caches of scalars.
+    pub scalar: Vec<CacheCounts>,
+    /// Banks of the second level.
+    pub second: Vec<CacheCounts>,
+    /// Channels of memory.
+    pub memory: Vec<MemoryCounts>,
+    /// What each link has carried, by its name.
+    pub links: Vec<(String, Carried)>,
+    /// Pages that first-level buffers lacked, and walks for them.
+    pub translation: (u64, u64),
+    /// Memory at the end, with what caches held last; none of a run without data.
+    pub image: Option<Image>,
+    /// Events of the model.
+    pub events: u64,
+}
+
+impl GpuRun {
+    /// The sums of equal caches' counts.
+    #[must_use]
+    pub fn sum(counts: &[CacheCounts]) -> CacheCounts {
+        counts.iter().fold(CacheCounts::default(), |sum, one| CacheCounts {
+            hits: sum.hits + one.hits,
+            misses: sum.misses + one.misses,
+            merged: sum.merged + one.merged,
+            evictions: sum.evictions + one.evictions,
+            write_backs: sum.write_backs + one.write_backs,
+            answered: sum.answered + one.answered,
+            time: sum.time + one.time,
+        })
+    }
+
+    /// The time of kernels alone.
+    #[must_use]
+    pub fn kernel_time(&self) -> Picoseconds {
+        let kernels = self.steps.iter().filter(|(step, _)| matches!(step, Step::Kernel(_)));
+        Picoseconds(kernels.map(|(_, time)| time.0).sum())
+    }
+
+    /// The sums of all channels' counts.
+    #[must_use]
+    pub fn memory_sum(&self) -> MemoryCounts {
+        self.memory.iter().fold(MemoryCounts::default(), |sum, one| MemoryCounts {
+            reads: sum.reads + one.reads,
+            writes: sum.writes + one.writes,
+            copied_out: sum.copied_out + one.copied_out,
+            copied_in: sum.copied_in + one.copied_in,
+        })
+    }
+}
+
+/// Runs a workload. Its answer is not compared with a CPU's: that is
+/// [`Workload::check`](super::kernel::Workload::check) on the image.
+///
+/// # Errors
+/// GPUs that cannot be, buffers that memory does not hold, kernels that never end, and what the
+/// hook ends.
+pub fn run(
+    hierarchy: &Hierarchy,
+    workload: &Workload,
+    options: &GpuOptions,
+    hook: Option<Hook<'_>>,
+) -> Result<GpuRun, GpuError> {
+    match options.memory {
+        MemorySystem::Rdma => {
+            play::<_, Relaxed>(NonCoherent::RDMA, hierarchy, workload, options, hook)
+        }
+        MemorySystem::TsmWriteBack => {
+            play::<_, Relaxed>(NonCoherent::TSM_WRITE_BACK, hierarchy, workload, options, hook)
+        }
+        MemorySystem::TsmWriteThrough => {
+            play::<_, Relaxed>(NonCoherent::TSM_WRITE_THROUGH, hierarchy, workload, options, hook)
+        }
+        MemorySystem::TsmCoherent => {
+            play::<_, Relaxed>(Mgcc::default(), hierarchy, workload, options, hook)
+        }
+        MemorySystem::TsmCoherentSequential => {
+            play::<_, Sequential>(Mgcc::default(), hierarchy, workload, options, hook)
+        }
+        MemorySystem::TsmPrinted => {
+            play::<_, Relaxed>(MgccPrinted::default(), hierarchy, workload, options, hook)
+        }
+        MemorySystem::TsmPrintedSequential => {
+            play::<_, Sequential>(MgccPrinted::default(), hierarchy, workload, options, hook)
+        }
+    }
+}
+
+fn check(hierarchy: &Hierarchy, workload: &Workload, options: &GpuOptions) -> Result<(), GpuError> {
+    if options.gpus == 0 || options.gpus > MOST_GPUS {
+        return Err(GpuError::Gpus { gpus: options.gpus });
+    }
+    let compute = &hierarchy.compute;
+    let wavefronts = compute.simds * compute.wavefronts;
+    for launch in &workload.launches {
+        if launch.wavefronts > wavefronts || launch.lds > compute.lds {
+            return Err(GpuError::Group {
+                kernel: launch.name.to_owned(),
+                needs: format!(
+                    "it needs {} wavefronts of at most {wavefronts}, and {} of at most {}",
+                    launch.wavefronts, launch.lds, compute.lds
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn play<P: Protocol, C: Consistency>(
+    protocol: P,
+    hierarchy: &Hierarchy,
+    workload: &Workload,
+    options: &GpuOptions,
+    hook: Option<Hook<'_>>,
+) -> Result<GpuRun, GpuError> {
+    check(hierarchy, workload, options)?;
+    let mut gpus = Gpus::<P, C>::new(protocol, hierarchy, workload, options)?;
+    let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
+    engine.schedule(Picoseconds(0), Event::Phase);
+    engine.run(&mut gpus)?;
+    Ok(gpus.result(engine.now(), engine.events()))
+}
+
+impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    fn result(mut self, time: Picoseconds, events: u64) -> GpuRun {
+        // What second levels hold last is what a reader of memory would see in the end.
+        if let Some(image) = &mut self.image {
+            for bank in 0..self.second.states.len() as u32 {
+                for place in self.second.lines.places(bank) {
+                    let Some(line) = self.second.lines.line(place) else { continue };
+                    let dirty = self.second.lines.clean(place);
+                    if let Some(bytes) = self.second.lines.bytes(place) {
+                        super::accesses::put(image.line(line), bytes, dirty);
+                    }
+                }
+            }
+        }
+        let links: Vec<&super::fabric::Links> = match self.path {
+            Path::OwnL2 => self.shared.iter().collect(),
+            Path::LineL2 | Path::HomeL2 => vec![&self.pcie],
+        };
+        let carried = links.iter().flat_map(|links| links.carried());
+        GpuRun {
+            time,
+            steps: self.phases.timed().collect(),
+            cycle: Picoseconds(self.counts.cycle),
+            instructions: self.done,
+            links: carried.map(|(name, carried)| (name.to_owned(), carried)).collect(),
+            vector: self.vector.counts,
+            scalar: self.scalar.counts,
+            second: self.second.counts,
+            memory: self.memory.counts,
+            translation: (self.translation.counts.misses, self.translation.counts.walks),
+            image: self.image,
+            events,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What is counted while a kernel runs.
+
+/// What a cache has answered, by lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheCounts {
+    /// Accesses that a copy here served.
+    pub hits: u64,
+    /// Accesses that went below.
+    pub misses: u64,
+    /// Accesses that waited for a line that was under way.
+    pub merged: u64,
+    /// Lines that gave their place to others.
+    pub evictions: u64,
+    /// Lines of them that were written back.
+    pub write_backs: u64,
+    /// Accesses that were answered, and how long that took all together, in picoseconds.
+    pub answered: u64,
+    /// The sum of their times.
+    pub time: u64,
+}
+
+/// What a channel of memory has served, by lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryCounts {
+    /// Lines read for caches.
+    pub reads: u64,
+    /// Lines written by caches.
+    pub writes: u64,
+    /// Lines read for copies to the host.
+    pub copied_out: u64,
+    /// Lines written by copies from the host.
+    pub copied_in: u64,
+}
+
+/// What wavefronts have done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InstructionCounts {
+    /// Instructions of wavefronts.
+    pub instructions: u64,
+    /// Those of them that touch memory.
+    pub memory: u64,
+    /// Accesses to lines of other GPUs' memory.
+    pub remote: u64,
+}

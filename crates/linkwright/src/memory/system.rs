@@ -1,0 +1,237 @@
+//! Several GPUs with caches and memory, as one model of events.
+//!
+//! What it represents: wavefronts on compute units run kernels, through first-level caches of
+//! vectors and scalars, a second level by banks, and channels of memory; PCIe or a switch of shared
+//! memory joins the GPUs. A [`Protocol`] decides what each cache and home does with a line; time,
+//! queues and data are here. What it leaves out: instruction caches, the LDS's bank conflicts, and
+//! what a work-group's registers keep from running beside others.
+
+use super::address::AddressMap;
+use super::compute_unit::{Group, Load, Running, Units};
+use super::consistency::Consistency;
+use super::dispatch::Dispatcher;
+use super::dram::Channels;
+use super::driver::Phases;
+use super::error::GpuError;
+use super::fabric::{self, Links};
+use super::kernel::{Image, Workload};
+use super::levels::{Caches, Shape};
+use super::protocol::{Path, Protocol, TimestampStorageUnit};
+use super::requests::Requests;
+use super::run::GpuOptions;
+use super::statistics::InstructionCounts;
+use super::tlb::Translation;
+use crate::engine::{Model, Scheduler};
+use crate::system::gpus::{FirstLevel, Hierarchy};
+use crate::units::Picoseconds;
+
+/// What is to happen in GPUs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    /// A wavefront goes on.
+    Resume(u32),
+    /// A wavefront issues the next line of its access.
+    Issue(u32),
+    /// A buffer has a page that it lacked.
+    Translated { buffer: u32, page: u64 },
+    /// A request whose page nobody else could wait for has it.
+    TranslatedOne(u32),
+    /// A request crosses its next link.
+    Cross(u32),
+    /// A request is where it goes.
+    Arrive(u32),
+    /// Memory has served a request.
+    Served(u32),
+    /// A load or store is done.
+    Done(u32),
+    /// The driver goes on.
+    Phase,
+}
+
+/// How many of everything there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
+    pub gpus: u32,
+    /// Compute units of a GPU.
+    pub units: u32,
+    /// Vector units of a compute unit.
+    pub simds: u32,
+    /// Scalar caches of a GPU.
+    pub scalars: u32,
+    /// Banks of a GPU's second level.
+    pub banks: u32,
+    /// Translation buffers of a GPU, and those of them for vectors.
+    pub buffers: u32,
+    pub vector_buffers: u32,
+    /// Picoseconds of a cycle.
+    pub cycle: u64,
+    /// Picoseconds from the first level to the second.
+    pub crossbar: u64,
+}
+
+impl Counts {
+    /// The scalar cache of a compute unit.
+    #[inline]
+    pub(super) fn scalar_cache(&self, unit: u32) -> u32 {
+        let (gpu, within) = (unit / self.units, unit % self.units);
+        gpu * self.scalars + within * self.scalars / self.units
+    }
+
+    fn of(hierarchy: &Hierarchy, gpus: u32) -> Self {
+        let cycle = hierarchy.cycle.0;
+        let buffers = hierarchy.translation.buffers;
+        let others = hierarchy.scalar.count + hierarchy.instruction.count;
+        Self {
+            gpus,
+            units: hierarchy.compute.units,
+            simds: hierarchy.compute.simds,
+            scalars: hierarchy.scalar.count,
+            banks: hierarchy.second.banks,
+            buffers,
+            vector_buffers: buffers.saturating_sub(others).max(1),
+            cycle,
+            crossbar: u64::from(hierarchy.second.crossbar) * cycle,
+        }
+    }
+}
+
+/// The model: see the [module](self).
+pub(super) struct Gpus<'w, P: Protocol, C> {
+    pub protocol: P,
+    pub path: Path,
+    pub counts: Counts,
+    pub hierarchy: &'w Hierarchy,
+    pub workload: &'w Workload,
+    pub map: AddressMap,
+    pub image: Option<Image>,
+    pub requests: Requests<P::Stamp>,
+    pub loads: Vec<Load>,
+    pub free_loads: Vec<u32>,
+    pub units: Units,
+    pub running: Vec<Option<Running>>,
+    pub free_running: Vec<u32>,
+    pub groups: Vec<Group>,
+    pub free_groups: Vec<u32>,
+    pub dispatcher: Dispatcher,
+    pub phases: Phases,
+    pub vector: Caches<P>,
+    pub scalar: Caches<P>,
+    pub second: Caches<P>,
+    pub homes: Vec<TimestampStorageUnit<P>>,
+    pub translation: Translation,
+    pub memory: Channels,
+    pub pcie: Links,
+    /// To and from the controllers of shared memory.
+    pub shared: [Links; 2],
+    pub done: InstructionCounts,
+    pub limit: Picoseconds,
+    pub consistency: std::marker::PhantomData<C>,
+}
+
+fn shape(of: &FirstLevel, cycle: u64) -> Shape {
+    Shape {
+        size: of.size.0,
+        ways: of.ways,
+        mshrs: of.mshrs,
+        directory: u64::from(of.directory) * cycle,
+        bank: u64::from(of.bank) * cycle,
+    }
+}
+
+impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
+    /// GPUs at rest, with a workload's buffers in their memory.
+    ///
+    /// # Errors
+    /// Buffers that the memory does not hold.
+    pub(super) fn new(
+        protocol: P,
+        hierarchy: &'w Hierarchy,
+        workload: &'w Workload,
+        options: &GpuOptions,
+    ) -> Result<Self, GpuError> {
+        let counts = Counts::of(hierarchy, options.gpus);
+        let path = protocol.path();
+        let is_shared = path == Path::OwnL2;
+        let mut map = AddressMap::new(hierarchy, options.gpus, is_shared);
+        for buffer in &workload.buffers {
+            map.place(buffer.size, options.distribution)?;
+        }
+        let (gpus, cycle, with_data) = (options.gpus, counts.cycle, options.with_data);
+        let second = Shape {
+            size: hierarchy.second.size.0,
+            ways: hierarchy.second.ways,
+            mshrs: hierarchy.second.mshrs,
+            directory: u64::from(hierarchy.second.directory) * cycle,
+            bank: u64::from(hierarchy.second.bank) * cycle,
+        };
+        let (channels, at_once) =
+            if is_shared { (counts.banks, gpus) } else { (gpus * counts.banks, 1) };
+        // 64 KB of 16-bit timestamps for each GPU, over the controllers, in sets of 8.
+        let sets = (32 * 1024 / 8 * gpus / counts.banks).max(1) as usize;
+        let homes = if is_shared { counts.banks } else { 0 };
+        Ok(Self {
+            protocol,
+            path,
+            counts,
+            hierarchy,
+            workload,
+            image: with_data.then(|| Image::of(map.size(), &workload.buffers)),
+            map,
+            requests: Requests::new(with_data),
+            loads: Vec::new(),
+            free_loads: Vec::new(),
+            units: Units::new(&hierarchy.compute, cycle, gpus),
+            running: Vec::new(),
+            free_running: Vec::new(),
+            groups: Vec::new(),
+            free_groups: Vec::new(),
+            dispatcher: Dispatcher::new(&hierarchy.compute, gpus),
+            phases: Phases::of(workload, !is_shared),
+            vector: Caches::new(gpus * counts.units, shape(&hierarchy.vector, cycle), with_data),
+            scalar: Caches::new(gpus * counts.scalars, shape(&hierarchy.scalar, cycle), with_data),
+            second: Caches::new(gpus * counts.banks, second, with_data),
+            homes: (0..homes).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
+            translation: Translation::new(hierarchy, gpus),
+            memory: Channels::new(hierarchy, channels, at_once),
+            pcie: fabric::pcie(hierarchy, gpus),
+            shared: fabric::shared(hierarchy, gpus, options.shared_bandwidth),
+            done: InstructionCounts::default(),
+            limit: options.limit,
+            consistency: std::marker::PhantomData,
+        })
+    }
+}
+
+impl<P: Protocol, C: Consistency> Model for Gpus<'_, P, C> {
+    type Event = Event;
+    type Error = GpuError;
+    const SETTLES: bool = false;
+
+    #[inline]
+    fn handle(
+        &mut self,
+        event: Event,
+        scheduler: &mut impl Scheduler<Event>,
+    ) -> Result<(), GpuError> {
+        match event {
+            Event::Resume(wavefront) => self.resume(wavefront, scheduler),
+            Event::Issue(wavefront) => self.issue_line(wavefront, scheduler),
+            Event::Translated { buffer, page } => self.translated(buffer, page, scheduler),
+            Event::TranslatedOne(request) => self.at_first(request, scheduler),
+            Event::Cross(request) => self.cross(request, scheduler),
+            Event::Arrive(request) => self.arrive(request, scheduler),
+            Event::Served(request) => self.served(request, scheduler),
+            Event::Done(load) => self.load_done(load, scheduler),
+            Event::Phase => return self.next_phase(scheduler),
+        }
+        Ok(())
+    }
+
+    fn at_rest(&self, _now: Picoseconds) -> Result<(), GpuError> {
+        if self.phases.are_over() { Ok(()) } else { Err(self.stuck()) }
+    }
+
+    fn done(&self) -> (u64, u64) {
+        (self.dispatcher.ended, self.dispatcher.total)
+    }
+}

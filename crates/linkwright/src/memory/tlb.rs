@@ -1,0 +1,104 @@
+//! Translation of addresses: two levels of buffers, and walks through the page table.
+//!
+//! What it represents: a first-level buffer keeps the pages used last; a page that it lacks is
+//! asked of the GPU's second level, and of a walk if that lacks it too. Accesses to a page that is
+//! asked for wait for it in order. What it leaves out: page faults, and walks that hit caches.
+
+use super::cache::{Lines, Mshrs};
+use crate::system::gpus::Hierarchy;
+
+/// The buffers of all GPUs.
+#[derive(Debug)]
+pub struct Translation {
+    pages: usize,
+    /// The page in each slot of the first-level buffers, plus one, and when it was used.
+    slots: Vec<(u64, u64)>,
+    clock: u64,
+    second: Lines<()>,
+    /// Pages that first-level buffers wait for, and pages that are walked for.
+    pub waiting: Mshrs,
+    walkers: Vec<u64>,
+    walks: usize,
+    latency: u64,
+    walk: u64,
+    per_gpu: u32,
+    /// Lookups, misses of the first level, and walks.
+    pub counts: TranslationCounts,
+}
+
+/// What the buffers have answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TranslationCounts {
+    /// Misses of the first level.
+    pub misses: u64,
+    /// Walks through the page table.
+    pub walks: u64,
+}
+
+impl Translation {
+    /// Empty buffers.
+    #[must_use]
+    pub fn new(hierarchy: &Hierarchy, gpus: u32) -> Self {
+        let tlb = &hierarchy.translation;
+        let cycle = hierarchy.cycle.0;
+        let buffers = tlb.buffers * gpus;
+        Self {
+            pages: tlb.pages as usize,
+            slots: vec![(0, 0); (buffers * tlb.pages) as usize],
+            clock: 0,
+            second: Lines::new(gpus, u64::from(tlb.sets * tlb.ways) * 64, tlb.ways, false),
+            // Every wavefront of the compute units that share a buffer may wait for another page.
+            waiting: Mshrs::new(buffers, 1024),
+            walkers: vec![0; (gpus * tlb.walks) as usize],
+            walks: tlb.walks as usize,
+            latency: u64::from(tlb.latency) * cycle,
+            walk: u64::from(tlb.walk) * cycle,
+            per_gpu: tlb.buffers,
+            counts: TranslationCounts::default(),
+        }
+    }
+
+    /// Whether a first-level buffer knows a page.
+    #[inline]
+    pub fn knows(&mut self, buffer: u32, page: u64) -> bool {
+        self.clock += 1;
+        let first = buffer as usize * self.pages;
+        let slots = &mut self.slots[first..first + self.pages];
+        match slots.iter_mut().find(|(known, _)| *known == page + 1) {
+            Some((_, used)) => {
+                *used = self.clock;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A buffer asks for a page that it lacks: when it has it.
+    pub fn ask(&mut self, now: u64, buffer: u32, page: u64) -> u64 {
+        self.counts.misses += 1;
+        let gpu = buffer / self.per_gpu;
+        let found = now + self.latency;
+        if let Some(place) = self.second.find(gpu, page, page) {
+            self.second.touch(place);
+            return found;
+        }
+        self.counts.walks += 1;
+        let first = gpu as usize * self.walks;
+        let walkers = &mut self.walkers[first..first + self.walks];
+        let Some(walker) = walkers.iter_mut().min() else { return found };
+        *walker = found.max(*walker) + self.walk;
+        let done = *walker;
+        let place = self.second.oldest(gpu, page);
+        self.second.put(place, page);
+        done
+    }
+
+    /// A buffer takes a page in.
+    pub fn fill(&mut self, buffer: u32, page: u64) {
+        let first = buffer as usize * self.pages;
+        let slots = &mut self.slots[first..first + self.pages];
+        if let Some(slot) = slots.iter_mut().min_by_key(|(_, used)| *used) {
+            *slot = (page + 1, self.clock);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What a cycle-level model of a GPU's inside needs to know of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::reader;
+use crate::units::{Bytes, Picoseconds};
+
+/// A GPU's compute units, caches, translation buffers and memory, as they are timed.
+///
+/// Latencies and rates are in cycles of the GPU's clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hierarchy {
+    /// One cycle.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub cycle: Picoseconds,
+    /// Bytes of a page of memory.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub page: Bytes,
+    /// After how many bytes the next bank of the second level, and its channel, comes.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub interleaving: Bytes,
+    /// Where these come from.
+    #[serde(deserialize_with = "reader::words")]
+    pub source: String,
+    /// Compute units.
+    pub compute: Compute,
+    /// First-level caches of vectors, one for each compute unit.
+    pub vector: FirstLevel,
+    /// First-level caches of scalars, shared by neighbouring compute units.
+    pub scalar: FirstLevel,
+    /// First-level caches of instructions, shared by neighbouring compute units.
+    pub instruction: FirstLevel,
+    /// The second level.
+    pub second: SecondLevel,
+    /// Translation of addresses.
+    pub translation: Translation,
+    /// Memory.
+    pub memory: Channels,
+    /// What the driver takes.
+    pub driver: Driver,
+    /// PCIe between GPUs and to the host.
+    pub pcie: Flits,
+    /// Bytes of messages between caches and memory.
+    pub messages: MessageSizes,
+}
+
+/// The compute units of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compute {
+    /// How many.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub units: u32,
+    /// Vector units of each.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub simds: u32,
+    /// Wavefronts that each vector unit keeps.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub wavefronts: u32,
+    /// Memory that a work-group shares, of each compute unit.
+    pub lds: Bytes,
+    /// Cycles that an instruction of 64 work-items keeps its vector unit.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub instruction: u32,
+    /// Cycles from an instruction's issue to that of the next of its wavefront.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub latency: u32,
+}
+
+/// The first-level caches of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FirstLevel {
+    /// How many a GPU has.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub count: u32,
+    /// Bytes of each.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub size: Bytes,
+    /// Lines that a set holds.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub ways: u32,
+    /// Cycles to look a line up.
+    pub directory: u32,
+    /// Cycles to read or write one.
+    pub bank: u32,
+    /// Lines that may be under way.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub mshrs: u32,
+}
+
+/// The second-level cache, by banks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondLevel {
+    /// Banks.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub banks: u32,
+    /// Bytes of each.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub size: Bytes,
+    /// Lines that a set holds.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub ways: u32,
+    /// Cycles to look a line up.
+    pub directory: u32,
+    /// Cycles to read or write one.
+    pub bank: u32,
+    /// Lines of a bank that may be under way.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub mshrs: u32,
+    /// Requests that a bank takes in a cycle.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub requests: u32,
+    /// Cycles of the crossbar from the first level.
+    pub crossbar: u32,
+}
+
+/// Translation of addresses: buffers and the page walker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Translation {
+    /// First-level buffers; those of scalars and instructions have one for each cache, the others
+    /// are shared by neighbouring compute units.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub buffers: u32,
+    /// Pages of each.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub pages: u32,
+    /// Sets of the second-level buffer.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub sets: u32,
+    /// Pages of each of its sets.
+    #[serde(deserialize_with = "reader::power_of_two")]
+    pub ways: u32,
+    /// Cycles of the second level.
+    pub latency: u32,
+    /// Cycles of a walk through the page table.
+    pub walk: u32,
+    /// Walks at once.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub walks: u32,
+}
+
+/// The memory of a GPU, by channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channels {
+    /// Bytes of each of the channels, of which every bank of the second level has one.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub channel: Bytes,
+    /// Cycles of an access; a channel takes a request each cycle.
+    pub latency: u32,
+}
+
+/// What the driver takes, in cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// From a kernel's last work-group to when the host hears of it.
+    pub launch: u32,
+    /// From then to the first work-group of the next kernel.
+    pub relaunch: u32,
+    /// A copy to the device, before its first byte.
+    pub copy_in: u32,
+    /// A copy back.
+    pub copy_out: u32,
+}
+
+/// A bus that carries whole flits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flits {
+    /// Bytes of a flit, which takes a cycle.
+    #[serde(deserialize_with = "reader::above_zero")]
+    pub flit: Bytes,
+    /// What encoding adds, in hundredths.
+    pub encoding: u32,
+    /// Cycles of a switch.
+    pub switch: u32,
+}
+
+/// Bytes of each kind of message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageSizes {
+    /// A request to read.
+    pub request: u32,
+    /// A line to be written.
+    pub write: u32,
+    /// A line that was read.
+    pub response: u32,
+    /// What says that a line is written.
+    pub acknowledgement: u32,
+}
