@@ -112,7 +112,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             if self.translation.waiting.is_full(buffer) {
                 scheduler.schedule(found, Event::TranslatedOne(index));
             } else {
-                self.translation.waiting.take(buffer, page, index);
+                self.translation.waiting.take(buffer, page);
+                self.translation.waiting.join(buffer, page, index);
                 scheduler.schedule(found, Event::Translated { buffer, page });
             }
         }
@@ -125,7 +126,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         scheduler: &mut impl Scheduler<Event>,
     ) {
         self.translation.fill(buffer, page);
-        let mut waiting = self.translation.waiting.free(buffer, page).unwrap_or(NONE);
+        let mut waiting = self.translation.waiting.free(buffer, page);
         while waiting != NONE {
             let next = self.requests.get(waiting).next;
             self.at_first(waiting, scheduler);
@@ -213,7 +214,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     return Looked::Stalled;
                 }
                 caches.states[cache as usize] = state;
-                caches.mshrs.take(cache, request.line, index);
+                caches.mshrs.take(cache, request.line);
                 caches.counts[cache as usize].misses += u64::from(!again);
                 if let (Some(place), Some(line)) = (place, line) {
                     *caches.lines.state(place) = line;
@@ -228,7 +229,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     }
                 }
                 let request = self.requests.get_mut(index);
-                (request.ask, request.stamp, request.next) = (ask, stamp, NONE);
+                (request.ask, request.stamp) = (ask, stamp);
                 self.to_second(index, now + directory, scheduler);
             }
         }
@@ -325,7 +326,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     return Looked::Stalled;
                 }
                 caches.states[bank as usize] = state;
-                caches.mshrs.take(bank, request.line, index);
+                caches.mshrs.take(bank, request.line);
                 caches.counts[bank as usize].misses += u64::from(!again);
                 if let (Some(place), Some(line)) = (place, line) {
                     *caches.lines.state(place) = line;
@@ -343,7 +344,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     }
                 }
                 let request = self.requests.get_mut(index);
-                (request.ask, request.stamp, request.next) = (ask, stamp, NONE);
+                (request.ask, request.stamp) = (ask, stamp);
                 self.to_memory(index, now + directory, scheduler);
             }
         }
@@ -471,8 +472,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             }
         }
         self.requests.get_mut(index).stamp = outcome.stamp;
-        let first = self.second.mshrs.free(bank, request.line);
-        let mut waiting = first.map_or(NONE, |first| self.requests.get(first).next);
+        let mut waiting = self.second.mshrs.free(bank, request.line);
         self.back_to_first(index, scheduler.now().0, scheduler);
         while waiting != NONE {
             let next = self.requests.get(waiting).next;
@@ -551,8 +551,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 }
             }
         }
-        let first = caches.mshrs.free(cache, request.line);
-        let mut waiting = first.map_or(NONE, |first| self.requests.get(first).next);
+        let mut waiting = caches.mshrs.free(cache, request.line);
         if let Some(payload) = self.requests.payload(index) {
             let bytes = payload.answer;
             self.take_words(index, &bytes);

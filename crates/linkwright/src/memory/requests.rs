@@ -113,12 +113,6 @@ impl<S: Flat> Requests<S> {
         self.free.push(index);
     }
 
-    /// How many are under way.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.slab.len() - self.free.len()
-    }
-
     /// A request.
     #[inline]
     #[must_use]
@@ -158,10 +152,12 @@ impl<S: Flat> Requests<S> {
         Some(line)
     }
 
-    /// Puts a request behind another that waits.
+    /// Puts a request behind another that waits, or behind none.
     #[inline]
     pub fn link(&mut self, before: u32, after: u32) {
-        self.slab[before as usize].next = after;
+        if before != NONE {
+            self.slab[before as usize].next = after;
+        }
         self.slab[after as usize].next = NONE;
     }
 }
@@ -197,11 +193,10 @@ impl Fifo {
     /// Puts a request at the end.
     #[inline]
     pub fn push<S: Flat>(&mut self, requests: &mut Requests<S>, request: u32) {
-        requests.get_mut(request).next = NONE;
-        if self.first == NONE {
+        let before = if self.first == NONE { NONE } else { self.last };
+        requests.link(before, request);
+        if before == NONE {
             self.first = request;
-        } else {
-            requests.link(self.last, request);
         }
         self.last = request;
     }

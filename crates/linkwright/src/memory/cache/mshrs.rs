@@ -15,8 +15,9 @@ const FREE: Entry = Entry { line: 0, first: NONE, last: NONE };
 
 /// The registers of many equal caches, each a small table with open addressing.
 ///
-/// A register holds the request that went out for the line and those that wait behind it, a list
-/// through the requests themselves: whoever holds them keeps the links.
+/// A register holds the requests that wait for its line, a list through the requests themselves:
+/// whoever holds them keeps the links. The request that went out for the line is not of them, since
+/// it may wait elsewhere.
 #[derive(Debug, Clone)]
 pub struct Mshrs {
     capacity: u32,
@@ -50,12 +51,6 @@ impl Mshrs {
         self.used[cache as usize] == self.capacity
     }
 
-    /// How many registers of a cache are taken.
-    #[must_use]
-    pub fn used(&self, cache: u32) -> u32 {
-        self.used[cache as usize]
-    }
-
     fn find(&self, cache: u32, line: u64) -> Option<usize> {
         if self.used[cache as usize] == 0 {
             return None;
@@ -74,38 +69,34 @@ impl Mshrs {
         }
     }
 
-    /// Whether a line is under way.
-    #[inline]
-    #[must_use]
-    pub fn holds(&self, cache: u32, line: u64) -> bool {
-        self.find(cache, line).is_some()
-    }
-
     /// Puts a request behind those that wait for its line, where the line is under way: the one
-    /// that it comes after.
+    /// that it comes after, or [`NONE`] for the first.
     #[inline]
     pub fn join(&mut self, cache: u32, line: u64, request: u32) -> Option<u32> {
         let at = self.find(cache, line)?;
-        let last = self.entries[at].last;
-        self.entries[at].last = request;
+        let entry = &mut self.entries[at];
+        let last = std::mem::replace(&mut entry.last, request);
+        if last == NONE {
+            entry.first = request;
+        }
         Some(last)
     }
 
     /// Takes a register for a line that is not under way, of a cache that has one free.
     #[inline]
-    pub fn take(&mut self, cache: u32, line: u64, request: u32) {
+    pub fn take(&mut self, cache: u32, line: u64) {
         let base = cache as usize * self.slots;
         let mut slot = self.slot(line);
         while self.entries[base + slot].line != 0 {
             slot = (slot + 1) & (self.slots - 1);
         }
-        self.entries[base + slot] = Entry { line: line + 1, first: request, last: request };
+        self.entries[base + slot] = Entry { line: line + 1, ..FREE };
         self.used[cache as usize] += 1;
     }
 
-    /// Frees the register of a line: the first request of its list.
-    pub fn free(&mut self, cache: u32, line: u64) -> Option<u32> {
-        let at = self.find(cache, line)?;
+    /// Frees the register of a line that is under way: the first that waits for it, or [`NONE`].
+    pub fn free(&mut self, cache: u32, line: u64) -> u32 {
+        let Some(at) = self.find(cache, line) else { return NONE };
         let first = self.entries[at].first;
         self.used[cache as usize] -= 1;
         let base = cache as usize * self.slots;
@@ -127,7 +118,7 @@ impl Mshrs {
             }
         }
         self.entries[base + hole] = FREE;
-        Some(first)
+        first
     }
 }
 
@@ -146,18 +137,19 @@ mod tests {
             let mut map = BTreeMap::<(u32, u64), Vec<u32>>::new();
             for (request, (cache, line, frees)) in calls.into_iter().enumerate() {
                 let request = request as u32;
-                let taken = map.keys().filter(|(at, _)| *at == cache).count() as u32;
-                prop_assert_eq!(registers.used(cache), taken);
-                prop_assert_eq!(registers.holds(cache, line), map.contains_key(&(cache, line)));
+                let taken = map.keys().filter(|(at, _)| *at == cache).count();
+                prop_assert_eq!(registers.is_full(cache), taken == 8);
                 if frees {
-                    let first = map.remove(&(cache, line)).map(|list| list[0]);
-                    prop_assert_eq!(registers.free(cache, line), first);
+                    let first = map.remove(&(cache, line)).and_then(|list| list.first().copied());
+                    prop_assert_eq!(registers.free(cache, line), first.unwrap_or(NONE));
                 } else if let Some(list) = map.get_mut(&(cache, line)) {
-                    prop_assert_eq!(registers.join(cache, line, request), list.last().copied());
+                    let last = list.last().copied().unwrap_or(NONE);
+                    prop_assert_eq!(registers.join(cache, line, request), Some(last));
                     list.push(request);
                 } else if !registers.is_full(cache) {
-                    registers.take(cache, line, request);
-                    map.insert((cache, line), vec![request]);
+                    prop_assert_eq!(registers.join(cache, line, request), None);
+                    registers.take(cache, line);
+                    map.insert((cache, line), vec![]);
                 }
             }
         }
