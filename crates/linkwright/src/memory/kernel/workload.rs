@@ -103,6 +103,20 @@ impl Layout {
         self.add(Buffer { name, address: 0, size, initial, copied_out: false })
     }
 
+    /// A buffer that the host copies in, and back: its address.
+    pub fn input_and_output(
+        &mut self,
+        name: &'static str,
+        words: u64,
+        initial: impl Fn(u64) -> u32 + 'static,
+    ) -> u64 {
+        let address = self.input(name, words, initial);
+        if let Some(buffer) = self.buffers.last_mut() {
+            buffer.copied_out = true;
+        }
+        address
+    }
+
     /// A buffer that starts with zeros, and is copied back where the host needs it: its address.
     pub fn output(&mut self, name: &'static str, words: u64, copied_out: bool) -> u64 {
         let size = Bytes(4 * words);

@@ -1,8 +1,7 @@
 //! Finite impulse response: an output for each work-item, 16 taps, in groups of 256.
 
-use super::{Fact, Layout, Workload, number, number_bits};
+use super::{Fact, Layout, Setting, Workload, number, number_bits};
 use crate::memory::kernel::{Launch, Mismatch, Values, Wavefront};
-use crate::units::Bytes;
 
 const TAPS: u64 = 16;
 const GROUP: u64 = 256;
@@ -24,7 +23,8 @@ struct Buffers {
     history: u64,
 }
 
-fn workload(page: Bytes, length: u64) -> Workload {
+fn workload(setting: Setting) -> Workload {
+    let Setting { page, size: length, .. } = setting;
     let mut layout = Layout::new(page);
     let at = Buffers {
         input: layout.input("input", length, number_bits),

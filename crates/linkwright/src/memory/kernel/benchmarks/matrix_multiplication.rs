@@ -1,7 +1,7 @@
 //! Product of two square matrices: groups of 8 by 8 work-items, each with 4 by 4 elements; the
 //! first matrix goes through the memory that a group shares, the second is read as it is needed.
 
-use super::{Fact, Layout, Workload, number};
+use super::{Fact, Layout, Setting, Workload, small};
 use crate::memory::kernel::{Launch, Loaded, Mismatch, Scope, Wavefront};
 use crate::units::Bytes;
 
@@ -27,12 +27,8 @@ struct Matrices {
     width: u64,
 }
 
-/// Small whole numbers: their sums are exact in any order.
-fn small(element: u64) -> f32 {
-    (number(element) * 8.0).round()
-}
-
-fn workload(page: Bytes, width: u64) -> Workload {
+fn workload(setting: Setting) -> Workload {
+    let Setting { page, size: width, .. } = setting;
     let mut layout = Layout::new(page);
     let second = move |element| small(element + width * width);
     let at = Matrices {

@@ -4,10 +4,18 @@
 //! vector instructions between the accesses to memory are those of the code that such kernels
 //! compile to, by hand.
 
+mod aes;
+mod breadth_first_search;
+mod convolution;
 mod fir;
+mod k_means;
 mod matrix_multiplication;
 mod matrix_transpose;
+mod max_pooling;
+mod micro;
 mod relu;
+mod rows_and_columns;
+mod xtreme;
 
 use super::workload::{Layout, Workload};
 use crate::diagnostic::{Diagnose, Diagnosis, Named};
@@ -16,6 +24,16 @@ use crate::units::Bytes;
 /// A benchmark, by its name in the dissertation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Benchmark {
+    /// AES-256 (Hetero-Mark).
+    Aes,
+    /// Matrix transpose and vector multiplication (PolyBench).
+    Atax,
+    /// Breadth-first search (SHOC).
+    BreadthFirstSearch,
+    /// BiCGStab linear solver (PolyBench).
+    Bicg,
+    /// Simple convolution (AMD APP SDK).
+    Convolution,
     /// Finite impulse response, 16 taps (Hetero-Mark).
     Fir,
     /// Product of two square matrices (AMD APP SDK).
@@ -24,16 +42,54 @@ pub enum Benchmark {
     MatrixTranspose,
     /// Rectified linear unit (DNNMark).
     Relu,
+    /// A round of k-means (Hetero-Mark).
+    KMeans,
+    /// Max-pooling (DNNMark).
+    MaxPooling,
+    /// Own slices written again and again (section 4.3.3).
+    Xtreme1,
+    /// Slices shared within a GPU (section 4.3.3).
+    Xtreme2,
+    /// Slices shared between GPUs (section 4.3.3).
+    Xtreme3,
+    /// One pointer after another.
+    Chase,
+    /// Copy of a vector.
+    Stream,
+    /// A flag that is spun on.
+    Message,
 }
 
 impl Named for Benchmark {
     const WHAT: &'static str = "benchmark";
     const NAMED: &'static [(&'static str, Self)] = &[
+        ("aes", Self::Aes),
+        ("atax", Self::Atax),
+        ("bfs", Self::BreadthFirstSearch),
+        ("bicg", Self::Bicg),
+        ("conv", Self::Convolution),
         ("fir", Self::Fir),
         ("mm", Self::MatrixMultiplication),
         ("mt", Self::MatrixTranspose),
         ("relu", Self::Relu),
+        ("k-means", Self::KMeans),
+        ("max-pooling", Self::MaxPooling),
+        ("xtreme1", Self::Xtreme1),
+        ("xtreme2", Self::Xtreme2),
+        ("xtreme3", Self::Xtreme3),
+        ("chase", Self::Chase),
+        ("stream", Self::Stream),
+        ("message", Self::Message),
     ];
+}
+
+/// At what size a benchmark is built, and for what.
+#[derive(Debug, Clone, Copy)]
+struct Setting {
+    /// Bytes of a page.
+    page: Bytes,
+    size: u64,
+    gpus: u32,
 }
 
 /// What one benchmark is.
@@ -44,9 +100,9 @@ struct Fact {
     size: &'static str,
     /// Sizes are multiples of it: what a work-group takes.
     multiple: u64,
-    /// The size of Table 3.2's footprint.
+    /// The size of Table 3.2's footprint, or what is nearest to it.
     full: u64,
-    workload: fn(Bytes, u64) -> Workload,
+    workload: fn(Setting) -> Workload,
 }
 
 /// A size that the work-groups do not divide.
@@ -73,10 +129,23 @@ impl Diagnose for SizeError {
 impl Benchmark {
     fn fact(self) -> Fact {
         match self {
+            Self::Aes => aes::FACT,
+            Self::Atax => rows_and_columns::ATAX,
+            Self::BreadthFirstSearch => breadth_first_search::FACT,
+            Self::Bicg => rows_and_columns::BICG,
+            Self::Convolution => convolution::FACT,
             Self::Fir => fir::FACT,
             Self::MatrixMultiplication => matrix_multiplication::FACT,
             Self::MatrixTranspose => matrix_transpose::FACT,
             Self::Relu => relu::FACT,
+            Self::KMeans => k_means::FACT,
+            Self::MaxPooling => max_pooling::FACT,
+            Self::Xtreme1 => xtreme::ONE,
+            Self::Xtreme2 => xtreme::TWO,
+            Self::Xtreme3 => xtreme::THREE,
+            Self::Chase => micro::CHASE,
+            Self::Stream => micro::STREAM,
+            Self::Message => micro::MESSAGE,
         }
     }
 
@@ -98,16 +167,22 @@ impl Benchmark {
         self.fact().full
     }
 
-    /// The benchmark at a size, over pages of so many bytes.
+    /// What its size is a multiple of.
+    #[must_use]
+    pub fn multiple(self) -> u64 {
+        self.fact().multiple
+    }
+
+    /// The benchmark at a size, over pages of so many bytes, for so many GPUs.
     ///
     /// # Errors
     /// A size that the work-groups do not divide.
-    pub fn workload(self, page: Bytes, size: u64) -> Result<Workload, SizeError> {
+    pub fn workload(self, page: Bytes, size: u64, gpus: u32) -> Result<Workload, SizeError> {
         let Fact { multiple, workload, .. } = self.fact();
         if size == 0 || !size.is_multiple_of(multiple) || size > 1 << 32 {
             return Err(SizeError { benchmark: self.name(), size, multiple });
         }
-        Ok(workload(page, size))
+        Ok(workload(Setting { page, size, gpus }))
     }
 }
 
@@ -120,4 +195,9 @@ fn number(element: u64) -> f32 {
 /// The bits of [`number`].
 fn number_bits(element: u64) -> u32 {
     number(element).to_bits()
+}
+
+/// Small whole numbers of either sign: sums of few are exact in any order.
+fn small(element: u64) -> f32 {
+    (number(element) * 8.0).round()
 }

@@ -1,8 +1,7 @@
 //! Rectified linear unit: a load, a maximum, a store, in groups of 64.
 
-use super::{Fact, Layout, Workload, number, number_bits};
+use super::{Fact, Layout, Setting, Workload, number, number_bits};
 use crate::memory::kernel::{LANES, Launch, Mismatch, Wavefront};
-use crate::units::Bytes;
 
 pub(super) const FACT: Fact = Fact {
     what: "rectified linear unit",
@@ -12,7 +11,8 @@ pub(super) const FACT: Fact = Fact {
     workload,
 };
 
-fn workload(page: Bytes, length: u64) -> Workload {
+fn workload(setting: Setting) -> Workload {
+    let Setting { page, size: length, .. } = setting;
     let mut layout = Layout::new(page);
     let input = layout.input("input", length, number_bits);
     let output = layout.output("output", length, true);
