@@ -9,6 +9,8 @@ use linkwright::collectives::link_graph::{LinkClass, fabric_name};
 use linkwright::collectives::plan::Links;
 use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named;
+use linkwright::memory::kernel::benchmarks::Benchmark;
+use linkwright::memory::{Distribution, MemorySystem};
 use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
 use linkwright::program::skeletons::ALL;
@@ -76,6 +78,22 @@ of_core!(
     ServerChoice,
     Ties
 );
+
+/// Likewise, of what runs inside GPUs.
+macro_rules! of_gpus {
+    ($($choice:ty),*) => {
+        $(impl Choice for $choice {
+            const WHAT: &'static str = <Self as Named>::WHAT;
+            const NAMED: &'static [(&'static str, Self)] = <Self as Named>::NAMED;
+
+            fn refuse(name: &str, known: &[&str]) -> PyErr {
+                errors::unknown_gpu_choice(<Self as Choice>::WHAT, name, known)
+            }
+        })*
+    };
+}
+
+of_gpus!(Benchmark, Distribution, MemorySystem);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
@@ -191,12 +209,15 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("arbitration", ArbitrationPolicy::names()),
         ("bandwidth_model", named::<BandwidthModel>()),
         ("bandwidth_profile", named::<BandwidthProfile>()),
+        ("benchmark", named::<Benchmark>()),
         ("collective", collective_names()),
         ("discipline", named::<QueueDiscipline>()),
+        ("distribution", named::<Distribution>()),
         ("fidelity", named::<Fidelity>()),
         ("gpu_speed", named::<GpuSpeed>()),
         ("import_format", import_format_names()),
         ("links", named::<WantedLinks>()),
+        ("memory_system", named::<MemorySystem>()),
         ("mapping", Mapping::NAMES.to_vec()),
         ("nccl_algorithm", named::<ExpectedAlgorithm>()),
         ("network", fabric_names()),

@@ -25,6 +25,13 @@ fn known<T>(section: Result<T, GpuError>) -> PyResult<T> {
     section.map_err(errors::machine)
 }
 
+impl GpuModel {
+    /// What the core knows.
+    pub fn core(&self) -> &gpus::GpuModel {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl GpuModel {
     /// Reads a model from its TOML text; `file` names the text in errors.
@@ -137,6 +144,12 @@ impl GpuModel {
     #[getter]
     fn l2_cache(&self) -> PyResult<u64> {
         known(self.0.caches()).map(|caches| caches.l2.0)
+    }
+
+    /// Whether its file has a `[hierarchy]`, so that kernels can run inside it.
+    #[getter]
+    fn has_hierarchy(&self) -> bool {
+        self.0.hierarchy().is_ok()
     }
 
     /// Its file, with everything that is known, and where from.

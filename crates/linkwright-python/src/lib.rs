@@ -15,6 +15,7 @@ mod expectation;
 mod fabric;
 mod gpu_model;
 mod gpu_place;
+mod gpu_run;
 mod job;
 mod mapping;
 mod nccl_tests;
@@ -63,6 +64,8 @@ mod _core {
     use crate::gpu_model::{GpuModel, gpu_model, gpu_models};
     #[pymodule_export]
     use crate::gpu_place::GpuPlace;
+    #[pymodule_export]
+    use crate::gpu_run::{GpuRun, GpuSystem, gpu_benchmarks};
     #[pymodule_export]
     use crate::job::{Job, generate_jobs, read_jobs, workload_names, workloads, write_jobs};
     #[pymodule_export]

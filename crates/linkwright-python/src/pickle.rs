@@ -17,6 +17,7 @@ use crate::cluster_run::ClusterRun;
 use crate::fabric::Fabric;
 use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
+use crate::gpu_run::{GpuRun, GpuSystem};
 use crate::job::Job;
 use crate::nccl_tests::NcclTestsLog;
 use crate::owner::Owner;
@@ -81,6 +82,8 @@ pickled!(
     Fabric,
     GpuModel,
     GpuPlace,
+    GpuRun,
+    GpuSystem,
     Export,
     Job,
     Match,

@@ -26,6 +26,7 @@ COMMANDS = {
     "replay": "linkwright.cli.replay:replay",
     "run": "linkwright.cli.run:run",
     "compare": "linkwright.cli.run:compare",
+    "gpu": "linkwright.cli.gpu:app",
     "study": "linkwright.cli.study:app",
 }
 

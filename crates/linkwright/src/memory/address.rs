@@ -7,7 +7,7 @@
 
 use thiserror::Error;
 
-use crate::diagnostic::{Diagnose, Diagnosis};
+use crate::diagnostic::{Diagnose, Diagnosis, Named};
 use crate::system::gpus::Hierarchy;
 use crate::units::Bytes;
 
@@ -22,6 +22,12 @@ pub enum Distribution {
     Unified,
     /// Each buffer is cut into as many blocks as there are GPUs, and so are the work-groups.
     Discrete,
+}
+
+impl Named for Distribution {
+    const WHAT: &'static str = "distribution";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("unified", Self::Unified), ("discrete", Self::Discrete)];
 }
 
 /// A footprint that the memory does not hold.

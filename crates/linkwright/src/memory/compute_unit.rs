@@ -24,6 +24,21 @@ pub enum Waits {
     ToEnd,
 }
 
+impl Waits {
+    /// What it waits for, as a part of a sentence.
+    pub fn told(self) -> &'static str {
+        match self {
+            Self::ForItself => "goes on with its next instruction",
+            Self::ForLoad(_) => "waits for a load",
+            Self::ToAccess(_) => "waits to start an access",
+            Self::AtFence => "waits at a fence for its accesses",
+            Self::AtBarrier => "waits at a barrier for the others of its group",
+            Self::AtLaunchBarrier => "waits at a barrier for all others of the launch",
+            Self::ToEnd => "waits for its last accesses",
+        }
+    }
+}
+
 /// A wavefront on a compute unit.
 pub struct Running {
     /// What stands between it and its kernel.

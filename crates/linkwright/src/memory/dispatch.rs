@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::address::Distribution;
 use super::compute_unit::{Group, Load, Running, Waits};
 use super::consistency::Consistency;
 use super::error::GpuError;
@@ -356,42 +355,28 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
     }
 
+    /// The kernel that runs, and the first of the wavefronts that have not ended, each with what
+    /// it waits for.
+    fn unfinished(&self) -> (String, String) {
+        let mut shown = Vec::new();
+        for running in self.running.iter().flatten().take(4) {
+            let Place { group, wavefront, .. } = Wavefront::of(&running.state).place();
+            shown.push(format!("wavefront {wavefront} of group {group} {}", running.waits.told()));
+        }
+        let kernel = self.workload.launches.get(self.phases.launch);
+        (kernel.map_or("", |launch| launch.name).to_owned(), shown.join("; "))
+    }
+
     /// What waits for ever.
     pub(super) fn stuck(&self) -> GpuError {
-        let waiting = self.running.iter().flatten();
-        let shown: Vec<String> = waiting
-            .clone()
-            .take(4)
-            .map(|running| {
-                let Place { group, wavefront, .. } = Wavefront::of(&running.state).place();
-                let what = match running.waits {
-                    Waits::ForItself => "its next instruction",
-                    Waits::ForLoad(_) => "a load",
-                    Waits::ToAccess(_) => "its earlier accesses",
-                    Waits::AtFence => "its accesses before a fence",
-                    Waits::AtBarrier => "the others of its group at a barrier",
-                    Waits::AtLaunchBarrier => "all other groups at a barrier of the launch",
-                    Waits::ToEnd => "its last accesses",
-                };
-                format!("wavefront {wavefront} of group {group} waits for {what}")
-            })
-            .collect();
-        let kernel = self.workload.launches.get(self.phases.launch).map_or("", |launch| launch.name);
-        GpuError::Stuck {
-            kernel: kernel.to_owned(),
-            wavefronts: waiting.count(),
-            shown: shown.join("; "),
-        }
+        let (kernel, shown) = self.unfinished();
+        GpuError::Stuck { kernel, wavefronts: self.running.iter().flatten().count(), shown }
+    }
+
+    /// What runs for longer than was allowed.
+    pub(super) fn too_long(&self) -> GpuError {
+        let (kernel, shown) = self.unfinished();
+        GpuError::TooLong { kernel, limit: self.limit, shown }
     }
 }
 
-impl Distribution {
-    /// The distribution's name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unified => "unified",
-            Self::Discrete => "discrete",
-        }
-    }
-}

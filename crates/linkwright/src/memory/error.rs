@@ -79,9 +79,7 @@ impl Diagnose for GpuError {
                 Diagnosis::of(format!("no compute unit has room for a work-group of {kernel}"))
                     .remedy(needs.clone())
             }
-            Self::Wrong(Mismatch { buffer, element, expected, got }) => Diagnosis::of(format!(
-                "the answer is wrong: element {element} of {buffer} is {got}, not {expected}"
-            ))
+            Self::Wrong(mismatch) => Diagnosis::of(format!("the answer is wrong: {mismatch}"))
             .remedy("take a coherent memory, or kernels that share nothing while they run"),
         }
     }

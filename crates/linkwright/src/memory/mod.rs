@@ -24,6 +24,7 @@ mod requests;
 mod run;
 mod statistics;
 mod system;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tlb;

@@ -214,6 +214,8 @@ impl<P: Protocol, C: Consistency> Model for Gpus<'_, P, C> {
         scheduler: &mut impl Scheduler<Event>,
     ) -> Result<(), GpuError> {
         match event {
+            // Whoever never ends goes on again and again.
+            Event::Resume(_) if scheduler.now() > self.limit => return Err(self.too_long()),
             Event::Resume(wavefront) => self.resume(wavefront, scheduler),
             Event::Issue(wavefront) => self.issue_line(wavefront, scheduler),
             Event::Translated { buffer, page } => self.translated(buffer, page, scheduler),

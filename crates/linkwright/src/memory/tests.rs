@@ -1,46 +1,227 @@
-//! Runs of whole workloads.
+//! Runs of whole workloads: answers, counts, and that data do not change time.
 
 use super::kernel::benchmarks::Benchmark;
-use super::kernel::flat;
+use super::kernel::{LANES, Launch, Layout, Mismatch, Scope, Wavefront, Workload, flat};
 use super::*;
 use crate::diagnostic::Named;
+use crate::engine::Hook;
 use crate::system::gpus::{self, Hierarchy};
+use crate::units::Picoseconds;
+
+/// Each benchmark at a size that a test can wait for.
+const SMALL: [(Benchmark, u64); 14] = [
+    (Benchmark::Aes, 4096),
+    (Benchmark::Atax, 256),
+    (Benchmark::BreadthFirstSearch, 1024),
+    (Benchmark::Bicg, 256),
+    (Benchmark::Convolution, 64),
+    (Benchmark::Fir, 2048),
+    (Benchmark::MatrixMultiplication, 64),
+    (Benchmark::MatrixTranspose, 128),
+    (Benchmark::Relu, 4096),
+    (Benchmark::KMeans, 512),
+    (Benchmark::MaxPooling, 128),
+    (Benchmark::Xtreme1, 192),
+    (Benchmark::Chase, 256),
+    (Benchmark::Stream, 4096),
+];
 
 fn r9_nano() -> &'static Hierarchy {
     gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known")
 }
 
-fn play(benchmark: Benchmark, size: u64, options: &GpuOptions) -> GpuRun {
-    let workload = benchmark.workload(r9_nano().page, size).unwrap();
+fn options(memory: MemorySystem) -> GpuOptions {
+    let limit = Picoseconds(Picoseconds::SECOND.0 / 100);
+    GpuOptions { gpus: 4, memory, limit, ..GpuOptions::default() }
+}
+
+fn play(benchmark: Benchmark, size: u64, options: &GpuOptions) -> Result<GpuRun, GpuError> {
+    let workload = benchmark.workload(r9_nano().page, size, options.gpus).unwrap();
+    run(r9_nano(), &workload, options, None)
+}
+
+/// Whether the run's answer is a CPU's.
+fn is_right(benchmark: Benchmark, size: u64, options: &GpuOptions) -> bool {
+    let workload = benchmark.workload(r9_nano().page, size, options.gpus).unwrap();
     let run = run(r9_nano(), &workload, options, None).unwrap();
-    if let Some(image) = &run.image {
-        assert_eq!((workload.check)(image), Ok(()), "{} {:?}", workload.name, options);
-    }
-    run
+    (workload.check)(&run.image.unwrap()).is_ok()
 }
 
 #[test]
-fn counts_look_like_this() {
-    for (benchmark, size) in [("relu", 65536), ("mt", 256), ("fir", 16384), ("mm", 128)] {
-        let benchmark = Benchmark::from_name(benchmark).unwrap();
+fn flat_memory_gives_a_cpus_answers() {
+    for (benchmark, size) in SMALL {
+        let workload = benchmark.workload(r9_nano().page, size, 4).unwrap();
+        let image = flat::run(&workload, 8 << 20);
+        assert_eq!((workload.check)(&image), Ok(()), "{}", workload.name);
+    }
+}
+
+#[test]
+fn every_memory_system_gives_a_cpus_answers_and_data_do_not_change_time() {
+    for (benchmark, size) in SMALL {
         for (name, memory) in MemorySystem::NAMED {
-            let options = GpuOptions { gpus: 4, memory: *memory, ..GpuOptions::default() };
-            let run = play(benchmark, size, &options);
-            let timed = play(benchmark, size, &GpuOptions { with_data: false, ..options });
-            assert_eq!(run.time, timed.time);
-            let (vector, second, memory) = (GpuRun::sum(&run.vector), GpuRun::sum(&run.second), run.memory_sum());
-            println!("{} {name}: {} kernels {} instr {} events {}; L1 {}+{}/{} L2 {}+{}/{} remote {} DRAM {memory:?} {:?}",
-                benchmark.name(), run.time, run.kernel_time(), run.instructions.instructions, run.events,
-                vector.hits, vector.merged, vector.misses, second.hits, second.merged, second.misses, run.instructions.remote, run.steps);
+            let with = options(*memory);
+            let workload = benchmark.workload(r9_nano().page, size, with.gpus).unwrap();
+            let of_data = run(r9_nano(), &workload, &with, None).unwrap();
+            let image = of_data.image.unwrap();
+            assert_eq!((workload.check)(&image), Ok(()), "{} under {name}", workload.name);
+            let without = GpuOptions { with_data: false, ..with };
+            let timed = run(r9_nano(), &workload, &without, None).unwrap();
+            assert_eq!(timed.image, None);
+            let counts = |run: &GpuRun| (run.time, run.events, run.instructions);
+            assert_eq!((of_data.time, of_data.events, of_data.instructions), counts(&timed));
+            assert_eq!(of_data.vector, timed.vector, "{} under {name}", workload.name);
         }
     }
 }
 
 #[test]
-fn flat_memory_gives_the_right_answers() {
-    for (name, size) in [("relu", 256), ("mt", 128), ("fir", 512), ("mm", 64)] {
-        let workload = Benchmark::from_name(name).unwrap().workload(r9_nano().page, size).unwrap();
-        let image = flat::run(&workload, 1 << 20);
-        assert_eq!((workload.check)(&image), Ok(()), "{name}");
+fn counts_are_those_of_the_open_simulator() {
+    // MGPUSim's counts, 4 GPUs, unified: hits and misses of vector caches, remote accesses.
+    let counted = [
+        (Benchmark::Relu, 65_536, (0, 8_192), 6_144),
+        (Benchmark::MatrixTranspose, 256, (0, 8_192), 6_144),
+        (Benchmark::Fir, 16_384, (19_136, 2_112), 1_584),
+        (Benchmark::MatrixMultiplication, 128, (0, 9_216), 6_912),
+    ];
+    for (benchmark, size, caches, remote) in counted {
+        let options = GpuOptions { with_data: false, ..options(MemorySystem::Rdma) };
+        let run = play(benchmark, size, &options).unwrap();
+        let sum = GpuRun::sum(&run.vector);
+        assert_eq!((sum.hits + sum.merged, sum.misses), caches, "{}", benchmark.name());
+        // What scalar caches miss is remote too.
+        let scalar = GpuRun::sum(&run.scalar).misses;
+        let near = remote..=remote + scalar;
+        assert!(near.contains(&run.instructions.remote), "{}", benchmark.name());
     }
+}
+
+#[test]
+fn what_others_write_while_a_kernel_runs_needs_coherence() {
+    let shared = [(Benchmark::Xtreme2, 192), (Benchmark::Xtreme3, 192)];
+    for (benchmark, size) in shared {
+        for (name, memory) in MemorySystem::NAMED {
+            let expected = name.contains("-c-") && !name.contains("printed");
+            let right = is_right(benchmark, size, &options(*memory));
+            assert_eq!(right, expected, "{} under {name}", benchmark.name());
+        }
+    }
+}
+
+#[test]
+fn a_flag_tells_of_what_was_written_before_it_where_caches_agree() {
+    for memory in [MemorySystem::TsmCoherent, MemorySystem::TsmCoherentSequential] {
+        assert!(is_right(Benchmark::Message, 256, &options(memory)));
+    }
+    assert!(!is_right(Benchmark::Message, 256, &options(MemorySystem::Rdma)));
+    // A reader that spins on its old copy never sees the flag: the watchdog says who.
+    for memory in [MemorySystem::TsmPrinted, MemorySystem::TsmWriteThrough] {
+        let error = play(Benchmark::Message, 256, &options(memory)).unwrap_err().to_string();
+        let told = "message has not ended after 10 ms: wavefront 0 of group 3";
+        assert!(error.starts_with(told), "{error}");
+    }
+}
+
+#[test]
+fn more_gpus_and_more_bandwidth_are_no_slower() {
+    let time = |gpus, gigabytes| {
+        let shared_bandwidth = crate::units::Bandwidth::gigabytes_per_second(gigabytes);
+        let memory = MemorySystem::TsmWriteThrough;
+        let options =
+            GpuOptions { gpus, shared_bandwidth, with_data: false, ..options(memory) };
+        play(Benchmark::Relu, 65_536, &options).unwrap().time
+    };
+    assert!(time(4, 32) < time(2, 32) && time(2, 32) < time(1, 32));
+    assert!(time(4, 128) < time(4, 32));
+}
+
+/// A workload of one launch, without buffers.
+fn bare<F: Future<Output = ()> + 'static>(
+    shape: (u64, u32),
+    kernel: impl Fn(Wavefront) -> F + 'static,
+) -> Workload {
+    let mut layout = Layout::new(r9_nano().page);
+    layout.output("words", 1024, false);
+    Workload {
+        name: "bare".to_owned(),
+        buffers: layout.buffers(),
+        launches: vec![Launch::new("bare", shape, kernel)],
+        check: Box::new(|_| Ok::<(), Mismatch>(())),
+    }
+}
+
+#[test]
+fn wavefronts_that_wait_for_ever_are_told() {
+    let workload = bare((2, 2), |wavefront| async move {
+        if wavefront.place().wavefront == 0 {
+            wavefront.barrier(Scope::Launch).await;
+        } else {
+            wavefront.barrier(Scope::Group).await;
+        }
+    });
+    let error = run(r9_nano(), &workload, &options(MemorySystem::Rdma), None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "4 wavefronts of bare wait for what never comes: wavefront 0 of group 0 waits at a barrier \
+         for all others of the launch; wavefront 1 of group 0 waits at a barrier for the others of \
+         its group; wavefront 0 of group 1 waits at a barrier for all others of the launch; \
+         wavefront 1 of group 1 waits at a barrier for the others of its group; a barrier needs \
+         all wavefronts of its group or launch to come to it"
+    );
+}
+
+#[test]
+fn instructions_take_turns_on_a_vector_unit() {
+    let time = |wavefronts| {
+        let workload = bare((1, wavefronts), |wavefront| async move {
+            wavefront.compute(100).await;
+        });
+        run(r9_nano(), &workload, &options(MemorySystem::TsmWriteBack), None).unwrap().time
+    };
+    // Alone each instruction waits for the last; two share the unit's gaps, more take longer.
+    let one = time(1);
+    assert!(time(8).0 - one.0 < 20_000);
+    assert!((790_000..=800_000).contains(&(time(16).0 - time(8).0)));
+}
+
+#[test]
+fn what_cannot_run_is_refused() {
+    let rdma = options(MemorySystem::Rdma);
+    let refused = |workload: &Workload, options: &GpuOptions| {
+        run(r9_nano(), workload, options, None).unwrap_err().to_string()
+    };
+    let wide = bare((1, 41), |_| async {});
+    assert!(refused(&wide, &rdma).contains("it needs 41 wavefronts of at most 40"));
+    let none = GpuOptions { gpus: 0, ..rdma };
+    assert_eq!(refused(&bare((1, 1), |_| async {}), &none), "0 GPUs are not possible; 1 to 32 are");
+    let error = Benchmark::MatrixMultiplication.workload(r9_nano().page, 100, 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the work-groups of mm do not divide a size of 100; take a multiple of 32 up to 2^32, such \
+         as 96"
+    );
+    let large = Benchmark::Relu.workload(r9_nano().page, 1 << 30, 1).unwrap();
+    let one = GpuOptions { gpus: 1, with_data: false, ..rdma };
+    assert!(refused(&large, &one).contains("more than the 4 GiB"), "{}", refused(&large, &one));
+}
+
+#[test]
+fn the_caller_can_end_a_run() {
+    let workload = Benchmark::Relu.workload(r9_nano().page, 65_536, 4).unwrap();
+    let mut hook = |_| std::ops::ControlFlow::Break(());
+    let hook: Hook<'_> = &mut hook;
+    let error = run(r9_nano(), &workload, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
+    assert!(matches!(error, GpuError::Engine(_)), "{error}");
+}
+
+#[test]
+fn lanes_without_an_address_take_no_part() {
+    let workload = bare((1, 1), |wavefront| async move {
+        let loaded = wavefront.load(1, |_| None).await;
+        wavefront.arrived(loaded).await;
+        let loaded = wavefront.load(1, |lane| (lane + 1 == LANES).then_some(0)).await;
+        wavefront.arrived(loaded).await;
+    });
+    let run = run(r9_nano(), &workload, &options(MemorySystem::TsmCoherent), None).unwrap();
+    assert_eq!(GpuRun::sum(&run.vector).misses, 1);
 }

@@ -168,6 +168,13 @@ impl Image {
         f32::from_bits(self.word(address))
     }
 
+    /// The bytes of a buffer.
+    #[must_use]
+    pub fn of_buffer(&self, buffer: &Buffer) -> &[u8] {
+        let first = buffer.address as usize;
+        &self.bytes[first..first + buffer.size.0 as usize]
+    }
+
     /// Puts a word at an address.
     #[inline]
     pub fn set(&mut self, address: u64, word: u32) {
@@ -195,6 +202,13 @@ pub struct Mismatch {
     pub expected: String,
     /// What memory holds.
     pub got: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { buffer, element, expected, got } = self;
+        write!(f, "element {element} of {buffer} is {got}, not {expected}")
+    }
 }
 
 /// What is run: buffers, launches one after another, and how the answer is checked.

@@ -14,6 +14,7 @@ pub(super) const FACT: Fact = Fact {
     what: "AES-256 of blocks of 16 bytes",
     size: "bytes",
     multiple: 16 * LANES as u64,
+    small: 256 << 10,
     full: 71 << 20,
     workload,
 };

@@ -22,6 +22,7 @@ pub(super) const FACT: Fact = Fact {
     what: "breadth-first search, 6 edges a node",
     size: "nodes",
     multiple: WAVEFRONTS * LANES as u64,
+    small: 64 << 10,
     full: 16 << 20,
     workload,
 };

@@ -10,6 +10,7 @@ pub(super) const FACT: Fact = Fact {
     what: "convolution with a mask of 3 by 3",
     size: "rows",
     multiple: LANES as u64,
+    small: 512,
     full: 4096,
     workload,
 };

@@ -10,6 +10,7 @@ pub(super) const FACT: Fact = Fact {
     what: "finite impulse response, 16 taps",
     size: "elements",
     multiple: GROUP,
+    small: 256 << 10,
     full: 8 << 20,
     workload,
 };

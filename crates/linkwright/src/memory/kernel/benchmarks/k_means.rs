@@ -12,6 +12,7 @@ pub(super) const FACT: Fact = Fact {
     what: "one round of k-means, 32 features and 5 centres",
     size: "points",
     multiple: GROUP,
+    small: 16 << 10,
     full: 512 << 10,
     workload,
 };

@@ -14,6 +14,7 @@ pub(super) const FACT: Fact = Fact {
     what: "product of two square matrices",
     size: "rows",
     multiple: TILE,
+    small: 256,
     full: 4096,
     workload,
 };

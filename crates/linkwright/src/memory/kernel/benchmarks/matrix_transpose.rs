@@ -14,6 +14,7 @@ pub(super) const FACT: Fact = Fact {
     what: "transpose of a square matrix",
     size: "rows",
     multiple: TILE,
+    small: 512,
     full: 4096,
     workload,
 };

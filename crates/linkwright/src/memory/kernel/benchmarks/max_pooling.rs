@@ -7,6 +7,7 @@ pub(super) const FACT: Fact = Fact {
     what: "the largest of each square of 2 by 2",
     size: "rows",
     multiple: 2 * LANES as u64,
+    small: 1024,
     full: 4096,
     workload,
 };

@@ -8,6 +8,7 @@ pub(super) const CHASE: Fact = Fact {
     what: "one pointer after another: latency",
     size: "lines",
     multiple: 64,
+    small: 4096,
     full: 64 << 10,
     workload: chase,
 };
@@ -16,6 +17,7 @@ pub(super) const STREAM: Fact = Fact {
     what: "copy of a vector: bandwidth",
     size: "elements",
     multiple: 256,
+    small: 256 << 10,
     full: 8 << 20,
     workload: stream,
 };
@@ -24,6 +26,7 @@ pub(super) const MESSAGE: Fact = Fact {
     what: "a flag that is spun on, and what was written before it",
     size: "elements",
     multiple: LANES as u64,
+    small: 1024,
     full: 4096,
     workload: message,
 };

@@ -100,6 +100,8 @@ struct Fact {
     size: &'static str,
     /// Sizes are multiples of it: what a work-group takes.
     multiple: u64,
+    /// A size that takes seconds at most.
+    small: u64,
     /// The size of Table 3.2's footprint, or what is nearest to it.
     full: u64,
     workload: fn(Setting) -> Workload,
@@ -165,6 +167,12 @@ impl Benchmark {
     #[must_use]
     pub fn full_size(self) -> u64 {
         self.fact().full
+    }
+
+    /// A size that runs within seconds.
+    #[must_use]
+    pub fn small_size(self) -> u64 {
+        self.fact().small
     }
 
     /// What its size is a multiple of.

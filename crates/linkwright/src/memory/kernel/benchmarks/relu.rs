@@ -7,6 +7,7 @@ pub(super) const FACT: Fact = Fact {
     what: "rectified linear unit",
     size: "elements",
     multiple: LANES as u64,
+    small: 256 << 10,
     full: 8 << 20,
     workload,
 };

@@ -11,6 +11,7 @@ pub(super) const ATAX: Fact = Fact {
     what: "a matrix's transpose times its product with a vector",
     size: "rows",
     multiple: GROUP,
+    small: 1024,
     full: 4096,
     workload: atax,
 };
@@ -19,6 +20,7 @@ pub(super) const BICG: Fact = Fact {
     what: "a matrix and its transpose, each times a vector",
     size: "rows",
     multiple: GROUP,
+    small: 1024,
     full: 4096,
     workload: bicg,
 };

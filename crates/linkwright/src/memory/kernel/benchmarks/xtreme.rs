@@ -17,7 +17,7 @@ const REPEATS: u32 = 10;
 
 const fn fact(what: &'static str, workload: fn(Setting) -> Workload) -> Fact {
     let multiple = 3 * UNITS * WAVEFRONTS * LANES as u64 * 4 / 1024;
-    Fact { what, size: "KB of the three vectors for each GPU", multiple, full: 24_576, workload }
+    Fact { what, size: "KB of the three vectors for each GPU", multiple, small: 192, full: 24_576, workload }
 }
 
 pub(super) const ONE: Fact = fact("own slices written again and again", |setting| {

@@ -1,0 +1,385 @@
+//! `linkwright.GpuSystem` and `linkwright.GpuRun`: kernels inside GPUs.
+
+use linkwright::diagnostic::Diagnosis;
+use linkwright::engine::Progress;
+use linkwright::memory::kernel::benchmarks::Benchmark;
+use linkwright::memory::kernel::{Mismatch, Workload};
+use linkwright::memory::{self, Distribution, GpuError, GpuOptions, MemorySystem, tables};
+use linkwright::system::gpus::Hierarchy;
+use linkwright::units::{Bandwidth, Picoseconds};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::gpu_model::{GpuModel, gpu_model};
+use crate::table::Table;
+use crate::worker;
+
+/// GPUs of one model, how they share memory, and what joins them.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct GpuSystem {
+    model: GpuModel,
+    gpus: u32,
+    memory: String,
+    distribution: String,
+    shared_bandwidth: f64,
+}
+
+/// A model by its name, or as it is.
+#[derive(FromPyObject)]
+pub enum NamedModel {
+    Model(Py<GpuModel>),
+    Name(String),
+}
+
+/// The largest bandwidth of a switch of shared memory, in GB/s for each GPU.
+const MOST_BANDWIDTH: f64 = 1e6;
+
+#[pymethods]
+impl GpuSystem {
+    /// GPUs that share memory.
+    ///
+    /// Args:
+    ///     model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`.
+    ///     gpus: How many.
+    ///     memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
+    ///     distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
+    ///         buffers in equal blocks.
+    ///     shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
+    ///
+    /// Raises:
+    ///     MachineError: If the model is unknown, or its file does not say what is inside.
+    ///     AllocationError: If a choice is unknown.
+    ///     SimulationError: If a number is out of range.
+    #[new]
+    #[pyo3(signature = (
+        model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus = 1, memory: "MemorySystemName" = "rdma", *,
+        distribution: "DistributionName" = "unified", shared_bandwidth = 32.0
+    ))]
+    fn new(
+        model: NamedModel,
+        gpus: i128,
+        memory: &str,
+        distribution: &str,
+        shared_bandwidth: f64,
+    ) -> PyResult<Self> {
+        let model = match model {
+            NamedModel::Model(model) => model.get().clone(),
+            NamedModel::Name(name) => gpu_model(&name)?,
+        };
+        model.core().hierarchy().map_err(errors::machine)?;
+        MemorySystem::named(memory)?;
+        Distribution::named(distribution)?;
+        if !(shared_bandwidth > 0.0 && shared_bandwidth <= MOST_BANDWIDTH) {
+            let refused = format!("a bandwidth of {shared_bandwidth} GB/s is not possible");
+            let remedy = format!("more than 0 and up to {MOST_BANDWIDTH} GB/s are");
+            return Err(errors::range(Diagnosis::of(refused).remedy(remedy)));
+        }
+        let gpus = u32::try_from(gpus).unwrap_or(0);
+        if gpus == 0 || gpus > memory::MOST_GPUS {
+            return Err(errors::range(GpuError::Gpus { gpus }));
+        }
+        let (memory, distribution) = (memory.to_owned(), distribution.to_owned());
+        Ok(Self { model, gpus, memory, distribution, shared_bandwidth })
+    }
+
+    /// The model of its GPUs.
+    #[getter]
+    fn model(&self) -> GpuModel {
+        self.model.clone()
+    }
+
+    /// How many GPUs there are.
+    #[getter]
+    fn gpus(&self) -> u32 {
+        self.gpus
+    }
+
+    /// How they share memory.
+    #[getter]
+    fn memory(&self) -> &str {
+        &self.memory
+    }
+
+    /// Which GPU's memory holds what.
+    #[getter]
+    fn distribution(&self) -> &str {
+        &self.distribution
+    }
+
+    /// Of each GPU to truly shared memory, each way, in GB/s.
+    #[getter]
+    fn shared_bandwidth(&self) -> f64 {
+        self.shared_bandwidth
+    }
+
+    /// Runs a benchmark.
+    ///
+    /// Args:
+    ///     benchmark: A name of `gpu_benchmarks`.
+    ///     size: How large; one that runs within seconds if not given.
+    ///     data: Whether kernels work on real data, so that the answer can be wrong; the time is
+    ///         the same either way.
+    ///     limit: Simulated seconds after which a kernel that has not ended is given up.
+    ///     progress: Called every 100 ms with wavefronts done and simulated seconds.
+    ///
+    /// Raises:
+    ///     SimulationError: If the size is not possible, memory does not hold the buffers, or a
+    ///         kernel does not end.
+    ///     KeyboardInterrupt: Within a second of Ctrl-C.
+    #[pyo3(signature = (
+        benchmark: "BenchmarkName", size = None, *, data = true, limit = 10.0,
+        progress: "Callable[[int, float], object] | None" = None
+    ))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        benchmark: &str,
+        size: Option<u64>,
+        data: bool,
+        limit: f64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<GpuRun> {
+        let of = Of {
+            system: self.clone(),
+            benchmark: benchmark.to_owned(),
+            size: size.unwrap_or(Benchmark::named(benchmark)?.small_size()),
+            data,
+            limit,
+        };
+        GpuRun::play(py, of, progress.as_ref())
+    }
+
+    fn __repr__(&self) -> String {
+        let name = &self.model.core().name;
+        format!("<GpuSystem: {} of {name}, {}>", self.gpus, self.memory)
+    }
+}
+
+impl GpuSystem {
+    fn hierarchy(&self) -> PyResult<&Hierarchy> {
+        self.model.core().hierarchy().map_err(errors::machine)
+    }
+
+    fn options(&self, data: bool, limit: f64) -> PyResult<GpuOptions> {
+        Ok(GpuOptions {
+            gpus: self.gpus,
+            memory: MemorySystem::named(&self.memory)?,
+            distribution: Distribution::named(&self.distribution)?,
+            with_data: data,
+            shared_bandwidth: Bandwidth((self.shared_bandwidth * 1e9).round() as u64),
+            limit: Picoseconds::from_seconds(limit),
+        })
+    }
+}
+
+/// What a run is played from.
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
+struct Of {
+    system: GpuSystem,
+    benchmark: String,
+    size: u64,
+    data: bool,
+    limit: f64,
+}
+
+impl Of {
+    fn workload(&self) -> PyResult<Workload> {
+        let page = self.system.hierarchy()?.page;
+        let benchmark = Benchmark::named(&self.benchmark)?;
+        benchmark.workload(page, self.size, self.system.gpus).map_err(errors::range)
+    }
+}
+
+/// What became of a benchmark on GPUs.
+///
+/// A run is pickled as what it was played from, and is played again when it is loaded.
+#[pyclass(frozen, module = "linkwright")]
+pub struct GpuRun {
+    of: Of,
+    run: memory::GpuRun,
+    steps: linkwright::table::Table,
+    mismatch: Option<Mismatch>,
+}
+
+impl Serialize for GpuRun {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.of.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for GpuRun {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let of = Of::deserialize(deserializer)?;
+        Python::attach(|py| Self::play(py, of, None)).map_err(D::Error::custom)
+    }
+}
+
+impl GpuRun {
+    fn play(py: Python<'_>, of: Of, progress: Option<&Py<PyAny>>) -> PyResult<Self> {
+        // What is refused is refused before a thread is started.
+        of.workload()?;
+        let benchmark = Benchmark::named(&of.benchmark)?;
+        let options = of.system.options(of.data, of.limit)?;
+        let hierarchy = of.system.hierarchy()?;
+        let report = |py: Python<'_>, at: Progress| match progress {
+            Some(call) => call.call1(py, (at.done, at.time.as_seconds())).map(|_| ()),
+            None => Ok(()),
+        };
+        let played = worker::watched(py, report, |hook| {
+            let workload = benchmark.workload(hierarchy.page, of.size, options.gpus)?;
+            let run = memory::run(hierarchy, &workload, &options, Some(hook))?;
+            let steps = tables::steps(&workload, &run);
+            let mismatch =
+                run.image.as_ref().and_then(|image| (workload.check)(image).err());
+            Ok::<_, Diagnosis>((run, steps, mismatch))
+        })?;
+        let (run, steps, mismatch) = played.map_err(errors::range)?;
+        Ok(Self { of, run, steps, mismatch })
+    }
+}
+
+#[pymethods]
+impl GpuRun {
+    /// The benchmark.
+    #[getter]
+    fn benchmark(&self) -> &str {
+        &self.of.benchmark
+    }
+
+    /// At what size.
+    #[getter]
+    fn size(&self) -> u64 {
+        self.of.size
+    }
+
+    /// The GPUs that ran it.
+    #[getter]
+    fn system(&self) -> GpuSystem {
+        self.of.system.clone()
+    }
+
+    /// Seconds from the first copy to the last.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.run.time.as_seconds()
+    }
+
+    /// Seconds of the kernels alone.
+    #[getter]
+    fn kernel_time(&self) -> f64 {
+        self.run.kernel_time().as_seconds()
+    }
+
+    /// What the time is of the GPU's clock.
+    #[getter]
+    fn cycles(&self) -> u64 {
+        self.run.time.0 / self.run.cycle.0
+    }
+
+    /// Whether the answer is a CPU's; None of a run without data.
+    #[getter]
+    fn correct(&self) -> Option<bool> {
+        self.run.image.as_ref().map(|_| self.mismatch.is_none())
+    }
+
+    /// The first element that is wrong, and how; None where none is, or without data.
+    #[getter]
+    fn mismatch(&self) -> Option<String> {
+        self.mismatch.as_ref().map(ToString::to_string)
+    }
+
+    /// Instructions of wavefronts.
+    #[getter]
+    fn instructions(&self) -> u64 {
+        self.run.instructions.instructions
+    }
+
+    /// Accesses to lines that went to another GPU.
+    #[getter]
+    fn remote_accesses(&self) -> u64 {
+        self.run.instructions.remote
+    }
+
+    /// Events that the model handled.
+    #[getter]
+    fn events(&self) -> u64 {
+        self.run.events
+    }
+
+    /// One row for each step, in order.
+    ///
+    /// Columns: step (`copy in`, `kernel`, `write back`, `copy out`), of (which buffer or kernel),
+    /// time (in seconds).
+    fn steps(&self) -> PyResult<Table> {
+        Table::new(self.steps.clone())
+    }
+
+    /// One row for each cache.
+    ///
+    /// Columns: cache (`L1 vector`, `L1 scalar`, `L2`), gpu, number (among the GPU's), hits,
+    /// merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
+    /// lines), latency (the mean of its answers, in seconds).
+    fn caches(&self) -> PyResult<Table> {
+        Table::new(tables::caches(&self.run, self.of.system.gpus))
+    }
+
+    /// One row for each channel of memory.
+    ///
+    /// Columns: gpu (whose it is, or `shared`), channel, reads, writes (lines, for caches),
+    /// copied_in, copied_out (lines, by copies from and to the host).
+    fn channels(&self) -> PyResult<Table> {
+        Table::new(tables::memory(&self.run, self.of.system.gpus))
+    }
+
+    /// One row for each direction of a link that carried something.
+    ///
+    /// Columns: link, messages, bytes (without what the link adds), utilisation (share of the run
+    /// for which it was busy, 0 to 1).
+    fn links(&self) -> PyResult<Table> {
+        Table::new(tables::links(&self.run))
+    }
+
+    /// The bytes that a buffer holds in the end, words of 4 bytes with the lowest first, as
+    /// `numpy.frombuffer` reads them.
+    ///
+    /// Raises:
+    ///     KeyError: If the benchmark has no such buffer.
+    ///     SimulationError: If the run had no data.
+    fn buffer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(image) = &self.run.image else {
+            let without = Diagnosis::of("the run had no data").remedy("run with data=True");
+            return Err(errors::range(without));
+        };
+        let workload = self.of.workload()?;
+        let found = workload.buffers.iter().find(|buffer| buffer.name == name);
+        let buffer = found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(PyBytes::new(py, image.of_buffer(buffer)))
+    }
+
+    /// The names of the benchmark's buffers.
+    #[getter]
+    fn buffers(&self) -> PyResult<Vec<&'static str>> {
+        Ok(self.of.workload()?.buffers.iter().map(|buffer| buffer.name).collect())
+    }
+
+    fn __repr__(&self) -> String {
+        let Of { benchmark, size, system, .. } = &self.of;
+        let time = self.run.time;
+        format!("<GpuRun: {benchmark} {size} on {} GPUs, {}, {time}>", system.gpus, system.memory)
+    }
+}
+
+/// One row for each benchmark that GPUs can run.
+///
+/// Columns: name, what (it does), size (what its size counts), multiple (what the size is a
+/// multiple of), small_size (which runs within seconds), full_size (that of the footprint in the dissertation's Table 3.2).
+#[pyfunction]
+pub fn gpu_benchmarks() -> PyResult<Table> {
+    Table::new(tables::benchmarks())
+}

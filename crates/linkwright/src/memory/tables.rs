@@ -1,0 +1,117 @@
+//! What a run of GPUs has done, as columns.
+
+use super::driver::Step;
+use super::kernel::Workload;
+use super::kernel::benchmarks::Benchmark;
+use super::run::GpuRun;
+use super::statistics::CacheCounts;
+use crate::diagnostic::Named;
+use crate::table::Table;
+
+/// One row for each benchmark: its name, what it does, what its size counts and is a multiple of,
+/// a size that runs within seconds, and that of Table 3.2's footprint.
+#[must_use]
+pub fn benchmarks() -> Table {
+    let all: Vec<(&str, Benchmark)> = Benchmark::NAMED.to_vec();
+    let text = |of: fn(Benchmark) -> &'static str| {
+        all.iter().map(|(_, benchmark)| of(*benchmark).to_owned()).collect::<Vec<_>>()
+    };
+    let number = |of: fn(Benchmark) -> u64| {
+        all.iter().map(|(_, benchmark)| of(*benchmark)).collect::<Vec<_>>()
+    };
+    Table::new()
+        .with("name", "", all.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>())
+        .with("what", "", text(Benchmark::what))
+        .with("size", "", text(Benchmark::size))
+        .with("multiple", "", number(Benchmark::multiple))
+        .with("small_size", "", number(Benchmark::small_size))
+        .with("full_size", "", number(Benchmark::full_size))
+}
+
+/// One row for each step of a run, in order: what it was, of which buffer or kernel, how long.
+#[must_use]
+pub fn steps(workload: &Workload, run: &GpuRun) -> Table {
+    let told = |step: &Step| match *step {
+        Step::CopyIn(buffer) => ("copy in", workload.buffers[buffer].name),
+        Step::Kernel(launch) => ("kernel", workload.launches[launch].name),
+        Step::WriteBack => ("write back", ""),
+        Step::CopyOut(buffer) => ("copy out", workload.buffers[buffer].name),
+    };
+    let told: Vec<_> = run.steps.iter().map(|(step, _)| told(step)).collect();
+    let times = run.steps.iter().map(|(_, time)| time.as_seconds());
+    Table::new()
+        .with("step", "", told.iter().map(|(step, _)| (*step).to_owned()).collect::<Vec<_>>())
+        .with("of", "", told.iter().map(|(_, of)| (*of).to_owned()).collect::<Vec<_>>())
+        .with("time", "s", times.collect::<Vec<_>>())
+}
+
+/// One row for each cache: its kind, GPU and number there, and what it has answered, by lines; the
+/// latency is the mean of its answers.
+#[must_use]
+pub fn caches(run: &GpuRun, gpus: u32) -> Table {
+    let kinds = [("L1 vector", &run.vector), ("L1 scalar", &run.scalar), ("L2", &run.second)];
+    let mut names = Vec::new();
+    let (mut gpu, mut number) = (Vec::new(), Vec::new());
+    let mut all: Vec<CacheCounts> = Vec::new();
+    for (kind, counts) in kinds {
+        let each = (counts.len() / gpus as usize).max(1);
+        for (index, count) in counts.iter().enumerate() {
+            names.push(kind.to_owned());
+            gpu.push((index / each) as u64);
+            number.push((index % each) as u64);
+            all.push(*count);
+        }
+    }
+    let column = |of: fn(&CacheCounts) -> u64| all.iter().map(of).collect::<Vec<_>>();
+    let latency = |counts: &CacheCounts| match counts.answered {
+        0 => f64::NAN,
+        answered => counts.time as f64 / answered as f64 / 1e12,
+    };
+    Table::new()
+        .with("cache", "", names)
+        .with("gpu", "", gpu)
+        .with("number", "", number)
+        .with("hits", "", column(|counts| counts.hits))
+        .with("merged", "", column(|counts| counts.merged))
+        .with("misses", "", column(|counts| counts.misses))
+        .with("evictions", "", column(|counts| counts.evictions))
+        .with("write_backs", "", column(|counts| counts.write_backs))
+        .with("latency", "s", all.iter().map(latency).collect::<Vec<_>>())
+}
+
+/// One row for each channel of memory: the GPU whose it is, or none where all share it, and lines
+/// read and written, for caches and by copies to and from the host.
+#[must_use]
+pub fn memory(run: &GpuRun, gpus: u32) -> Table {
+    let banks = (run.second.len() / gpus as usize).max(1);
+    let is_shared = run.memory.len() == banks && gpus > 1;
+    let column = |of: fn(&super::MemoryCounts) -> u64| run.memory.iter().map(of).collect::<Vec<_>>();
+    let gpu = (0..run.memory.len()).map(|channel| match is_shared {
+        true => "shared".to_owned(),
+        false => (channel / banks).to_string(),
+    });
+    Table::new()
+        .with("gpu", "", gpu.collect::<Vec<_>>())
+        .with("channel", "", (0..run.memory.len()).map(|at| (at % banks) as u64).collect::<Vec<_>>())
+        .with("reads", "", column(|counts| counts.reads))
+        .with("writes", "", column(|counts| counts.writes))
+        .with("copied_in", "", column(|counts| counts.copied_in))
+        .with("copied_out", "", column(|counts| counts.copied_out))
+}
+
+/// One row for each link between caches, GPUs and memory that carried something: messages, bytes
+/// without what the link adds, and the share of the run for which it was busy.
+#[must_use]
+pub fn links(run: &GpuRun) -> Table {
+    let used: Vec<_> = run.links.iter().filter(|(_, carried)| carried.messages > 0).collect();
+    let whole = run.time.0.max(1) as f64;
+    Table::new()
+        .with("link", "", used.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
+        .with("messages", "", used.iter().map(|(_, carried)| carried.messages).collect::<Vec<_>>())
+        .with("bytes", "B", used.iter().map(|(_, carried)| carried.bytes).collect::<Vec<_>>())
+        .with(
+            "utilisation",
+            "",
+            used.iter().map(|(_, carried)| carried.busy.0 as f64 / whole).collect::<Vec<_>>(),
+        )
+}

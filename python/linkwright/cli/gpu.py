@@ -1,0 +1,357 @@
+"""`linkwright gpu`: kernels inside GPUs, through caches and shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from linkwright import (
+    FileError,
+    GpuModel,
+    GpuRun,
+    GpuSystem,
+    SimulationError,
+    choice_names,
+    gpu_benchmarks,
+    gpu_model,
+    gpu_models,
+    names,
+)
+from linkwright.cli import output
+from linkwright.cli.options import Json, among
+from linkwright.texts import counted, duration, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+app = typer.Typer(
+    help="Run kernels inside GPUs, cycle by cycle: caches, shared memory, coherence.",
+    no_args_is_help=True,
+)
+
+MEMORY = choice_names()["memory_system"]
+BENCHMARKS = choice_names()["benchmark"]
+# Those that the dissertation's Table 3.2 lists.
+STANDARD = ("aes", "atax", "bfs", "bicg", "conv", "fir", "mm", "mt", "relu")
+
+
+
+def _choice(what: str, known: list[str]) -> dict[str, Any]:
+    """What makes an option refuse all but some names, and complete them."""
+    return {"callback": among(what, known), "metavar": "NAME", "autocompletion": lambda: known}
+
+
+Gpus = Annotated[int, typer.Option(metavar="N", min=1, max=32, help="How many GPUs.")]
+Preset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|FILE", help="The GPUs: a model's name, or its file, with a [hierarchy]."
+    ),
+]
+Distribution = Annotated[
+    str,
+    typer.Option(
+        help="Which GPU's memory holds what: pages in turn, or buffers in blocks.",
+        **_choice("distribution", choice_names()["distribution"]),
+    ),
+]
+Bandwidth = Annotated[
+    float,
+    typer.Option(metavar="GB/S", help="Of each GPU to truly shared memory, each way."),
+]
+Limit = Annotated[
+    float, typer.Option(metavar="SECONDS", help="Simulated time after which to give up.")
+]
+
+
+@app.command("list")
+def list_benchmarks(json: Json = False) -> None:
+    """List the benchmarks, the memory systems, and the GPUs that can run them."""
+    rows = list(gpu_benchmarks())
+    models = [model.name for model in gpu_models() if model.has_hierarchy]
+    if json:
+        output.print_json({"benchmarks": rows, "memory_systems": MEMORY, "models": models})
+        return
+    made = output.table(
+        ["benchmark", "what it does", "size counts", "multiple of", "small", "full"],
+        left=["benchmark", "what it does", "size counts"],
+        whole=["benchmark"],
+    )
+    for row in rows:
+        numbers = (f"{row[key]:,}" for key in ("multiple", "small_size", "full_size"))
+        made.add_row(row["name"], row["what"], row["size"], *numbers)
+    output.print_table(made)
+    output.say(f"memory systems: {', '.join(MEMORY)}")
+    output.say(f"GPUs: {', '.join(models)}")
+
+
+@app.command()
+def run(
+    benchmark: Annotated[
+        str,
+        typer.Argument(help="What to run (see gpu list).", **_choice("benchmark", BENCHMARKS)),
+    ],
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="How large; what runs within seconds if absent."),
+    ] = None,
+    gpus: Gpus = 4,
+    memory: Annotated[
+        str, typer.Option(help="How the GPUs share memory.", **_choice("memory system", MEMORY))
+    ] = "rdma",
+    preset: Preset = "r9-nano",
+    distribution: Distribution = "unified",
+    shared_bandwidth: Bandwidth = 32.0,
+    limit: Limit = 10.0,
+    timing_only: Annotated[
+        bool,
+        typer.Option(
+            "--timing-only", help="Move no data: the same times, sooner; no answer is checked."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a benchmark on GPUs, and say how long it took and what its caches did.
+
+    Kernels work on real data, and their answer is compared with a CPU's: a wrong answer is an
+    error. The time is that of copies and kernels; truly shared memory needs no copies.
+    """
+    system = _system(preset, gpus, memory, distribution, shared_bandwidth)
+    with _progress(benchmark) as progress:
+        found = system.run(
+            cast("names.BenchmarkName", benchmark),
+            size,
+            data=not timing_only,
+            limit=limit,
+            progress=progress,
+        )
+    if json:
+        output.print_json(_fields(found))
+    else:
+        _print(found)
+    if found.correct is False:
+        raise SimulationError(
+            f"the answer is wrong: {found.mismatch}",
+            "take a coherent memory, such as tsm-wt-c-rc",
+        )
+
+
+@app.command()
+def compare(
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Argument(
+                        help="What to run; the nine of the dissertation's Table 3.2 if absent.",
+            callback=among("benchmark", BENCHMARKS),
+            autocompletion=lambda: BENCHMARKS,
+        ),
+    ] = None,
+    memory: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How the GPUs share memory; repeatable; all if absent.", **_choice("memory system", MEMORY)
+        ),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="At the dissertation's footprints, which take long.")
+    ] = False,
+    gpus: Gpus = 4,
+    preset: Preset = "r9-nano",
+    distribution: Distribution = "unified",
+    shared_bandwidth: Bandwidth = 32.0,
+    limit: Limit = 10.0,
+    json: Json = False,
+) -> None:
+    """Compare memory systems on benchmarks: times, hits, traffic, and whether answers are right.
+
+    Speed-ups are over the first memory system. Where a kernel needs coherence that a memory
+    lacks, its answer is wrong, or it never ends: that is a column, not an error.
+    """
+    wanted = list(benchmarks or STANDARD)
+    sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
+    rows: list[dict[str, Any]] = []
+    for name in wanted:
+        base = None
+        for kind in memory or MEMORY:
+            system = _system(preset, gpus, kind, distribution, shared_bandwidth)
+            row = _compared(system, name, sizes[name], limit)
+            base = base if rows and rows[-1]["benchmark"] == name else row["time"]
+            row["speedup"] = base / row["time"] if base and row["time"] else None
+            rows.append(row)
+    if json:
+        output.print_json(rows)
+        return
+    heads = ["benchmark", "memory", "time", "speed-up", "L1 hits", "L2 hits", "remote", "DRAM"]
+    made = output.table([*heads, "answer"], left=["benchmark", "memory", "answer"], whole=["memory"])
+    for row in rows:
+        if row["time"] is None:
+            made.add_row(row["benchmark"], row["memory"], *[""] * 6, "never ends")
+            continue
+        made.add_row(
+            row["benchmark"],
+            row["memory"],
+            duration(row["time"]),
+            f"{row['speedup']:.2f}" if row["speedup"] else "",
+            percent(row["l1_hit_rate"]),
+            percent(row["l2_hit_rate"]),
+            f"{row['remote_accesses']:,}",
+            f"{row['dram_reads'] + row['dram_writes']:,}",
+            "right" if row["correct"] else "wrong",
+        )
+    output.print_table(made)
+
+
+def _compared(system: GpuSystem, name: str, size: int, limit: float) -> dict[str, Any]:
+    """One row of a comparison; a kernel that never ends has no time."""
+    row: dict[str, Any] = {"benchmark": name, "size": size, "memory": system.memory}
+    with _progress(f"{name} {system.memory}") as progress:
+        try:
+            run = system.run(
+                cast("names.BenchmarkName", name), size, limit=limit, progress=progress
+            )
+        except SimulationError as error:
+            if "has not ended" not in error.problem:
+                raise
+            return row | {"time": None, "correct": None, "problem": error.problem}
+    fields = _fields(run)
+    kinds = {cache["cache"]: cache for cache in fields["caches"]}
+    return row | {
+        "time": run.time,
+        "kernel_time": run.kernel_time,
+        "correct": run.correct,
+        "problem": run.mismatch,
+        "l1_hit_rate": kinds["L1 vector"]["hit_rate"],
+        "l2_hit_rate": kinds["L2"]["hit_rate"],
+        "remote_accesses": run.remote_accesses,
+        "dram_reads": fields["dram"]["reads"],
+        "dram_writes": fields["dram"]["writes"],
+    }
+
+
+def _system(
+    preset: str, gpus: int, memory: str, distribution: str, shared_bandwidth: float
+) -> GpuSystem:
+    return GpuSystem(
+        _model(preset),
+        gpus,
+        cast("names.MemorySystemName", memory),
+        distribution=cast("names.DistributionName", distribution),
+        shared_bandwidth=shared_bandwidth,
+    )
+
+
+def _model(preset: str) -> GpuModel:
+    """The model of a name, or of a file.
+
+    Raises:
+        FileError: If the file cannot be read.
+    """
+    path = Path(preset)
+    if path.suffix != ".toml":
+        return gpu_model(preset)
+    try:
+        return GpuModel.from_toml(path.read_text(encoding="utf-8"), preset)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise FileError(f"cannot read `{preset}`: {reason}") from error
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, float], object] | None]:
+    """What shows wavefronts done and simulated time; None off a terminal."""
+    with output.progress_bar() as bar:
+        if bar is None:
+            yield None
+            return
+        yield lambda done, seconds: bar(f"{what}, {duration(seconds)} simulated", done, 0)
+
+
+def _fields(run: GpuRun) -> dict[str, Any]:
+    """A run as JSON has it."""
+    return {
+        "benchmark": run.benchmark,
+        "size": run.size,
+        "gpus": run.system.gpus,
+        "memory": run.system.memory,
+        "time": run.time,
+        "kernel_time": run.kernel_time,
+        "cycles": run.cycles,
+        "correct": run.correct,
+        "mismatch": run.mismatch,
+        "instructions": run.instructions,
+        "remote_accesses": run.remote_accesses,
+        "steps": list(run.steps()),
+        "caches": _sums(run.caches()),
+        "dram": _totals(run.channels(), "reads", "writes", "copied_in", "copied_out"),
+        "links": list(run.links()),
+    }
+
+
+def _totals(rows: Iterable[dict[str, Any]], *columns: str) -> dict[str, int]:
+    listed = list(rows)
+    return {column: sum(row[column] for row in listed) for column in columns}
+
+
+def _sums(caches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each kind of cache, with the mean latency of an answer."""
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for row in caches:
+        by_kind.setdefault(row["cache"], []).append(row)
+    sums = []
+    for kind, rows in by_kind.items():
+        total = _totals(rows, "hits", "merged", "misses", "evictions", "write_backs")
+        answers = [(row["hits"] + row["merged"] + row["misses"], row["latency"]) for row in rows]
+        used = [(count, latency) for count, latency in answers if count]
+        count = sum(count for count, _ in used)
+        sums.append(
+            {
+                "cache": kind,
+                "count": len(rows),
+                **total,
+                "hit_rate": (total["hits"] + total["merged"]) / count if count else None,
+                "latency": sum(n * latency for n, latency in used) / count if count else None,
+            }
+        )
+    return sums
+
+
+def _print(run: GpuRun) -> None:
+    fields = _fields(run)
+    answer = {True: "the answer is right", False: "the answer is WRONG", None: "no data"}
+    on = f"{counted(run.system.gpus, 'GPU')} ({run.system.model.name}), {run.system.memory}"
+    output.say(f"{run.benchmark} {run.size:,} on {on}: {duration(run.time)}; {answer[run.correct]}")
+    output.say(
+        f"{run.cycles:,} cycles, {run.instructions:,} instructions, "
+        f"{run.remote_accesses:,} remote accesses"
+    )
+    steps = output.table(["step", "of", "time"], left=["step", "of"])
+    for row in fields["steps"]:
+        steps.add_row(row["step"], row["of"], duration(row["time"]))
+    output.print_table(steps)
+    heads = ["cache", "hits", "merged", "misses", "hit rate", "evictions", "written back", "latency"]
+    made = output.table(heads, left=["cache"])
+    for row in fields["caches"]:
+        numbers = [row[key] for key in ("hits", "merged", "misses")]
+        rate, latency = row["hit_rate"], row["latency"]
+        made.add_row(
+            f"{row['cache']} x {row['count']}",
+            *(f"{number:,}" for number in numbers),
+            "" if rate is None else percent(rate),
+            f"{row['evictions']:,}",
+            f"{row['write_backs']:,}",
+            "" if latency is None else duration(latency),
+        )
+    output.print_table(made)
+    dram = fields["dram"]
+    output.say(
+        f"DRAM lines: {dram['reads']:,} read, {dram['writes']:,} written; "
+        f"{dram['copied_in']:,} copied in, {dram['copied_out']:,} out"
+    )
+    busiest = sorted(fields["links"], key=lambda link: -link["utilisation"])[:4]
+    if busiest:
+        told = ", ".join(f"{link['link']} {percent(link['utilisation'])}" for link in busiest)
+        output.say(f"busiest links: {told}")
