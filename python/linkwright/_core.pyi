@@ -15,13 +15,16 @@ from linkwright.names import (
     ApplicationName,
     BandwidthModelName,
     BandwidthProfileName,
+    BenchmarkName,
     CollectiveName,
     DisciplineName,
+    DistributionName,
     FidelityName,
     GpuSpeedName,
     ImportFormatName,
     LinksName,
     MappingName,
+    MemorySystemName,
     NcclAlgorithmName,
     NetworkName,
     PatternName,
@@ -47,6 +50,8 @@ __all__ = [
     "Fabric",
     "GpuModel",
     "GpuPlace",
+    "GpuRun",
+    "GpuSystem",
     "Job",
     "Match",
     "NcclTestsLog",
@@ -79,6 +84,7 @@ __all__ = [
     "explain_difference",
     "fabric_names",
     "generate_jobs",
+    "gpu_benchmarks",
     "gpu_model",
     "gpu_models",
     "import_format_names",
@@ -798,6 +804,10 @@ class GpuModel:
     def l2_cache(self) -> int:
         """Bytes of its second-level cache, all slices together."""
 
+    @property
+    def has_hierarchy(self) -> bool:
+        """Whether its file has a `[hierarchy]`, so that kernels can run inside it."""
+
     def to_toml(self) -> str:
         """Its file, with everything that is known, and where from."""
 
@@ -833,6 +843,178 @@ class GpuPlace:
     @property
     def pci_address(self) -> str | None:
         """Its PCI address, such as `0000:07:00.0`."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class GpuRun:
+    """What became of a benchmark on GPUs.
+
+    A run is pickled as what it was played from, and is played again when it is loaded.
+    """
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark."""
+
+    @property
+    def size(self) -> int:
+        """At what size."""
+
+    @property
+    def system(self) -> GpuSystem:
+        """The GPUs that ran it."""
+
+    @property
+    def time(self) -> float:
+        """Seconds from the first copy to the last."""
+
+    @property
+    def kernel_time(self) -> float:
+        """Seconds of the kernels alone."""
+
+    @property
+    def cycles(self) -> int:
+        """What the time is of the GPU's clock."""
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the answer is a CPU's; None of a run without data."""
+
+    @property
+    def mismatch(self) -> str | None:
+        """The first element that is wrong, and how; None where none is, or without data."""
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of wavefronts."""
+
+    @property
+    def remote_accesses(self) -> int:
+        """Accesses to lines that went to another GPU."""
+
+    @property
+    def events(self) -> int:
+        """Events that the model handled."""
+
+    def steps(self) -> Table:
+        """One row for each step, in order.
+
+        Columns: step (`copy in`, `kernel`, `write back`, `copy out`), of (which buffer or kernel),
+        time (in seconds).
+        """
+
+    def caches(self) -> Table:
+        """One row for each cache.
+
+        Columns: cache (`L1 vector`, `L1 scalar`, `L2`), gpu, number (among the GPU's), hits,
+        merged (accesses that waited for a line under way), misses, evictions, write_backs (all in
+        lines), latency (the mean of its answers, in seconds).
+        """
+
+    def channels(self) -> Table:
+        """One row for each channel of memory.
+
+        Columns: gpu (whose it is, or `shared`), channel, reads, writes (lines, for caches),
+        copied_in, copied_out (lines, by copies from and to the host).
+        """
+
+    def links(self) -> Table:
+        """One row for each direction of a link that carried something.
+
+        Columns: link, messages, bytes (without what the link adds), utilisation (share of the run
+        for which it was busy, 0 to 1).
+        """
+
+    def buffer(self, name: str) -> bytes:
+        """The bytes that a buffer holds in the end, words of 4 bytes with the lowest first, as
+        `numpy.frombuffer` reads them.
+
+        Raises:
+            KeyError: If the benchmark has no such buffer.
+            SimulationError: If the run had no data.
+        """
+
+    @property
+    def buffers(self) -> list[str]:
+        """The names of the benchmark's buffers."""
+
+@final
+class GpuSystem:
+    """GPUs of one model, how they share memory, and what joins them."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls,
+        model: GpuModel | str = ...,
+        gpus: int = 1,
+        memory: MemorySystemName = "rdma",
+        *,
+        distribution: DistributionName = "unified",
+        shared_bandwidth: float = 32.0,
+    ) -> GpuSystem:
+        """GPUs that share memory.
+
+        Args:
+            model: A name of `gpu_models` whose file has a `[hierarchy]`, or a `GpuModel`.
+            gpus: How many.
+            memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
+            distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
+                buffers in equal blocks.
+            shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
+
+        Raises:
+            MachineError: If the model is unknown, or its file does not say what is inside.
+            AllocationError: If a choice is unknown.
+            SimulationError: If a number is out of range.
+        """
+
+    @property
+    def model(self) -> GpuModel:
+        """The model of its GPUs."""
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs there are."""
+
+    @property
+    def memory(self) -> str:
+        """How they share memory."""
+
+    @property
+    def distribution(self) -> str:
+        """Which GPU's memory holds what."""
+
+    @property
+    def shared_bandwidth(self) -> float:
+        """Of each GPU to truly shared memory, each way, in GB/s."""
+
+    def run(
+        self,
+        benchmark: BenchmarkName,
+        size: int | None = None,
+        *,
+        data: bool = True,
+        limit: float = 10.0,
+        progress: Callable[[int, float], object] | None = None,
+    ) -> GpuRun:
+        """Runs a benchmark.
+
+        Args:
+            benchmark: A name of `gpu_benchmarks`.
+            size: How large; one that runs within seconds if not given.
+            data: Whether kernels work on real data, so that the answer can be wrong; the time is
+                the same either way.
+            limit: Simulated seconds after which a kernel that has not ended is given up.
+            progress: Called every 100 ms with wavefronts done and simulated seconds.
+
+        Raises:
+            SimulationError: If the size is not possible, memory does not hold the buffers, or a
+                kernel does not end.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -2668,6 +2850,13 @@ def gpu_model(name: str) -> GpuModel:
 
 def gpu_models() -> list[GpuModel]:
     """Every model of GPU that is known, by vendor, the oldest first."""
+
+def gpu_benchmarks() -> Table:
+    """One row for each benchmark that GPUs can run.
+
+    Columns: name, what (it does), size (what its size counts), multiple (what the size is a
+    multiple of), small_size (which runs within seconds), full_size (that of the footprint in the dissertation's Table 3.2).
+    """
 
 def generate_jobs(
     seed: int = 0,

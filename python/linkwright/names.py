@@ -14,13 +14,16 @@ __all__ = [
     "ArbitrationName",
     "BandwidthModelName",
     "BandwidthProfileName",
+    "BenchmarkName",
     "CollectiveName",
     "DisciplineName",
+    "DistributionName",
     "FidelityName",
     "GpuSpeedName",
     "ImportFormatName",
     "LinksName",
     "MappingName",
+    "MemorySystemName",
     "NcclAlgorithmName",
     "NetworkName",
     "PatternName",
@@ -63,6 +66,25 @@ ApplicationName: TypeAlias = Literal[
 ArbitrationName: TypeAlias = Literal["round-robin", "age", "priority"]
 BandwidthModelName: TypeAlias = Literal["sound", "published"]
 BandwidthProfileName: TypeAlias = Literal["mapa", "data-sheet"]
+BenchmarkName: TypeAlias = Literal[
+    "aes",
+    "atax",
+    "bfs",
+    "bicg",
+    "conv",
+    "fir",
+    "mm",
+    "mt",
+    "relu",
+    "k-means",
+    "max-pooling",
+    "xtreme1",
+    "xtreme2",
+    "xtreme3",
+    "chase",
+    "stream",
+    "message",
+]
 CollectiveName: TypeAlias = Literal[
     "broadcast",
     "reduce",
@@ -76,11 +98,21 @@ CollectiveName: TypeAlias = Literal[
     "scan",
 ]
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
+DistributionName: TypeAlias = Literal["unified", "discrete"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
 MappingName: TypeAlias = Literal["linear", "random"]
+MemorySystemName: TypeAlias = Literal[
+    "rdma",
+    "tsm-wb-nc-rc",
+    "tsm-wt-nc-rc",
+    "tsm-wt-c-rc",
+    "tsm-wt-c-sc",
+    "tsm-wt-c-rc-printed",
+    "tsm-wt-c-sc-printed",
+]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
 PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"]

@@ -133,7 +133,7 @@ impl GpuSystem {
     ///         kernel does not end.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        benchmark: "BenchmarkName", size = None, *, data = true, limit = 10.0,
+        benchmark: "BenchmarkName", size = None, *, data = true, limit = 1.0,
         progress: "Callable[[int, float], object] | None" = None
     ))]
     fn run(
@@ -235,8 +235,7 @@ impl GpuRun {
             let workload = benchmark.workload(hierarchy.page, of.size, options.gpus)?;
             let run = memory::run(hierarchy, &workload, &options, Some(hook))?;
             let steps = tables::steps(&workload, &run);
-            let mismatch =
-                run.image.as_ref().and_then(|image| (workload.check)(image).err());
+            let mismatch = run.image.as_ref().and_then(|image| (workload.check)(image).err());
             Ok::<_, Diagnosis>((run, steps, mismatch))
         })?;
         let (run, steps, mismatch) = played.map_err(errors::range)?;

@@ -39,7 +39,6 @@ BENCHMARKS = choice_names()["benchmark"]
 STANDARD = ("aes", "atax", "bfs", "bicg", "conv", "fir", "mm", "mt", "relu")
 
 
-
 def _choice(what: str, known: list[str]) -> dict[str, Any]:
     """What makes an option refuse all but some names, and complete them."""
     return {"callback": among(what, known), "metavar": "NAME", "autocompletion": lambda: known}
@@ -106,7 +105,7 @@ def run(
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
     shared_bandwidth: Bandwidth = 32.0,
-    limit: Limit = 10.0,
+    limit: Limit = 1.0,
     timing_only: Annotated[
         bool,
         typer.Option(
@@ -145,7 +144,7 @@ def compare(
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(
-                        help="What to run; the nine of the dissertation's Table 3.2 if absent.",
+            help="What to run; the nine of the dissertation's Table 3.2 if absent.",
             callback=among("benchmark", BENCHMARKS),
             autocompletion=lambda: BENCHMARKS,
         ),
@@ -153,7 +152,8 @@ def compare(
     memory: Annotated[
         list[str] | None,
         typer.Option(
-            help="How the GPUs share memory; repeatable; all if absent.", **_choice("memory system", MEMORY)
+            help="How the GPUs share memory; repeatable; all if absent.",
+            **_choice("memory system", MEMORY),
         ),
     ] = None,
     full: Annotated[
@@ -163,7 +163,7 @@ def compare(
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
     shared_bandwidth: Bandwidth = 32.0,
-    limit: Limit = 10.0,
+    limit: Limit = 0.1,
     json: Json = False,
 ) -> None:
     """Compare memory systems on benchmarks: times, hits, traffic, and whether answers are right.
@@ -186,7 +186,9 @@ def compare(
         output.print_json(rows)
         return
     heads = ["benchmark", "memory", "time", "speed-up", "L1 hits", "L2 hits", "remote", "DRAM"]
-    made = output.table([*heads, "answer"], left=["benchmark", "memory", "answer"], whole=["memory"])
+    made = output.table(
+        [*heads, "answer"], left=["benchmark", "memory", "answer"], whole=["memory"]
+    )
     for row in rows:
         if row["time"] is None:
             made.add_row(row["benchmark"], row["memory"], *[""] * 6, "never ends")
@@ -332,7 +334,16 @@ def _print(run: GpuRun) -> None:
     for row in fields["steps"]:
         steps.add_row(row["step"], row["of"], duration(row["time"]))
     output.print_table(steps)
-    heads = ["cache", "hits", "merged", "misses", "hit rate", "evictions", "written back", "latency"]
+    heads = [
+        "cache",
+        "hits",
+        "merged",
+        "misses",
+        "hit rate",
+        "evictions",
+        "written back",
+        "latency",
+    ]
     made = output.table(heads, left=["cache"])
     for row in fields["caches"]:
         numbers = [row[key] for key in ("hits", "merged", "misses")]

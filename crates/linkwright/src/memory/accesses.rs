@@ -292,13 +292,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let mut line = place.map(|place| *caches.lines.state(place));
         let mut state = caches.states[bank as usize];
         let access = request.access;
-        let lookup = self.protocol.on_access(
-            Level::L2,
-            &mut state,
-            line.as_mut(),
-            access,
-            request.stamp,
-        );
+        let lookup =
+            self.protocol.on_access(Level::L2, &mut state, line.as_mut(), access, request.stamp);
         let now = scheduler.now().0;
         let (directory, latency) = (caches.directory, caches.bank);
         match lookup {

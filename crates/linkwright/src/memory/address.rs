@@ -110,9 +110,7 @@ impl AddressMap {
             if frame << self.page_shift >= self.capacity {
                 return Err(over);
             }
-            self.pages.push(
-                ((memory << MEMORY_SHIFT) | (frame << self.page_shift)) / LINE,
-            );
+            self.pages.push(((memory << MEMORY_SHIFT) | (frame << self.page_shift)) / LINE);
         }
         Ok(first << self.page_shift)
     }

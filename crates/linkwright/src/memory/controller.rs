@@ -33,12 +33,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// Sends a request from its bank of the second level to memory.
-    pub(super) fn to_memory(
-        &mut self,
-        index: u32,
-        at: u64,
-        scheduler: &mut impl Scheduler<Event>,
-    ) {
+    pub(super) fn to_memory(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
         let bytes = self.request_bytes(self.requests.get(index).ask);
         let is_shared = self.path == Path::OwnL2;
         let request = self.requests.get_mut(index);
@@ -88,7 +83,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let served = self.memory.serve(scheduler.now().0, channel);
         if request.load != NONE && self.path == Path::OwnL2 {
             let unit = &mut self.homes[channel as usize];
-            let (controller, home) = unit.entry(&self.protocol, self.map.within_bank(request.physical));
+            let (controller, home) =
+                unit.entry(&self.protocol, self.map.within_bank(request.physical));
             let from = Some(request.gpu as u8);
             let stamp =
                 self.protocol.on_request(controller, home, from, request.ask, request.stamp);

@@ -6,9 +6,7 @@ use std::rc::Rc;
 use super::compute_unit::{Group, Load, Running, Waits};
 use super::consistency::Consistency;
 use super::error::GpuError;
-use super::kernel::{
-    Launch, Loaded, Operation, Place, Scope, Values, Wavefront, WavefrontState,
-};
+use super::kernel::{Launch, Loaded, Operation, Place, Scope, Values, Wavefront, WavefrontState};
 use super::protocol::{Flush, Level, Protocol};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -122,8 +120,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 .max_by_key(|simd| (self.dispatcher.room[*simd as usize], u32::MAX - simd));
             let simd = most.unwrap_or(first);
             self.dispatcher.room[simd as usize] -= 1;
-            let place =
-                Place { group: number, wavefront, wavefronts, gpu, gpus: self.counts.gpus };
+            let place = Place { group: number, wavefront, wavefronts, gpu, gpus: self.counts.gpus };
             let state = WavefrontState::new(place, self.image.is_some(), Rc::clone(&local));
             let running = Running {
                 program: launch.program(Wavefront::of(&state)),
@@ -379,4 +376,3 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         GpuError::TooLong { kernel, limit: self.limit, shown }
     }
 }
-

@@ -80,7 +80,7 @@ impl Diagnose for GpuError {
                     .remedy(needs.clone())
             }
             Self::Wrong(mismatch) => Diagnosis::of(format!("the answer is wrong: {mismatch}"))
-            .remedy("take a coherent memory, or kernels that share nothing while they run"),
+                .remedy("take a coherent memory, or kernels that share nothing while they run"),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is under way between caches and memory, in one slab.
 
 use super::cache::{NONE, copy_masked};
-use super::protocol::{Access, Ask, Flat};
 use super::kernel::AtomicOperation;
+use super::protocol::{Access, Ask, Flat};
 
 /// Which first-level cache a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -73,7 +73,7 @@ impl Default for GpuOptions {
             with_data: true,
             // Section 3.2.1: as much as PCIe 4.0 gives each GPU.
             shared_bandwidth: Bandwidth::gigabytes_per_second(32),
-            limit: Picoseconds(10 * Picoseconds::SECOND.0),
+            limit: Picoseconds::SECOND,
         }
     }
 }

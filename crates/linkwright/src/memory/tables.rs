@@ -85,14 +85,19 @@ pub fn caches(run: &GpuRun, gpus: u32) -> Table {
 pub fn memory(run: &GpuRun, gpus: u32) -> Table {
     let banks = (run.second.len() / gpus as usize).max(1);
     let is_shared = run.memory.len() == banks && gpus > 1;
-    let column = |of: fn(&super::MemoryCounts) -> u64| run.memory.iter().map(of).collect::<Vec<_>>();
+    let column =
+        |of: fn(&super::MemoryCounts) -> u64| run.memory.iter().map(of).collect::<Vec<_>>();
     let gpu = (0..run.memory.len()).map(|channel| match is_shared {
         true => "shared".to_owned(),
         false => (channel / banks).to_string(),
     });
     Table::new()
         .with("gpu", "", gpu.collect::<Vec<_>>())
-        .with("channel", "", (0..run.memory.len()).map(|at| (at % banks) as u64).collect::<Vec<_>>())
+        .with(
+            "channel",
+            "",
+            (0..run.memory.len()).map(|at| (at % banks) as u64).collect::<Vec<_>>(),
+        )
         .with("reads", "", column(|counts| counts.reads))
         .with("writes", "", column(|counts| counts.writes))
         .with("copied_in", "", column(|counts| counts.copied_in))

@@ -127,8 +127,7 @@ fn more_gpus_and_more_bandwidth_are_no_slower() {
     let time = |gpus, gigabytes| {
         let shared_bandwidth = crate::units::Bandwidth::gigabytes_per_second(gigabytes);
         let memory = MemorySystem::TsmWriteThrough;
-        let options =
-            GpuOptions { gpus, shared_bandwidth, with_data: false, ..options(memory) };
+        let options = GpuOptions { gpus, shared_bandwidth, with_data: false, ..options(memory) };
         play(Benchmark::Relu, 65_536, &options).unwrap().time
     };
     assert!(time(4, 32) < time(2, 32) && time(2, 32) < time(1, 32));

@@ -177,7 +177,8 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> [Links;
     [true, false].map(|down| {
         let mut links = Links::new();
         let mut link = |end: String, bandwidth, first: bool| {
-            let name = if down == first { format!("{end} to switch") } else { format!("switch to {end}") };
+            let name =
+                if down == first { format!("{end} to switch") } else { format!("switch to {end}") };
             let rate = Rate::Bytes { bandwidth, cycle };
             links.link(name, rate, if first { hop } else { 0 })
         };
@@ -185,9 +186,7 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> [Links;
             .map(|bank| link(format!("controller {bank}"), of_bank * u64::from(gpus), !down))
             .collect();
         let ends: Vec<_> = (0..gpus * banks)
-            .map(|end| {
-                link(format!("GPU{} L2 bank {}", end / banks, end % banks), of_bank, down)
-            })
+            .map(|end| link(format!("GPU{} L2 bank {}", end / banks, end % banks), of_bank, down))
             .collect();
         for (end, of_end) in ends.into_iter().enumerate() {
             let of_controller = controllers[end % banks as usize];

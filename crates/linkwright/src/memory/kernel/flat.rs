@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::wavefront::{Loaded, Operation, Place, Program, Scope, Values, Wavefront, WavefrontState};
+use super::wavefront::{
+    Loaded, Operation, Place, Program, Scope, Values, Wavefront, WavefrontState,
+};
 use super::workload::{Image, Launch, Workload};
 use crate::memory::address::LINE;
 

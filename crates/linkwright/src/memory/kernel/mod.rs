@@ -17,7 +17,8 @@ mod workload;
 
 pub use lanes::{Lanes, PerLane};
 pub use wavefront::{
-    AtomicOperation, Loaded, Operation, Place, Posted, Program, Scope, Values, Wavefront, WavefrontState,
+    AtomicOperation, Loaded, Operation, Place, Posted, Program, Scope, Values, Wavefront,
+    WavefrontState,
 };
 pub use workload::{Buffer, Image, Launch, Layout, Mismatch, Workload};
 

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use super::lanes::{Lanes, PerLane};
 use super::LANES;
+use super::lanes::{Lanes, PerLane};
 
 /// What a wavefront runs: a state machine that the compiler made of its kernel.
 pub type Program = Pin<Box<dyn Future<Output = ()>>>;
@@ -255,9 +255,10 @@ impl Wavefront {
 
     /// Asks for up to 64 bytes from one address, the same for all lanes.
     pub async fn load_scalar(&self, bytes: u32, address: u64) -> Loaded {
-        self.state.posted().lanes.set(4, |lane| {
-            (4 * lane < bytes as usize).then_some(address + 4 * lane as u64)
-        });
+        self.state
+            .posted()
+            .lanes
+            .set(4, |lane| (4 * lane < bytes as usize).then_some(address + 4 * lane as u64));
         self.ask(Operation::LoadScalar).await;
         self.state.answer.get()
     }

@@ -156,9 +156,9 @@ impl Image {
     #[must_use]
     pub fn word(&self, address: u64) -> u32 {
         let at = address as usize;
-        self.bytes.get(at..at + 4).map_or(0, |bytes| {
-            u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-        })
+        self.bytes
+            .get(at..at + 4)
+            .map_or(0, |bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
     /// The word at an address, as a number.

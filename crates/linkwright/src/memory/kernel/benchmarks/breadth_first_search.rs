@@ -136,8 +136,7 @@ async fn search(wavefront: Wavefront, at: Buffers, level: u32, graph: Rc<Graph>)
             let place = |lane| edge(lane).map(|edge| at.neighbours + 4 * u64::from(edge));
             let loaded = wavefront.load(1, place).await;
             wavefront.arrived(loaded).await;
-            let of_neighbour =
-                |lane| neighbour(lane).map(|node| at.levels + 4 * u64::from(node));
+            let of_neighbour = |lane| neighbour(lane).map(|node| at.levels + 4 * u64::from(node));
             let loaded = wavefront.load(1, of_neighbour).await;
             wavefront.arrived(loaded).await;
             wavefront.compute(6).await;

@@ -54,7 +54,11 @@ async fn fir(wavefront: Wavefront, at: Buffers) {
         let taps = wavefront.load_scalar(4, at.taps + 4 * tap).await;
         let sample = |lane| {
             let item = wavefront.item(lane);
-            Some(if item >= tap { at.input + 4 * (item - tap) } else { at.history + 4 * (TAPS + item - tap) })
+            Some(if item >= tap {
+                at.input + 4 * (item - tap)
+            } else {
+                at.history + 4 * (TAPS + item - tap)
+            })
         };
         let samples = wavefront.load(1, sample).await;
         let factor: Values = wavefront.arrived(taps).await;

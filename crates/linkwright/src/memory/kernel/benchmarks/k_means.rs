@@ -85,7 +85,8 @@ async fn distances(wavefront: Wavefront, at: Buffers) {
     for centre in 0..CENTRES {
         let mut sums = [0.0_f32; LANES];
         for feature in 0..FEATURES {
-            let of_points = |lane| Some(at.columns + 4 * (feature * at.points + wavefront.item(lane)));
+            let of_points =
+                |lane| Some(at.columns + 4 * (feature * at.points + wavefront.item(lane)));
             let of_points = wavefront.load(1, of_points).await;
             let place = at.centres + 4 * (centre * FEATURES + feature);
             let of_centre = wavefront.load_scalar(4, place).await;

@@ -17,7 +17,14 @@ const REPEATS: u32 = 10;
 
 const fn fact(what: &'static str, workload: fn(Setting) -> Workload) -> Fact {
     let multiple = 3 * UNITS * WAVEFRONTS * LANES as u64 * 4 / 1024;
-    Fact { what, size: "KB of the three vectors for each GPU", multiple, small: 192, full: 24_576, workload }
+    Fact {
+        what,
+        size: "KB of the three vectors for each GPU",
+        multiple,
+        small: 192,
+        full: 24_576,
+        workload,
+    }
 }
 
 pub(super) const ONE: Fact = fact("own slices written again and again", |setting| {
@@ -26,9 +33,8 @@ pub(super) const ONE: Fact = fact("own slices written again and again", |setting
 pub(super) const TWO: Fact = fact("slices of the neighbouring compute unit", |setting| {
     workload(setting, "xtreme2", Sharing::Units)
 });
-pub(super) const THREE: Fact = fact("slices of the next GPU", |setting| {
-    workload(setting, "xtreme3", Sharing::Gpus)
-});
+pub(super) const THREE: Fact =
+    fact("slices of the next GPU", |setting| workload(setting, "xtreme3", Sharing::Gpus));
 
 /// Whose slices are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +109,8 @@ async fn add(wavefront: Wavefront, at: Vectors) {
     // At the start each reads what it has.
     for vector in [at.a, at.b, at.c] {
         for step in 0..at.slice / (WAVEFRONTS * LANES as u64) {
-            let loaded = wavefront.load(1, |lane| place(&wavefront, vector, at, group, step, lane)).await;
+            let loaded =
+                wavefront.load(1, |lane| place(&wavefront, vector, at, group, step, lane)).await;
             wavefront.arrived(loaded).await;
         }
     }

@@ -1,0 +1,127 @@
+"""Kernels inside GPUs, from Python and from the shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from commands import linkwright
+
+from linkwright import (
+    GpuModel,
+    GpuSystem,
+    MachineError,
+    SimulationError,
+    choice_names,
+    gpu_benchmarks,
+    gpu_model,
+)
+
+
+def test_a_run_tells_its_time_its_traffic_and_its_answer() -> None:
+    run = GpuSystem("r9-nano", gpus=4, memory="rdma").run("relu", 65_536)
+    assert run.correct is True
+    assert run.mismatch is None
+    steps = pa.table(run.steps()).to_pylist()
+    assert [row["step"] for row in steps] == ["copy in", "kernel", "write back", "copy out"]
+    assert run.time == pytest.approx(sum(row["time"] for row in steps))
+    assert run.kernel_time == steps[1]["time"]
+    # Every line is another's in three of four cases.
+    assert run.remote_accesses == 2 * 65_536 * 4 // 64 * 3 // 4
+    caches = pa.table(run.caches()).to_pandas()
+    assert caches.groupby("cache")["misses"].sum()["L1 vector"] == 8192
+    assert sum(row["copied_in"] for row in run.channels()) == 4096
+    assert all(0 < row["utilisation"] <= 1 for row in run.links())
+
+
+def test_buffers_hold_what_the_kernel_wrote() -> None:
+    run = GpuSystem().run("relu", 1024)
+    assert run.buffers == ["input", "output"]
+    before = np.frombuffer(run.buffer("input"), np.float32)
+    after = np.frombuffer(run.buffer("output"), np.float32)
+    assert np.array_equal(after, np.maximum(before, 0))
+    with pytest.raises(KeyError):
+        run.buffer("nothing")
+
+
+def test_without_data_the_time_is_the_same_and_no_answer_is_known() -> None:
+    system = GpuSystem(gpus=2, memory="tsm-wt-c-rc")
+    timed = system.run("fir", 1024, data=False)
+    assert timed.time == system.run("fir", 1024).time
+    assert timed.correct is None
+    with pytest.raises(SimulationError, match="the run had no data; run with data=True"):
+        timed.buffer("output")
+
+
+def test_a_wrong_answer_is_a_fact_in_python_and_an_error_in_the_shell() -> None:
+    run = GpuSystem(gpus=4).run("xtreme2")
+    assert run.correct is False
+    assert run.mismatch is not None
+    assert run.mismatch.startswith("element 256 of c is")
+    result = linkwright("gpu", "run", "xtreme2")
+    assert result.exit_code == 1
+    assert "the answer is wrong: element 256 of c is" in result.stderr
+    assert "the answer is WRONG" in result.stdout
+
+
+def test_a_comparison_says_where_answers_are_wrong_or_never_come() -> None:
+    kinds = ("rdma", "tsm-wt-nc-rc", "tsm-wt-c-rc")
+    options = [word for kind in kinds for word in ("--memory", kind)]
+    result = linkwright("gpu", "compare", "message", *options, "--limit", "0.001", "--json")
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)
+    assert [row["correct"] for row in rows] == [False, None, True]
+    assert rows[1]["time"] is None
+    assert "has not ended after 1 ms" in rows[1]["problem"]
+    assert rows[0]["speedup"] == 1.0
+
+
+def test_every_choice_can_be_named() -> None:
+    names = choice_names()
+    assert [row["name"] for row in gpu_benchmarks()] == names["benchmark"]
+    for memory in names["memory_system"]:
+        assert GpuSystem(memory=memory).run("mt", 64).correct  # type: ignore[arg-type]
+
+
+def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
+    text = gpu_model("r9-nano").to_toml().replace('name = "r9-nano"', 'name = "mine"')
+    file = tmp_path / "mine.toml"
+    # Half the compute units, each twice as far from its caches.
+    file.write_text(text.replace("bank = 20", "bank = 40"))
+    slow = GpuSystem(GpuModel.from_toml(file.read_text()))
+    assert slow.run("fir", 4096).time > GpuSystem().run("fir", 4096).time
+    result = linkwright("gpu", "run", "relu", "--size", "64", "--preset", str(file))
+    assert result.exit_code == 0, result.output
+    assert "(mine)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("run relu --size 100", "take a multiple of 64 up to 2^32, such as 64"),
+        ("run relu --gpus 33", "33 is not in the range 1<=x<=32"),
+        ("run relu --memory tsm", "there is no memory system `tsm`"),
+        ("run mesage", "did you mean `message`?"),
+        ("run relu --preset t4", "the GPU model `t4` has no [hierarchy]"),
+        ("run relu --preset none.toml", "cannot read `none.toml`"),
+        ("run relu --shared-bandwidth 0", "a bandwidth of 0 GB/s is not possible"),
+        ("run relu --size 1073741824 --gpus 1", "more than the 4 GiB that there are"),
+        ("compare none", "there is no benchmark `none`"),
+    ],
+)
+def test_what_cannot_run_is_told(line: str, said: str) -> None:
+    result = linkwright("gpu", *line.split())
+    assert result.exit_code in (1, 2)
+    assert said in result.stderr
+
+
+def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
+    text = gpu_model("r9-nano").to_toml()
+    broken = text.replace('interleaving = "4 KiB"', 'interleaving = "3 KiB"')
+    with pytest.raises(ValueError, match="3072 is no power of two; the next is 4096"):
+        GpuModel.from_toml(broken)
+    with pytest.raises(MachineError, match=r"has no \[hierarchy\]"):
+        GpuSystem("t4")
