@@ -997,7 +997,7 @@ class GpuSystem:
         size: int | None = None,
         *,
         data: bool = True,
-        limit: float = 10.0,
+        limit: float = 1.0,
         progress: Callable[[int, float], object] | None = None,
     ) -> GpuRun:
         """Runs a benchmark.

@@ -160,7 +160,11 @@ def seen(value: Any) -> Any:
     for name in dir(value):
         if name.startswith("_"):
             continue
-        fact = getattr(value, name)
+        try:
+            fact = getattr(value, name)
+        except LinkwrightError as error:
+            # What its file leaves out of a model of GPU.
+            fact = str(error)
         if not callable(fact):
             facts[name] = seen(fact)
     tables = {
