@@ -230,7 +230,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 }
                 let request = self.requests.get_mut(index);
                 (request.ask, request.stamp) = (ask, stamp);
-                self.to_second(index, now + directory, scheduler);
+                self.send_to_second(index, now + directory, scheduler);
             }
         }
         Looked::Settled
@@ -244,7 +244,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
     }
 
-    fn to_second(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
+    fn send_to_second(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
         let request = *self.requests.get(index);
         let owner = self.owner(&request);
         let bank = owner * self.counts.banks + self.map.bank(request.physical);
@@ -340,7 +340,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 }
                 let request = self.requests.get_mut(index);
                 (request.ask, request.stamp) = (ask, stamp);
-                self.to_memory(index, now + directory, scheduler);
+                self.send_to_memory(index, now + directory, scheduler);
             }
         }
         Looked::Settled
@@ -425,7 +425,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             payload.write = bytes;
         }
         self.phases.write_backs += 1;
-        self.to_memory(index, now, scheduler);
+        self.send_to_memory(index, now, scheduler);
     }
 
     /// The answer of memory is at the bank that asked.

@@ -33,7 +33,12 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// Sends a request from its bank of the second level to memory.
-    pub(super) fn to_memory(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
+    pub(super) fn send_to_memory(
+        &mut self,
+        index: u32,
+        at: u64,
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
         let bytes = self.request_bytes(self.requests.get(index).ask);
         let is_shared = self.path == Path::OwnL2;
         let request = self.requests.get_mut(index);

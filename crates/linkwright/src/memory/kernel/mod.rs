@@ -20,7 +20,7 @@ pub use wavefront::{
     AtomicOperation, Loaded, Operation, Place, Posted, Program, Scope, Values, Wavefront,
     WavefrontState,
 };
-pub use workload::{Buffer, Image, Launch, Layout, Mismatch, Workload};
+pub use workload::{Buffer, Check, Image, Launch, Layout, Mismatch, Workload};
 
 /// Work-items of a wavefront.
 pub const LANES: usize = 64;

@@ -211,6 +211,9 @@ impl fmt::Display for Mismatch {
     }
 }
 
+/// Compares memory with what a CPU computes: the first element that differs, if any does.
+pub type Check = Box<dyn Fn(&Image) -> Result<(), Mismatch>>;
+
 /// What is run: buffers, launches one after another, and how the answer is checked.
 pub struct Workload {
     /// What people call it.
@@ -220,7 +223,7 @@ pub struct Workload {
     /// The launches.
     pub launches: Vec<Launch>,
     /// Compares memory after the run with what a CPU computes.
-    pub check: Box<dyn Fn(&Image) -> Result<(), Mismatch>>,
+    pub check: Check,
 }
 
 impl fmt::Debug for Workload {

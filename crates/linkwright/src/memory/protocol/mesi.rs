@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn what_is_exclusive_is_written_without_asking() {
         let mesi = Mesi::default();
-        let mut write = |state| {
+        let write = |state| {
             let mut line = state;
             let line = &mut line;
             let looked =
