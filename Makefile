@@ -63,7 +63,7 @@ test-python: install
 # Every order of messages of the coherence protocols in the large configuration, held against what
 # was found before: about ten minutes on two cores.
 check-coherence:
-	cargo test --release --locked --package linkwright --test coherence -- --ignored --nocapture
+	cargo test --locked --package linkwright --test coherence -- --ignored --nocapture
 
 # The types of the extension, from its Rust source.
 stub: install

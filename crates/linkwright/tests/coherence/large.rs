@@ -2,6 +2,8 @@
 //! all programs of three wavefronts.
 
 use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::thread;
 
 use linkwright::memory::litmus::LITMUS_TESTS;
 use linkwright::memory::protocol::{GTsc, Hmg, Leases, Mesi, Mgcc, Protocol};
@@ -12,12 +14,13 @@ use super::suite::{Checked, Setting, all_programs, litmus};
 const SEQUENTIALLY: Setting =
     Setting { consistency: Consistency::Sequential, one_gpu: false, evictions: false };
 
-/// Adds a protocol's rows: consistency, program, evictions, machines, states.
-fn rows<P: Protocol>(text: &mut String, name: &str, protocol: P, setting: Setting) {
+/// A protocol's rows.
+fn rows<P: Protocol>(name: &str, protocol: P, setting: Setting) -> String {
     let consistency = match setting.consistency {
         Consistency::Sequential => "sequential",
         Consistency::Relaxed => "fences",
     };
+    let mut text = String::new();
     let mut row = |program: &str, evictions: bool, checked: Checked| {
         let Checked { machines, states } = checked;
         let evictions = if evictions { "yes" } else { "no" };
@@ -29,39 +32,61 @@ fn rows<P: Protocol>(text: &mut String, name: &str, protocol: P, setting: Settin
         for (warm, start) in [(false, "cold"), (true, "warm")] {
             let program = format!("{} {start}", test.name);
             row(&program, false, litmus(protocol, setting, test, warm));
-            if test.waves.len() < 4 && !(warm && test.waves.len() > 2) {
+            if test.waves.len() == 2 || (test.waves.len() == 3 && !warm) {
                 let evicting = Setting { evictions: true, ..setting };
                 row(&program, true, litmus(protocol, evicting, test, warm));
             }
         }
     }
-    let cus: [&[u8]; 2] =
-        if setting.one_gpu { [&[0, 1], &[0, 1, 2]] } else { [&[0, 2], &[0, 1, 2]] };
-    for placement in [Placement::OneBank, Placement::TwoBanks] {
-        let checked = all_programs(protocol, setting, cus[0], placement, 3);
-        row(&format!("all of two waves of three {placement:?}"), false, checked);
-        let checked = all_programs(protocol, setting, cus[1], placement, 2);
-        row(&format!("all of three waves of two {placement:?}"), false, checked);
-    }
+    let two_banks = Placement::TwoBanks;
+    let pair: &[u8] = if setting.one_gpu { &[0, 1] } else { &[0, 2] };
+    let checked = all_programs(protocol, setting, pair, two_banks, 3);
+    row("all of two wavefronts of three", false, checked);
+    let checked = all_programs(protocol, setting, &[0, 1, 2], two_banks, 2);
+    row("all of three wavefronts of two", false, checked);
+    text
 }
 
-/// Of each protocol the same; `UPDATE_GOLDEN=1` writes what was found.
-#[test]
-#[ignore = "minutes with all optimisations: make check-coherence"]
-fn the_large_configuration_holds() {
-    let mut text = "protocol,consistency,program,evictions,machines,states\n".to_owned();
+type Section = Box<dyn FnOnce() -> String + Send>;
+
+/// Every protocol under both models of consistency.
+fn sections() -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
     let fences = Setting { consistency: Consistency::Relaxed, ..SEQUENTIALLY };
     for setting in [SEQUENTIALLY, fences] {
         let sequential = setting.consistency == Consistency::Sequential;
         for (name, bits) in [("mgcc of 3 bits", 3), ("mgcc of 4 bits", 4)] {
             let leases = Leases::new(2, 1, bits).unwrap();
-            rows(&mut text, name, Mgcc { leases, l1_reads: 2, l2_reads: 1 }, setting);
+            let mgcc = Mgcc { leases, l1_reads: 2, l2_reads: 1 };
+            sections.push(Box::new(move || rows(name, mgcc, setting)));
         }
         let one_gpu = Setting { one_gpu: true, ..setting };
-        rows(&mut text, "g-tsc of 3 bits", GTsc::new(2, 3, 2).unwrap(), one_gpu);
-        rows(&mut text, "hmg", Hmg { sequential }, setting);
-        rows(&mut text, "mesi", Mesi { sequential }, setting);
+        let g_tsc = GTsc::new(2, 3, 2).unwrap();
+        sections.push(Box::new(move || rows("g-tsc of 3 bits", g_tsc, one_gpu)));
+        sections.push(Box::new(move || rows("hmg", Hmg { sequential }, setting)));
+        sections.push(Box::new(move || rows("mesi", Mesi { sequential }, setting)));
     }
+    sections
+}
+
+/// `UPDATE_GOLDEN=1` writes what was found.
+#[test]
+#[ignore = "minutes: make check-coherence"]
+fn the_large_configuration_holds() {
+    let mut found = vec![String::new(); sections().len()];
+    let open = Mutex::new(sections().into_iter().zip(&mut found));
+    let next = || open.lock().expect("no section failed").next();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, Into::into) {
+            scope.spawn(|| {
+                while let Some((section, text)) = next() {
+                    *text = section();
+                }
+            });
+        }
+    });
+    let text =
+        format!("protocol,consistency,program,evictions,machines,states\n{}", found.concat());
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/coherence.csv");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(file, &text).unwrap();

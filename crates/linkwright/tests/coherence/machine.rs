@@ -104,15 +104,17 @@ impl<P: Protocol> Machine<P> {
 
     fn go(&self, state: &mut State<P>, wave: u8, step: u8) -> Option<()> {
         self.advance(state, wave, step)?;
-        while self.atomic {
+        if !self.atomic {
+            return Some(());
+        }
+        loop {
             let stage = state.operations[usize::from(wave)][usize::from(step)].stage;
             match stage {
-                Stage::Done | Stage::Waiting => break,
+                Stage::Done | Stage::Waiting => return Some(()),
                 Stage::AtHome(..) => self.answer_probes(state, wave, step),
                 _ => self.advance(state, wave, step)?,
             }
         }
-        Some(())
     }
 
     fn advance(&self, state: &mut State<P>, wave: u8, step: u8) -> Option<()> {
