@@ -82,6 +82,12 @@ pub const LITMUS_TESTS: &[Litmus] = &[
         forbidden: &[&[seen(1, 0, 1), seen(1, 1, 0)]],
     },
     Litmus {
+        name: "message-passing-leased",
+        addresses: 2,
+        waves: &[&[Write(X, 1), Write(Y, 1)], &[Read(X), Read(Y), Read(X)]],
+        forbidden: &[&[seen(1, 1, 1), seen(1, 2, 0)], &[seen(1, 0, 1), seen(1, 2, 0)]],
+    },
+    Litmus {
         name: "message-passing-spinning",
         addresses: 2,
         waves: &[&[Write(X, 1), Write(Y, 1)], &[Spin(Y, 1), Read(X)]],

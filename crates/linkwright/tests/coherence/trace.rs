@@ -8,15 +8,15 @@ use super::state::{Event, Machine, Stage, State};
 /// What happens on the way, a line each; what only carries a message on is left out.
 pub fn told<P: Protocol>(machine: &Machine<P>, events: &[Event]) -> String {
     let mut state = machine.start();
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for event in events {
         let after = machine.after(&state, *event).expect("the way was gone");
-        if let Some(line) = line(machine, &state, &after, *event) {
-            lines += &format!("    {line}\n");
-        }
+        lines.extend(line(machine, &state, &after, *event));
         state = after;
     }
-    lines
+    // Who spins does the same again and again.
+    lines.dedup();
+    lines.iter().map(|line| format!("    {line}\n")).collect()
 }
 
 fn line<P: Protocol>(
