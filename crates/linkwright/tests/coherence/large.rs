@@ -2,6 +2,7 @@
 //! copies evicted at any time; all programs of two wavefronts of three steps, and under MGCC of
 //! three of two.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::thread;
@@ -95,4 +96,33 @@ fn the_large_configuration_holds() {
         std::fs::write(file, &text).unwrap();
     }
     assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+}
+
+/// The rows of the documentation's table: machines and states of each protocol and consistency.
+#[test]
+fn the_page_has_the_results() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let found = std::fs::read_to_string(format!("{root}/validation/coherence.csv")).unwrap();
+    let page = std::fs::read_to_string(format!("{root}/docs/concepts/coherence.md")).unwrap();
+    let mut totals: BTreeMap<(&str, &str), [[usize; 2]; 3]> = BTreeMap::new();
+    for line in found.lines().skip(1) {
+        let fields: Vec<_> = line.split(',').collect();
+        let [protocol, consistency, program, evictions, machines, states] = fields[..] else {
+            panic!("{line}");
+        };
+        let column = match (program.starts_with("all of"), evictions) {
+            (true, _) => 2,
+            (false, "yes") => 1,
+            _ => 0,
+        };
+        let total = &mut totals.entry((protocol, consistency)).or_default()[column];
+        total[0] += machines.parse::<usize>().unwrap();
+        total[1] += states.parse::<usize>().unwrap();
+    }
+    assert_eq!(totals.len(), 8);
+    for ((protocol, consistency), columns) in totals {
+        let cells = columns.map(|[machines, states]| format!("{machines} / {states}"));
+        let row = format!("| `{protocol}` | {consistency} | {} |", cells.join(" | "));
+        assert!(page.contains(&row), "docs/concepts/coherence.md should have\n{row}");
+    }
 }

@@ -154,8 +154,15 @@ impl<P: Protocol> Machine<P> {
 
     /// What a fence does to a wavefront's L1.
     fn flush(&self, state: &mut State<P>, wave: usize) {
-        if self.protocol.on_fence(Level::L1) == Flush::Invalidate {
-            state.l1[usize::from(self.cus[wave])].copies.fill(None);
+        if self.protocol.on_fence(Level::L1) != Flush::Invalidate {
+            return;
+        }
+        let cu = self.cus[wave];
+        state.l1[usize::from(cu)].copies.fill(None);
+        for (wave, operations) in state.operations.iter_mut().enumerate() {
+            for operation in operations.iter_mut().filter(|_| self.cus[wave] == cu) {
+                operation.stale = !matches!(operation.stage, Stage::Waiting | Stage::Done);
+            }
         }
     }
 
@@ -511,6 +518,10 @@ impl<P: Protocol> Machine<P> {
     ) -> Option<()> {
         let l1 = &mut state.l1[usize::from(self.cus[under.wave])];
         let (_, data) = self.respond(l1, Level::L1, under, stamp, data);
+        let operation = &mut state.operations[under.wave][under.step];
+        if std::mem::take(&mut operation.stale) {
+            l1.copies[usize::from(under.place.line)] = None;
+        }
         self.finish(state, under, data)
     }
 

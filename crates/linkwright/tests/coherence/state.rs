@@ -96,6 +96,8 @@ pub struct Operation<S> {
     pub value: u8,
     /// Whether the L2 is held for it.
     pub holds_l2: bool,
+    /// Whether the L1 was dropped while this was under way, so that no copy of it is kept.
+    pub stale: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -193,7 +195,7 @@ impl<P: Protocol> Machine<P> {
             leaving: vec![None; lines],
         };
         let line = HomeLine { data: Data::default(), entry: None, busy: None };
-        let waiting = Operation { stage: Stage::Waiting, value: 0, holds_l2: false };
+        let waiting = Operation { stage: Stage::Waiting, value: 0, holds_l2: false, stale: false };
         State {
             operations: self.programs.iter().map(|steps| vec![waiting; steps.len()]).collect(),
             l1: vec![cache.clone(); usize::from(self.gpus * self.cus_per_gpu)],

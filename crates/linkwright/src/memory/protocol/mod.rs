@@ -23,6 +23,9 @@
 //!   way, and lines need no transient states: a miss is in its MSHR, a transaction at its home.
 //!   Elsewhere requests are served at once, in the order in which they come, and messages may
 //!   overtake each other.
+//! - **A fence that drops an L1's copies** drops those that are on their way there, too: their
+//!   answers serve who asked, and are not kept. Else another wavefront of the CU brings an old copy
+//!   in behind the fence (the checker found that).
 //! - **Probes** ([`Probes`]) are sent before a request is served; the home waits for all answers,
 //!   and takes the data of a dirty copy. A dirty line that is evicted can be probed until the home
 //!   has its data ([`Protocol::on_write_back`]).
