@@ -101,7 +101,7 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("run relu --size 100", "take a multiple of 64 up to 2^32, such as 64"),
+        ("run relu --size 100", "take a multiple of 64 up to 4294967296, such as 64"),
         ("run relu --gpus 33", "33 is not from 1 to 32"),
         ("run relu --memory tsm", "there is no memory system `tsm`"),
         ("run mesage", "did you mean `message`?"),
@@ -123,5 +123,7 @@ def test_a_hierarchy_that_cannot_be_is_refused_by_its_line() -> None:
     broken = text.replace('interleaving = "4 KiB"', 'interleaving = "3 KiB"')
     with pytest.raises(ValueError, match="3072 is no power of two; the next is 4096"):
         GpuModel.from_toml(broken)
+    with pytest.raises(ValueError, match="4097 is not from 1 to 4096"):
+        GpuModel.from_toml(text.replace("mshrs = 64", "mshrs = 4097"))
     with pytest.raises(MachineError, match=r"has no \[hierarchy\]"):
         GpuSystem("t4")

@@ -38,6 +38,12 @@ pub struct Picoseconds(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(pub u64);
 
+impl From<Picoseconds> for u64 {
+    fn from(span: Picoseconds) -> Self {
+        span.0
+    }
+}
+
 impl From<Bytes> for u64 {
     fn from(bytes: Bytes) -> Self {
         bytes.0

@@ -7,7 +7,7 @@ use super::kernel::Mismatch;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::EngineError;
 use crate::system::gpus::GpuError as ModelError;
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 /// Why a run of GPUs cannot go on.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -45,6 +45,11 @@ pub enum GpuError {
         /// How many were asked for.
         gpus: u32,
     },
+    /// Buffers whose bytes nobody should keep.
+    Data {
+        /// How many they have.
+        asked: Bytes,
+    },
     /// A work-group that no compute unit has room for.
     Group {
         /// The kernel.
@@ -58,6 +63,9 @@ pub enum GpuError {
 
 /// The most GPUs of a run.
 pub const MOST_GPUS: u32 = 32;
+
+/// The most bytes of a run with data.
+pub const MOST_DATA: Bytes = Bytes(4 << 30);
 
 impl Diagnose for GpuError {
     fn diagnosis(&self) -> Diagnosis {
@@ -75,6 +83,10 @@ impl Diagnose for GpuError {
             }
             Self::Gpus { gpus } => Diagnosis::of(format!("{gpus} GPUs are not possible"))
                 .remedy(format!("1 to {MOST_GPUS} are")),
+            Self::Data { asked } => Diagnosis::of(format!(
+                "the buffers' {asked} are more data than the {MOST_DATA} that a run moves"
+            ))
+            .remedy("run it without data: its times are the same"),
             Self::Group { kernel, needs } => {
                 Diagnosis::of(format!("no compute unit has room for a work-group of {kernel}"))
                     .remedy(needs.clone())

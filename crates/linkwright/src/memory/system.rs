@@ -12,7 +12,7 @@ use super::consistency::Consistency;
 use super::dispatch::Dispatcher;
 use super::dram::Channels;
 use super::driver::Phases;
-use super::error::GpuError;
+use super::error::{GpuError, MOST_DATA};
 use super::fabric::{self, Links};
 use super::kernel::{Image, Workload};
 use super::levels::{Caches, Shape};
@@ -23,7 +23,7 @@ use super::statistics::InstructionCounts;
 use super::tlb::Translation;
 use crate::engine::{Model, Scheduler};
 use crate::system::gpus::{FirstLevel, Hierarchy};
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 /// What is to happen in GPUs.
 #[derive(Debug, Clone, Copy)]
@@ -155,6 +155,9 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
         let mut map = AddressMap::new(hierarchy, options.gpus, is_shared);
         for buffer in &workload.buffers {
             map.place(buffer.size, options.distribution)?;
+        }
+        if options.with_data && map.size() > MOST_DATA.0 {
+            return Err(GpuError::Data { asked: Bytes(map.size()) });
         }
         let (gpus, cycle, with_data) = (options.gpus, counts.cycle, options.with_data);
         let second = Shape {

@@ -196,12 +196,24 @@ fn what_cannot_run_is_refused() {
     let error = Benchmark::MatrixMultiplication.workload(r9_nano().page, 100, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the work-groups of mm do not divide a size of 100; take a multiple of 32 up to 2^32, such \
-         as 96"
+        "the work-groups of mm do not divide a size of 100; take a multiple of 32 up to 65536, \
+         such as 96"
+    );
+    let error = Benchmark::Relu.workload(r9_nano().page, 1 << 40, 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a size of 1099511627776 is too large for relu; take a multiple of 64 up to 4294967296, \
+         such as 4294967296"
     );
     let large = Benchmark::Relu.workload(r9_nano().page, 1 << 30, 1).unwrap();
     let one = GpuOptions { gpus: 1, with_data: false, ..rdma };
     assert!(refused(&large, &one).contains("more than the 4 GiB"), "{}", refused(&large, &one));
+    let many = GpuOptions { gpus: 4, with_data: true, ..rdma };
+    assert_eq!(
+        refused(&large, &many),
+        "the buffers' 8 GiB are more data than the 4 GiB that a run moves; run it without data: its \
+         times are the same"
+    );
 }
 
 #[test]

@@ -12,13 +12,13 @@ use crate::units::{Bytes, Picoseconds};
 #[serde(deny_unknown_fields)]
 pub struct Hierarchy {
     /// One cycle.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000_000>")]
     pub cycle: Picoseconds,
     /// Bytes of a page of memory.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>")]
     pub page: Bytes,
     /// After how many bytes the next bank of the second level, and its channel, comes.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_073_741_824>")]
     pub interleaving: Bytes,
     /// Where these come from.
     #[serde(deserialize_with = "reader::words")]
@@ -50,21 +50,22 @@ pub struct Hierarchy {
 #[serde(deny_unknown_fields)]
 pub struct Compute {
     /// How many.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub units: u32,
     /// Vector units of each.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 16>")]
     pub simds: u32,
     /// Wavefronts that each vector unit keeps.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 64>")]
     pub wavefronts: u32,
     /// Memory that a work-group shares, of each compute unit.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_073_741_824>")]
     pub lds: Bytes,
     /// Cycles that an instruction of 64 work-items keeps its vector unit.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
     pub instruction: u32,
     /// Cycles from an instruction's issue to that of the next of its wavefront.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
     pub latency: u32,
 }
 
@@ -73,20 +74,22 @@ pub struct Compute {
 #[serde(deny_unknown_fields)]
 pub struct FirstLevel {
     /// How many a GPU has.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub count: u32,
     /// Bytes of each.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 67_108_864>")]
     pub size: Bytes,
     /// Lines that a set holds.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 1024>")]
     pub ways: u32,
     /// Cycles to look a line up.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub directory: u32,
     /// Cycles to read or write one.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub bank: u32,
     /// Lines that may be under way.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 4096>")]
     pub mshrs: u32,
 }
 
@@ -95,25 +98,28 @@ pub struct FirstLevel {
 #[serde(deny_unknown_fields)]
 pub struct SecondLevel {
     /// Banks.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 256>")]
     pub banks: u32,
     /// Bytes of each.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 67_108_864>")]
     pub size: Bytes,
     /// Lines that a set holds.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 1024>")]
     pub ways: u32,
     /// Cycles to look a line up.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub directory: u32,
     /// Cycles to read or write one.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub bank: u32,
     /// Lines of a bank that may be under way.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 4096>")]
     pub mshrs: u32,
     /// Requests that a bank takes in a cycle.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub requests: u32,
     /// Cycles of the crossbar from the first level.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub crossbar: u32,
 }
 
@@ -123,23 +129,25 @@ pub struct SecondLevel {
 pub struct Translation {
     /// First-level buffers; those of scalars and instructions have one for each cache, the others
     /// are shared by neighbouring compute units.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 4096>")]
     pub buffers: u32,
     /// Pages of each.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 4096>")]
     pub pages: u32,
     /// Sets of the second-level buffer.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 65_536>")]
     pub sets: u32,
     /// Pages of each of its sets.
-    #[serde(deserialize_with = "reader::power_of_two")]
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 1, 1024>")]
     pub ways: u32,
     /// Cycles of the second level.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub latency: u32,
     /// Cycles of a walk through the page table.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub walk: u32,
     /// Walks at once.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
     pub walks: u32,
 }
 
@@ -148,9 +156,10 @@ pub struct Translation {
 #[serde(deny_unknown_fields)]
 pub struct Channels {
     /// Bytes of each of the channels, of which every bank of the second level has one.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 17_179_869_184>")]
     pub channel: Bytes,
     /// Cycles of an access; a channel takes a request each cycle.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub latency: u32,
 }
 
@@ -159,12 +168,16 @@ pub struct Channels {
 #[serde(deny_unknown_fields)]
 pub struct Driver {
     /// From a kernel's last work-group to when the host hears of it.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub launch: u32,
     /// From then to the first work-group of the next kernel.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub relaunch: u32,
     /// A copy to the device, before its first byte.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub copy_in: u32,
     /// A copy back.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub copy_out: u32,
 }
 
@@ -173,11 +186,13 @@ pub struct Driver {
 #[serde(deny_unknown_fields)]
 pub struct Flits {
     /// Bytes of a flit, which takes a cycle.
-    #[serde(deserialize_with = "reader::above_zero")]
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub flit: Bytes,
     /// What encoding adds, in hundredths.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1000>")]
     pub encoding: u32,
     /// Cycles of a switch.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
     pub switch: u32,
 }
 
@@ -186,11 +201,15 @@ pub struct Flits {
 #[serde(deny_unknown_fields)]
 pub struct MessageSizes {
     /// A request to read.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub request: u32,
     /// A line to be written.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub write: u32,
     /// A line that was read.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub response: u32,
     /// What says that a line is written.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 65_536>")]
     pub acknowledgement: u32,
 }

@@ -63,13 +63,31 @@ where
     Ok(value)
 }
 
-/// A quantity that is a power of two.
-pub(super) fn power_of_two<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+/// A quantity from `LEAST` to `MOST`, as models of its inside can have.
+pub(super) fn between<'de, D, T, const LEAST: u64, const MOST: u64>(
+    deserializer: D,
+) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + Copy + Into<u64>,
 {
     let value = T::deserialize(deserializer)?;
+    let number: u64 = value.into();
+    if (LEAST..=MOST).contains(&number) {
+        return Ok(value);
+    }
+    Err(D::Error::custom(format!("{number} is not from {LEAST} to {MOST}")))
+}
+
+/// The same of what has to be a power of two.
+pub(super) fn power_of_two<'de, D, T, const LEAST: u64, const MOST: u64>(
+    deserializer: D,
+) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Copy + Into<u64>,
+{
+    let value: T = between::<D, T, LEAST, MOST>(deserializer)?;
     let number: u64 = value.into();
     if number.is_power_of_two() {
         return Ok(value);

@@ -16,6 +16,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: 16 * LANES as u64,
     small: 256 << 10,
     full: 71 << 20,
+    most: 1 << 32,
     workload,
 };
 

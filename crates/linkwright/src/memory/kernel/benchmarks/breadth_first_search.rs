@@ -24,6 +24,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: WAVEFRONTS * LANES as u64,
     small: 64 << 10,
     full: 16 << 20,
+    most: 1 << 26,
     workload,
 };
 

@@ -12,6 +12,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: LANES as u64,
     small: 512,
     full: 4096,
+    most: 1 << 16,
     workload,
 };
 

@@ -12,6 +12,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: GROUP,
     small: 256 << 10,
     full: 8 << 20,
+    most: 1 << 32,
     workload,
 };
 

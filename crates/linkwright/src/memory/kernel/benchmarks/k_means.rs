@@ -14,6 +14,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: GROUP,
     small: 16 << 10,
     full: 512 << 10,
+    most: 1 << 26,
     workload,
 };
 

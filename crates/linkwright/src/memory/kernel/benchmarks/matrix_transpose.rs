@@ -16,6 +16,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: TILE,
     small: 512,
     full: 4096,
+    most: 1 << 16,
     workload,
 };
 

@@ -9,6 +9,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: 2 * LANES as u64,
     small: 1024,
     full: 4096,
+    most: 1 << 16,
     workload,
 };
 

@@ -10,6 +10,7 @@ pub(super) const CHASE: Fact = Fact {
     multiple: 64,
     small: 4096,
     full: 64 << 10,
+    most: 1 << 26,
     workload: chase,
 };
 
@@ -19,6 +20,7 @@ pub(super) const STREAM: Fact = Fact {
     multiple: 256,
     small: 256 << 10,
     full: 8 << 20,
+    most: 1 << 32,
     workload: stream,
 };
 
@@ -28,6 +30,7 @@ pub(super) const MESSAGE: Fact = Fact {
     multiple: LANES as u64,
     small: 1024,
     full: 4096,
+    most: 1 << 26,
     workload: message,
 };
 

@@ -104,6 +104,8 @@ struct Fact {
     small: u64,
     /// The size of Table 3.2's footprint, or what is nearest to it.
     full: u64,
+    /// The largest size.
+    most: u64,
     workload: fn(Setting) -> Workload,
 }
 
@@ -117,14 +119,21 @@ pub struct SizeError {
     pub size: u64,
     /// What it has to be a multiple of.
     pub multiple: u64,
+    /// The largest that is possible.
+    pub most: u64,
 }
 
 impl Diagnose for SizeError {
     fn diagnosis(&self) -> Diagnosis {
-        let Self { benchmark, size, multiple } = self;
-        let near = (size / multiple).max(1) * multiple;
-        Diagnosis::of(format!("the work-groups of {benchmark} do not divide a size of {size}"))
-            .remedy(format!("take a multiple of {multiple} up to 2^32, such as {near}"))
+        let Self { benchmark, size, multiple, most } = self;
+        let near = (size.min(most) / multiple).max(1) * multiple;
+        let problem = if size > most {
+            format!("a size of {size} is too large for {benchmark}")
+        } else {
+            format!("the work-groups of {benchmark} do not divide a size of {size}")
+        };
+        Diagnosis::of(problem)
+            .remedy(format!("take a multiple of {multiple} up to {most}, such as {near}"))
     }
 }
 
@@ -186,9 +195,9 @@ impl Benchmark {
     /// # Errors
     /// A size that the work-groups do not divide.
     pub fn workload(self, page: Bytes, size: u64, gpus: u32) -> Result<Workload, SizeError> {
-        let Fact { multiple, workload, .. } = self.fact();
-        if size == 0 || !size.is_multiple_of(multiple) || size > 1 << 32 {
-            return Err(SizeError { benchmark: self.name(), size, multiple });
+        let Fact { multiple, most, workload, .. } = self.fact();
+        if size == 0 || !size.is_multiple_of(multiple) || size > most {
+            return Err(SizeError { benchmark: self.name(), size, multiple, most });
         }
         Ok(workload(Setting { page, size, gpus }))
     }

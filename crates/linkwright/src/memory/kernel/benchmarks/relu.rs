@@ -9,6 +9,7 @@ pub(super) const FACT: Fact = Fact {
     multiple: LANES as u64,
     small: 256 << 10,
     full: 8 << 20,
+    most: 1 << 32,
     workload,
 };
 

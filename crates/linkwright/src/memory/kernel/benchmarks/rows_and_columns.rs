@@ -13,6 +13,7 @@ pub(super) const ATAX: Fact = Fact {
     multiple: GROUP,
     small: 1024,
     full: 4096,
+    most: 1 << 16,
     workload: atax,
 };
 
@@ -22,6 +23,7 @@ pub(super) const BICG: Fact = Fact {
     multiple: GROUP,
     small: 1024,
     full: 4096,
+    most: 1 << 16,
     workload: bicg,
 };
 

@@ -23,6 +23,7 @@ const fn fact(what: &'static str, workload: fn(Setting) -> Workload) -> Fact {
         multiple,
         small: 192,
         full: 24_576,
+        most: 1 << 22,
         workload,
     }
 }
