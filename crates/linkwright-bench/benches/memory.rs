@@ -1,0 +1,66 @@
+//! Kernels inside GPUs, timed without data.
+//!
+//! `cargo bench --bench memory`: processor time of the user, median of 5, and how many instructions of wavefronts
+//! and accesses to lines that is a second.
+
+use std::fs::read_to_string;
+use std::hint::black_box;
+
+use linkwright::memory::kernel::benchmarks::Benchmark;
+use linkwright::memory::{GpuOptions, GpuRun, MemorySystem, run};
+use linkwright::system::gpus;
+
+const REPEATS: usize = 5;
+
+/// Seconds that the user's code of this process has run so far, to a hundredth.
+fn user_time() -> f64 {
+    let text = read_to_string("/proc/self/stat").expect("the kernel says");
+    let after_name = text.rsplit_once(") ").expect("the name ends").1;
+    let ticks: f64 =
+        after_name.split(' ').nth(11).and_then(|ticks| ticks.parse().ok()).expect("a number");
+    ticks / 100.0
+}
+
+fn main() {
+    let hierarchy = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("a preset");
+    let cases = [
+        (Benchmark::Fir, 65_536, 1, MemorySystem::Rdma),
+        (Benchmark::MatrixMultiplication, 256, 1, MemorySystem::Rdma),
+        (Benchmark::MatrixTranspose, 1024, 4, MemorySystem::Rdma),
+        (Benchmark::MatrixTranspose, 1024, 4, MemorySystem::TsmCoherent),
+    ];
+    for (benchmark, size, gpus, memory) in cases {
+        let options = GpuOptions { gpus, memory, with_data: false, ..GpuOptions::default() };
+        let workload = benchmark.workload(hierarchy.page, size, gpus).expect("a size");
+        // A clock of hundredths needs several runs to a reading.
+        const RUNS: u32 = 10;
+        let mut times: Vec<f64> = (0..REPEATS)
+            .map(|_| {
+                let begun = user_time();
+                for _ in 0..RUNS {
+                    black_box(run(hierarchy, &workload, &options, None).expect("it ends"));
+                }
+                (user_time() - begun) / f64::from(RUNS)
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        let time = times[REPEATS / 2];
+        let found = run(hierarchy, &workload, &options, None).expect("it ends");
+        let lines = |counts| {
+            let sum = GpuRun::sum(counts);
+            sum.hits + sum.merged + sum.misses
+        };
+        let memory = found.memory_sum();
+        let accesses = lines(&found.vector)
+            + lines(&found.scalar)
+            + lines(&found.second)
+            + memory.reads
+            + memory.writes;
+        println!(
+            "{} on {gpus} GPUs: {time:.3} s, {:.1} million instructions and {:.1} million accesses a second",
+            workload.name,
+            found.instructions.instructions as f64 / time / 1e6,
+            accesses as f64 / time / 1e6,
+        );
+    }
+}
