@@ -3,23 +3,14 @@
 //! `cargo bench --bench memory`: processor time of the user, median of 5, and how many instructions of wavefronts
 //! and accesses to lines that is a second.
 
-use std::fs::read_to_string;
 use std::hint::black_box;
 
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::{GpuOptions, GpuRun, MemorySystem, run};
 use linkwright::system::gpus;
+use linkwright_bench::user_seconds;
 
 const REPEATS: usize = 5;
-
-/// Seconds that the user's code of this process has run so far, to a hundredth.
-fn user_time() -> f64 {
-    let text = read_to_string("/proc/self/stat").expect("the kernel says");
-    let after_name = text.rsplit_once(") ").expect("the name ends").1;
-    let ticks: f64 =
-        after_name.split(' ').nth(11).and_then(|ticks| ticks.parse().ok()).expect("a number");
-    ticks / 100.0
-}
 
 fn main() {
     let hierarchy = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("a preset");
@@ -36,11 +27,11 @@ fn main() {
         const RUNS: u32 = 10;
         let mut times: Vec<f64> = (0..REPEATS)
             .map(|_| {
-                let begun = user_time();
+                let begun = user_seconds();
                 for _ in 0..RUNS {
                     black_box(run(hierarchy, &workload, &options, None).expect("it ends"));
                 }
-                (user_time() - begun) / f64::from(RUNS)
+                (user_seconds() - begun) / f64::from(RUNS)
             })
             .collect();
         times.sort_by(f64::total_cmp);

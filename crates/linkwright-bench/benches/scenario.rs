@@ -17,6 +17,7 @@ use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome, 
 use linkwright::simulation::{Job, MixOptions, QueueDiscipline, ServerChoice, Sharing, generate};
 use linkwright::system::BandwidthProfile;
 use linkwright::units::Picoseconds;
+use linkwright_bench::user_seconds;
 
 const REPEATS: usize = 5;
 
@@ -59,15 +60,6 @@ fn played(cluster: &Cluster, planner: &str, jobs: &[Job]) -> PlayedOutcome {
         ControlFlow::Continue(())
     })
     .expect("jobs end")
-}
-
-/// Processor time of the user, in seconds, by the kernel's hundredths.
-fn user_seconds() -> f64 {
-    let text = read_to_string("/proc/self/stat").expect("the kernel says");
-    let after_name = text.rsplit(')').next().expect("a name in parentheses");
-    let ticks: f64 =
-        after_name.split_whitespace().nth(11).expect("a field").parse().expect("ticks");
-    ticks / 100.0
 }
 
 /// The most memory that the process had, in MB.
