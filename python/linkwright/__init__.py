@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from linkwright.runs.scenarios import read_trace_files
     from linkwright.runs.server.play import run_scenario
     from linkwright.runs.server.run import ScenarioRun
+    from linkwright.runs.worth.run import Worth
     from linkwright.systems import load_fabric, load_system
 
 __all__ = [
@@ -149,6 +150,7 @@ __all__ = [
     "Timing",
     "Tree",
     "Tried",
+    "Worth",
     "__version__",
     "algorithm_descriptions",
     "algorithm_names",
@@ -222,6 +224,7 @@ _WHERE = {
     "compare_scenario": "linkwright.runs.comparison",
     "run_scenario": "linkwright.runs.server.play",
     "ScenarioRun": "linkwright.runs.server.run",
+    "Worth": "linkwright.runs.worth.run",
 }
 
 

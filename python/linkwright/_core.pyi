@@ -1826,6 +1826,14 @@ class Scenario:
     def reference(self) -> str | None:
         """The variant that the others are compared with; None of a variant."""
 
+    @property
+    def seeds(self) -> int | None:
+        """On how many seeds its variants are compared (`compare.seeds`); None where it does not say."""
+
+    @property
+    def differences(self) -> dict[str, Any]:
+        """What differs in each variant of its `[compare]`, by its keys; of a variant nothing does."""
+
     def variant(self, name: str) -> Scenario:
         """The scenario as one of its variants has it.
 

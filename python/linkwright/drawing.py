@@ -40,7 +40,12 @@ BOX_HEIGHT = 22.0
 POINTS_PER_CHARACTER = 7.0
 
 
-def machine_drawing(system: System, *, title: str | None = None) -> alt.TopLevelMixin:
+def machine_drawing(
+    system: System,
+    *,
+    title: str | None = None,
+    use: Mapping[tuple[str, str], float] | None = None,
+) -> alt.TopLevelMixin:
     """The machine's devices and links; the wider a line, the more bandwidth, but for PCIe.
 
     NVLinks between two GPUs say how many they are, as `nvidia-smi` does: `NV2` is two.
@@ -48,6 +53,8 @@ def machine_drawing(system: System, *, title: str | None = None) -> alt.TopLevel
     Args:
         system: The system.
         title: Instead of the default.
+        use: What share of each link was used, by its ends as the system's links have them; then
+            colours say that, and not what a link is.
     """
     devices = _devices(system)
     links = _links(system, {device["name"]: device for device in devices})
@@ -69,13 +76,32 @@ def machine_drawing(system: System, *, title: str | None = None) -> alt.TopLevel
         scale = alt.Scale(domain=[bottom, top], nice=False, zero=False)
         return alt.Y(f"{field}:Q", axis=None, scale=scale)
 
-    kinds = {link["kind"]: link["colour"] for link in links}
-    colour = alt.Color(
-        "kind:N",
-        title=None,
-        scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
-        legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=4),
-    )
+    subtitle = "The wider a line, the more bandwidth; PCIe is thin throughout."
+    if use is None:
+        kinds = {link["kind"]: link["colour"] for link in links}
+        colour = alt.Color(
+            "kind:N",
+            title=None,
+            scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
+            legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=4),
+        )
+    else:
+        for link in links:
+            share = use.get((link["a"], link["b"]), 0.0)
+            link |= {"use": round(100 * share, 2), "width": max(link["width"], 2.0)}
+            link["bundle"] += f"; {share:.1%} used"
+        most = max((link["use"] for link in links), default=0.0)
+        subtitle = f"From light to dark: 0 to {most:.1f} % of the link. {subtitle}"
+        colour = alt.Color(
+            "use:Q",
+            title="used (%)",
+            scale=alt.Scale(
+                domain=[0, max(most, 1e-9)],
+                range=["#e4e8ee", "#f6c244", "#e0632d", "#8c1515"],
+                interpolate="rgb",
+            ),
+            legend=alt.Legend(orient="top", gradientLength=240),
+        )
     wires = alt.Chart(alt.InlineData(values=links))
     labelled = wires.transform_filter("datum.label != ''").encode(x=x("at_x"), y=y("at_y"))
     boxes = alt.Chart(alt.InlineData(values=devices))
@@ -90,7 +116,9 @@ def machine_drawing(system: System, *, title: str | None = None) -> alt.TopLevel
             tooltip=["bundle:N"],
         ),
         labelled.mark_point(filled=True, shape="square", color="white", opacity=0.9, size=230),
-        labelled.mark_text(fontSize=10).encode(text="label:N", color=colour),
+        labelled.mark_text(fontSize=10).encode(
+            text="label:N", color=colour if use is None else alt.value("#1C2430")
+        ),
         boxes.mark_rect(cornerRadius=4, strokeWidth=1.2).encode(
             x=x("left"),
             x2="right:Q",
@@ -106,7 +134,7 @@ def machine_drawing(system: System, *, title: str | None = None) -> alt.TopLevel
     )
     heading = alt.TitleParams(
         text=title or f"The devices and links of {system.name}",
-        subtitle="The wider a line, the more bandwidth; PCIe is thin throughout.",
+        subtitle=subtitle,
         anchor="start",
         subtitleColor="#555555",
         offset=10,
@@ -146,6 +174,8 @@ def _link(row: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any]) ->
     gigabytes = row["bandwidth"] / 1e9
     host = family in ("pcie", "on-die")
     return {
+        "a": a["name"],
+        "b": b["name"],
         "kind": f"{kind}, {gigabytes:g} GB/s",
         "bundle": f"{a['name']} to {b['name']}: {count} of {kind}, {gigabytes:g} GB/s each",
         "colour": LINK_COLOURS[family] if family else SOCKET_COLOUR,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Quartiles"]
+__all__ = ["Quartiles", "at_fraction"]
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ class Quartiles:
             raise ValueError("quartiles need at least one value")
         if not all(math.isfinite(value) for value in ordered):
             raise ValueError("quartiles need finite values")
-        quarters = (_at_fraction(ordered, quarter / 4) for quarter in range(5))
+        quarters = (at_fraction(ordered, quarter / 4) for quarter in range(5))
         return Quartiles(*quarters)
 
 
-def _at_fraction(ordered: Sequence[float], fraction: float) -> float:
+def at_fraction(ordered: Sequence[float], fraction: float) -> float:
+    """The value below which that fraction of ordered values lies, as `Quartiles` has it."""
     position = fraction * (len(ordered) - 1)
     below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)

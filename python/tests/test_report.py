@@ -92,7 +92,7 @@ def test_a_report_needs_no_network_and_shows_everything(tmp_path: Path) -> None:
     assert "url(" not in page[: page.index("</style>")]
     assert seen.scripts == 2, "the charts' scripts once, and what they draw"
     assert page.count("window.vegaEmbed") == 1
-    assert seen.figures == page.count('vegaEmbed("#chart-') == 4 + len(policy_names())
+    assert seen.figures == page.count('vegaEmbed("#chart-') == 6 + len(policy_names())
     for part in (
         *policy_names(),
         "a < b & c",
@@ -127,7 +127,7 @@ def test_a_report_without_shared_links_says_so_little(tmp_path: Path) -> None:
     results = runs(["greedy"], alone)
     page = written(tmp_path / "report.html", results, compared_with="greedy")
     seen = Sources(page)
-    assert seen.figures == 2
+    assert seen.figures == 4
     text = " ".join(seen.text)
     assert "<h2>Speed-up" not in page
     assert "no policy gains anything" in text

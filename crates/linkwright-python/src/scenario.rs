@@ -258,6 +258,22 @@ impl Scenario {
         self.0.variants.get(self.0.reference).map(|variant| variant.name.as_str())
     }
 
+    /// On how many seeds its variants are compared (`compare.seeds`); None where it does not say.
+    #[getter]
+    fn seeds(&self) -> Option<u32> {
+        self.0.seeds
+    }
+
+    /// What differs in each variant of its `[compare]`, by its keys; of a variant nothing does.
+    #[getter]
+    fn differences<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        for (name, table) in &self.0.differences {
+            found.set_item(name, values::dictionary(py, table)?)?;
+        }
+        Ok(found)
+    }
+
     /// The scenario as one of its variants has it.
     ///
     /// Raises:
@@ -322,8 +338,8 @@ impl Scenario {
                 jobs.into_iter().map(|job| ClusterJob(job).into_py_any(py)).collect()
             }
         };
-        let notes = built.notes.iter().map(|(program, note)| format!("{program}: {note}"));
-        Ok((System::new(built.cluster, origin), jobs?, notes.collect()))
+        let notes = built.notes;
+        Ok((System::new(built.cluster, origin), jobs?, notes))
     }
 
     fn __repr__(&self) -> String {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkwright import Run, policy_names
+from linkwright import Run, policy_names, preset_names
 from linkwright.cli import runs
 from linkwright.cli.options import DaskAddress, Json, PolicyNames, WorkerCount, among, picked
 from linkwright.cli.settings import of_options, pairs
@@ -91,13 +91,30 @@ def compare(
         ),
     ] = None,
     setting: Settings = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=1000,
+            help="Of jobs of GPUs: play every variant, and each choice alone, on so many seeds, "
+            "and say what each choice is worth, with its interval; compare.seeds if not given.",
+        ),
+    ] = None,
+    machine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MACHINE",
+            help="Of jobs of GPUs: play them on this server (a preset or a file) in place of the "
+            "scenario's variants; repeatable, the first is the reference.",
+            autocompletion=preset_names,
+        ),
+    ] = None,
     workers: WorkerCount = None,
     dask: DaskAddress = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Keep every finished variant here, and go on from there."
-        ),
+        typer.Option(metavar="FILE", help="Keep every finished run here, and go on from there."),
     ] = None,
     to: Directory = None,
     json: Json = False,
@@ -107,9 +124,16 @@ def compare(
     All are played on the same seeds. Of jobs of GPUs, speed-ups are ratios of the run times of the
     sensitive jobs of two or more GPUs, as in MAPA's Table 3: of the fastest, of each quartile, and
     of the slowest; of programs, of each job's time. Above 1 is faster than the baseline.
+
+    With --seeds, jobs of GPUs tell what each choice is worth: each key in which the baseline
+    differs alone, all together, and what is left over, with 95 % intervals.
     """
     from linkwright.runs.comparison import compare_scenario
 
+    if machine and (policy or baseline):
+        raise typer.BadParameter(
+            "--machine compares machines, and --policy and --baseline variants; leave one out."
+        )
     if dask is not None and workers is not None:
         raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
     wanted = runs.Wanted(to=to, json=json)
@@ -126,6 +150,8 @@ def compare(
             checkpoint=checkpoint,
             timeline=wanted.spans,
             progress=watch.progress,
+            seeds=seeds,
+            machines=machine or (),
         )
     if not isinstance(played, ScenarioRun):
         runs.show(played, wanted, watch)
@@ -135,6 +161,7 @@ def compare(
         "headline": played.headline,
         "machine": played.system.name,
         "warnings": played.warnings,
+        "notes": list(played.notes),
         "baseline": played.reference,
         "speedups": [asdict(speedup) for speedup in played.speedups],
     }

@@ -20,6 +20,8 @@ from linkwright.runs.run import Progress, Run, Section, Sheet
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import check_policies, manifest_of, run_loaded, simulated
 from linkwright.runs.server.run import ScenarioRun
+from linkwright.runs.worth.play import compare_over_seeds
+from linkwright.runs.worth.run import Worth
 from linkwright.sweeps import Sweep, Workers, run_sweep
 from linkwright.texts import duration
 
@@ -212,7 +214,9 @@ def compare_scenario(
     checkpoint: str | Path | None = None,
     timeline: int = 0,
     progress: Progress | None = None,
-) -> ScenarioRun | Comparison:
+    seeds: int | None = None,
+    machines: Sequence[str] = (),
+) -> ScenarioRun | Comparison | Worth:
     """Plays the variants of a scenario and sets them against one of them.
 
     They are each of its policies, or the scenario `as-written` where programs run; then what each
@@ -231,6 +235,10 @@ def compare_scenario(
         timeline: How many jobs of each policy the run's timeline holds at most.
         progress: Called with what is played, how much is done, how much there is, the simulated
             seconds and the events of the network.
+        seeds: Of jobs of GPUs, on how many seeds, from the scenario's on; `compare.seeds` if not
+            given. Then what each choice is worth is told, with its interval.
+        machines: Of jobs of GPUs, the servers to compare in place of variants, the first being the
+            reference: names of presets, or files.
 
     Raises:
         FileError: If the scenario cannot be read.
@@ -262,12 +270,30 @@ def compare_scenario(
         loaded = load_scenario(path, given)
         scenario = loaded.scenario
     chosen = reference or scenario.reference or scenario.variants[0]
+    if (seeds is not None or machines) and not is_mix:
+        raise SimulationError(
+            f"`{loaded.path.name}` runs programs, which are compared on their own seed and system",
+            "say what differs below [compare.NAME]",
+        )
+    counted_seeds = seeds or scenario.seeds
     if chosen not in scenario.variants:
         names = ", ".join(scenario.variants)
         raise SimulationError(f"there is no variant `{chosen}`", f"there are {names}")
     if len(scenario.variants) < 2 and not is_mix:
         raise SimulationError(
             f"`{loaded.path.name}` has nothing to compare", "say what differs below [compare.NAME]"
+        )
+    if is_mix and (counted_seeds or machines):
+        return compare_over_seeds(
+            loaded,
+            settings=given,
+            reference=chosen,
+            seeds=counted_seeds or 1,
+            machines=machines,
+            workers=workers,
+            checkpoint=checkpoint,
+            timeline=timeline,
+            progress=progress,
         )
     if is_mix and not others and workers is None and checkpoint is None:
         played = run_loaded(loaded, timeline=timeline, progress=progress)
@@ -293,7 +319,9 @@ def compare_scenario(
         ]
         manifest = manifest_of(loaded, system, jobs, own)
         manifest |= {"compared": list(scenario.variants), "reference": chosen}
-        run = ScenarioRun(scenario, loaded.path, system, jobs, results, manifest, timeline, chosen)
+        run = ScenarioRun(
+            scenario, loaded.path, system, jobs, results, manifest, timeline, chosen, notes
+        )
         if run.warnings:
             manifest["warnings"] = run.warnings
         return run

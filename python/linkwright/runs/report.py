@@ -33,7 +33,8 @@ def write_report(path: Path, run: Run) -> None:
         embed(charts),
         title=run.title,
         headline=run.headline,
-        context=run.context,
+        # Where the answer is printed first, the page has it already.
+        context=[line for line in run.context if line != run.headline],
         warnings=run.warnings,
         sections=sections,
         is_best=lambda cell: isinstance(cell, Best),

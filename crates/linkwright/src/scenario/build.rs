@@ -14,8 +14,9 @@ pub struct Built {
     pub cluster: Cluster,
     /// The jobs.
     pub work: Work,
-    /// What was left out of programs from traces or could not be told, by the program's name.
-    pub notes: Vec<(String, TraceNote)>,
+    /// What was left out of programs from traces or of recorded jobs, is assumed of them, or could not
+    /// be told.
+    pub notes: Vec<String>,
 }
 
 /// Jobs that are ready to be played.
@@ -38,11 +39,13 @@ impl Scenario {
         let cluster = self.network.build(&self.file, files)?;
         let (work, notes) = match &self.asked {
             Asked::Mix(mix) => {
-                (Work::Mix(mix.build(&self.file, &cluster.system, files)?), Vec::new())
+                let (jobs, notes) = mix.build(&self.file, &cluster.system, files)?;
+                (Work::Mix(jobs), notes)
             }
             Asked::Programs(programs) => {
                 let (jobs, notes) = programs.build(&self.file, cluster.gpus(), self.seed, files)?;
-                (Work::Programs(jobs), notes)
+                let told = |(name, note): &(String, TraceNote)| format!("{name}: {note}");
+                (Work::Programs(jobs), notes.iter().map(told).collect())
             }
         };
         Ok(Built { cluster, work, notes })

@@ -77,7 +77,11 @@ pub(super) fn differing(
     if let Item::Table(over) = &entry.node.item {
         put_over(source, &mut other, over.clone())?;
     }
-    let found = read_one(source, &other)?;
+    let mut found = read_one(source, &other)?;
+    if let (Asked::Mix(of_variant), Asked::Mix(of_written)) = (&mut found.asked, &written.asked) {
+        // Jobs that were recorded on one system do the same work on another.
+        of_variant.recorded.machine = of_written.recorded.machine.clone();
+    }
     if let Asked::Mix(Mix { policies, .. }) = &found.asked
         && policies.len() > 1
     {

@@ -114,18 +114,21 @@ fn checked_comparison(source: Source<'_>, tree: Tree) -> Result<Tree, InputError
             entry.node.item = Item::Table(settled(source, checked(source, DIFFERENCE, inner)?)?);
             Ok((name, entry))
         }
-        Item::Plain(_) if name == REFERENCE => Ok((name, entry)),
+        Item::Plain(_) if [REFERENCE, SEEDS].contains(&name.as_str()) => Ok((name, entry)),
         _ => {
-            let remedy = "write what differs below `[compare.NAME]`, by the scenario's keys, and \
-                          the name to compare with as `compare.reference`";
+            let remedy = "write what differs below `[compare.NAME]`, by the scenario's keys, the name \
+                          to compare with as `compare.reference`, and on how many seeds as \
+                          `compare.seeds`";
             Err(source.refuse(&entry.key, "this is no table of what differs", remedy))
         }
     });
     each.collect()
 }
 
-/// The key of a comparison that is no name.
+/// The keys of a comparison that are no names.
 pub(super) const REFERENCE: &str = "reference";
+/// On how many seeds all variants are played.
+pub(super) const SEEDS: &str = "seeds";
 
 /// The same scenario by today's keys alone; what stands where stays known.
 ///

@@ -5,6 +5,7 @@
 //! [jobs]
 //! file = "jobs.csv"               # or generate = { seed = 7, count = 300, max_gpus = 5 }
 //! run_time = "formula"            # or "played", which heeds [collectives] and [protocol]
+//! workload = "resnet-50"          # of a file of recorded jobs: what they are taken to have run
 //!
 //! [allocation]
 //! policies = ["baseline", "preserve"]    # all four where absent
@@ -24,10 +25,11 @@ use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::iteration;
 use super::network::NetworkSettings;
+use super::recorded::{Columns, Limits, Machine, Recorded, is_record};
 use super::source::{Place, Source};
-use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties, policy};
+use crate::allocation::{BandwidthModel, POLICIES, Policy, Ties};
 use crate::collectives::plan::Algorithm;
-use crate::diagnostic::InputError;
+use crate::diagnostic::{Diagnosis, InputError, instead_of};
 use crate::program::Collective;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
@@ -40,7 +42,7 @@ use crate::system::{BandwidthProfile, System};
 /// Where the jobs come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobSource {
-    /// A CSV file, relative to the scenario.
+    /// A list of jobs as CSV, or a record of jobs that ran, relative to the scenario.
     File(FileName),
     /// A generated mix, and where the scenario says what to generate.
     Generate(MixOptions, Place),
@@ -51,6 +53,8 @@ pub enum JobSource {
 pub struct Mix {
     /// The jobs.
     pub jobs: JobSource,
+    /// How jobs that were recorded are read.
+    pub(super) recorded: Box<Recorded>,
     /// The policies to play them under, by name, at least one.
     pub policies: Vec<String>,
     /// Which model the policies rank by.
@@ -134,39 +138,44 @@ impl Mix {
         let allocation = scenario.table("allocation")?;
         let queue = scenario.table("queue")?;
         let place = |(gpu, span): (usize, Range<usize>)| (gpu, scenario.source.place(&span));
-        let listed = scenario.table("jobs")?;
-        let iteration = iteration::read(&listed, listed.choice("run_time")?)?;
+        let of_jobs = scenario.table("jobs")?;
+        let iteration = iteration::read(&of_jobs, of_jobs.choice("run_time")?)?;
+        let run_time = run_time(scenario, iteration)?;
+        let planner = planner(scenario, network)?;
+        let machine = Machine { network: network.clone(), run_time, planner, iteration };
         Ok(Self {
-            jobs: jobs(&scenario.table("jobs")?, seed)?,
+            jobs: jobs(&of_jobs, seed)?,
+            recorded: Box::new(recorded(&of_jobs, machine)?),
             policies: policies(&allocation)?,
             bandwidth_model: allocation.chosen("allocation.bandwidth_model")?,
             bandwidth_profile: allocation.choice("bandwidth_profile")?,
             ties: allocation.chosen("allocation.ties")?,
             server_choice: allocation.chosen("allocation.servers")?,
             discipline: queue.chosen("queue.discipline")?,
-            run_time: run_time(scenario, iteration)?,
+            run_time,
             fidelity: fidelity(scenario)?,
-            planner: planner(scenario, network)?,
+            planner,
             iteration,
             unhealthy: unhealthy.into_iter().map(place).collect(),
         })
     }
 
-    /// The file that lists the jobs.
-    pub(super) fn file(&self) -> Option<&FileName> {
-        match &self.jobs {
+    /// The files that list the jobs, and say on what they were recorded.
+    pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
+        let listed = match &self.jobs {
             JobSource::File(file) => Some(file),
             JobSource::Generate(..) => None,
-        }
+        };
+        listed.into_iter().flat_map(|file| std::iter::once(file).chain(self.recorded.files()))
     }
 
-    /// The jobs, each of which the system has the GPUs for.
+    /// The jobs, each of which the system has the GPUs for, and what is assumed of them.
     pub(super) fn build(
         &self,
         scenario: &str,
         system: &System,
         files: &Files,
-    ) -> Result<Vec<Job>, InputError> {
+    ) -> Result<(Vec<Job>, Vec<String>), InputError> {
         let gpus = system.gpus() as usize;
         if let Some((gpu, place)) = self.unhealthy.iter().find(|(gpu, _)| *gpu >= gpus) {
             let problem = format!("`{}` has no such GPU", system.name());
@@ -191,15 +200,25 @@ impl Mix {
                     (RunTime::Formula, _) | (_, Fidelity::Fluid) => u64::MAX,
                     (RunTime::Played, Fidelity::Flow | Fidelity::Packet) => MOST_PLAYED_ITERATIONS,
                 };
+                if is_record(text, &self.recorded.columns) {
+                    let most = Limits { gpus: healthy, iterations };
+                    return self.recorded.jobs(scenario, file, files, most);
+                }
+                if let Some((name, place)) = &self.recorded.workload {
+                    let problem = "a workload beside a list of jobs, which names that of each";
+                    let remedy = "remove it, or give a file that says how long jobs ran";
+                    return Err(place.refuse(scenario, problem, name, remedy));
+                }
                 let larger = self.larger(system);
                 let most = job_file::Most { gpus: healthy, larger, iterations };
                 let read = job_file::read_for(&file.name, text, most);
-                read.map_err(|error| as_input(error, scenario, file.place))
+                let jobs = read.map_err(|error| as_input(error, scenario, file.place))?;
+                Ok((jobs, Vec::new()))
             }
             JobSource::Generate(options, place) => {
                 let jobs = generate(options).map_err(|it| as_input(it, scenario, *place))?;
                 let Some(large) = jobs.iter().find(|job| job.gpus as usize > healthy) else {
-                    return Ok(jobs);
+                    return Ok((jobs, Vec::new()));
                 };
                 let of = match (self.run_time, system.servers()) {
                     (_, 1) => "the machine",
@@ -237,6 +256,37 @@ fn as_input(error: SimulationError, scenario: &str, place: Place) -> InputError 
     }
 }
 
+/// How jobs that were recorded are read; only a file has such.
+fn recorded(table: &Fields<'_>, machine: Machine) -> Result<Recorded, InputError> {
+    if !table.has("file")
+        && let Some(key) = ["workload", "columns"].into_iter().find(|key| table.has(key))
+    {
+        let problem = "this is of jobs that a file says ran";
+        let remedy = "name the file as `file`, or write `workloads` in `generate`";
+        return Err(table.refuse(key, problem, remedy));
+    }
+    let workload = table.named("workload", |name| {
+        let names: Vec<&str> = Workload::all().iter().map(|it| it.name.as_str()).collect();
+        let unknown = || Diagnosis::of("unknown workload").remedy(instead_of(name, &names));
+        Workload::find(name).map(|found| found.name.clone()).map_err(|_| unknown())
+    })?;
+    let columns = table.table("columns")?;
+    Ok(Recorded {
+        workload: workload.map(|name| (name, table.place("workload"))),
+        columns: Columns {
+            job: columns.optional("job")?,
+            submit: columns.optional("submit")?,
+            start: columns.optional("start")?,
+            end: columns.optional("end")?,
+            duration: columns.optional("duration")?,
+            gpus: columns.optional("gpus")?,
+            state: columns.optional("state")?,
+            workload: columns.optional("workload")?,
+        },
+        machine,
+    })
+}
+
 fn jobs(table: &Fields<'_>, seed: u64) -> Result<JobSource, InputError> {
     match (table.file("file")?, table.has("generate")) {
         (Some(file), false) => Ok(JobSource::File(file)),
@@ -258,8 +308,8 @@ fn mix(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
         let problem = "this is more jobs than a mix may have";
         return Err(table.refuse("count", problem, format!("write 1 to {MOST_JOBS}")));
     }
-    let is_known = |name: &str| Workload::find(name).is_ok();
-    let workloads = names(table, "workloads", "workload", is_known, Workload::known)?;
+    let known: Vec<&str> = Workload::all().iter().map(|it| it.name.as_str()).collect();
+    let workloads = names(table, "workloads", "workload", &known)?;
     Ok(MixOptions {
         seed: table.or("seed", seed)?,
         count,
@@ -271,8 +321,7 @@ fn mix(table: &Fields<'_>, seed: u64) -> Result<MixOptions, InputError> {
 
 fn policies(table: &Fields<'_>) -> Result<Vec<String>, InputError> {
     let known = POLICIES.map(Policy::name);
-    let is_known = |name: &str| policy(name).is_ok();
-    let named = names(table, "policies", "policy", is_known, || known.join(", "))?;
+    let named = names(table, "policies", "policy", &known)?;
     Ok(named.unwrap_or_else(|| known.map(str::to_owned).to_vec()))
 }
 
@@ -281,18 +330,17 @@ fn names(
     table: &Fields<'_>,
     key: &str,
     what: &str,
-    is_known: impl Fn(&str) -> bool,
-    known: impl Fn() -> String,
+    known: &[&str],
 ) -> Result<Option<Vec<String>>, InputError> {
     let Some(list) = table.list::<String>(key)? else { return Ok(None) };
     if list.is_empty() {
-        let remedy = format!("name some of {}, or leave the key out for all", known());
+        let remedy = format!("name some of {}, or leave the key out for all", known.join(", "));
         return Err(table.refuse(key, &format!("no {what} is named"), remedy));
     }
     let source: Source<'_> = table.source;
     for (index, (name, span)) in list.iter().enumerate() {
-        if !is_known(name) {
-            let remedy = format!("there are {}", known());
+        if !known.contains(&name.as_str()) {
+            let remedy = instead_of(name, known);
             return Err(source.refuse(span, &format!("unknown {what}"), remedy));
         }
         if what == "policy" && list[..index].iter().any(|(other, _)| other == name) {

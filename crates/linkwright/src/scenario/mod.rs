@@ -43,6 +43,7 @@ mod network;
 mod program_job;
 mod programs;
 mod read;
+pub mod recorded;
 mod servers;
 mod settings;
 mod source;

@@ -1,8 +1,8 @@
 //! A scenario from its texts.
 
 use super::compare::{Variant, differing, variants};
-use super::fields::{Fields, FileName};
-use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, checked, settled};
+use super::fields::{Fields, FileName, Placed};
+use super::keys::{NETWORK_ALONE, REFERENCE, SCENARIO, SEEDS, checked, settled};
 use super::mix::Mix;
 use super::network::{FabricSource, NetworkSettings};
 use super::programs::Programs;
@@ -41,6 +41,10 @@ pub struct Scenario {
     pub variants: Vec<Variant>,
     /// The variant that the others are compared with.
     pub reference: usize,
+    /// On how many seeds they are compared; None where nobody says.
+    pub seeds: Option<u32>,
+    /// What differs in each variant of its `[compare]`, by its keys.
+    pub differences: Vec<(String, toml::Table)>,
     /// The keys of the system and of how jobs are played on it, as they are settled.
     pub settings: toml::Table,
 }
@@ -69,15 +73,23 @@ impl Scenario {
             let over = settled(source, checked(source, SCENARIO, parse(source, true)?)?)?;
             put_over(source, &mut tree, over)?;
         }
-        let (reference, differences) = comparison(source, tree.remove("compare"))?;
+        let Compared { reference, seeds, differences } = compared(source, tree.remove("compare"))?;
         let written = read_one(source, &tree)?;
+        if let (Some((_, span)), Asked::Programs(_)) = (&seeds, &written.asked) {
+            let remedy = "remove it: it is of jobs that a policy places";
+            return Err(source.refuse(span, "seeds of programs", remedy));
+        }
         let read = |name: &str| differing(source, &tree, &written, &differences, name);
         if let Some(name) = &given.variant {
             return read(name);
         }
         let (variants, reference) =
             variants(source, &written, &differences, reference.as_ref(), &read)?;
-        Ok(Self { variants, reference, ..written })
+        let plainly =
+            |(name, entry): &(String, Entry)| Some((name.clone(), plain(entry.node.as_tree()?)));
+        let seeds = seeds.map(|(seeds, _)| seeds);
+        let differences = differences.iter().filter_map(plainly).collect();
+        Ok(Self { variants, reference, seeds, differences, ..written })
     }
 
     /// The files that it names, in the order of its tables. An archive's anchor stands for all
@@ -91,7 +103,7 @@ impl Scenario {
         let servers = self.network.servers.iter().filter_map(ServerEntry::file);
         let network = servers.chain(fabric).chain(&self.network.routing_table);
         match &self.asked {
-            Asked::Mix(mix) => network.chain(mix.file()).collect(),
+            Asked::Mix(mix) => network.chain(mix.files()).collect(),
             Asked::Programs(programs) => network.chain(programs.files()).collect(),
         }
     }
@@ -100,24 +112,45 @@ impl Scenario {
 /// What differs under each name, in the order of the text.
 pub(super) type Differences = Vec<(String, Entry)>;
 
-/// The name to compare with, and what differs under each name.
-fn comparison(
-    source: Source<'_>,
-    entry: Option<Entry>,
-) -> Result<(Option<Node>, Differences), InputError> {
+/// The most seeds of a comparison.
+const MOST_SEEDS: u32 = 1_000;
+
+/// What a scenario says of its comparison.
+#[derive(Default)]
+struct Compared {
+    /// The name to compare with.
+    reference: Option<Node>,
+    /// On how many seeds, and where that is said.
+    seeds: Option<Placed<u32>>,
+    /// What differs under each name.
+    differences: Differences,
+}
+
+fn compared(source: Source<'_>, entry: Option<Entry>) -> Result<Compared, InputError> {
     let mut tree = match entry {
-        None => return Ok((None, Vec::new())),
+        None => return Ok(Compared::default()),
         Some(Entry { node: Node { item: Item::Table(tree), .. }, .. }) => tree,
         Some(Entry { node, .. }) => {
             let remedy = "write what differs below `[compare.NAME]`";
             return Err(source.refuse(&node.span, "no table", remedy));
         }
     };
-    let is_name = tree.get(REFERENCE).is_some_and(|it| matches!(it.node.item, Item::Plain(_)));
-    let reference = if is_name { tree.remove(REFERENCE).map(|entry| entry.node) } else { None };
+    let mut plainly = |key: &str| {
+        let is_plain = tree.get(key).is_some_and(|it| matches!(it.node.item, Item::Plain(_)));
+        if is_plain { tree.remove(key).map(|entry| entry.node) } else { None }
+    };
+    let (reference, seeds) = (plainly(REFERENCE), plainly(SEEDS));
+    let seeds = seeds.map(|node| {
+        let whole = node.value().as_integer().and_then(|it| u32::try_from(it).ok());
+        let seeds = whole.filter(|seeds| (1..=MOST_SEEDS).contains(seeds));
+        seeds.map(|seeds| (seeds, node.span.clone())).ok_or_else(|| {
+            let remedy = format!("write a whole number from 1 to {MOST_SEEDS}");
+            source.refuse(&node.span, "no number of seeds", remedy)
+        })
+    });
     let mut differences: Differences = tree.into_iter().collect();
     differences.sort_by_key(|(_, entry)| entry.key.start);
-    Ok((reference, differences))
+    Ok(Compared { reference, seeds: seeds.transpose()?, differences })
 }
 
 /// The scenario of a tree, as it is.
@@ -154,6 +187,8 @@ pub(super) fn read_one(source: Source<'_>, tree: &Tree) -> Result<Scenario, Inpu
         asked,
         variants: Vec::new(),
         reference: 0,
+        seeds: None,
+        differences: Vec::new(),
         settings: plain(&settings),
     })
 }

@@ -280,7 +280,9 @@ settings! {
     "system.network" nic_delay: Kind::Time, "400 ns", "a message's time in an interface";
     "" jobs: Kind::Table, "",
         "jobs of GPUs that arrive, wait in a queue, and get their GPUs from a policy";
-    "jobs" file: Kind::File, "either this or `generate`", "a list of jobs";
+    "jobs" file: Kind::File, "either this or `generate`",
+        "a list of jobs; or jobs as they ran: what `sacct --parsable2` prints, or CSV of submit, gpus and \
+         duration";
     "jobs" generate: Kind::Table, "either this or `file`", "a mix to draw";
     "jobs" run_time: Kind::Name(RunTime::names), "by what else is said",
         "how long a job runs: as MAPA's formula says, or as its program takes on the system; where \
@@ -293,6 +295,20 @@ settings! {
     "jobs" bucket: Kind::Size, "all at the end",
         "of played jobs, the most gradients that are reduced at once while others are computed, from 1 \
          MB";
+    "jobs" workload: Kind::Name(workloads), "that of each, where a column says",
+        "what jobs that a file says ran are taken to have done: their durations split into computing and \
+         communication as its iterations do";
+    "jobs" columns: Kind::Table, "", "what a file of jobs that ran calls its columns";
+    "jobs.columns" job: Kind::Text, "JobID, job or id", "the column of a job's id";
+    "jobs.columns" submit: Kind::Text, "Submit or submitted", "of when it was submitted";
+    "jobs.columns" start: Kind::Text, "Start", "of when it started";
+    "jobs.columns" end: Kind::Text, "End", "of when it ended";
+    "jobs.columns" duration: Kind::Text, "ElapsedRaw, Elapsed, duration or run_time",
+        "of how long it ran; from start to end where there is none";
+    "jobs.columns" gpus: Kind::Text, "AllocTRES, ReqTRES, gpus or gpu_count",
+        "of its GPUs: how many, or Slurm's list of resources";
+    "jobs.columns" state: Kind::Text, "State", "of what became of it";
+    "jobs.columns" workload: Kind::Text, "workload", "of what it ran";
     "jobs.generate" seed: WHOLE, "that of the scenario", "the same seed gives the same jobs";
     "jobs.generate" count: Kind::Whole { least: 1, most: MOST_JOBS as u64 }, "300",
         "how many jobs";

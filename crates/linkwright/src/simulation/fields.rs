@@ -11,7 +11,7 @@ use crate::diagnostic::Position;
 
 /// A field of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     /// What it holds, without quotes.
     pub value: Cow<'a, str>,
     /// Where it starts in the line, in characters from one; a quoted field at its quote.
@@ -20,7 +20,7 @@ pub(super) struct Field<'a> {
 
 /// A line that has no fields, because its quotes are wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct QuoteError<'a> {
+pub(crate) struct QuoteError<'a> {
     /// Where, in characters from one.
     pub column: usize,
     /// What is wrong.
@@ -30,7 +30,7 @@ pub(super) struct QuoteError<'a> {
 }
 
 /// Splits a line at its commas outside quotes.
-pub(super) fn split(line: &str) -> Result<Vec<Field<'_>>, QuoteError<'_>> {
+pub(crate) fn split(line: &str) -> Result<Vec<Field<'_>>, QuoteError<'_>> {
     let column = |offset| Position::of_offset(line, offset).column;
     let error = |offset, problem| QuoteError {
         column: column(offset),

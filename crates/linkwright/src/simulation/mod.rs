@@ -5,7 +5,7 @@
 
 pub mod cluster;
 pub mod error;
-mod fields;
+pub(crate) mod fields;
 pub mod generate;
 pub mod job;
 pub mod job_file;

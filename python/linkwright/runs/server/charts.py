@@ -10,7 +10,8 @@ from typing import Literal
 
 import altair as alt
 
-from linkwright import SimulationResult, workload_names
+from linkwright import Job, Scenario, SimulationResult, System, workload_names
+from linkwright.drawing import machine_drawing
 from linkwright.plot import (
     BLUE,
     GREY,
@@ -21,9 +22,17 @@ from linkwright.plot import (
     inline_chart,
     rounded,
 )
+from linkwright.runs.server.links import link_use
 from linkwright.runs.server.summary import job_rows, time_unit
 
-__all__ = ["allocation_quality", "bandwidth_by_workload", "occupancy", "run_time_by_workload"]
+__all__ = [
+    "allocation_quality",
+    "bandwidth_by_workload",
+    "link_heat",
+    "occupancy",
+    "run_time_by_workload",
+    "times",
+]
 
 POLICY_COLOURS = {
     "baseline": GREY,
@@ -171,6 +180,84 @@ def occupancy(
         .properties(width=620, height=alt.Step(16))
     )
     return chart
+
+
+def times(results: Sequence[SimulationResult], column: str, *, title: str) -> alt.Chart:
+    """Which share of the jobs took, or waited, for so long at most, by policy.
+
+    Args:
+        results: Runs of the same jobs, one per policy.
+        column: `wait`, or `job_time`, from arrival to end.
+        title: What it shows.
+    """
+    of = {
+        result.policy: sorted(
+            row["wait"] if column == "wait" else row["finish"] - row["arrival"]
+            for row in job_rows(result)
+        )
+        for result in results
+    }
+    unit, seconds = time_unit(max((of_job[-1] for of_job in of.values() if of_job), default=0.0))
+    rows = [
+        {"policy": policy, "time": rounded(time / seconds), "share": at / len(of_jobs)}
+        for policy, of_jobs in of.items()
+        for at, time in enumerate(of_jobs, start=1)
+    ]
+    chart: alt.Chart = (
+        inline_chart(rows, title, "Of each share of the jobs, how long at most.")
+        .mark_line(strokeWidth=2, interpolate="step-after")
+        .encode(
+            x=alt.X("time:Q", title=f"time ({unit})"),
+            y=alt.Y("share:Q", title="share of the jobs", axis=alt.Axis(format=".0%")),
+            color=_policy_colour(list(of)),
+            order="share:Q",
+            tooltip=["policy:N", alt.Tooltip("share:Q", format=".0%"), "time:Q"],
+        )
+        .properties(width=620, height=240)
+    )
+    return chart
+
+
+def link_heat(
+    scenario: Scenario,
+    system: System,
+    jobs: Sequence[Job],
+    result: SimulationResult,
+    *,
+    title: str | None = None,
+) -> alt.TopLevelMixin | None:
+    """The server with how much of each of its links was used; of several servers their mean.
+
+    None where nobody knows: run times by the formula, and collectives by MPI's algorithms.
+
+    Args:
+        scenario: How the jobs were played.
+        system: What on.
+        jobs: The jobs.
+        result: What became of them.
+        title: Instead of the default.
+    """
+    use = link_use(scenario, system, jobs, result)
+    listed = system.servers()
+    if not use or not listed:
+        return None
+    server, count = listed[0]
+    beside = "" if system.fabric is None else f", mean of {count} servers"
+    names = [""] if system.fabric is None else [f"node{at}/" for at in range(count)]
+    mean: dict[tuple[str, str], float] = {}
+    for row in server.links():
+        a, b, kind = row["a"], row["b"], row["kind"]
+        # A link is as hot as its busier direction.
+        each = [
+            max(
+                use.get((f"{at}{a}", f"{at}{b}", kind), 0),
+                use.get((f"{at}{b}", f"{at}{a}", kind), 0),
+            )
+            for at in names
+        ]
+        mean[a, b] = sum(each) / len(each)
+    drawn = title or f"How much of each link was used under {result.policy}"
+    return machine_drawing(server, title=f"{drawn}{beside}", use=mean)
 
 
 def _gpu_name(gpu: int, names: Sequence[str]) -> str:

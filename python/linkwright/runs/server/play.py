@@ -93,11 +93,11 @@ def run_loaded(
         raise SimulationError(
             f"`{loaded.path.name}` runs programs, and which replay_scenario plays"
         )
-    system, jobs, _ = loaded.build()
+    system, jobs, notes = loaded.build()
     chosen = list(dict.fromkeys(scenario.policies if policies is None else policies))
     results = [simulated(scenario, system, jobs, policy, progress) for policy in chosen]
     manifest = manifest_of(loaded, system, jobs, chosen)
-    run = ScenarioRun(scenario, loaded.path, system, jobs, results, manifest, timeline)
+    run = ScenarioRun(scenario, loaded.path, system, jobs, results, manifest, timeline, notes=notes)
     if run.warnings:
         manifest["warnings"] = run.warnings
     return run

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["ScenarioRun"]
+__all__ = ["LEFT_OUT", "OF_HEAT", "OF_PLAYED_JOBS", "OF_THE_FORMULA", "ScenarioRun", "gpu_timeline"]
 
 OF_THE_FORMULA = (
     "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
@@ -45,6 +45,10 @@ LEFT_OUT = (
     "No job is preempted, moved or stopped early, and a decision takes no simulated time.",
     "Workloads are iterations of equal length; batch sizes are calibrated to published run "
     "times, so that ratios between policies mean more than seconds.",
+)
+OF_HEAT = (
+    "What all-reduces carried until the last job ended, of what the link could have carried in its "
+    "busier direction."
 )
 NOTHING_DIFFERS = "No job is sensitive and has two or more GPUs: no policy gains anything."
 # Its head, its values, which is the best of them, and how they are written.
@@ -68,6 +72,7 @@ class ScenarioRun(Run):
         results: One result per policy, in the order in which they were played.
         manifest: What repeats the run: the version, the choices, the hash of every input.
         timeline_limit: How many jobs of each policy its timeline holds at most.
+        notes: What was left out of recorded jobs, and what is assumed of them.
         compared_with: One of its policies: then the run is a comparison with that one, which its
             answer and its tables say; else it says what each policy came to.
     """
@@ -80,6 +85,7 @@ class ScenarioRun(Run):
     manifest: dict[str, object] = field(repr=False)
     timeline_limit: int = 0
     compared_with: str | None = None
+    notes: Sequence[str] = ()
 
     @property
     def warnings(self) -> list[str]:
@@ -172,6 +178,7 @@ class ScenarioRun(Run):
             "machine": self.system.name,
             "jobs": len(self.jobs),
             "warnings": self.warnings,
+            "notes": list(self.notes),
             "policies": [asdict(summary) for summary in self.summaries],
             "baseline": self.reference,
             "speedups": [asdict(speedup) for speedup in self.speedups],
@@ -249,6 +256,19 @@ class ScenarioRun(Run):
         for result in self.results:
             shown = charts.occupancy(result, self.system.gpu_names)
             drawn[f"Occupancy of the GPUs under {result.policy}"] = shown
+        of_jobs = "Job times, from arrival to end"
+        spread: dict[str, alt.TopLevelMixin] = {
+            of_jobs: charts.times(self.results, "job_time", title=of_jobs),
+            "Waiting": charts.times(self.results, "wait", title="Waiting, from arrival to start"),
+        }
+        heat: dict[str, alt.TopLevelMixin] = {}
+        for result in self.results:
+            # A comparison's variants may have other systems, whose names these would not be.
+            if len(self.results) > 1 and self.compared_with:
+                break
+            hot = charts.link_heat(self.scenario, self.system, self.jobs, result)
+            if hot is not None:
+                heat[f"Use of the links under {result.policy}"] = hot
         of_model = OF_PLAYED_JOBS if self.results[0].run_time == "played" else OF_THE_FORMULA
         what = "What each policy came to" if len(self.results) > 1 else "What it came to"
         alone = self._alone()
@@ -256,8 +276,10 @@ class ScenarioRun(Run):
             Section(f"Speed-up over {self.reference}", sheets=[self._speedups()] * several),
             Section(what, sheets=[self._summary(), *self._bandwidths(sound)]),
             Section("What the jobs got", charts=drawn),
+            Section("Job times and waiting", charts=spread),
+            Section("How much of each link was used", [OF_HEAT], charts=heat),
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
-            Section("What was run", facts=self._facts()),
+            Section("What was run", facts=self._facts(), points=self.notes),
             machine_section(self.system),
             Section("What the model leaves out", points=[*of_model, *LEFT_OUT]),
         ]
@@ -321,23 +343,43 @@ class ScenarioRun(Run):
         """Which job held which GPU when: a process for each policy, a thread for each GPU."""
         if not self.timeline_limit:
             return None
-        tracks = []
-        for process, result in enumerate(self.results):
-            held: dict[int, list[Slice]] = {}
-            for row in job_rows(result)[: self.timeline_limit]:
-                start, end = (whole_nanoseconds(row[at]) for at in ("start", "finish"))
-                piece = Slice(start, end, row["job"], row["workload"])
-                for gpu in row["gpus"]:
-                    held.setdefault(gpu, []).append(piece)
-            names = self.system.gpu_names
-            tracks += [
-                Track(process, gpu, names[gpu], f"{names[gpu]}, beside", held[gpu])
-                for gpu in sorted(held)
-            ]
         about = {"scenario": self.path.name, "machine": self.system.name}
-        kept = {"jobs": (min(len(self.jobs), self.timeline_limit), len(self.jobs))}
-        policies = [result.policy for result in self.results]
-        return Timeline(about, policies, tracks, kept=kept)
+        systems = [self.system] * len(self.results)
+        return gpu_timeline(self.results, systems, about, self.timeline_limit)
+
+
+def gpu_timeline(
+    results: Sequence[SimulationResult],
+    systems: Sequence[System],
+    about: Mapping[str, str],
+    limit: int,
+) -> Timeline:
+    """Which job held which GPU when: a process for each result, a thread for each GPU.
+
+    Args:
+        results: The results.
+        systems: What each was played on.
+        about: What it is of.
+        limit: How many jobs of each it holds at most.
+    """
+    tracks = []
+    count = kept = 0
+    for process, (result, system) in enumerate(zip(results, systems, strict=True)):
+        held: dict[int, list[Slice]] = {}
+        rows = job_rows(result)
+        count, kept = len(rows), min(len(rows), limit)
+        for row in rows[:limit]:
+            start, end = (whole_nanoseconds(row[at]) for at in ("start", "finish"))
+            piece = Slice(start, end, row["job"], row["workload"])
+            for gpu in row["gpus"]:
+                held.setdefault(gpu, []).append(piece)
+        names = system.gpu_names
+        tracks += [
+            Track(process, gpu, names[gpu], f"{names[gpu]}, beside", held[gpu])
+            for gpu in sorted(held)
+        ]
+    names_of = [result.policy for result in results]
+    return Timeline(about, names_of, tracks, kept={"jobs": (kept, count)})
 
 
 def _gained(compared: Sequence[Speedup], reference: str) -> str:

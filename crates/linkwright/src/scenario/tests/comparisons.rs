@@ -208,3 +208,22 @@ fn what_neither_kind_of_jobs_heeds_is_refused() {
         assert!(message.starts_with("s.toml:") && message.contains(says), "{message}");
     }
 }
+
+#[test]
+fn seeds_are_counted_and_differences_told() {
+    let text = "[system]\nserver = \"dgx1-v100\"\n[jobs]\ngenerate = {}\n[compare]\nseeds = 20\n\
+        [compare.default]\nallocation.policies = [\"baseline\"]\nqueue.discipline = \"backfill\"\n";
+    let scenario = read(text).unwrap();
+    assert_eq!(scenario.seeds, Some(20));
+    let [(name, table)] = &scenario.differences[..] else { panic!("{:?}", scenario.differences) };
+    assert_eq!((name.as_str(), table.len()), ("default", 2));
+    for wrong in ["0", "1001", "-1", "\"many\"", "1.5"] {
+        let error = read(&text.replace("20", wrong)).unwrap_err().to_string();
+        let expected =
+            format!("s.toml:6:9: no number of seeds: `{wrong}`; write a whole number from 1 to");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    let programs = "[compare]\nseeds = 2\n[compare.a]\nseed = 2\n[[job]]\nprogram = \"stencil4d\"\nranks = 16\n";
+    let error = read(programs).unwrap_err().to_string();
+    assert!(error.starts_with("s.toml:2:9: seeds of programs: `2`; remove it"), "{error}");
+}

@@ -13,10 +13,14 @@ fn text_of(setting: &Setting, value: &str) -> String {
         _ => String::new(),
     };
     let top = if line.is_empty() { format!("{path} = {value}\n") } else { String::new() };
-    let is_mix = ["jobs", "jobs.generate", "allocation", "queue"].contains(&setting.table)
+    let is_mix = ["jobs", "jobs.columns", "jobs.generate", "allocation", "queue"]
+        .contains(&setting.table)
         || ["system.unhealthy", "fidelity"].contains(&path.as_str());
     let jobs = match (is_mix, setting.key) {
         (true, _) if setting.table == "jobs.generate" => "system.server = \"dgx2\"\n".to_owned(),
+        (true, "workload") if setting.table == "jobs" => {
+            "system.server = \"dgx2\"\njobs.file = \"a.csv\"\n".to_owned()
+        }
         (true, "generate" | "file") => "system.server = \"dgx2\"\n".to_owned(),
         (true, _) => "system.server = \"dgx2\"\njobs.generate = {}\n".to_owned(),
         (false, _) => {

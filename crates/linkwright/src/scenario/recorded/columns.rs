@@ -1,0 +1,334 @@
+//! Which column of a file of recorded jobs says what, and the fields of a row.
+
+use super::values::{Moment, duration, gpus_of};
+use super::{BAR, LeftOut, Line};
+use crate::diagnostic::{InputError, Position, instead_of};
+use crate::simulation::fields::Field;
+use crate::simulation::{SimulationError, Workload};
+use crate::units::Picoseconds;
+
+/// What a column tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Job,
+    Submit,
+    Start,
+    End,
+    /// How long it ran; the lower number is the better known.
+    Duration(usize),
+    /// How many GPUs it had; so, too.
+    Gpus(usize),
+    State,
+    Workload,
+}
+
+/// The names of columns, in small letters: those of `sacct`, and those of comma-separated values.
+const NAMES: [(&str, Role); 17] = [
+    ("jobid", Role::Job),
+    ("job", Role::Job),
+    ("submit", Role::Submit),
+    ("start", Role::Start),
+    ("end", Role::End),
+    ("elapsedraw", Role::Duration(0)),
+    ("elapsed", Role::Duration(1)),
+    ("duration", Role::Duration(2)),
+    ("alloctres", Role::Gpus(0)),
+    ("reqtres", Role::Gpus(1)),
+    ("gpus", Role::Gpus(2)),
+    ("state", Role::State),
+    ("workload", Role::Workload),
+    // What other schedulers and people write.
+    ("id", Role::Job),
+    ("submitted", Role::Submit),
+    ("run_time", Role::Duration(3)),
+    ("gpu_count", Role::Gpus(3)),
+];
+
+impl Role {
+    /// What a column of a name tells; None of a name that says nothing here.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let name = name.to_lowercase();
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
+    }
+}
+
+/// What a scenario calls the columns of its file, where that has names of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Columns {
+    /// The job's id.
+    pub job: Option<String>,
+    /// When it was submitted.
+    pub submit: Option<String>,
+    /// When it started.
+    pub start: Option<String>,
+    /// When it ended.
+    pub end: Option<String>,
+    /// How long it ran.
+    pub duration: Option<String>,
+    /// How many GPUs it had: a number, or Slurm's list of resources.
+    pub gpus: Option<String>,
+    /// What became of it.
+    pub state: Option<String>,
+    /// Which workload it ran.
+    pub workload: Option<String>,
+}
+
+impl Columns {
+    fn each(&self) -> [(&Option<String>, Role); 8] {
+        [
+            (&self.job, Role::Job),
+            (&self.submit, Role::Submit),
+            (&self.start, Role::Start),
+            (&self.end, Role::End),
+            (&self.duration, Role::Duration(0)),
+            (&self.gpus, Role::Gpus(0)),
+            (&self.state, Role::State),
+            (&self.workload, Role::Workload),
+        ]
+    }
+
+    /// Whether any has a name of its own.
+    pub(super) fn are_given(&self) -> bool {
+        self.each().iter().any(|(name, _)| name.is_some())
+    }
+}
+
+/// Where the fields of a row stand.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// Of each column its role, if it has one.
+    roles: Vec<Option<Role>>,
+    names: Vec<String>,
+    has_bars: bool,
+    /// Whether a bar ends each line, too, as with `--parsable`.
+    ends_with_bar: bool,
+}
+
+impl Header {
+    pub(super) fn read(line: Line<'_>, columns: &Columns) -> Result<Self, InputError> {
+        let mut fields = line.fields()?;
+        let ends_with_bar = line.text.ends_with(BAR);
+        fields.truncate(fields.len() - usize::from(ends_with_bar));
+        let names: Vec<String> = fields.iter().map(|field| field.value.to_lowercase()).collect();
+        let mut roles: Vec<Option<Role>> =
+            fields.iter().map(|field| Role::of(&field.value)).collect();
+        for (name, role) in columns.each() {
+            let Some(name) = name else { continue };
+            let Some(at) = names.iter().position(|known| *known == name.to_lowercase()) else {
+                let known: Vec<&str> = fields.iter().map(|field| field.value.as_ref()).collect();
+                let problem = format!("the header lacks the column `{name}`");
+                return Err(line.refuse_all(&problem, instead_of(name, &known)));
+            };
+            // What the scenario names stands before what the file's names say.
+            let of = std::mem::discriminant(&role);
+            for other in &mut roles {
+                if other.is_some_and(|other| std::mem::discriminant(&other) == of) {
+                    *other = None;
+                }
+            }
+            roles[at] = Some(role);
+        }
+        for (at, role) in roles.iter().enumerate() {
+            if role.is_some() && roles[..at].contains(role) {
+                let problem = "two columns say the same";
+                let remedy = "print it once, or name one of them in `[jobs.columns]`";
+                return Err(line.refuse(&fields[at], problem, remedy));
+            }
+        }
+        let header = Self { roles, names, has_bars: line.text.contains(BAR), ends_with_bar };
+        let has = |is: fn(&Role) -> bool| header.roles.iter().flatten().any(is);
+        let needed = [
+            (has(|it| *it == Role::Submit), "when jobs were submitted", "Submit", "submit"),
+            (
+                has(|it| matches!(it, Role::Duration(_)))
+                    || has(|it| *it == Role::Start) && has(|it| *it == Role::End),
+                "how long jobs ran",
+                "ElapsedRaw",
+                "duration",
+            ),
+            (has(|it| matches!(it, Role::Gpus(_))), "how many GPUs jobs had", "AllocTRES", "gpus"),
+        ];
+        for (is_there, what, of_slurm, key) in needed {
+            if !is_there {
+                let problem = format!("no column says {what}");
+                let remedy = format!(
+                    "print `{of_slurm}` with `sacct --format`, add a column `{key}`, or say which \
+                     it is as `columns.{key}` in `[jobs]`"
+                );
+                return Err(line.refuse_all(&problem, remedy));
+            }
+        }
+        Ok(header)
+    }
+
+    /// The fields of a row.
+    pub(super) fn row<'a>(&'a self, line: Line<'a>) -> Result<Row<'a>, InputError> {
+        let mut fields = line.fields()?;
+        if self.ends_with_bar && line.text.ends_with(BAR) {
+            fields.pop();
+        }
+        let count = self.names.len();
+        let hint =
+            if self.has_bars { "; leave out `JobName`, whose text may have bars" } else { "" };
+        if let Some(missing) = self.names.get(fields.len()) {
+            let remedy = format!("give each column of the header a field; `{missing}` has none");
+            return Err(line.refuse_all("the row is too short", remedy));
+        }
+        if let Some(extra) = fields.get(count) {
+            let remedy = format!("the header has {count} columns{hint}");
+            return Err(line.refuse(extra, "the row is too long", remedy));
+        }
+        Ok(Row { line, header: self, fields })
+    }
+}
+
+/// What is known of a job that is to be played.
+pub(super) struct Found {
+    pub name: Option<String>,
+    pub submit: Moment,
+    pub gpus: u32,
+    pub duration: Picoseconds,
+    pub workload: Option<String>,
+    pub place: Position,
+}
+
+/// A row.
+pub(super) struct Row<'a> {
+    line: Line<'a>,
+    header: &'a Header,
+    fields: Vec<Field<'a>>,
+}
+
+/// What `sacct` writes of what is not.
+const NOTHING: [&str; 5] = ["", "unknown", "none", "n/a", "invalid"];
+
+fn is_nothing(field: &Field<'_>) -> bool {
+    NOTHING.contains(&field.value.to_lowercase().as_str())
+}
+
+impl Row<'_> {
+    fn columns(&self) -> impl Iterator<Item = (Role, &Field<'_>)> {
+        let columns = self.header.roles.iter().zip(&self.fields);
+        columns.filter_map(|(role, field)| role.map(|role| (role, field)))
+    }
+
+    fn field(&self, role: Role) -> Option<&Field<'_>> {
+        self.columns().find(|(known, _)| *known == role).map(|(_, field)| field)
+    }
+
+    /// The field of a role that says something, the best known first; the first of them otherwise.
+    fn best(&self, rank: fn(Role) -> Option<usize>) -> Option<&Field<'_>> {
+        let mut ranked: Vec<(usize, &Field<'_>)> =
+            self.columns().filter_map(|(role, field)| Some((rank(role)?, field))).collect();
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let said = ranked.iter().find(|(_, field)| !is_nothing(field));
+        said.or(ranked.first()).map(|(_, field)| *field)
+    }
+
+    pub(super) fn gpus_field(&self) -> &Field<'_> {
+        let rank = |role| if let Role::Gpus(rank) = role { Some(rank) } else { None };
+        self.best(rank).unwrap_or(&self.fields[0])
+    }
+
+    pub(super) fn name_field(&self) -> &Field<'_> {
+        self.field(Role::Job).unwrap_or(&self.fields[0])
+    }
+
+    pub(super) fn submit_field(&self) -> &Field<'_> {
+        self.field(Role::Submit).unwrap_or(&self.fields[0])
+    }
+
+    fn moment(&self, field: &Field<'_>) -> Result<Moment, InputError> {
+        Moment::read(&field.value).ok_or_else(|| {
+            let remedy = "write one such as 2024-03-01T08:15:30, with a zone or without (Z, +01:00), \
+                          or seconds";
+            self.line.refuse(field, "not a time", remedy)
+        })
+    }
+
+    /// How long it ran, and where that is said; None where it is not said yet.
+    fn duration(&self) -> Result<Option<(Picoseconds, &Field<'_>)>, InputError> {
+        let rank = |role| if let Role::Duration(rank) = role { Some(rank) } else { None };
+        if let Some(field) = self.best(rank) {
+            if is_nothing(field) {
+                return Ok(None);
+            }
+            let found = duration(&field.value).ok_or_else(|| {
+                let remedy = "write seconds, or D-HH:MM:SS, below 213 days";
+                self.line.refuse(field, "not a duration", remedy)
+            })?;
+            return Ok(Some((found, field)));
+        }
+        let (Some(start), Some(end)) = (self.field(Role::Start), self.field(Role::End)) else {
+            return Ok(None);
+        };
+        if is_nothing(start) || is_nothing(end) {
+            return Ok(None);
+        }
+        let (from, to) = (self.moment(start)?, self.moment(end)?);
+        let lasted = to.picoseconds.checked_sub(from.picoseconds).filter(|_| to.is_like(&from));
+        let lasted = lasted.and_then(|it| u64::try_from(it).ok()).ok_or_else(|| {
+            let remedy = "write an end less than 213 days after the start, in the same way";
+            self.line.refuse(end, "not a time after the job's start", remedy)
+        })?;
+        Ok(Some((Picoseconds(lasted), end)))
+    }
+
+    /// The job; None where it is left out, which is counted.
+    pub(super) fn job(&self, left_out: &mut LeftOut) -> Result<Option<Found>, InputError> {
+        let name = self.field(Role::Job);
+        if self.header.has_bars && name.is_some_and(|it| it.value.contains('.')) {
+            left_out.steps += 1;
+            return Ok(None);
+        }
+        let state = self.field(Role::State).map(|it| it.value.to_uppercase()).unwrap_or_default();
+        let is_begun = self.field(Role::Start).is_none_or(|start| !is_nothing(start));
+        if !is_begun || state.starts_with("PENDING") {
+            left_out.never_started += 1;
+            return Ok(None);
+        }
+        let is_over = self.field(Role::End).is_none_or(|end| !is_nothing(end));
+        let lives = ["RUNNING", "SUSPENDED", "COMPLETING", "RESIZING", "REQUEUED"];
+        let duration = self.duration()?;
+        let Some((duration, at)) = duration.filter(|_| is_over && !lives.contains(&&*state)) else {
+            left_out.unfinished += 1;
+            return Ok(None);
+        };
+        let field = self.gpus_field();
+        let gpus = gpus_of(&field.value).ok_or_else(|| {
+            let remedy = "write a number of GPUs, or Slurm's list of resources, such as \
+                          cpu=8,gres/gpu=4";
+            self.line.refuse(field, "not a number of GPUs", remedy)
+        })?;
+        if duration.0 == 0 {
+            match state.starts_with("CANCELLED") {
+                true => left_out.never_started += 1,
+                false => left_out.without_length += 1,
+            }
+            return Ok(None);
+        }
+        if gpus == 0 {
+            left_out.without_gpus += 1;
+            return Ok(None);
+        }
+        let submit = self.moment(self.submit_field())?;
+        let workload = match self.field(Role::Workload).filter(|field| !is_nothing(field)) {
+            None => None,
+            Some(field) => {
+                let found = Workload::find(&field.value);
+                let found = found.map_err(|_: SimulationError| {
+                    let remedy = format!("the workloads are {}", Workload::known());
+                    self.line.refuse(field, "unknown workload", remedy)
+                })?;
+                Some(found.name.clone())
+            }
+        };
+        let name = name.filter(|it| !it.value.is_empty());
+        if let Some(field) = name.filter(|it| it.value.chars().any(char::is_control)) {
+            let remedy = "name jobs without tabs and other control characters";
+            return Err(self.line.refuse(field, "not a job's id", remedy));
+        }
+        let (name, place) = (name.map(|it| it.value.to_string()), self.line.position(at.column));
+        Ok(Some(Found { name, submit, gpus, duration, workload, place }))
+    }
+}

@@ -1,0 +1,307 @@
+//! What files of recorded jobs mean, and what they refuse.
+
+use proptest::prelude::*;
+
+use super::values::{Moment, duration, gpus_of};
+use super::*;
+use crate::scenario::tests::read as read_scenario;
+use crate::scenario::{Asked, Built, Files, Given, Scenario, Work};
+use crate::simulation::{Job, Workload};
+
+const SACCT: &str = "JobID|Submit|Start|End|ElapsedRaw|Elapsed|AllocTRES|ReqTRES|State|User\n\
+    11|2024-03-01T08:00:00|2024-03-01T08:01:00|2024-03-01T09:01:00|3600|01:00:00|billing=8,cpu=8,gres/gpu=4,gres/gpu:v100=4,node=1|cpu=8,gres/gpu=4|COMPLETED|ann\n\
+    11.batch|2024-03-01T08:01:00|2024-03-01T08:01:00|2024-03-01T09:01:00|3600|01:00:00|cpu=8|||\n\
+    11.0|2024-03-01T08:01:00|2024-03-01T08:01:00|2024-03-01T09:01:00|3600|01:00:00|cpu=8,gres/gpu=4|||\n\
+    12|2024-03-01T08:30:00|None|2024-03-01T08:31:00|0|00:00:00||cpu=8,gres/gpu=2|CANCELLED by 1000|bob\n\
+    13|2024-03-01T08:40:00|Unknown|Unknown|0|00:00:00||gres/gpu=2|PENDING|bob\n\
+    14_1|2024-03-01T07:59:00|2024-03-01T08:05:00|2024-03-02T10:05:00|93600|1-02:00:00||cpu=8,gres/gpu=2|TIMEOUT|cy\n\
+    15|2024-03-01T09:00:00|2024-03-01T09:00:00|Unknown|300|00:05:00|gres/gpu=1|gres/gpu=1|RUNNING|cy\n\
+    16|2024-03-01T09:00:00|2024-03-01T09:00:00|2024-03-01T09:20:00|1200|00:20:00|cpu=64|cpu=64|COMPLETED|cy\n\
+    17|2024-03-01T09:00:00|2024-03-01T09:01:00|2024-03-01T09:01:00|0|00:00:00|gres/gpu=1|gres/gpu=1|FAILED|cy\n\
+    18|2024-03-01T09:30:00|2024-03-01T09:31:00|2024-03-01T09:41:00|600|00:10:00|gres/gpu=1|gres/gpu=1|CANCELLED by 7|cy\n";
+
+fn parsed(text: &str) -> Result<Record, InputError> {
+    read("jobs.txt", text, &Columns::default(), 8)
+}
+
+fn refusal(text: &str) -> String {
+    parsed(text).unwrap_err().to_string()
+}
+
+fn short(record: &Record) -> Vec<(&str, f64, u32, f64)> {
+    let each = record.jobs.iter();
+    each.map(|it| (&*it.name, it.submit.as_seconds(), it.gpus, it.duration.as_seconds())).collect()
+}
+
+#[test]
+fn what_sacct_prints_is_read_and_the_rest_is_counted() {
+    let record = parsed(SACCT).unwrap();
+    let expected = [("11", 60.0, 4, 3600.0), ("14_1", 0.0, 2, 93_600.0), ("18", 5460.0, 1, 600.0)];
+    assert_eq!(short(&record), expected);
+    let left_out =
+        LeftOut { steps: 2, never_started: 2, unfinished: 1, without_gpus: 1, without_length: 1 };
+    assert_eq!(record.left_out, left_out);
+    assert_eq!(
+        left_out.told(),
+        "2 steps of jobs, 2 jobs that never started, 1 job that had not ended, 1 job without GPUs, \
+         1 job of no length"
+    );
+    // With `--parsable` a bar ends each line.
+    let barred: String = SACCT.lines().map(|line| format!("{line}|\r\n")).collect();
+    assert_eq!(parsed(&barred), Ok(record));
+}
+
+#[test]
+fn columns_may_be_any_and_in_any_order() {
+    let record = parsed(
+        "STATE|Partition|End|reqtres|start|submit\n\
+         COMPLETED|a|2024-02-29T00:00:10Z|gres/gpu:a=1,gres/gpu:b=2|2024-02-28T23:59:00Z|2024-02-28T23:00:00+01:00\n",
+    );
+    assert_eq!(short(&record.unwrap()), [("job-001", 0.0, 3, 70.0)]);
+    let csv = "# mine\n\nduration, gpus ,submit\n1:30,2,5\n\"90 s\",1,0.5\n2-00:00:00,8,100\n";
+    let expected =
+        [("job-001", 4.5, 2, 90.0), ("job-002", 0.0, 1, 90.0), ("job-003", 99.5, 8, 172_800.0)];
+    assert_eq!(short(&parsed(csv).unwrap()), expected);
+}
+
+#[test]
+fn a_scenario_may_name_the_columns() {
+    let columns = Columns {
+        submit: Some("Queued".to_owned()),
+        duration: Some("lasted".to_owned()),
+        gpus: Some("cards".to_owned()),
+        ..Columns::default()
+    };
+    let text = "queued,lasted,cards,duration\n10,60,2,9\n";
+    assert!(is_record(text, &columns));
+    let record = read("a.csv", text, &columns, 8).unwrap();
+    assert_eq!(short(&record), [("job-001", 0.0, 2, 60.0)]);
+    let error = read("a.csv", "queued,last,cards\n1,2,3\n", &columns, 8).unwrap_err().to_string();
+    assert!(error.contains("lacks the column `lasted`") && error.contains("`last`?"), "{error}");
+    // A list of jobs is none.
+    assert!(!is_record("job,workload,gpus\na,gmm,1\n", &Columns::default()));
+    assert!(is_record("submit,gpus,duration\n", &Columns::default()));
+}
+
+#[test]
+fn what_is_no_record_is_refused_with_its_place() {
+    let head = "submit,gpus,duration\n";
+    let cases = [
+        (String::new(), "1:1: the file has no header; begin with"),
+        (
+            "submit,gpus\n1,1\n".into(),
+            "1:1: no column says how long jobs ran: `submit,gpus`; print `E",
+        ),
+        ("gpus,duration\n1,1\n".into(), "1:1: no column says when jobs were submitted"),
+        ("submit,duration\n1,1\n".into(), "1:1: no column says how many GPUs jobs had"),
+        ("submit,gpus,duration,gpus\n".into(), "1:22: two columns say the same: `gpus`"),
+        (format!("{head}1,2\n"), "2:1: the row is too short: `1,2`; give each"),
+        (format!("{head}1,2,3,4\n"), "2:7: the row is too long: `4`; the header has 3 columns"),
+        (
+            format!("{head}2024-13-01 00:00:00,2,3\n"),
+            "2:1: not a time: `2024-13-01 00:00:00`; write",
+        ),
+        (format!("{head}2023-02-29T00:00:00,2,3\n"), "2:1: not a time"),
+        (format!("{head}1,two,3\n"), "2:3: not a number of GPUs: `two`; write"),
+        (format!("{head}1,9,3\n"), "2:3: the job had more GPUs than are healthy, so it can never"),
+        (format!("{head}1,2, 1:99:00\n"), "2:6: not a duration: `1:99:00`; write seconds"),
+        (format!("{head}1,2,-3\n"), "2:5: not a duration: `-3`"),
+        (format!("{head}1,2,18446745\n"), "2:5: not a duration"),
+        (format!("{head}0,2,3\n18446745,2,3\n"), "3:1: this is more than 213 days after the first"),
+        (
+            format!("{head}2024-03-01T00:00:00,1,1\n2024-03-01T00:00:00Z,1,1\n"),
+            "3:1: times of which",
+        ),
+        (format!("id,{head}a,1,1,1\na,1,1,1\n"), "3:1: two jobs have one id: `a`; line 2 has"),
+        (format!("workload,{head}vgg,1,1,1\n"), "2:1: unknown workload: `vgg`; the workloads"),
+        (format!("{head}\"1,2,3\n"), "2:1: the quote is not closed on its line"),
+        (
+            format!("{head}1,0,3\n"),
+            "1:1: the file has no job to play: `submit,gpus,duration`; all rows",
+        ),
+        (head.into(), "1:1: the file has no job to play: `submit,gpus,duration`; add a row"),
+    ];
+    for (text, expected) in cases {
+        let error = refusal(&text);
+        assert!(error.starts_with(&format!("jobs.txt:{expected}")), "{error}\n{expected}");
+    }
+    let named = "JobID|JobName|Submit|Elapsed|ReqTRES\n1|a|b|2024-03-01T00:00:00|10|gres/gpu=1\n";
+    assert!(refusal(named).contains("leave out `JobName`"), "{}", refusal(named));
+}
+
+const DAY: &str = "[system]\nserver = \"dgx1-v100\"\n[jobs]\nfile = \"day.txt\"\n\
+    workload = \"vgg-16\"\nrun_time = \"played\"\n[allocation]\npolicies = [\"greedy\"]\n";
+
+fn built(text: &str, variant: Option<&str>) -> (Vec<Job>, Vec<String>) {
+    let files = Files::from([("day.txt".to_owned(), SACCT.as_bytes().to_vec())]);
+    let variant = variant.map(str::to_owned);
+    let given = Given {
+        file: "s.toml".to_owned(),
+        text: text.to_owned(),
+        settings: String::new(),
+        variant,
+    };
+    let Built { work, notes, .. } = Scenario::read(&given).unwrap().build(&files).unwrap();
+    match work {
+        Work::Mix(jobs) => (jobs, notes),
+        Work::Programs(_) => panic!("jobs of GPUs"),
+    }
+}
+
+/// Alone on its machine each job runs as long as it was recorded to, to half an iteration.
+#[test]
+fn durations_become_iterations_of_the_workload() {
+    for run_time in ["played", "formula"] {
+        let text = DAY.replace("played", run_time);
+        let (jobs, notes) = built(&text, None);
+        assert!(notes[0].contains("it is assumed that its 3 jobs ran vgg-16"), "{notes:?}");
+        assert!(notes[1].contains("2 jobs that never started"), "{notes:?}");
+        let vgg = Workload::find("vgg-16").unwrap();
+        assert!(jobs.iter().all(|job| job.workload == "vgg-16"));
+        // One GPU only computes.
+        let compute = vgg.compute_per_iteration().0;
+        assert_eq!(jobs[2].iterations, (600_000_000_000_000 + compute / 2) / compute);
+        // Four also reduce.
+        let computed = jobs[0].iterations * compute;
+        assert!((360_000_000_000_000..3_240_000_000_000_000).contains(&computed), "{computed}");
+    }
+}
+
+/// Another planner or machine does the same work.
+#[test]
+fn variants_have_the_jobs_of_the_scenario() {
+    let text = format!(
+        "{DAY}[compare.classic]\ncollectives.planner = \"nccl-classic\"\n\
+         [compare.other]\nsystem.server = \"dgx-a100\"\n"
+    );
+    let (jobs, _) = built(&text, None);
+    for name in ["classic", "other"] {
+        assert_eq!(built(&text, Some(name)).0, jobs, "{name}");
+    }
+    let classic =
+        DAY.replace("[allocation]", "[collectives]\nplanner = \"nccl-classic\"\n[allocation]");
+    assert_ne!(built(&classic, None).0, jobs);
+}
+
+#[test]
+fn scenarios_say_what_recorded_jobs_ran() {
+    let wrong = read_scenario(&DAY.replace("vgg-16", "vgg16")).unwrap_err().to_string();
+    assert!(
+        wrong.starts_with("s.toml:5:12: unknown workload: `\"vgg16\"`; did you mean `vgg-16`?"),
+        "{wrong}"
+    );
+    let generated = read_scenario(&DAY.replace("file = \"day.txt\"", "generate = {}"));
+    let error = generated.unwrap_err().to_string();
+    assert!(error.contains("this is of jobs that a file says ran"), "{error}");
+    let read = read_scenario(&DAY.replace("workload = \"vgg-16\"\n", "")).unwrap();
+    assert!(matches!(read.asked, Asked::Mix(_)));
+    let files = Files::from([("day.txt".to_owned(), SACCT.as_bytes().to_vec())]);
+    let error = read.build(&files).unwrap_err().to_string();
+    assert!(error.starts_with("day.txt:2:"), "{error}");
+    assert!(error.contains("nobody says what the jobs ran: `11`; write `workload"), "{error}");
+    let list = Files::from([("day.txt".to_owned(), b"job,workload,gpus\na,gmm,1\n".to_vec())]);
+    let error = read_scenario(DAY).unwrap().build(&list).unwrap_err().to_string();
+    assert!(error.starts_with("s.toml:5:12: a workload beside a list of jobs"), "{error}");
+    let small = DAY.replace("dgx1-v100", "4x-l40s-pcie");
+    let large = SACCT.replace("gres/gpu=4", "gres/gpu=5");
+    let files = Files::from([("day.txt".to_owned(), large.into_bytes())]);
+    let error = read_scenario(&small).unwrap().build(&files).unwrap_err().to_string();
+    assert!(error.contains("more GPUs than are healthy") && error.contains("4 at most"), "{error}");
+}
+
+/// A moment of the calendar as text, for a zone.
+fn written(days: i64, seconds: i64, zone: &str) -> String {
+    // By counting, which is slow and plainly right.
+    let (mut year, mut month, mut day) = (1970, 1, 1);
+    for _ in 0..days {
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let most = [31, 28 + i64::from(is_leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+        day += 1;
+        if day > most[month - 1] {
+            (day, month) = (1, month + 1);
+        }
+        if month > 12 {
+            (month, year) = (1, year + 1);
+        }
+    }
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{rest:02}{zone}")
+}
+
+#[test]
+fn zones_are_heeded() {
+    let at = |text: &str| Moment::read(text).unwrap().picoseconds;
+    let noon = at("2024-03-01T12:00:00Z");
+    for same in ["2024-03-01T13:00:00+01:00", "2024-03-01T06:30:00-0530", "2024-03-01 14:00+02"] {
+        assert_eq!(at(same), noon, "{same}");
+    }
+    assert_eq!(at("2024-03-01T12:00:00.25Z") - noon, 250_000_000_000);
+    for wrong in ["2024-03-01", "2024-03-01T24:00:00", "2024-03-01T12:00:00+1", "x", "", "1e3"] {
+        assert!(Moment::read(wrong).is_none(), "{wrong}");
+    }
+}
+
+#[test]
+fn gpus_are_those_of_all_models() {
+    for (text, count) in [
+        ("4", Some(4)),
+        ("", Some(0)),
+        ("cpu=4,mem=8G", Some(0)),
+        ("gres/gpu=2,gres/gpu:v100=2,gres/gpumem=10", Some(2)),
+        ("gres/gpu:a100=1,gres/gpu:v100=2", Some(3)),
+        ("gres/gpu=x", None),
+        ("four", None),
+    ] {
+        assert_eq!(gpus_of(text), count, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn moments_are_those_of_the_calendar(days in 0_i64..40_000, seconds in 0_i64..86_400) {
+        let read = Moment::read(&written(days, seconds, "")).unwrap();
+        prop_assert_eq!(read.picoseconds, i128::from(days * 86_400 + seconds) * 1_000_000_000_000);
+    }
+
+    #[test]
+    fn durations_read_as_they_are_written(seconds in 0_u64..18_000_000) {
+        let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+        let rest = seconds % 60;
+        let expected = Some(Picoseconds(seconds * 1_000_000_000_000));
+        prop_assert_eq!(duration(&seconds.to_string()), expected);
+        prop_assert_eq!(duration(&format!("{days}-{hours:02}:{minutes:02}:{rest:02}")), expected);
+        let hours = seconds / 3600;
+        prop_assert_eq!(duration(&format!("{hours}:{minutes:02}:{rest:02}")), expected);
+    }
+
+    /// Every row is a job or counted; none is both or neither.
+    #[test]
+    fn every_row_is_counted_once(
+        rows in prop::collection::vec((0_usize..6, 0_u32..9, 0_u64..9000), 1..12),
+    ) {
+        let states = ["COMPLETED", "CANCELLED by 1", "RUNNING", "PENDING", "FAILED", "TIMEOUT"];
+        let mut text = "JobID|Submit|ElapsedRaw|AllocTRES|State\n".to_owned();
+        for (at, (state, gpus, lasted)) in rows.iter().enumerate() {
+            let state = states[*state];
+            text += &format!("{at}|2024-03-01T08:00:{at:02}|{lasted}|gres/gpu={gpus}|{state}\n");
+            text += &format!("{at}.batch|2024-03-01T08:00:00|{lasted}||{state}\n");
+        }
+        if let Ok(Record { jobs, left_out }) = parsed(&text) {
+            prop_assert_eq!(left_out.steps, rows.len());
+            let LeftOut { never_started, unfinished, without_gpus, without_length, .. } = left_out;
+            let others = never_started + unfinished + without_gpus + without_length;
+            prop_assert_eq!(jobs.len() + others, rows.len());
+            prop_assert!(jobs.iter().all(|job| job.gpus > 0 && job.duration.0 > 0));
+            prop_assert!(jobs.iter().any(|job| job.submit.0 == 0));
+        }
+    }
+
+    #[test]
+    fn any_text_reads_or_is_refused(text in "\\PC*", row in "[a-zA-Z0-9,|.:=/TZ+ \n\t-]{0,60}") {
+        let _ = parsed(&text);
+        let _ = parsed(&format!("{SACCT}{row}"));
+        let _ = parsed(&format!("submit,gpus,duration\n{row}"));
+        let _ = (Moment::read(&text), duration(&text), gpus_of(&text));
+        let _ = (Moment::read(&row), duration(&row), gpus_of(&row));
+    }
+}

@@ -1,0 +1,160 @@
+//! Times, durations and counts of GPUs as schedulers write them.
+
+use crate::units::Picoseconds;
+
+/// When something happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// Since 1970 in the moment's zone, in that of all where it has none, or since any zero.
+    pub(super) picoseconds: i128,
+    kind: Kind,
+}
+
+/// How a moment is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Seconds,
+    Local,
+    Zoned,
+}
+
+const SECOND: i128 = Picoseconds::SECOND.0 as i128;
+
+impl Moment {
+    /// Seconds, or a date and a time with a zone or without; None of anything else.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        if let Some(picoseconds) = seconds(text) {
+            return Some(Self { picoseconds, kind: Kind::Seconds });
+        }
+        let (date, time) = text.split_once(['T', ' '])?;
+        let mut parts = date.split('-');
+        let [year, month, day] = [(); 3].map(|()| parts.next().and_then(digits));
+        if parts.next().is_some() {
+            return None;
+        }
+        let days = days_of(year?, month?, day?)?;
+        let time = time.trim();
+        let at = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+        let (clock, zone) = time.split_at(at);
+        let (offset, kind) = match zone {
+            "" => (0, Kind::Local),
+            zone => (offset_of(zone)?, Kind::Zoned),
+        };
+        let mut parts = clock.trim().splitn(3, ':');
+        let (hours, minutes) = (digits(parts.next()?)?, digits(parts.next()?)?);
+        let rest = parts.next().map_or(Some(0), seconds)?;
+        // A minute may have a leap second.
+        if hours > 23 || minutes > 59 || rest >= 61 * SECOND {
+            return None;
+        }
+        let whole = i128::from(days) * 86_400 + i128::from(hours * 3600 + minutes * 60 - offset);
+        Some(Self { picoseconds: whole * SECOND + rest, kind })
+    }
+
+    /// Whether two moments can be told apart by their numbers.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+/// How long, of `90`, `90.5`, `MM:SS`, `HH:MM:SS`, `D-HH:MM:SS`, or with a unit; None of anything else,
+/// and of what is not less than 213 days.
+pub(super) fn duration(text: &str) -> Option<Picoseconds> {
+    if text.contains(':') {
+        let (days, clock) = match text.split_once('-') {
+            Some((days, clock)) => (digits(days)?, clock),
+            None => (0, text),
+        };
+        let parts: Vec<&str> = clock.split(':').collect();
+        let (hours, minutes, rest) = match parts[..] {
+            [minutes, rest] => (0, digits(minutes)?, rest),
+            [hours, minutes, rest] => (digits(hours)?, digits(minutes)?, rest),
+            _ => return None,
+        };
+        let rest = seconds(rest)?;
+        let is_clock = minutes < 60 && rest < 60 * SECOND && (days == 0 || hours < 24);
+        let whole = i128::from(days) * 86_400 + i128::from(hours * 3600 + minutes * 60);
+        return u64::try_from(whole * SECOND + rest).ok().filter(|_| is_clock).map(Picoseconds);
+    }
+    match seconds(text) {
+        Some(found) => u64::try_from(found).ok().map(Picoseconds),
+        None => text.parse().ok(),
+    }
+}
+
+/// How many GPUs, of a number or of Slurm's list of resources, whose count of all stands before those of
+/// models; None of anything else.
+pub(super) fn gpus_of(text: &str) -> Option<u32> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    if !text.contains('=') {
+        return text.parse().ok();
+    }
+    let (mut all, mut of_models) = (None, 0_u32);
+    for part in text.split(',') {
+        let (name, count) = part.split_once('=')?;
+        let name = name.trim();
+        if name == "gres/gpu" {
+            all = Some(count.trim().parse().ok()?);
+        } else if name.starts_with("gres/gpu:") {
+            of_models = of_models.checked_add(count.trim().parse().ok()?)?;
+        }
+    }
+    Some(all.unwrap_or(of_models))
+}
+
+/// Digits alone, few enough that nothing that is made of them overflows.
+fn digits(text: &str) -> Option<i64> {
+    let is_number =
+        !text.is_empty() && text.len() < 9 && text.bytes().all(|it| it.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+/// Seconds with up to twelve decimals, in picoseconds.
+fn seconds(text: &str) -> Option<i128> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    if !are_digits(whole) || !are_digits(decimals) || whole.len() > 15 || decimals.len() > 12 {
+        return None;
+    }
+    let fraction: i128 = format!("{decimals:0<12}").parse().ok()?;
+    Some(whole.parse::<i128>().ok()? * SECOND + fraction)
+}
+
+/// The seconds by which a zone is ahead, of `Z`, `+01`, `+0100` and `+01:00`.
+fn offset_of(zone: &str) -> Option<i64> {
+    if zone.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let (sign, rest) = zone.split_at(1);
+    let rest = rest.replace(':', "");
+    let (hours, minutes) = match rest.len() {
+        2 => (digits(&rest)?, 0),
+        4 if rest.is_char_boundary(2) => (digits(&rest[..2])?, digits(&rest[2..])?),
+        _ => return None,
+    };
+    let ahead = hours * 3600 + minutes * 60;
+    (hours < 24 && minutes < 60).then_some(if sign == "-" { -ahead } else { ahead })
+}
+
+/// Days since 1970 of a date in the Gregorian calendar.
+///
+/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let most = match month {
+        2 => 28 + i64::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=most).contains(&day) || year > 9999 {
+        return None;
+    }
+    let from_march = if month > 2 { year } else { year - 1 };
+    let era = from_march.div_euclid(400);
+    let of_era = from_march.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+}

@@ -1,0 +1,195 @@
+//! What recorded jobs are taken to do.
+//!
+//! A record says how long a job ran and not what it did. It is taken for a named workload: it did as many
+//! of its iterations as fill the recorded time on as many GPUs of the system, which nobody else uses, in
+//! the time that the scenario's run-time model gives an iteration there. So each splits into computing and
+//! communication as that workload does. A scenario's variants have the jobs of the scenario: another system
+//! or planner does the same work, in another time.
+//!
+//! What it leaves out: that the recorded time has in it what others on the links, and the GPUs that the job
+//! was given then, cost.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use super::{Columns, Record, RecordedJob, read};
+use crate::allocation::{BandwidthModel, PreparedMachine, policy};
+use crate::diagnostic::InputError;
+use crate::scenario::files::{Files, text_of};
+use crate::scenario::network::NetworkSettings;
+use crate::scenario::source::Place;
+use crate::scenario::{FileName, ServerEntry};
+use crate::simulation::cluster::{Cluster, Fidelity};
+use crate::simulation::played::{IterationSettings, Planner, play};
+use crate::simulation::{
+    Job, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, Workload, simulate_on,
+};
+use crate::system::BandwidthProfile;
+use crate::units::Picoseconds;
+
+/// Whose GPUs an idle system gives a job: those with the most effective bandwidth.
+const POLICY: &str = "greedy";
+
+/// Iterations from whose time that of one is taken, where they cost nothing to play.
+const FLUID_ITERATIONS: u64 = 1_000;
+
+/// The system on which jobs were recorded, and how they are played there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::scenario) struct Machine {
+    pub network: NetworkSettings,
+    pub run_time: RunTime,
+    pub planner: Planner,
+    pub iteration: IterationSettings,
+}
+
+/// How recorded jobs are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::scenario) struct Recorded {
+    /// What they ran, and where the scenario says so.
+    pub workload: Option<(String, Place)>,
+    pub columns: Columns,
+    pub machine: Machine,
+}
+
+/// The most that a recorded job may ask for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::scenario) struct Limits {
+    pub gpus: usize,
+    pub iterations: u64,
+}
+
+impl Recorded {
+    /// The files of the system on which they ran.
+    pub(in crate::scenario) fn files(&self) -> impl Iterator<Item = &FileName> {
+        self.machine.network.servers.iter().filter_map(ServerEntry::file)
+    }
+
+    /// The jobs of a file, and what is to be said of them.
+    ///
+    /// # Errors
+    /// Those of [`read`]; no workload; more iterations than may be; a system that cannot be built.
+    pub(in crate::scenario) fn jobs(
+        &self,
+        scenario: &str,
+        file: &FileName,
+        files: &Files,
+        most: Limits,
+    ) -> Result<(Vec<Job>, Vec<String>), InputError> {
+        let text = text_of(scenario, file, files)?;
+        let Record { jobs: recorded, left_out } = read(&file.name, text, &self.columns, most.gpus)?;
+        let cluster = self.machine.network.build(scenario, files)?;
+        let mut lengths = Lengths { machine: &self.machine, cluster, known: BTreeMap::new() };
+        let mut jobs = Vec::with_capacity(recorded.len());
+        for job in &recorded {
+            let workload = self.workload_of(job, &file.name)?;
+            let length = lengths.of(workload, job.gpus).map_err(|error| {
+                file.place.refuse_as(scenario, error, "", "name another system or workload")
+            })?;
+            let duration = job.duration.0;
+            let iterations = (duration / length.0
+                + u64::from(duration % length.0 >= length.0.div_ceil(2)))
+            .max(1);
+            if iterations > most.iterations {
+                let problem = format!("these are {iterations} iterations of {}", workload.name);
+                let remedy = format!(
+                    "name a workload of longer iterations, or leave the job out; {} are played at most",
+                    most.iterations
+                );
+                let value = format!("{} s", job.duration.as_seconds());
+                return Err(InputError::at(&file.name, job.place, problem, &value, remedy));
+            }
+            let named = Job::new(job.name.clone(), workload, job.gpus);
+            jobs.push(Job { arrival: job.submit, iterations, ..named });
+        }
+        let mut told = vec![self.assumed(&file.name, &jobs, lengths.cluster.system.name())];
+        let left = left_out.told();
+        if !left.is_empty() {
+            told.push(format!("{}: left out are {left}.", file.name));
+        }
+        Ok((jobs, told))
+    }
+
+    fn workload_of(&self, job: &RecordedJob, file: &str) -> Result<&'static Workload, InputError> {
+        let name = job.workload.as_ref().or(self.workload.as_ref().map(|(name, _)| name));
+        name.and_then(|name| Workload::find(name).ok()).ok_or_else(|| {
+            let remedy = format!(
+                "write `workload = \"resnet-50\"` in `[jobs]`, by which durations split into \
+                 computing and communication; there are {}",
+                Workload::known()
+            );
+            let problem = "nobody says what the jobs ran";
+            InputError::at(file, job.place, problem, &job.name, remedy)
+        })
+    }
+
+    fn assumed(&self, file: &str, jobs: &[Job], system: &str) -> String {
+        let mut names: Vec<&str> = jobs.iter().map(|job| job.workload.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let how = match self.machine.run_time {
+            RunTime::Formula => "by the formula".to_owned(),
+            RunTime::Played => format!("with all-reduces by {}", self.machine.planner.name()),
+        };
+        let of_others =
+            if self.workload.is_some() && names.len() < 2 { "" } else { ", as each says" };
+        format!(
+            "{file}: it is assumed that its {} jobs ran {}{of_others}: the file says how long they ran, \
+             not what they did. A duration splits into computing and communication as that workload does \
+             on as many GPUs of an idle {system}, {how}, and the number of iterations follows.",
+            jobs.len(),
+            names.join(", "),
+        )
+    }
+}
+
+/// How long an iteration takes, found once for each workload and number of GPUs.
+struct Lengths<'a> {
+    machine: &'a Machine,
+    cluster: Cluster,
+    known: BTreeMap<(&'static str, u32), Picoseconds>,
+}
+
+impl Lengths<'_> {
+    fn of(
+        &mut self,
+        workload: &'static Workload,
+        gpus: u32,
+    ) -> Result<Picoseconds, SimulationError> {
+        let key = (workload.name.as_str(), gpus);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let (fidelity, iterations) = match (self.machine.run_time, self.machine.planner) {
+            (RunTime::Played, Planner::Mpi) => (Fidelity::Flow, 1),
+            _ => (Fidelity::Fluid, FLUID_ITERATIONS),
+        };
+        let job = Job { iterations, ..Job::new("alone", workload, gpus) };
+        let system = &*self.cluster.system;
+        let machines = system.kinds().iter().map(|kind| {
+            let profile = BandwidthProfile::default_of(kind.server());
+            PreparedMachine::new(kind.server(), profile, BandwidthModel::Sound)
+        });
+        let machines: Vec<_> = machines.collect::<Result<_, _>>()?;
+        let sharing = Sharing {
+            machines: &machines,
+            policy: policy(POLICY)?,
+            servers: ServerChoice::default(),
+            discipline: QueueDiscipline::default(),
+            unhealthy: &[],
+        };
+        let mut hook = |_| ControlFlow::Continue(());
+        let jobs = [job];
+        let records = match self.machine.run_time {
+            RunTime::Formula => simulate_on(system, sharing, &jobs, &mut hook)?,
+            RunTime::Played => {
+                let cluster = Cluster { fidelity, ..self.cluster.clone() };
+                let how = (self.machine.planner, self.machine.iteration);
+                play(&cluster, how, sharing, &jobs, &mut hook)?.records
+            }
+        };
+        let taken = records.iter().map(|record| record.finish.0 - record.start.0).max();
+        let length = Picoseconds((taken.unwrap_or(0) / iterations).max(1));
+        self.known.insert(key, length);
+        Ok(length)
+    }
+}

@@ -1,0 +1,96 @@
+"""How much of each link the gradients of a server's jobs took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from linkwright import Job, Scenario, SimulationResult, System, plan, workloads
+from linkwright.names import AlgorithmName
+from linkwright.runs.server.summary import job_rows
+
+__all__ = ["could_carry", "gpus_by_server", "link_use"]
+
+
+def gpus_by_server(system: System) -> list[int]:
+    """The server of each GPU of a system, by its id."""
+    return [server for server, gpus in enumerate(system.gpus_per_server) for _ in range(gpus)]
+
+
+# A link's ends and kind, in the direction from the first to the second.
+Way = tuple[str, str, str]
+
+
+def link_use(
+    scenario: Scenario, system: System, jobs: Sequence[Job], result: SimulationResult
+) -> dict[Way, float]:
+    """What share of what a link could have carried until the last job ended the gradients took.
+
+    One direction of a link is one way. Devices of several servers have their server's name before
+    theirs. Empty where the run has no plans: run times by the formula, and MPI's algorithms.
+
+    The bytes are those of the plan for each job's GPUs at its gradients' size.
+    """
+    if scenario.run_time != "played" or scenario.planner == "mpi" or not result.makespan:
+        return {}
+    of_server = gpus_by_server(system)
+    listed = [server for server, count in system.servers() for _ in range(count)]
+    sizes = {row["workload"]: row["bytes_per_iteration"] for row in workloads()}
+    data: Counter[Way] = Counter()
+    for job, row in zip(jobs, job_rows(result), strict=True):
+        gpus = tuple(sorted(row["gpus"]))
+        if len(gpus) < 2:
+            continue
+        servers = {of_server[gpu] for gpu in gpus}
+        if len(servers) > 1 or len(listed) == 1:
+            before, on = "", _carried(_Known(system), gpus, scenario.planner)
+        else:
+            (server,) = servers
+            first = of_server.index(server)
+            local = tuple(gpu - first for gpu in gpus)
+            before = f"node{server}/"
+            on = _carried(_Known(listed[server]), local, scenario.planner)
+        moved = sizes[job.workload] * job.iterations
+        for (start, end, kind), share in on.items():
+            data[f"{before}{start}", f"{before}{end}", kind] += share * moved
+    could = could_carry(system)
+    return {way: data[way] / (could[way] * result.makespan) for way in sorted(could)}
+
+
+class _Known:
+    """A system as a key: equal systems are one."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._text = repr(system)
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and self.system == other.system
+
+
+# At which size plans are asked what they move; what they move grows with it.
+SIZE = 1 << 26
+
+
+@cache
+def _carried(known: _Known, gpus: tuple[int, ...], planner: AlgorithmName) -> Mapping[Way, float]:
+    """What each way carries of an all-reduce, per byte of its size."""
+    schedule = plan(known.system, gpus, "all-reduce", algorithm=planner, size=SIZE)
+    unit = 4 * schedule.shards
+    size = SIZE // unit * unit
+    carried = schedule.time(size, chunk=1 << 20).links()
+    return {(row["from"], row["to"], row["kind"]): row["bytes"] / size for row in carried}
+
+
+def could_carry(system: System) -> dict[Way, float]:
+    """The bandwidth of each direction of a system's links, in bytes per second."""
+    could: Counter[Way] = Counter()
+    for row in system.links():
+        most = row["count"] * row["bandwidth"]
+        for ends in ((row["a"], row["b"]), (row["b"], row["a"])):
+            could[*ends, row["kind"]] += most
+    return dict(could)

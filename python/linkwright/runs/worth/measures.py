@@ -1,0 +1,124 @@
+"""What one run of jobs of GPUs came to, in numbers that JSON can hold.
+
+Every run of a comparison is summed up where it is played, so that hundreds of runs stay small.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwright import Job, Scenario, SimulationResult, System
+from linkwright.quartiles import at_fraction
+from linkwright.runs.server.links import could_carry, gpus_by_server, link_use
+from linkwright.runs.server.summary import job_rows
+
+__all__ = ["MEASURES", "SHARES", "Measure", "measured"]
+
+# Where the curves of distributions have a point: every fortieth part of the jobs.
+SHARES = tuple(step / 40 for step in range(41))
+SECONDS_PER_HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something that a run comes to.
+
+    Attributes:
+        name: Its name in tables and JSON.
+        what: What it is, for people.
+        head: The head of its column; what stands behind a line's end is small.
+        unit: Its unit.
+        factor: By what its values are multiplied where people read them.
+        less_is_better: Whether less is better; None of what is neither.
+    """
+
+    name: str
+    what: str
+    head: str
+    unit: str
+    factor: float
+    less_is_better: bool | None
+
+
+def _hours(name: str, what: str, head: str) -> Measure:
+    return Measure(name, what, f"{head}\nh", "s", 1 / SECONDS_PER_HOUR, True)
+
+
+MEASURES = (
+    _hours("job_time", "job time, mean", "job time"),
+    _hours("job_time_95", "job time, 95th percentile", "95 % time"),
+    _hours("wait", "waiting, mean", "wait"),
+    _hours("wait_95", "waiting, 95th percentile", "95 % wait"),
+    _hours("makespan", "until the last job ended", "makespan"),
+    Measure("throughput", "throughput", "jobs\nper h", "1/h", 1.0, False),
+    Measure("gpu_use", "GPUs given out", "GPUs\n%", "", 100.0, None),
+    Measure("nvlink_use", "use of NVLinks", "NVLink\n%", "", 100.0, None),
+    Measure("pcie_use", "use of PCIe", "PCIe\n%", "", 100.0, None),
+    Measure("network_use", "use of the network", "net\n%", "", 100.0, None),
+)
+
+
+def measured(
+    scenario: Scenario, system: System, jobs: Sequence[Job], result: SimulationResult
+) -> dict[str, Any]:
+    """What a run came to: each measure, GPUs held by server, and two distributions.
+
+    The keys are those of `MEASURES`; `held`, how many GPUs jobs of several have in a server,
+    counted over such jobs and their servers; `job_times` and `waits`, in seconds at each of
+    `SHARES`.
+    """
+    rows = job_rows(result)
+    times = sorted(row["finish"] - row["arrival"] for row in rows)
+    waits = sorted(row["wait"] for row in rows)
+    makespan = result.makespan
+    held = sum(row["gpu_count"] * row["run_time"] for row in rows)
+    whole = makespan * system.gpu_count
+    found: dict[str, Any] = {
+        "job_time": sum(times) / len(times),
+        "job_time_95": at_fraction(times, 0.95),
+        "wait": sum(waits) / len(waits),
+        "wait_95": at_fraction(waits, 0.95),
+        "makespan": makespan,
+        "throughput": SECONDS_PER_HOUR * len(rows) / makespan if makespan else None,
+        "gpu_use": held / whole if whole else None,
+    }
+    found |= _use_by_kind(scenario, system, jobs, result)
+    of_server = gpus_by_server(system)
+    counts = Counter(
+        count
+        for row in rows
+        if row["gpu_count"] > 1
+        for count in Counter(of_server[gpu] for gpu in row["gpus"]).values()
+    )
+    found["held"] = {str(count): counts[count] for count in sorted(counts)}
+    found["job_times"] = [at_fraction(times, share) for share in SHARES]
+    found["waits"] = [at_fraction(waits, share) for share in SHARES]
+    return found
+
+
+FAMILIES = {"nvlink": "nvlink_use", "xgmi": "nvlink_use", "pcie": "pcie_use"}
+OF_NETWORK = ("infiniband", "ethernet")
+
+
+def _use_by_kind(
+    scenario: Scenario, system: System, jobs: Sequence[Job], result: SimulationResult
+) -> dict[str, float | None]:
+    """The mean use of each family of links, by their bandwidth."""
+    names = dict.fromkeys([*FAMILIES.values(), "network_use"])
+    found: dict[str, float | None] = dict(names)
+    use = link_use(scenario, system, jobs, result)
+    if not use:
+        return found
+    could = could_carry(system)
+    carried = dict.fromkeys(names, 0.0)
+    whole = dict.fromkeys(names, 0.0)
+    for way, share in use.items():
+        family = next((of for start, of in FAMILIES.items() if way[2].startswith(start)), "")
+        family = family or ("network_use" if way[2].startswith(OF_NETWORK) else "")
+        if family:
+            carried[family] += share * could[way]
+            whole[family] += could[way]
+    return found | {family: carried[family] / whole[family] for family in names if whole[family]}

@@ -1,0 +1,472 @@
+"""What each choice is worth, with its interval: tables, summary, answer and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkwright import Job, Scenario, SimulationResult, System, __version__
+from linkwright.runs.run import Run, Section, Sheet
+from linkwright.runs.server.run import (
+    LEFT_OUT,
+    OF_HEAT,
+    OF_PLAYED_JOBS,
+    OF_THE_FORMULA,
+    gpu_timeline,
+)
+from linkwright.runs.timeline import Timeline
+from linkwright.runs.worth.intervals import Estimate, estimate, saved
+from linkwright.runs.worth.measures import MEASURES, SHARES
+from linkwright.texts import counted
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+__all__ = ["Day", "Gain", "Worth"]
+
+SUM = "the sum of these"
+LEFT_OVER = "left over: what choices do to one another"
+# What is printed of each choice; the report and the tables have all.
+PRINTED = ("job_time", "wait", "makespan")
+# A comparison of as few has no interval worth its name.
+FEW = 5
+
+
+@dataclass(frozen=True)
+class Day:
+    """One variant on the first seed, for charts."""
+
+    scenario: Scenario
+    system: System
+    jobs: Sequence[Job]
+    result: SimulationResult
+
+
+@dataclass(frozen=True)
+class Gain:
+    """By how much a measure is better than under the reference.
+
+    Attributes:
+        what: A variant, or the sum of choices, or what is left over.
+        measure: The measure's name.
+        share: As a share of what it is under the reference; below zero where it is worse.
+    """
+
+    what: str
+    measure: str
+    share: Estimate
+
+
+@dataclass(frozen=True)
+class Worth(Run):
+    """Variants of a scenario of jobs of GPUs on several seeds, set against one of them.
+
+    Attributes:
+        path: The scenario's file.
+        system: What the reference's jobs ran on.
+        scenario: The scenario as written.
+        job_count: How many jobs a seed has.
+        reference: What the others are compared with.
+        together: The scenario as written, under the first of its policies.
+        choices: Of each choice that was played alone its name and its key.
+        machines: The servers that were compared; none where choices were.
+        seeds: The seeds.
+        found: What each variant came to on each seed, as `measured` says.
+        days: The reference and the scenario as written, or each machine, on the first seed.
+        manifest: What repeats the comparison.
+        notes: What was left out of recorded jobs, and what is assumed of them.
+        timeline_limit: How many jobs of a variant its timeline holds at most.
+    """
+
+    path: Path
+    system: System
+    scenario: Scenario
+    job_count: int
+    reference: str
+    together: str
+    choices: Mapping[str, str]
+    machines: Sequence[str]
+    seeds: Sequence[int]
+    found: Mapping[str, Sequence[Mapping[str, Any]]]
+    days: Sequence[Day]
+    manifest: Mapping[str, object] = field(repr=False)
+    notes: Sequence[str] = ()
+    timeline_limit: int = 0
+
+    @property
+    def title(self) -> str:
+        """What was compared, for headings."""
+        if self.machines:
+            return f"{' or '.join(self.machines)}: {self.path.name}"
+        return f"What each choice is worth: {self.path.name} on {self.system.name}"
+
+    @property
+    def headline(self) -> str:
+        """By how much jobs end sooner, with its interval."""
+        others = [
+            name for name in self.found if name != self.reference and name not in self.choices
+        ]
+        if not others:
+            return f"Only {self.reference} was played: there is nothing to compare it with."
+        means = {name: self.gain(name, "job_time") for name in others}
+        best = max(others, key=lambda name: -2.0 if (it := means[name]) is None else it.mean)
+        if self.together in others and not self.machines:
+            best = self.together
+        mean, last = means[best], self.gain(best, "makespan")
+        if mean is None or last is None:
+            return f"Under {self.reference} jobs take no time: there is nothing to compare."
+        who = f"On {best}" if self.machines else f"Under {best}"
+        if self.choices and best == self.together:
+            who = "With all choices together"
+        over = f"on {self.reference}" if self.machines else f"under {self.reference}"
+        told = f"{who} jobs end {_sooner(mean)} than {over} in the mean"
+        end = f", and the last of {counted(self.job_count, 'job')} {_sooner(last)}"
+        sure = (
+            f" ({counted(len(self.seeds), 'seed')}, 95 % intervals)"
+            if len(self.seeds) > 1
+            else " (one seed: no interval)"
+        )
+        return f"{told}{end}{sure}."
+
+    @property
+    def context(self) -> Sequence[str]:
+        """The answer, which is the first that is printed, and what it is of."""
+        return [self.headline]
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What probably makes the answer another's."""
+        found = list(self.system.warnings)
+        if 1 < len(self.seeds) < FEW:
+            found.append(
+                f"Intervals of {len(self.seeds)} seeds say little; play more with --seeds."
+            )
+        return found
+
+    def values(self, variant: str, measure: str) -> list[float | None]:
+        """What a variant came to on each seed."""
+        return [each[measure] for each in self.found[variant]]
+
+    def gain(self, variant: str, measure: str) -> Estimate | None:
+        """By how much a variant is better than the reference; None where that cannot be said."""
+        return estimate(self._saved(variant, measure))
+
+    def _saved(self, variant: str, measure: str) -> list[float | None]:
+        less = next(it.less_is_better for it in MEASURES if it.name == measure)
+        both = zip(self.values(self.reference, measure), self.values(variant, measure), strict=True)
+        return [saved(before, after, bool(less)) for before, after in both]
+
+    @cached_property
+    def gains(self) -> list[Gain]:
+        """By how much each variant is better; of choices their sum and what is left over, too."""
+        found = []
+        for measure in MEASURES:
+            if measure.less_is_better is None:
+                continue
+            shares = {
+                name: self._saved(name, measure.name)
+                for name in self.found
+                if name != self.reference
+            }
+            if self.choices:
+                each = zip(*(shares[name] for name in self.choices), strict=True)
+                total = [_sum(values) for values in each]
+                whole = shares[self.together]
+                left = [
+                    _sum((a, None if b is None else -b)) for a, b in zip(whole, total, strict=True)
+                ]
+                rest = {name: it for name, it in shares.items() if name not in self.choices}
+                rest.pop(self.together)
+                alone = {name: shares[name] for name in self.choices}
+                shares = alone | {SUM: total, LEFT_OVER: left, self.together: whole} | rest
+            found += [
+                Gain(name, measure.name, known)
+                for name, values in shares.items()
+                if (known := estimate(values)) is not None
+            ]
+        return found
+
+    def name_of(self, variant: str) -> str:
+        """A variant as tables call it."""
+        if variant == self.together and self.choices:
+            return "all together"
+        return f"only {variant}" if variant in self.choices else variant
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """What every run came to; by how much each variant is better; GPUs held by server."""
+        import pyarrow as pa
+
+        runs = [
+            {"variant": name, "seed": seed, **{it.name: each[it.name] for it in MEASURES}}
+            for name, of_seeds in self.found.items()
+            for seed, each in zip(self.seeds, of_seeds, strict=True)
+        ]
+        columns = [
+            _text("variant"),
+            pa.field("seed", pa.uint64(), nullable=False, metadata=_unit("")),
+        ]
+        columns += [pa.field(it.name, pa.float64(), metadata=_unit(it.unit)) for it in MEASURES]
+        gains = [
+            {
+                "what": gain.what,
+                "measure": gain.measure,
+                "better": gain.share.mean,
+                "low": gain.share.low,
+                "high": gain.share.high,
+            }
+            for gain in self.gains
+        ]
+        of_gains = [_text("what"), _text("measure")]
+        of_gains += [
+            pa.field(it, pa.float64(), metadata=_unit("")) for it in ("better", "low", "high")
+        ]
+        held = [
+            {"variant": name, "gpus": gpus, "count": count}
+            for name in self.found
+            for gpus, count in self.held(name).items()
+        ]
+        of_held = [
+            _text("variant"),
+            *(pa.field(it, pa.uint64(), metadata=_unit("")) for it in ("gpus", "count")),
+        ]
+        return {
+            "runs": pa.Table.from_pylist(runs, schema=pa.schema(columns)),
+            "gains": pa.Table.from_pylist(gains, schema=pa.schema(of_gains)),
+            "held": pa.Table.from_pylist(held, schema=pa.schema(of_held)),
+        }
+
+    def held(self, variant: str) -> dict[int, int]:
+        """How often a job of several GPUs had so many in a server, over all seeds."""
+        total: dict[int, int] = {}
+        for each in self.found[variant]:
+            for gpus, count in each["held"].items():
+                total[int(gpus)] = total.get(int(gpus), 0) + count
+        return dict(sorted(total.items()))
+
+    def summary(self) -> dict[str, object]:
+        """What `summary.json` holds and `--json` prints."""
+        return {
+            "scenario": self.path.name,
+            "headline": self.headline,
+            "machine": self.system.name,
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+            "jobs": self.job_count,
+            "seeds": list(self.seeds),
+            "reference": self.reference,
+            "variants": [
+                {
+                    "variant": name,
+                    "choice": self.choices.get(name),
+                    "measures": [
+                        {
+                            "measure": it.name,
+                            "unit": it.unit,
+                            **_told(estimate(self.values(name, it.name))),
+                        }
+                        for it in MEASURES
+                    ],
+                    "held": [
+                        {"gpus": gpus, "count": count} for gpus, count in self.held(name).items()
+                    ],
+                }
+                for name in self.found
+            ],
+            "gains": [
+                {"what": it.what, "measure": it.measure, **_told(it.share)} for it in self.gains
+            ],
+        }
+
+    def sheets(self) -> Sequence[Sheet]:
+        """What each variant came to, what each choice is worth, and GPUs held by server."""
+        return [self._came_to(), self._worth(PRINTED), *self._held()]
+
+    def _came_to(self) -> Sheet:
+        shown = [
+            it
+            for it in MEASURES
+            if any(value is not None for name in self.found for value in self.values(name, it.name))
+        ]
+        rows = []
+        for name in self.found:
+            cells = [self.name_of(name)]
+            for measure in shown:
+                known = estimate(self.values(name, measure.name))
+                cells.append("none" if known is None else _cell(known.mean * measure.factor))
+            rows.append(cells)
+        count = counted(len(self.seeds), "seed")
+        return Sheet(
+            ["variant", *(it.head for it in shown)],
+            rows,
+            ["variant"],
+            title=f"What each comes to: means over {count}",
+            note="Job time is from arrival to end. GPUs: given out until the last job ended; "
+            "links: what all-reduces carried of what the links could have.",
+        )
+
+    def _worth(self, names: Sequence[str]) -> Sheet:
+        measures = [it for it in MEASURES if it.name in names]
+        gains = {(gain.what, gain.measure): gain.share for gain in self.gains}
+        rows = []
+        for what in dict.fromkeys(gain.what for gain in self.gains):
+            cells = [self.name_of(what)]
+            for measure in measures:
+                known = gains.get((what, measure.name))
+                cells += ["none", ""] if known is None else [_percent(known.mean), _interval(known)]
+            rows.append(cells)
+        heads = ["variant"]
+        for measure in measures:
+            short = measure.head.partition("\n")
+            name = (
+                measure.what if len(measures) < 2 else f"{short[0]} {short[2]}".removesuffix(" h")
+            )
+            heads += [f"{name}\n%", "95 % interval\n%"]
+        return Sheet(
+            heads,
+            rows,
+            ["variant"],
+            title=f"Better than {self.reference} by",
+            note=f"Shares of what it is under {self.reference}, paired by seed; below zero is "
+            "worse. "
+            + (
+                "A choice alone is that key as the scenario has it, all else as in the reference. "
+                if self.choices
+                else ""
+            )
+            + "Intervals: bootstrap over seeds.",
+        )
+
+    def _held(self) -> list[Sheet]:
+        counts = {name: self.held(name) for name in self.found}
+        sizes = sorted({gpus for of in counts.values() for gpus in of})
+        if not sizes:
+            return []
+        rows = []
+        for name, of in counts.items():
+            whole = sum(of.values()) or 1
+            rows.append(
+                [self.name_of(name), *(f"{100 * of.get(gpus, 0) / whole:.1f}" for gpus in sizes)]
+            )
+        same = len({tuple(row[1:]) for row in rows}) == 1
+        if same:
+            rows = [["every variant", *rows[0][1:]]]
+        return [
+            Sheet(
+                ["variant", *(f"{gpus}\n%" for gpus in sizes)],
+                rows,
+                ["variant"],
+                title="GPUs held per server by jobs of several GPUs",
+                note="Of such jobs and the servers of each, the share that has so many GPUs there.",
+            )
+        ]
+
+    def sections(self) -> Sequence[Section]:
+        """The answer's tables and charts, then the first seed's, and what the model leaves out."""
+        from linkwright.runs.machine import machine_section
+        from linkwright.runs.worth import charts
+
+        every = [it.name for it in MEASURES if it.less_is_better is not None]
+        worth = [replace(self._worth([name]), note="") for name in every]
+        drawn: dict[str, alt.TopLevelMixin] = {}
+        if self.gains:
+            drawn["What each variant is worth, with its interval"] = charts.gains(self)
+        spread = {
+            "Distribution of job times": charts.distribution(self, "job_times", SHARES),
+            "Distribution of waiting": charts.distribution(self, "waits", SHARES),
+        }
+        held: dict[str, alt.TopLevelMixin] = {}
+        if any(self.held(name) for name in self.found):
+            held["GPUs held per server by jobs of several"] = charts.held(self)
+        first = f"Seed {self.seeds[0]}"
+        is_formula = self.scenario.run_time == "formula"
+        facts = {
+            "Scenario": self.path.name,
+            "System": self.system.name,
+            "Jobs": f"{self.job_count} on each seed",
+            "Seeds": ", ".join(map(str, self.seeds)),
+            "Reference": self.reference,
+            "Run times": "by the formula" if is_formula else f"played as {self.scenario.fidelity}s",
+            "Version": __version__,
+        }
+        return [
+            Section(
+                "What each choice is worth" if self.choices else "What each is worth",
+                sheets=[self._worth(PRINTED)],
+                charts=drawn,
+            ),
+            Section("What each comes to", sheets=[self._came_to()]),
+            Section("Job times and waiting", charts=spread),
+            Section("GPUs held per server", sheets=self._held(), charts=held),
+            Section(f"{first}: who held which GPU when", charts=charts.occupancies(self)),
+            Section(
+                f"{first}: how much of each link was used", [OF_HEAT], charts=charts.heats(self)
+            ),
+            Section("Every measure", sheets=worth),
+            Section("What was run", facts=list(facts.items()), points=self.notes),
+            machine_section(self.system),
+            Section(
+                "What the model leaves out",
+                points=[*(OF_THE_FORMULA if is_formula else OF_PLAYED_JOBS), *LEFT_OUT],
+            ),
+        ]
+
+    def timeline(self) -> Timeline | None:
+        """Which job held which GPU when, on the first seed."""
+        if not self.timeline_limit:
+            return None
+        return gpu_timeline(
+            [day.result for day in self.days],
+            [day.system for day in self.days],
+            {"scenario": self.path.name, "machine": self.system.name},
+            self.timeline_limit,
+        )
+
+
+def _text(name: str) -> pa.Field[Any]:
+    import pyarrow as pa
+
+    return pa.field(name, pa.string(), nullable=False, metadata=_unit(""))
+
+
+def _unit(unit: str) -> dict[str, str]:
+    return {"unit": unit}
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _told(known: Estimate | None) -> dict[str, float | None]:
+    if known is None:
+        return {"mean": None, "low": None, "high": None}
+    return {"mean": known.mean, "low": known.low, "high": known.high}
+
+
+def _cell(value: float) -> str:
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def _percent(share: float) -> str:
+    # Minus zero is no less than zero.
+    return f"{round(100 * share, 1) + 0.0:.1f}"
+
+
+def _interval(known: Estimate) -> str:
+    if known.low is None or known.high is None:
+        return ""
+    return f"{_percent(known.low)} to {_percent(known.high)}"
+
+
+def _sooner(known: Estimate) -> str:
+    word = "sooner" if known.mean >= 0 else "later"
+    sign = 1 if known.mean >= 0 else -1
+    told = f"{_percent(sign * known.mean)} %"
+    if known.low is None or known.high is None:
+        return f"{told} {word}"
+    low, high = sorted((sign * known.low, sign * known.high))
+    return f"{told} ({_percent(low)} to {_percent(high)} %) {word}"
