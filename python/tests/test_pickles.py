@@ -129,6 +129,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         plan(System("dgx1-v100"), [0, 1, 3], "all-reduce", algorithm="auto", size=1 << 20).tried
     ),
     "Tree": lambda: a_schedule().trees,
+    "Worth": lambda: [compare_scenario(SERVER, policies=["baseline", "preserve"], seeds=2)],
 }
 
 
