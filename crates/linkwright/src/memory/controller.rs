@@ -1,11 +1,10 @@
 //! The controllers of memory: where all accesses to a line meet.
 
-use super::accesses::{atomic, put};
 use super::address::AddressMap;
-use super::cache::NONE;
+use super::cache::{NONE, copy_masked};
 use super::consistency::Consistency;
 use super::protocol::{Access, Ask, Path, Protocol};
-use super::requests::Stage;
+use super::requests::{Stage, atomic};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -76,10 +75,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             let line = image.line(request.line);
             payload.answer.copy_from_slice(line);
             if request.ask == Ask::Atomic {
-                payload.write = atomic(&payload.answer, payload.write, request);
+                payload.write = atomic(&payload.answer, &payload.write, &request);
             }
             if matches!(request.ask, Ask::Atomic | Ask::Write) {
-                put(line, &payload.write, request.mask);
+                copy_masked(line, &payload.write, request.mask);
             }
             if request.ask == Ask::Write {
                 payload.answer.copy_from_slice(line);

@@ -3,7 +3,6 @@
 use thiserror::Error;
 
 use super::address::OutOfMemory;
-use super::kernel::Mismatch;
 use crate::diagnostic::{Diagnose, Diagnosis};
 use crate::engine::EngineError;
 use crate::system::gpus::GpuError as ModelError;
@@ -57,8 +56,6 @@ pub enum GpuError {
         /// What it needs, and what there is.
         needs: String,
     },
-    /// An answer that a CPU does not compute.
-    Wrong(Mismatch),
 }
 
 /// The most GPUs of a run.
@@ -91,8 +88,6 @@ impl Diagnose for GpuError {
                 Diagnosis::of(format!("no compute unit has room for a work-group of {kernel}"))
                     .remedy(needs.clone())
             }
-            Self::Wrong(mismatch) => Diagnosis::of(format!("the answer is wrong: {mismatch}"))
-                .remedy("take a coherent memory, or kernels that share nothing while they run"),
         }
     }
 }

@@ -24,6 +24,15 @@ pub struct Caches<P: Protocol> {
     pub bank: u64,
 }
 
+/// What became of a lookup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    /// It is dealt with.
+    Settled,
+    /// A register is missing.
+    Stalled,
+}
+
 /// How large caches are, and how fast.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {

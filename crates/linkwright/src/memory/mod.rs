@@ -5,29 +5,33 @@
 //! ([`MemorySystem`]). What runs is a [`kernel`]; what a cache does with a line is decided by a
 //! [`protocol`]; [`run`] puts them on the clock.
 
-mod accesses;
 mod address;
 mod cache;
 mod compute_unit;
 mod consistency;
 mod controller;
+mod crossing;
 mod dispatch;
 mod dram;
 mod driver;
 mod error;
 mod fabric;
+mod first_level;
+mod issue;
 pub mod kernel;
 mod levels;
 pub mod litmus;
 pub mod protocol;
 mod requests;
 mod run;
+mod second_level;
 mod statistics;
 mod system;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tlb;
+mod wavefronts;
 
 pub use address::{Distribution, OutOfMemory};
 pub use driver::Step;

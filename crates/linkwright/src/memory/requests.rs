@@ -139,6 +139,13 @@ impl<S: Flat> Requests<S> {
         self.payloads.as_mut().map(|payloads| &mut payloads[index as usize])
     }
 
+    /// What a request writes, where the run has data.
+    #[inline]
+    #[must_use]
+    pub fn written(&self, index: u32) -> Option<&[u8; 64]> {
+        self.payload(index).map(|payload| &payload.write)
+    }
+
     /// What an access that waits for a whole line gets: the answer, with its own bytes in it.
     #[inline]
     #[must_use]
@@ -206,4 +213,17 @@ impl Fifo {
     pub fn advance(&mut self, next: u32) {
         self.first = next;
     }
+}
+
+/// The words of a line after an atomic operation on those of a mask.
+pub fn atomic<S>(before: &[u8; 64], operands: &[u8; 64], request: &Request<S>) -> [u8; 64] {
+    let mut after = *before;
+    for word in (0..64).step_by(4).filter(|byte| request.mask >> byte & 1 == 1) {
+        let read = |bytes: &[u8; 64]| {
+            u32::from_le_bytes([bytes[word], bytes[word + 1], bytes[word + 2], bytes[word + 3]])
+        };
+        let result = request.operation.of(read(before), read(operands));
+        after[word..word + 4].copy_from_slice(&result.to_le_bytes());
+    }
+    after
 }

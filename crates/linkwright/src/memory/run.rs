@@ -1,6 +1,7 @@
 //! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
 
 use super::address::Distribution;
+use super::cache::copy_masked;
 use super::consistency::{Consistency, Relaxed, Sequential};
 use super::driver::Step;
 use super::error::{GpuError, MOST_GPUS};
@@ -222,7 +223,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     let Some(line) = self.second.lines.line(place) else { continue };
                     let dirty = self.second.lines.clean(place);
                     if let Some(bytes) = self.second.lines.bytes(place) {
-                        super::accesses::put(image.line(line), bytes, dirty);
+                        copy_masked(image.line(line), bytes, dirty);
                     }
                 }
             }

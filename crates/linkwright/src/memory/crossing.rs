@@ -1,0 +1,36 @@
+//! Requests between caches, memory and the host: over links, and to where they go.
+
+use super::consistency::Consistency;
+use super::protocol::{Path, Protocol};
+use super::requests::Stage;
+use super::system::{Event, Gpus};
+use crate::engine::Scheduler;
+use crate::units::Picoseconds;
+
+impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    /// A request crosses its next link.
+    pub(super) fn cross(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let request = self.requests.get_mut(index);
+        let links = match (request.stage, self.path) {
+            (Stage::Memory, Path::OwnL2) => &mut self.shared[0],
+            (Stage::BackAtSecond, Path::OwnL2) => &mut self.shared[1],
+            _ => &mut self.pcie,
+        };
+        let now = scheduler.now().0;
+        let (at, last) = links.cross(now, request.path, request.crossed, request.bytes.into());
+        request.crossed += 1;
+        let event = if last { Event::Arrive(index) } else { Event::Cross(index) };
+        scheduler.schedule(Picoseconds(at), event);
+    }
+
+    /// A request is where it goes.
+    pub(super) fn arrive(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        match self.requests.get(index).stage {
+            Stage::Second => self.at_second(index, scheduler),
+            Stage::Memory => self.at_memory(index, scheduler),
+            Stage::BackAtSecond => self.back_at_second(index, scheduler),
+            Stage::BackAtFirst => self.back_at_first(index, scheduler),
+            Stage::Copied => self.copied(index, scheduler),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! An access leaves its wavefront: line by line, each with its page.
+
+use super::cache::NONE;
+use super::compute_unit::Waits;
+use super::consistency::Consistency;
+use super::kernel::{AtomicOperation, Operation};
+use super::protocol::{Access, Ask, Protocol};
+use super::requests::{First, Request, Stage};
+use super::system::{Event, Gpus};
+use crate::engine::Scheduler;
+use crate::units::Picoseconds;
+
+impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    /// A wavefront issues the next line of the access that it is at.
+    pub(super) fn issue_line(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
+        let Some(running) = &mut self.running[wavefront as usize] else { return };
+        let (load, line_number) = running.issuing;
+        let Waits::ToAccess(operation) = running.waits else { return };
+        let posted = running.state.posted();
+        let lines = posted.lanes.lines();
+        let (line, mask) = lines[line_number as usize];
+        let is_last = line_number as usize + 1 == lines.len();
+        let unit = running.unit;
+        let gpu = unit / self.counts.units;
+        let first = match operation {
+            Operation::LoadScalar => First::Scalar(self.counts.scalar_cache(unit)),
+            _ => First::Vector(unit),
+        };
+        let (access, atomic) = match operation {
+            Operation::Store if mask == u64::MAX => (Access::Overwrite, AtomicOperation::Add),
+            Operation::Store => (Access::Write, AtomicOperation::Add),
+            Operation::Atomic(atomic) => (Access::Atomic, atomic),
+            _ => (Access::Read, AtomicOperation::Add),
+        };
+        let now = scheduler.now().0;
+        let request = self.requests.add(Request {
+            line,
+            physical: self.map.physical(line),
+            mask,
+            since: now,
+            since_second: now,
+            stamp: P::Stamp::default(),
+            load,
+            next: NONE,
+            bank: 0,
+            first,
+            gpu: gpu as u16,
+            access,
+            ask: Ask::Read,
+            operation: atomic,
+            stage: Stage::Second,
+            path: 0,
+            crossed: 0,
+            bytes: 0,
+        });
+        if access != Access::Read
+            && let Some(payload) = self.requests.payload_mut(request)
+        {
+            for (lane, word, byte) in posted.lanes.words_in(line) {
+                let value = posted.values.word(lane, word).to_le_bytes();
+                payload.write[byte..byte + 4].copy_from_slice(&value);
+            }
+        }
+        drop(posted);
+        self.loads[load as usize].pending += 1;
+        if is_last {
+            running.waits = Waits::ForItself;
+            scheduler.schedule_in(Picoseconds(self.counts.cycle), Event::Resume(wavefront));
+        } else {
+            running.issuing.1 += 1;
+            scheduler.schedule_in(Picoseconds(self.counts.cycle), Event::Issue(wavefront));
+        }
+        self.translate(request, scheduler);
+        if is_last {
+            self.line_done(load, now, scheduler);
+        }
+    }
+
+    fn buffer_of(&self, request: &Request<P::Stamp>) -> u32 {
+        let counts = &self.counts;
+        let within = match request.first {
+            First::Vector(unit) => unit % counts.units * counts.vector_buffers / counts.units,
+            First::Scalar(cache) => {
+                (counts.vector_buffers + cache % counts.scalars).min(counts.buffers - 1)
+            }
+        };
+        u32::from(request.gpu) * counts.buffers + within
+    }
+
+    /// A request finds its page, or waits for it.
+    pub(super) fn translate(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let request = self.requests.get(index);
+        let (buffer, page) = (self.buffer_of(request), self.map.page(request.line));
+        if self.translation.knows(buffer, page) {
+            self.at_first(index, scheduler);
+        } else if let Some(last) = self.translation.waiting.join(buffer, page, index) {
+            self.requests.link(last, index);
+        } else {
+            let found = Picoseconds(self.translation.ask(scheduler.now().0, buffer, page));
+            if self.translation.waiting.is_full(buffer) {
+                scheduler.schedule(found, Event::TranslatedOne(index));
+            } else {
+                self.translation.waiting.take(buffer, page);
+                self.translation.waiting.join(buffer, page, index);
+                scheduler.schedule(found, Event::Translated { buffer, page });
+            }
+        }
+    }
+
+    pub(super) fn translated(
+        &mut self,
+        buffer: u32,
+        page: u64,
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
+        self.translation.fill(buffer, page);
+        let mut waiting = self.translation.waiting.free(buffer, page);
+        while waiting != NONE {
+            let next = self.requests.get(waiting).next;
+            self.at_first(waiting, scheduler);
+            waiting = next;
+        }
+    }
+}

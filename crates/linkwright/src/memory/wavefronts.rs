@@ -1,0 +1,156 @@
+//! Wavefronts from operation to operation.
+
+use super::compute_unit::{Load, Waits};
+use super::consistency::Consistency;
+use super::kernel::{Loaded, Operation, Scope, Values};
+use super::protocol::{Flush, Level, Protocol};
+use super::system::{Event, Gpus};
+use crate::engine::Scheduler;
+use crate::units::Picoseconds;
+
+impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    /// A wavefront runs up to what takes time.
+    pub(super) fn resume(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        loop {
+            let Some(running) = &mut self.running[index as usize] else { return };
+            running.waits = Waits::ForItself;
+            let Some(operation) = running.state.resume(&mut running.program) else {
+                running.waits = Waits::ToEnd;
+                if running.under_way == 0 {
+                    self.end(index, scheduler);
+                }
+                return;
+            };
+            let now = scheduler.now();
+            match operation {
+                Operation::Nothing => {}
+                Operation::Compute(count) | Operation::Lds(count) => {
+                    self.done.instructions += u64::from(count);
+                    let at = self.units.compute(now.0, running.simd, count);
+                    scheduler.schedule(Picoseconds(at), Event::Resume(index));
+                    return;
+                }
+                Operation::Load
+                | Operation::LoadScalar
+                | Operation::Store
+                | Operation::Atomic(_) => {
+                    running.waits = Waits::ToAccess(operation);
+                    if !C::waits(running.under_way) {
+                        self.start_access(index, scheduler);
+                    }
+                    return;
+                }
+                Operation::Arrived(Loaded(load)) => {
+                    if !self.loads[load as usize].done {
+                        running.waits = Waits::ForLoad(load);
+                        return;
+                    }
+                    self.take_load(index, load);
+                }
+                Operation::Fence => {
+                    self.done.instructions += 1;
+                    if running.under_way > 0 {
+                        running.waits = Waits::AtFence;
+                        return;
+                    }
+                    self.fence(index);
+                }
+                Operation::Barrier(Scope::Group) => {
+                    self.done.instructions += 1;
+                    running.waits = Waits::AtBarrier;
+                    let group = running.group;
+                    self.groups[group as usize].at_barrier += 1;
+                    self.open_barrier(group, scheduler);
+                    return;
+                }
+                Operation::Barrier(Scope::Launch) => {
+                    running.waits = Waits::AtLaunchBarrier;
+                    self.dispatcher.at_barrier += 1;
+                    self.open_launch_barrier(scheduler);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What a fence does to the first level, once all before it is done.
+    fn fence(&mut self, index: u32) {
+        let Some(running) = &self.running[index as usize] else { return };
+        if self.protocol.on_fence(Level::L1) != Flush::Nothing {
+            self.vector.lines.forget_all(running.unit);
+        }
+    }
+
+    /// A wavefront starts the access that it has asked for.
+    fn start_access(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        let Some(running) = &mut self.running[index as usize] else { return };
+        let Waits::ToAccess(operation) = running.waits else { return };
+        self.done.instructions += 1;
+        self.done.memory += 1;
+        running.under_way += 1;
+        let posted = running.state.posted();
+        let words = (posted.values.is_there() && operation != Operation::Store)
+            .then(|| Box::new((posted.lanes.clone(), Values::zeros())));
+        let lines = posted.lanes.lines().len() as u64;
+        drop(posted);
+        let load = Load { wavefront: index, pending: 1, ready: 0, done: false, operation, words };
+        let slot = self.free_loads.pop().unwrap_or_else(|| {
+            self.loads.push(Load::default());
+            (self.loads.len() - 1) as u32
+        });
+        self.loads[slot as usize] = load;
+        running.state.answer(Loaded(slot));
+        running.issuing = (slot, 0);
+        if lines == 0 {
+            let next = Picoseconds(self.counts.cycle);
+            running.waits = Waits::ForItself;
+            scheduler.schedule_in(next, Event::Resume(index));
+            scheduler.schedule_in(Picoseconds(0), Event::Done(slot));
+            return;
+        }
+        let at = self.units.issue(scheduler.now().0, running.unit, lines);
+        scheduler.schedule(Picoseconds(at), Event::Issue(index));
+    }
+
+    /// A load or store is done.
+    pub(super) fn load_done(&mut self, load: u32, scheduler: &mut impl Scheduler<Event>) {
+        let state = &mut self.loads[load as usize];
+        state.done = true;
+        let wavefront = state.wavefront;
+        if state.operation == Operation::Store {
+            self.free_loads.push(load);
+        }
+        let Some(running) = &mut self.running[wavefront as usize] else { return };
+        running.under_way -= 1;
+        let is_last = running.under_way == 0;
+        match running.waits {
+            Waits::ForLoad(other) if other == load => self.go_on(wavefront, scheduler),
+            // An access that is being issued is itself under way.
+            Waits::ToAccess(_) if is_last => self.start_access(wavefront, scheduler),
+            Waits::AtFence if is_last => {
+                self.fence(wavefront);
+                self.go_on(wavefront, scheduler);
+            }
+            Waits::ToEnd if is_last => self.end(wavefront, scheduler),
+            _ => {}
+        }
+    }
+
+    /// A wavefront takes the words of a load that is done.
+    fn take_load(&mut self, wavefront: u32, load: u32) {
+        let words = self.loads[load as usize].words.take();
+        if let (Some(words), Some(running)) = (words, &self.running[wavefront as usize]) {
+            running.state.posted().loaded = words.1;
+        }
+        self.free_loads.push(load);
+    }
+
+    /// What a wavefront waited for is done.
+    fn go_on(&mut self, wavefront: u32, scheduler: &mut impl Scheduler<Event>) {
+        let Some(running) = &mut self.running[wavefront as usize] else { return };
+        if let Waits::ForLoad(load) = std::mem::replace(&mut running.waits, Waits::ForItself) {
+            self.take_load(wavefront, load);
+        }
+        scheduler.schedule_in(Picoseconds(0), Event::Resume(wavefront));
+    }
+}
