@@ -175,13 +175,14 @@ def compare(
     sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
     rows: list[dict[str, Any]] = []
     for name in wanted:
-        base = None
-        for kind in memory or MEMORY:
-            system = _system(preset, gpus, kind, distribution, shared_bandwidth)
-            row = _compared(system, name, sizes[name], limit)
-            base = base if rows and rows[-1]["benchmark"] == name else row["time"]
+        systems = (
+            _system(preset, gpus, kind, distribution, shared_bandwidth) for kind in memory or MEMORY
+        )
+        found = [_compared(system, name, sizes[name], limit) for system in systems]
+        base = found[0]["time"]
+        for row in found:
             row["speedup"] = base / row["time"] if base and row["time"] else None
-            rows.append(row)
+        rows += found
     if json:
         output.print_json(rows)
         return

@@ -93,13 +93,7 @@ impl AddressMap {
         let pages = bytes.0.div_ceil(1 << self.page_shift).max(1);
         let memories = self.free.len() as u64;
         let asked: u64 = self.free.iter().sum::<u64>() + pages;
-        let over = OutOfMemory {
-            asked: Bytes(asked << self.page_shift),
-            capacity: Bytes(self.capacity * memories),
-        };
-        if over.asked > over.capacity {
-            return Err(over);
-        }
+        self.check(asked, self.capacity * memories)?;
         for page in 0..pages {
             let memory = match spread {
                 Distribution::Unified => (first + page) % memories,
@@ -107,12 +101,18 @@ impl AddressMap {
             };
             let frame = self.free[memory as usize];
             self.free[memory as usize] += 1;
-            if frame << self.page_shift >= self.capacity {
-                return Err(over);
-            }
+            self.check(frame + 1, self.capacity)?;
             self.pages.push(((memory << MEMORY_SHIFT) | (frame << self.page_shift)) / LINE);
         }
         Ok(first << self.page_shift)
+    }
+
+    /// Whether so many pages are no more than a number of bytes.
+    fn check(&self, pages: u64, capacity: u64) -> Result<(), OutOfMemory> {
+        let asked = pages << self.page_shift;
+        let fits = asked <= capacity;
+        let over = OutOfMemory { asked: Bytes(asked), capacity: Bytes(capacity) };
+        if fits { Ok(()) } else { Err(over) }
     }
 
     /// How many bytes the address space has so far.
@@ -156,5 +156,29 @@ impl AddressMap {
     pub fn within_bank(&self, physical: u64) -> u64 {
         let below = physical & ((1 << self.bank_shift) - 1);
         (physical >> (self.bank_shift + self.bank_mask.count_ones()) << self.bank_shift) | below
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::gpus;
+
+    #[test]
+    fn one_memory_may_be_full_before_all_are() {
+        let found = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
+        let mut small = found.clone();
+        // Eight channels of a page.
+        small.memory.channel = small.page;
+        let mut map = AddressMap::new(&small, 2, false);
+        let mut place = || map.place(Bytes(1), Distribution::Discrete);
+        for page in 0..8 {
+            assert_eq!(place(), Ok(page * small.page.0));
+        }
+        assert_eq!(
+            place().unwrap_err().to_string(),
+            "the buffers take 36 KiB, which is 4 KiB more than the 32 KiB that there are; take a \
+             smaller size or more GPUs"
+        );
     }
 }

@@ -1,13 +1,12 @@
 //! What the driver does around kernels: copies, launches, and caches emptied between them.
 
 use super::address::{AddressMap, LINE};
-use super::cache::NONE;
 use super::consistency::Consistency;
 use super::error::GpuError;
 use super::fabric::pcie_path;
-use super::kernel::{AtomicOperation, Workload};
-use super::protocol::{Access, Ask, Flush, Level, Protocol};
-use super::requests::{First, Request, Stage};
+use super::kernel::Workload;
+use super::protocol::{Flush, Level, Protocol};
+use super::requests::{Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -134,11 +133,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let flush = match step {
             Step::Kernel(_) => {
                 if self.protocol.on_boundary(Level::L1) == Flush::Invalidate {
-                    for cache in 0..self.vector.states.len() as u32 {
-                        self.vector.lines.forget_all(cache);
-                    }
-                    for cache in 0..self.scalar.states.len() as u32 {
-                        self.scalar.lines.forget_all(cache);
+                    for caches in &mut self.first {
+                        for cache in 0..caches.states.len() as u32 {
+                            caches.lines.forget_all(cache);
+                        }
                     }
                 }
                 // Each line has one second level where that is its own GPU's: it may stay there.
@@ -193,24 +191,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             let host = self.counts.gpus;
             let (from, to) = if is_in { (host, gpu) } else { (gpu, host) };
             let request = self.requests.add(Request {
-                line,
-                physical,
-                mask: u64::MAX,
-                since: at.0,
-                since_second: at.0,
-                stamp: P::Stamp::default(),
-                load: NONE,
-                next: NONE,
-                bank: 0,
-                first: First::Vector(NONE),
-                gpu: gpu as u16,
-                access: Access::Overwrite,
-                ask: Ask::Write,
-                operation: AtomicOperation::Add,
                 stage: Stage::Copied,
                 path: pcie_path(self.counts.gpus, from, to),
-                crossed: 0,
                 bytes: (lines * LINE) as u32,
+                ..Request::new(line, physical, at.0, gpu)
             });
             self.phases.copies += 1;
             scheduler.schedule(at, Event::Cross(request));

@@ -3,121 +3,63 @@
 use super::address::AddressMap;
 use super::cache::NONE;
 use super::consistency::Consistency;
-use super::levels::{Caches, Looked};
-use super::protocol::{Copied, Forward, Level, Lookup, Meanwhile, Path, Protocol};
+use super::fabric::pcie_path;
+use super::levels::Looked;
+use super::protocol::{Copied, Forward, Level, Meanwhile, Path, Protocol};
 use super::requests::{First, Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
 impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
-    pub(super) fn level(&mut self, first: First) -> (&mut Caches<P>, u32) {
-        match first {
-            First::Vector(cache) => (&mut self.vector, cache),
-            First::Scalar(cache) => (&mut self.scalar, cache),
-        }
-    }
-
     /// An access is at its first-level cache.
     pub(super) fn at_first(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        let first = self.requests.get(index).first;
-        let (caches, cache) = self.level(first);
-        if !caches.waiting[cache as usize].is_empty() || self.stalls_first(index, false, scheduler)
+        let First { kind, cache } = self.requests.get(index).first;
+        if !self.first[kind as usize].waiting[cache as usize].is_empty()
+            || self.stalls_first(index, false, scheduler)
         {
-            let requests = &mut self.requests;
-            let caches = match first {
-                First::Vector(_) => &mut self.vector,
-                First::Scalar(_) => &mut self.scalar,
-            };
-            caches.waiting[cache as usize].push(requests, index);
+            self.first[kind as usize].waiting[cache as usize].push(&mut self.requests, index);
         }
     }
 
-    pub(super) fn stalls_first(
+    /// An access looks its line up. Whether it stalls, for lack of a register.
+    fn stalls_first(
         &mut self,
         index: u32,
         again: bool,
         scheduler: &mut impl Scheduler<Event>,
     ) -> bool {
-        matches!(self.look_up_first(index, again, scheduler), Looked::Stalled)
-    }
-
-    pub(super) fn look_up_first(
-        &mut self,
-        index: u32,
-        again: bool,
-        scheduler: &mut impl Scheduler<Event>,
-    ) -> Looked {
-        let request = *self.requests.get(index);
-        let caches = match request.first {
-            First::Vector(_) => &mut self.vector,
-            First::Scalar(_) => &mut self.scalar,
-        };
-        let (First::Vector(cache) | First::Scalar(cache)) = request.first;
-        if let Some(last) = caches.mshrs.join(cache, request.line, index) {
-            self.requests.link(last, index);
-            caches.counts[cache as usize].merged += u64::from(!again);
-            return Looked::Settled;
-        }
-        let place = caches.lines.find(cache, request.physical, request.line);
-        let mut line = place.map(|place| *caches.lines.state(place));
-        let mut state = caches.states[cache as usize];
-        let lookup = self.protocol.on_access(
-            Level::L1,
-            &mut state,
-            line.as_mut(),
-            request.access,
-            P::Stamp::default(),
-        );
+        let Request { first: First { kind, cache }, physical, .. } = *self.requests.get(index);
+        let caches = &mut self.first[kind as usize];
+        let level = (&self.protocol, Level::L1);
         let now = scheduler.now().0;
-        let (directory, bank) = (caches.directory, caches.bank);
-        match lookup {
-            Lookup::Hit(_) => {
-                caches.states[cache as usize] = state;
-                caches.counts[cache as usize].hits += u64::from(!again);
-                if let (Some(place), Some(line)) = (place, line) {
-                    *caches.lines.state(place) = line;
-                    caches.lines.touch(place);
-                    if let Some(bytes) = caches.lines.bytes(place) {
-                        let bytes = *bytes;
-                        self.take_words(index, &bytes);
-                    }
+        match caches.look_up(level, (cache, physical), &mut self.requests, index, again) {
+            Looked::Joined => {}
+            Looked::Stalled => return true,
+            Looked::Allocate(..) => unreachable!("first levels are not filled by writes"),
+            Looked::Hit(place, _) => {
+                caches.lines.touch(place);
+                let (bytes, served) = (caches.lines.bytes(place).copied(), caches.latency());
+                if let Some(bytes) = bytes {
+                    self.take_words(index, &bytes);
                 }
-                self.answer_load(index, now + directory + bank, scheduler);
+                self.answer_load(index, now + served, scheduler);
             }
-            Lookup::Allocate(..) => unreachable!("first levels are not filled by writes"),
-            Lookup::Forward(Forward { ask, stamp, copy, .. }) => {
-                if caches.mshrs.is_full(cache) {
-                    return Looked::Stalled;
+            Looked::Forward(place, Forward { ask, stamp, copy, .. }) => {
+                if let (Some(place), Meanwhile::Goes) = (place, copy) {
+                    caches.lines.forget(place);
                 }
-                caches.states[cache as usize] = state;
-                caches.mshrs.take(cache, request.line);
-                caches.counts[cache as usize].misses += u64::from(!again);
-                if let (Some(place), Some(line)) = (place, line) {
-                    *caches.lines.state(place) = line;
-                    match copy {
-                        Meanwhile::Stays => {}
-                        Meanwhile::Merges => {
-                            caches.lines.write(
-                                place,
-                                request.mask,
-                                false,
-                                self.requests.written(index),
-                            );
-                        }
-                        Meanwhile::Goes => caches.lines.forget(place),
-                    }
-                }
+                let asked = now + caches.directory;
                 let request = self.requests.get_mut(index);
                 (request.ask, request.stamp) = (ask, stamp);
-                self.send_to_second(index, now + directory, scheduler);
+                self.send_to_second(index, asked, scheduler);
             }
         }
-        Looked::Settled
+        false
     }
 
     /// Whose second level serves a request.
-    pub(super) fn owner(&self, request: &Request<P::Stamp>) -> u32 {
+    fn owner(&self, request: &Request<P::Stamp>) -> u32 {
         match self.path {
             Path::OwnL2 | Path::HomeL2 => u32::from(request.gpu),
             Path::LineL2 => AddressMap::memory(request.physical),
@@ -141,7 +83,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             scheduler.schedule(Picoseconds(at + self.counts.crossbar), Event::Arrive(index));
         } else {
             self.done.remote += 1;
-            let path = super::fabric::pcie_path(self.counts.gpus, gpu, owner);
+            let path = pcie_path(self.counts.gpus, gpu, owner);
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);
             scheduler.schedule(Picoseconds(at), Event::Cross(index));
         }
@@ -150,11 +92,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     /// The answer is at the first level.
     pub(super) fn back_at_first(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = *self.requests.get(index);
-        let caches = match request.first {
-            First::Vector(_) => &mut self.vector,
-            First::Scalar(_) => &mut self.scalar,
-        };
-        let (First::Vector(cache) | First::Scalar(cache)) = request.first;
+        let First { kind, cache } = request.first;
+        let caches = &mut self.first[kind as usize];
         let found = caches.lines.find(cache, request.physical, request.line);
         let copy = found.map(|place| *caches.lines.state(place));
         let outcome = self.protocol.on_response(
@@ -198,26 +137,21 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         self.answer_load(index, scheduler.now().0, scheduler);
         while waiting != NONE {
             let next = self.requests.get(waiting).next;
-            self.look_up_first(waiting, true, scheduler);
+            self.stalls_first(waiting, true, scheduler);
             waiting = next;
         }
-        loop {
-            let (caches, cache) = self.level(request.first);
-            if caches.waiting[cache as usize].is_empty() {
-                break;
-            }
-            let head = caches.waiting[cache as usize].first();
+        while !self.first[kind as usize].waiting[cache as usize].is_empty() {
+            let head = self.first[kind as usize].waiting[cache as usize].first();
             let next = self.requests.get(head).next;
             if self.stalls_first(head, false, scheduler) {
                 break;
             }
-            let (caches, cache) = self.level(request.first);
-            caches.waiting[cache as usize].advance(next);
+            self.first[kind as usize].waiting[cache as usize].advance(next);
         }
     }
 
     /// The words that a load gets of a line.
-    pub(super) fn take_words(&mut self, index: u32, bytes: &[u8; 64]) {
+    fn take_words(&mut self, index: u32, bytes: &[u8; 64]) {
         let request = self.requests.get(index);
         if request.access.writes() {
             return;
@@ -232,15 +166,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// A line of a load or store is there at a time.
-    pub(super) fn answer_load(
-        &mut self,
-        index: u32,
-        at: u64,
-        scheduler: &mut impl Scheduler<Event>,
-    ) {
+    fn answer_load(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
         let Request { first, since, load, .. } = *self.requests.get(index);
-        let (caches, cache) = self.level(first);
-        caches.answered(cache, since, at);
+        self.first[first.kind as usize].answered(first.cache, since, at);
         self.requests.remove(index);
         self.line_done(load, at, scheduler);
     }

@@ -4,8 +4,8 @@ use super::cache::NONE;
 use super::compute_unit::Waits;
 use super::consistency::Consistency;
 use super::kernel::{AtomicOperation, Operation};
-use super::protocol::{Access, Ask, Protocol};
-use super::requests::{First, Request, Stage};
+use super::protocol::{Access, Protocol};
+use super::requests::{First, Kind, Request};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -23,8 +23,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let unit = running.unit;
         let gpu = unit / self.counts.units;
         let first = match operation {
-            Operation::LoadScalar => First::Scalar(self.counts.scalar_cache(unit)),
-            _ => First::Vector(unit),
+            Operation::LoadScalar => {
+                First { kind: Kind::Scalar, cache: self.counts.scalar_cache(unit) }
+            }
+            _ => First { kind: Kind::Vector, cache: unit },
         };
         let (access, atomic) = match operation {
             Operation::Store if mask == u64::MAX => (Access::Overwrite, AtomicOperation::Add),
@@ -34,24 +36,12 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         };
         let now = scheduler.now().0;
         let request = self.requests.add(Request {
-            line,
-            physical: self.map.physical(line),
             mask,
-            since: now,
-            since_second: now,
-            stamp: P::Stamp::default(),
             load,
-            next: NONE,
-            bank: 0,
             first,
-            gpu: gpu as u16,
             access,
-            ask: Ask::Read,
             operation: atomic,
-            stage: Stage::Second,
-            path: 0,
-            crossed: 0,
-            bytes: 0,
+            ..Request::new(line, self.map.physical(line), now, gpu)
         });
         if access != Access::Read
             && let Some(payload) = self.requests.payload_mut(request)
@@ -79,8 +69,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     fn buffer_of(&self, request: &Request<P::Stamp>) -> u32 {
         let counts = &self.counts;
         let within = match request.first {
-            First::Vector(unit) => unit % counts.units * counts.vector_buffers / counts.units,
-            First::Scalar(cache) => {
+            First { kind: Kind::Vector, cache: unit } => {
+                unit % counts.units * counts.vector_buffers / counts.units
+            }
+            First { kind: Kind::Scalar, cache } => {
                 (counts.vector_buffers + cache % counts.scalars).min(counts.buffers - 1)
             }
         };

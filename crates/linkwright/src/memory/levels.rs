@@ -1,8 +1,8 @@
 //! One level of caches as the model times it: lines, registers of misses, and who waits.
 
 use super::cache::{Lines, Mshrs};
-use super::protocol::Protocol;
-use super::requests::Fifo;
+use super::protocol::{Forward, Level, Lookup, Meanwhile, Protocol};
+use super::requests::{Fifo, Requests};
 use super::statistics::CacheCounts;
 
 /// Equal caches of one level.
@@ -25,12 +25,18 @@ pub struct Caches<P: Protocol> {
 }
 
 /// What became of a lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looked {
-    /// It is dealt with.
-    Settled,
+#[derive(Debug, Clone, Copy)]
+pub enum Looked<L, S> {
+    /// It waits for a line under way.
+    Joined,
     /// A register is missing.
     Stalled,
+    /// The copy in a place serves it, and the answer has this stamp.
+    Hit(usize, S),
+    /// A new copy in this state serves it, made of what it writes.
+    Allocate(L, S),
+    /// The level below is asked, and a register taken; there may be a copy.
+    Forward(Option<usize>, Forward<S>),
 }
 
 /// How large caches are, and how fast.
@@ -62,6 +68,63 @@ impl<P: Protocol> Caches<P> {
             directory,
             bank,
         }
+    }
+
+    /// An access looks a line up, whose set `set` picks; `again` where it has been counted before.
+    /// Bytes that are written are merged into a copy here where the protocol says so.
+    pub fn look_up(
+        &mut self,
+        (protocol, level): (&P, Level),
+        (cache, set): (u32, u64),
+        requests: &mut Requests<P::Stamp>,
+        index: u32,
+        again: bool,
+    ) -> Looked<P::Line, P::Stamp> {
+        let request = *requests.get(index);
+        let counts = &mut self.counts[cache as usize];
+        if let Some(last) = self.mshrs.join(cache, request.line, index) {
+            counts.merged += u64::from(!again);
+            requests.link(last, index);
+            return Looked::Joined;
+        }
+        let place = self.lines.find(cache, set, request.line);
+        // Whoever stalls leaves everything as it was.
+        let mut line = place.map(|place| *self.lines.state(place));
+        let mut state = self.states[cache as usize];
+        let (access, stamp) = (request.access, request.stamp);
+        let lookup = protocol.on_access(level, &mut state, line.as_mut(), access, stamp);
+        if matches!(lookup, Lookup::Forward(_)) && self.mshrs.is_full(cache) {
+            return Looked::Stalled;
+        }
+        self.states[cache as usize] = state;
+        if let (Some(place), Some(line)) = (place, line) {
+            *self.lines.state(place) = line;
+        }
+        match lookup {
+            Lookup::Hit(stamp) => {
+                counts.hits += u64::from(!again);
+                Looked::Hit(place.expect("a hit has a copy"), stamp)
+            }
+            Lookup::Allocate(line, stamp) => {
+                counts.misses += u64::from(!again);
+                Looked::Allocate(line, stamp)
+            }
+            Lookup::Forward(forward) => {
+                counts.misses += u64::from(!again);
+                self.mshrs.take(cache, request.line);
+                if let (Some(place), Meanwhile::Merges) = (place, forward.copy) {
+                    self.lines.write(place, request.mask, false, requests.written(index));
+                }
+                Looked::Forward(place, forward)
+            }
+        }
+    }
+
+    /// Picoseconds from a hit's lookup to its answer.
+    #[inline]
+    #[must_use]
+    pub fn latency(&self) -> u64 {
+        self.directory + self.bank
     }
 
     /// Notes an answer to what came at `since`.

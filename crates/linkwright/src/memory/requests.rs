@@ -4,13 +4,23 @@ use super::cache::{NONE, copy_masked};
 use super::kernel::AtomicOperation;
 use super::protocol::{Access, Ask, Flat};
 
-/// Which first-level cache a request came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum First {
+/// A kind of first-level cache, by its place among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
     /// That of a compute unit, by its number over all GPUs.
-    Vector(u32),
+    #[default]
+    Vector,
     /// One that neighbouring compute units share, for scalars.
-    Scalar(u32),
+    Scalar,
+}
+
+/// Which first-level cache a request came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct First {
+    /// Of which kind.
+    pub kind: Kind,
+    /// Its number among those of all GPUs.
+    pub cache: u32,
 }
 
 /// Where a request goes when it has crossed the links before it.
@@ -67,6 +77,33 @@ pub struct Request<S> {
     pub crossed: u8,
     /// How many bytes cross them.
     pub bytes: u32,
+}
+
+impl<S: Flat> Request<S> {
+    /// A read of a whole line that starts at a time on a GPU, and that nobody waits for.
+    #[must_use]
+    pub fn new(line: u64, physical: u64, at: u64, gpu: u32) -> Self {
+        Self {
+            line,
+            physical,
+            mask: u64::MAX,
+            since: at,
+            since_second: at,
+            stamp: S::default(),
+            load: NONE,
+            next: NONE,
+            bank: 0,
+            first: First::default(),
+            gpu: gpu as u16,
+            access: Access::Read,
+            ask: Ask::Read,
+            operation: AtomicOperation::Add,
+            stage: Stage::Second,
+            path: 0,
+            crossed: 0,
+            bytes: 0,
+        }
+    }
 }
 
 /// The bytes that go with a request.

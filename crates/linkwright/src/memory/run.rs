@@ -100,8 +100,6 @@ pub struct GpuRun {
     pub memory: Vec<MemoryCounts>,
     /// What each link has carried, by its name.
     pub links: Vec<(String, Carried)>,
-    /// Pages that first-level buffers lacked, and walks for them.
-    pub translation: (u64, u64),
     /// Memory at the end, with what caches held last; none of a run without data.
     pub image: Option<Image>,
     /// Events of the model.
@@ -233,17 +231,17 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             Path::LineL2 | Path::HomeL2 => vec![&self.pcie],
         };
         let carried = links.iter().flat_map(|links| links.carried());
+        let [vector, scalar] = self.first.map(|caches| caches.counts);
         GpuRun {
             time,
             steps: self.phases.timed().collect(),
             cycle: Picoseconds(self.counts.cycle),
             instructions: self.done,
             links: carried.map(|(name, carried)| (name.to_owned(), carried)).collect(),
-            vector: self.vector.counts,
-            scalar: self.scalar.counts,
+            vector,
+            scalar,
             second: self.second.counts,
             memory: self.memory.counts,
-            translation: (self.translation.counts.misses, self.translation.counts.walks),
             image: self.image,
             events,
         }

@@ -3,10 +3,9 @@
 use super::cache::NONE;
 use super::consistency::Consistency;
 use super::fabric::pcie_path;
-use super::kernel::AtomicOperation;
 use super::levels::Looked;
-use super::protocol::{Access, Ask, Copied, Eviction, Forward, Level, Lookup, Meanwhile, Protocol};
-use super::requests::{First, Request, Stage, atomic};
+use super::protocol::{Access, Ask, Copied, Eviction, Forward, Level, Meanwhile, Protocol};
+use super::requests::{Request, Stage, atomic};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -18,85 +17,51 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         request.since_second = scheduler.now().0;
         let bank = request.bank;
         if !self.second.waiting[bank as usize].is_empty()
-            || matches!(self.look_up_second(index, false, scheduler), Looked::Stalled)
+            || self.stalls_second(index, false, scheduler)
         {
             self.second.waiting[bank as usize].push(&mut self.requests, index);
         }
     }
 
-    pub(super) fn look_up_second(
+    /// An access looks its line up. Whether it stalls, for lack of a register.
+    fn stalls_second(
         &mut self,
         index: u32,
         again: bool,
         scheduler: &mut impl Scheduler<Event>,
-    ) -> Looked {
-        let request = *self.requests.get(index);
-        let (bank, caches) = (request.bank, &mut self.second);
-        if let Some(last) = caches.mshrs.join(bank, request.line, index) {
-            self.requests.link(last, index);
-            caches.counts[bank as usize].merged += u64::from(!again);
-            return Looked::Settled;
-        }
-        let set = self.map.within_bank(request.physical);
-        let place = caches.lines.find(bank, set, request.line);
-        let mut line = place.map(|place| *caches.lines.state(place));
-        let mut state = caches.states[bank as usize];
-        let access = request.access;
-        let lookup =
-            self.protocol.on_access(Level::L2, &mut state, line.as_mut(), access, request.stamp);
+    ) -> bool {
+        let Request { bank, physical, line, .. } = *self.requests.get(index);
+        let set = self.map.within_bank(physical);
+        let caches = &mut self.second;
+        let level = (&self.protocol, Level::L2);
         let now = scheduler.now().0;
-        let (directory, latency) = (caches.directory, caches.bank);
-        match lookup {
-            Lookup::Hit(stamp) => {
-                caches.states[bank as usize] = state;
-                caches.counts[bank as usize].hits += u64::from(!again);
-                if let (Some(place), Some(line)) = (place, line) {
-                    *caches.lines.state(place) = line;
-                    self.serve_in_second(index, place);
-                }
-                self.requests.get_mut(index).stamp = stamp;
-                self.back_to_first(index, now + directory + latency, scheduler);
-            }
-            Lookup::Allocate(line, stamp) => {
-                caches.states[bank as usize] = state;
-                caches.counts[bank as usize].misses += u64::from(!again);
-                let place = self.make_room(bank, set, request.line, scheduler);
-                *self.second.lines.state(place) = line;
+        let (asked, served) = (now + caches.directory, now + caches.latency());
+        match caches.look_up(level, (bank, set), &mut self.requests, index, again) {
+            Looked::Joined => {}
+            Looked::Stalled => return true,
+            Looked::Hit(place, stamp) => {
                 self.serve_in_second(index, place);
                 self.requests.get_mut(index).stamp = stamp;
-                self.back_to_first(index, now + directory + latency, scheduler);
+                self.back_to_first(index, served, scheduler);
             }
-            Lookup::Forward(Forward { ask, stamp, copy, .. }) => {
-                if caches.mshrs.is_full(bank) {
-                    return Looked::Stalled;
-                }
-                caches.states[bank as usize] = state;
-                caches.mshrs.take(bank, request.line);
-                caches.counts[bank as usize].misses += u64::from(!again);
-                if let (Some(place), Some(line)) = (place, line) {
-                    *caches.lines.state(place) = line;
-                    match copy {
-                        Meanwhile::Stays => {}
-                        Meanwhile::Merges => {
-                            caches.lines.write(
-                                place,
-                                request.mask,
-                                false,
-                                self.requests.written(index),
-                            );
-                        }
-                        Meanwhile::Goes => {
-                            self.write_back(bank, place, scheduler);
-                            self.second.lines.forget(place);
-                        }
-                    }
+            Looked::Allocate(state, stamp) => {
+                let place = self.make_room(bank, set, line, scheduler);
+                *self.second.lines.state(place) = state;
+                self.serve_in_second(index, place);
+                self.requests.get_mut(index).stamp = stamp;
+                self.back_to_first(index, served, scheduler);
+            }
+            Looked::Forward(place, Forward { ask, stamp, copy, .. }) => {
+                if let (Some(place), Meanwhile::Goes) = (place, copy) {
+                    self.write_back(bank, place, scheduler);
+                    self.second.lines.forget(place);
                 }
                 let request = self.requests.get_mut(index);
                 (request.ask, request.stamp) = (ask, stamp);
-                self.send_to_memory(index, now + directory, scheduler);
+                self.send_to_memory(index, asked, scheduler);
             }
         }
-        Looked::Settled
+        false
     }
 
     /// A copy in the second level is read or changed by an access.
@@ -153,24 +118,11 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let now = scheduler.now().0;
         self.second.counts[bank as usize].write_backs += 1;
         let index = self.requests.add(Request {
-            line,
-            physical,
             mask,
-            since: now,
-            since_second: now,
-            stamp: P::Stamp::default(),
-            load: NONE,
-            next: NONE,
             bank,
-            first: First::Vector(NONE),
-            gpu: (bank / self.counts.banks) as u16,
             access: Access::Write,
             ask: Ask::Write,
-            operation: AtomicOperation::Add,
-            stage: Stage::Memory,
-            path: 0,
-            crossed: 0,
-            bytes: 0,
+            ..Request::new(line, physical, now, bank / self.counts.banks)
         });
         let bytes = self.second.lines.bytes(place).copied();
         if let (Some(payload), Some(bytes)) = (self.requests.payload_mut(index), bytes) {
@@ -223,13 +175,13 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         self.back_to_first(index, scheduler.now().0, scheduler);
         while waiting != NONE {
             let next = self.requests.get(waiting).next;
-            self.look_up_second(waiting, true, scheduler);
+            self.stalls_second(waiting, true, scheduler);
             waiting = next;
         }
         while !self.second.waiting[bank as usize].is_empty() {
             let head = self.second.waiting[bank as usize].first();
             let next = self.requests.get(head).next;
-            if matches!(self.look_up_second(head, false, scheduler), Looked::Stalled) {
+            if self.stalls_second(head, false, scheduler) {
                 break;
             }
             self.second.waiting[bank as usize].advance(next);
@@ -237,12 +189,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// The second level has answered; the answer leaves at a time.
-    pub(super) fn back_to_first(
-        &mut self,
-        index: u32,
-        at: u64,
-        scheduler: &mut impl Scheduler<Event>,
-    ) {
+    fn back_to_first(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
         let request = *self.requests.get(index);
         self.second.answered(request.bank, request.since_second, at);
         let bytes = self.response_bytes(request.ask, request.access);

@@ -37,8 +37,6 @@ pub struct MemoryCounts {
 pub struct InstructionCounts {
     /// Instructions of wavefronts.
     pub instructions: u64,
-    /// Those of them that touch memory.
-    pub memory: u64,
     /// Accesses to lines of other GPUs' memory.
     pub remote: u64,
 }

@@ -114,8 +114,8 @@ pub(super) struct Gpus<'w, P: Protocol, C> {
     pub free_groups: Vec<u32>,
     pub dispatcher: Dispatcher,
     pub phases: Phases,
-    pub vector: Caches<P>,
-    pub scalar: Caches<P>,
+    /// First-level caches, by kind.
+    pub first: [Caches<P>; 2],
     pub second: Caches<P>,
     pub homes: Vec<TimestampStorageUnit<P>>,
     pub translation: Translation,
@@ -190,8 +190,8 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
             free_groups: Vec::new(),
             dispatcher: Dispatcher::new(&hierarchy.compute, gpus),
             phases: Phases::of(workload, !is_shared),
-            vector: Caches::new(gpus * counts.units, shape(&hierarchy.vector, cycle), with_data),
-            scalar: Caches::new(gpus * counts.scalars, shape(&hierarchy.scalar, cycle), with_data),
+            first: [(counts.units, &hierarchy.vector), (counts.scalars, &hierarchy.scalar)]
+                .map(|(each, of)| Caches::new(gpus * each, shape(of, cycle), with_data)),
             second: Caches::new(gpus * counts.banks, second, with_data),
             homes: (0..homes).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
             translation: Translation::new(hierarchy, gpus),

@@ -22,17 +22,6 @@ pub struct Translation {
     latency: u64,
     walk: u64,
     per_gpu: u32,
-    /// Lookups, misses of the first level, and walks.
-    pub counts: TranslationCounts,
-}
-
-/// What the buffers have answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TranslationCounts {
-    /// Misses of the first level.
-    pub misses: u64,
-    /// Walks through the page table.
-    pub walks: u64,
 }
 
 impl Translation {
@@ -54,7 +43,6 @@ impl Translation {
             latency: u64::from(tlb.latency) * cycle,
             walk: u64::from(tlb.walk) * cycle,
             per_gpu: tlb.buffers,
-            counts: TranslationCounts::default(),
         }
     }
 
@@ -75,14 +63,12 @@ impl Translation {
 
     /// A buffer asks for a page that it lacks: when it has it.
     pub fn ask(&mut self, now: u64, buffer: u32, page: u64) -> u64 {
-        self.counts.misses += 1;
         let gpu = buffer / self.per_gpu;
         let found = now + self.latency;
         if let Some(place) = self.second.find(gpu, page, page) {
             self.second.touch(place);
             return found;
         }
-        self.counts.walks += 1;
         let first = gpu as usize * self.walks;
         let walkers = &mut self.walkers[first..first + self.walks];
         let Some(walker) = walkers.iter_mut().min() else { return found };

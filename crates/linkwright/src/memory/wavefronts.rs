@@ -4,6 +4,7 @@ use super::compute_unit::{Load, Waits};
 use super::consistency::Consistency;
 use super::kernel::{Loaded, Operation, Scope, Values};
 use super::protocol::{Flush, Level, Protocol};
+use super::requests::Kind;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -77,7 +78,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     fn fence(&mut self, index: u32) {
         let Some(running) = &self.running[index as usize] else { return };
         if self.protocol.on_fence(Level::L1) != Flush::Nothing {
-            self.vector.lines.forget_all(running.unit);
+            self.first[Kind::Vector as usize].lines.forget_all(running.unit);
         }
     }
 
@@ -86,7 +87,6 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let Some(running) = &mut self.running[index as usize] else { return };
         let Waits::ToAccess(operation) = running.waits else { return };
         self.done.instructions += 1;
-        self.done.memory += 1;
         running.under_way += 1;
         let posted = running.state.posted();
         let words = (posted.values.is_there() && operation != Operation::Store)
