@@ -112,6 +112,9 @@ MemorySystemName: TypeAlias = Literal[
     "tsm-wt-c-sc",
     "tsm-wt-c-rc-printed",
     "tsm-wt-c-sc-printed",
+    "hmg",
+    "mesi",
+    "g-tsc",
 ]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]

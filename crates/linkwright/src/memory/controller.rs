@@ -3,8 +3,9 @@
 use super::address::AddressMap;
 use super::cache::{NONE, copy_masked};
 use super::consistency::Consistency;
+use super::fabric::pcie_path;
 use super::protocol::{Access, Ask, Path, Protocol};
-use super::requests::{Stage, atomic};
+use super::requests::{Request, Stage, atomic};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
@@ -31,37 +32,56 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
     }
 
-    /// Sends a request from its bank of the second level to memory.
-    pub(super) fn send_to_memory(
+    /// Sends a request from its bank of the second level to the line's home, or to the memory
+    /// beside that bank.
+    pub(super) fn send_below(
         &mut self,
         index: u32,
         at: u64,
         scheduler: &mut impl Scheduler<Event>,
     ) {
         let bytes = self.request_bytes(self.requests.get(index).ask);
-        let is_shared = self.path == Path::OwnL2;
+        let Request { bank, physical, gpu, .. } = *self.requests.get(index);
+        let is_here = self.is_home(bank, physical);
+        let (gpus, gpu) = (self.counts.gpus, u32::from(gpu));
         let request = self.requests.get_mut(index);
-        request.stage = Stage::Memory;
-        if is_shared {
-            (request.path, request.crossed, request.bytes) = (request.bank, 0, bytes);
-            scheduler.schedule(Picoseconds(at), Event::Cross(index));
+        let path = match self.path {
+            Path::LineL2 => None,
+            Path::HomeL2 if is_here => None,
+            Path::OwnL2 => Some(bank),
+            Path::HomeL2 => {
+                self.done.remote += 1;
+                Some(pcie_path(gpus, gpu, AddressMap::memory(physical)))
+            }
+        };
+        let event = if let Some(path) = path {
+            request.stage = Stage::Home;
+            (request.path, request.crossed, request.bytes) = (path, 0, bytes);
+            Event::Cross(index)
         } else {
-            scheduler.schedule(Picoseconds(at), Event::Arrive(index));
-        }
+            request.stage = Stage::Memory;
+            Event::Arrive(index)
+        };
+        scheduler.schedule(Picoseconds(at), event);
     }
 
-    /// The channel that serves a line.
-    fn channel(&self, physical: u64) -> u32 {
+    /// The channel that serves a line, and the home of it where one is.
+    pub(super) fn channel(&self, physical: u64) -> u32 {
         let memory = if self.path == Path::OwnL2 { 0 } else { AddressMap::memory(physical) };
         memory * self.counts.banks + self.map.bank(physical)
     }
 
-    /// A request is at its controller: its turn among all accesses to the line.
+    /// A request is at its channel of memory: its turn among all accesses to the line.
     pub(super) fn at_memory(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = *self.requests.get(index);
         let channel = self.channel(request.physical);
+        let ask = if request.is_fetch { Ask::Read } else { request.ask };
+        if P::CONFIRMS && request.load == NONE && !self.takes_write_back(&request) {
+            self.write_back_done(index, scheduler);
+            return;
+        }
         let counts = &mut self.memory.counts[channel as usize];
-        match request.ask {
+        match ask {
             Ask::Read | Ask::Renew | Ask::Own => counts.reads += 1,
             Ask::Write => counts.writes += 1,
             Ask::Atomic => {
@@ -74,19 +94,19 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         {
             let line = image.line(request.line);
             payload.answer.copy_from_slice(line);
-            if request.ask == Ask::Atomic {
+            if ask == Ask::Atomic {
                 payload.write = atomic(&payload.answer, &payload.write, &request);
             }
-            if matches!(request.ask, Ask::Atomic | Ask::Write) {
+            if matches!(ask, Ask::Atomic | Ask::Write) {
                 copy_masked(line, &payload.write, request.mask);
             }
-            if request.ask == Ask::Write {
+            if ask == Ask::Write {
                 payload.answer.copy_from_slice(line);
             }
         }
         let served = self.memory.serve(scheduler.now().0, channel);
-        if request.load != NONE && self.path == Path::OwnL2 {
-            let unit = &mut self.homes[channel as usize];
+        if request.load != NONE && self.path == Path::OwnL2 && !P::CONFIRMS {
+            let unit = &mut self.stamps[channel as usize];
             let (controller, home) =
                 unit.entry(&self.protocol, self.map.within_bank(request.physical));
             let from = Some(request.gpu as u8);
@@ -101,23 +121,32 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     pub(super) fn served(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = *self.requests.get(index);
         if request.load == NONE {
-            self.requests.remove(index);
-            self.phases.write_backs -= 1;
-            if self.phases.write_backs == 0 && self.phases.waits_for_write_backs {
-                self.phases.waits_for_write_backs = false;
-                scheduler.schedule_in(Picoseconds(0), Event::Phase);
-            }
+            self.write_back_done(index, scheduler);
             return;
         }
-        let bytes = self.response_bytes(request.ask, request.access);
         let now = scheduler.now();
-        let request = self.requests.get_mut(index);
-        request.stage = Stage::BackAtSecond;
-        if self.path == Path::OwnL2 {
-            (request.path, request.crossed, request.bytes) = (request.bank, 0, bytes);
-            scheduler.schedule(now, Event::Cross(index));
-        } else {
-            scheduler.schedule(now, Event::Arrive(index));
+        match self.path {
+            Path::OwnL2 => {
+                self.answer_from_home(index, now.0, scheduler);
+                if P::CONFIRMS {
+                    self.release_home(&request, scheduler);
+                }
+            }
+            Path::HomeL2 => self.fetched(index, scheduler),
+            Path::LineL2 => {
+                self.requests.get_mut(index).stage = Stage::BackAtSecond;
+                scheduler.schedule(now, Event::Arrive(index));
+            }
+        }
+    }
+
+    /// What a second level wrote back is in memory.
+    fn write_back_done(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+        self.requests.remove(index);
+        self.phases.write_backs -= 1;
+        if self.phases.write_backs == 0 && self.phases.waits_for_write_backs {
+            self.phases.waits_for_write_backs = false;
+            scheduler.schedule_in(Picoseconds(0), Event::Phase);
         }
     }
 }

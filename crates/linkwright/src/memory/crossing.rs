@@ -12,8 +12,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     pub(super) fn cross(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = self.requests.get_mut(index);
         let links = match (request.stage, self.path) {
-            (Stage::Memory, Path::OwnL2) => &mut self.shared[0],
-            (Stage::BackAtSecond, Path::OwnL2) => &mut self.shared[1],
+            (Stage::Home | Stage::Probed, Path::OwnL2) => &mut self.shared[0],
+            (Stage::BackAtSecond | Stage::Probe(_), Path::OwnL2) => &mut self.shared[1],
             _ => &mut self.pcie,
         };
         let now = scheduler.now().0;
@@ -27,6 +27,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     pub(super) fn arrive(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         match self.requests.get(index).stage {
             Stage::Second => self.at_second(index, scheduler),
+            Stage::Home => self.at_home(index, scheduler),
+            Stage::Probe(probe) => self.probed(index, probe, scheduler),
+            Stage::Probed => self.probe_done(index, scheduler),
             Stage::Memory => self.at_memory(index, scheduler),
             Stage::BackAtSecond => self.back_at_second(index, scheduler),
             Stage::BackAtFirst => self.back_at_first(index, scheduler),

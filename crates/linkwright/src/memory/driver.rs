@@ -156,6 +156,11 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 self.write_back(bank, place, scheduler);
             }
             if flush == Flush::Invalidate {
+                for place in self.second.lines.places(bank) {
+                    if let Some(line) = self.second.lines.line(place) {
+                        self.forget_home(bank, line);
+                    }
+                }
                 self.second.lines.forget_all(bank);
             }
         }

@@ -50,8 +50,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                     caches.lines.forget(place);
                 }
                 let asked = now + caches.directory;
+                let epoch = caches.epochs[cache as usize];
                 let request = self.requests.get_mut(index);
-                (request.ask, request.stamp) = (ask, stamp);
+                (request.ask, request.first_ask, request.stamp) = (ask, ask, stamp);
+                request.epoch = epoch;
                 self.send_to_second(index, asked, scheduler);
             }
         }
@@ -103,7 +105,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             request.access,
             request.stamp,
         );
+        let is_old = request.epoch != caches.epochs[cache as usize];
         match outcome.copy {
+            Copied::Install(_) if is_old => {}
             Copied::Install(line) => {
                 let place = found.unwrap_or_else(|| {
                     let place = caches.lines.oldest(cache, request.physical);
@@ -119,7 +123,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             Copied::Merge(line) => {
                 if let Some(place) = found {
                     *caches.lines.state(place) = line;
-                    caches.lines.write(place, request.mask, false, self.requests.written(index));
+                    if request.access.writes() {
+                        let written = self.requests.written(index);
+                        caches.lines.write(place, request.mask, false, written);
+                    }
                 }
             }
             Copied::Leave => {}

@@ -16,6 +16,8 @@ pub struct Caches<P: Protocol> {
     pub mshrs: Mshrs,
     /// What waits for a register of each.
     pub waiting: Vec<Fifo>,
+    /// How often a fence has emptied each.
+    pub epochs: Vec<u32>,
     /// What each has answered.
     pub counts: Vec<CacheCounts>,
     /// Picoseconds to look a line up.
@@ -64,6 +66,7 @@ impl<P: Protocol> Caches<P> {
             states: vec![P::Cache::default(); caches as usize],
             mshrs: Mshrs::new(caches, mshrs),
             waiting: vec![Fifo::default(); caches as usize],
+            epochs: vec![0; caches as usize],
             counts: vec![CacheCounts::default(); caches as usize],
             directory,
             bank,
@@ -118,6 +121,12 @@ impl<P: Protocol> Caches<P> {
                 Looked::Forward(place, forward)
             }
         }
+    }
+
+    /// Empties a cache for a fence; nor is what is under way to it kept.
+    pub fn empty(&mut self, cache: u32) {
+        self.lines.forget_all(cache);
+        self.epochs[cache as usize] += 1;
     }
 
     /// Picoseconds from a hit's lookup to its answer.

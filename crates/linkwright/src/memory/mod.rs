@@ -17,6 +17,7 @@ mod driver;
 mod error;
 mod fabric;
 mod first_level;
+mod home;
 mod issue;
 pub mod kernel;
 mod levels;

@@ -2,7 +2,7 @@
 
 use super::cache::{NONE, copy_masked};
 use super::kernel::AtomicOperation;
-use super::protocol::{Access, Ask, Flat};
+use super::protocol::{Access, Ask, Flat, Probe};
 
 /// A kind of first-level cache, by its place among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +28,13 @@ pub struct First {
 pub enum Stage {
     /// To the bank of the second level.
     Second,
-    /// To the controller of memory.
+    /// To the home of its line.
+    Home,
+    /// To a cache that a home asks.
+    Probe(Probe),
+    /// Back from there to the home.
+    Probed,
+    /// To the channel of memory, from a second level beside it.
     Memory,
     /// Back to the bank of the second level.
     BackAtSecond,
@@ -53,7 +59,8 @@ pub struct Request<S> {
     pub since_second: u64,
     /// What the protocol says beside.
     pub stamp: S,
-    /// The load or store that it is a part of, or [`NONE`] of a line that is written back.
+    /// The load or store that it is a part of, or [`NONE`] of a line that is written back; of a
+    /// probe the request that waits for it.
     pub load: u32,
     /// The request that waits behind it.
     pub next: u32,
@@ -67,6 +74,16 @@ pub struct Request<S> {
     pub access: Access,
     /// What it asks of the level that it goes to.
     pub ask: Ask,
+    /// What the first level asked.
+    pub first_ask: Ask,
+    /// Whether it is at memory for a home that lacks the line.
+    pub is_fetch: bool,
+    /// Whether the home's answer has the line's data.
+    pub has_data: bool,
+    /// How many probes its home waits for.
+    pub probes: u8,
+    /// How often its first-level cache had been emptied when it asked below.
+    pub epoch: u32,
     /// What an atomic does.
     pub operation: AtomicOperation,
     /// Where it goes on the links that it crosses.
@@ -97,6 +114,11 @@ impl<S: Flat> Request<S> {
             gpu: gpu as u16,
             access: Access::Read,
             ask: Ask::Read,
+            first_ask: Ask::Read,
+            is_fetch: false,
+            has_data: true,
+            probes: 0,
+            epoch: 0,
             operation: AtomicOperation::Add,
             stage: Stage::Second,
             path: 0,

@@ -7,7 +7,7 @@ use super::driver::Step;
 use super::error::{GpuError, MOST_GPUS};
 use super::fabric::Carried;
 use super::kernel::{Image, Workload};
-use super::protocol::{Mgcc, MgccPrinted, NonCoherent, Path, Protocol};
+use super::protocol::{GTsc, Hmg, Mesi, Mgcc, MgccPrinted, NonCoherent, Path, Protocol};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
 use crate::diagnostic::Named;
@@ -33,6 +33,12 @@ pub enum MemorySystem {
     TsmPrinted,
     /// The same, each wavefront's accesses in order.
     TsmPrintedSequential,
+    /// A memory for each GPU; second levels cache remote lines, kept coherent by HMG.
+    Hmg,
+    /// Truly shared memory; second levels write back, kept coherent by directory MESI.
+    Mesi,
+    /// A memory for each GPU; second levels cache remote lines, kept coherent by G-TSC.
+    GTsc,
 }
 
 impl Named for MemorySystem {
@@ -45,7 +51,30 @@ impl Named for MemorySystem {
         ("tsm-wt-c-sc", Self::TsmCoherentSequential),
         ("tsm-wt-c-rc-printed", Self::TsmPrinted),
         ("tsm-wt-c-sc-printed", Self::TsmPrintedSequential),
+        ("hmg", Self::Hmg),
+        ("mesi", Self::Mesi),
+        ("g-tsc", Self::GTsc),
     ];
+}
+
+impl MemorySystem {
+    /// Whether what one wavefront wrote is what another reads, once a fence and a flag or an
+    /// atomic have told it, within a kernel.
+    #[must_use]
+    pub const fn is_coherent(self) -> bool {
+        match self {
+            Self::TsmCoherent
+            | Self::TsmCoherentSequential
+            | Self::Hmg
+            | Self::Mesi
+            | Self::GTsc => true,
+            Self::Rdma
+            | Self::TsmWriteBack
+            | Self::TsmWriteThrough
+            | Self::TsmPrinted
+            | Self::TsmPrintedSequential => false,
+        }
+    }
 }
 
 /// What a run is of, beside its workload.
@@ -173,6 +202,13 @@ pub fn run(
         }
         MemorySystem::TsmPrintedSequential => {
             play::<_, Sequential>(MgccPrinted::default(), hierarchy, workload, options, hook)
+        }
+        MemorySystem::Hmg => play::<_, Relaxed>(Hmg::default(), hierarchy, workload, options, hook),
+        MemorySystem::Mesi => {
+            play::<_, Relaxed>(Mesi::default(), hierarchy, workload, options, hook)
+        }
+        MemorySystem::GTsc => {
+            play::<_, Relaxed>(GTsc::default(), hierarchy, workload, options, hook)
         }
     }
 }

@@ -15,7 +15,11 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     pub(super) fn at_second(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = self.requests.get_mut(index);
         request.since_second = scheduler.now().0;
-        let bank = request.bank;
+        let Request { bank, physical, .. } = *request;
+        if self.is_home(bank, physical) {
+            self.at_home(index, scheduler);
+            return;
+        }
         if !self.second.waiting[bank as usize].is_empty()
             || self.stalls_second(index, false, scheduler)
         {
@@ -40,14 +44,14 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             Looked::Joined => {}
             Looked::Stalled => return true,
             Looked::Hit(place, stamp) => {
-                self.serve_in_second(index, place);
+                self.serve_in_second(index, place, false);
                 self.requests.get_mut(index).stamp = stamp;
                 self.back_to_first(index, served, scheduler);
             }
             Looked::Allocate(state, stamp) => {
                 let place = self.make_room(bank, set, line, scheduler);
                 *self.second.lines.state(place) = state;
-                self.serve_in_second(index, place);
+                self.serve_in_second(index, place, false);
                 self.requests.get_mut(index).stamp = stamp;
                 self.back_to_first(index, served, scheduler);
             }
@@ -58,14 +62,15 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 }
                 let request = self.requests.get_mut(index);
                 (request.ask, request.stamp) = (ask, stamp);
-                self.send_to_memory(index, asked, scheduler);
+                self.send_below(index, asked, scheduler);
             }
         }
         false
     }
 
-    /// A copy in the second level is read or changed by an access.
-    fn serve_in_second(&mut self, index: u32, place: usize) {
+    /// A copy in the second level is read or changed by an access; one in a line's home keeps what
+    /// memory lacks.
+    pub(super) fn serve_in_second(&mut self, index: u32, place: usize, is_home: bool) {
         let request = *self.requests.get(index);
         let lines = &mut self.second.lines;
         lines.touch(place);
@@ -79,13 +84,14 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             }
         }
         if request.access != Access::Read {
-            let is_dirty = self.protocol.on_evict(lines.state(place)) == Eviction::WriteBack;
+            let is_dirty =
+                is_home || self.protocol.on_evict(lines.state(place)) == Eviction::WriteBack;
             lines.write(place, request.mask, is_dirty, self.requests.written(index));
         }
     }
 
     /// A place in a bank for a line; what was there is written back if memory lacks it.
-    fn make_room(
+    pub(super) fn make_room(
         &mut self,
         bank: u32,
         set: u64,
@@ -93,8 +99,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         scheduler: &mut impl Scheduler<Event>,
     ) -> usize {
         let place = self.second.lines.oldest(bank, set);
-        if self.second.lines.line(place).is_some() {
+        if let Some(gone) = self.second.lines.line(place) {
             self.second.counts[bank as usize].evictions += 1;
+            self.forget_home(bank, gone);
             self.write_back(bank, place, scheduler);
         }
         self.second.lines.put(place, line);
@@ -110,10 +117,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     ) {
         let lines = &mut self.second.lines;
         let Some(line) = lines.line(place) else { return };
-        if self.protocol.on_evict(lines.state(place)) == Eviction::Nothing {
+        let mask = lines.clean(place);
+        if mask == 0 {
             return;
         }
-        let mask = lines.clean(place);
         let physical = self.map.physical(line);
         let now = scheduler.now().0;
         self.second.counts[bank as usize].write_backs += 1;
@@ -129,7 +136,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             payload.write = bytes;
         }
         self.phases.write_backs += 1;
-        self.send_to_memory(index, now, scheduler);
+        self.send_below(index, now, scheduler);
     }
 
     /// The answer of memory is at the bank that asked.
@@ -155,12 +162,12 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 *self.second.lines.state(place) = line;
                 let answer = self.requests.payload(index).map(|payload| payload.answer);
                 self.second.lines.fill(place, answer.as_ref());
-                self.serve_in_second(index, place);
+                self.serve_in_second(index, place, false);
             }
             Copied::Merge(line) => {
                 if let Some(place) = found {
                     *self.second.lines.state(place) = line;
-                    self.serve_in_second(index, place);
+                    self.serve_in_second(index, place, false);
                 }
             }
             Copied::Leave => {}
@@ -189,10 +196,15 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// The second level has answered; the answer leaves at a time.
-    fn back_to_first(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
+    pub(super) fn back_to_first(
+        &mut self,
+        index: u32,
+        at: u64,
+        scheduler: &mut impl Scheduler<Event>,
+    ) {
         let request = *self.requests.get(index);
         self.second.answered(request.bank, request.since_second, at);
-        let bytes = self.response_bytes(request.ask, request.access);
+        let bytes = self.response_bytes(request.first_ask, request.access);
         let (owner, gpu) = (request.bank / self.counts.banks, u32::from(request.gpu));
         let request = self.requests.get_mut(index);
         request.stage = Stage::BackAtFirst;

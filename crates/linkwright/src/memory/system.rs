@@ -6,7 +6,7 @@
 //! queues and data are here. What it leaves out: instruction caches, the LDS's bank conflicts, and
 //! what a work-group's registers keep from running beside others.
 
-use super::address::AddressMap;
+use super::address::{AddressMap, LINE};
 use super::compute_unit::{Group, Load, Running, Units};
 use super::consistency::Consistency;
 use super::dispatch::Dispatcher;
@@ -14,6 +14,7 @@ use super::dram::Channels;
 use super::driver::Phases;
 use super::error::{GpuError, MOST_DATA};
 use super::fabric::{self, Links};
+use super::home::Homes;
 use super::kernel::{Image, Workload};
 use super::levels::{Caches, Shape};
 use super::protocol::{Path, Protocol, TimestampStorageUnit};
@@ -117,7 +118,10 @@ pub(super) struct Gpus<'w, P: Protocol, C> {
     /// First-level caches, by kind.
     pub first: [Caches<P>; 2],
     pub second: Caches<P>,
-    pub homes: Vec<TimestampStorageUnit<P>>,
+    /// Timestamps beside the controllers of shared memory.
+    pub stamps: Vec<TimestampStorageUnit<P>>,
+    /// Homes that ask caches before they serve, or are caches themselves.
+    pub homes: Homes<P>,
     pub translation: Translation,
     pub memory: Channels,
     pub pcie: Links,
@@ -171,7 +175,8 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
             if is_shared { (counts.banks, gpus) } else { (gpus * counts.banks, 1) };
         // 64 KB of 16-bit timestamps for each GPU, over the controllers, in sets of 8.
         let sets = (32 * 1024 / 8 * gpus / counts.banks).max(1) as usize;
-        let homes = if is_shared { counts.banks } else { 0 };
+        let units = if is_shared && !P::CONFIRMS { counts.banks } else { 0 };
+        let lines = if P::CONFIRMS || path == Path::HomeL2 { map.size() / LINE } else { 0 };
         Ok(Self {
             protocol,
             path,
@@ -193,7 +198,8 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
             first: [(counts.units, &hierarchy.vector), (counts.scalars, &hierarchy.scalar)]
                 .map(|(each, of)| Caches::new(gpus * each, shape(of, cycle), with_data)),
             second: Caches::new(gpus * counts.banks, second, with_data),
-            homes: (0..homes).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
+            stamps: (0..units).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
+            homes: Homes::new(lines, channels, hierarchy.second.mshrs),
             translation: Translation::new(hierarchy, gpus),
             memory: Channels::new(hierarchy, channels, at_once),
             pcie: fabric::pcie(hierarchy, gpus),

@@ -101,17 +101,16 @@ fn what_others_write_while_a_kernel_runs_needs_coherence() {
     let shared = [(Benchmark::Xtreme2, 192), (Benchmark::Xtreme3, 192)];
     for (benchmark, size) in shared {
         for (name, memory) in MemorySystem::NAMED {
-            let expected = name.contains("-c-") && !name.contains("printed");
             let right = is_right(benchmark, size, &options(*memory));
-            assert_eq!(right, expected, "{} under {name}", benchmark.name());
+            assert_eq!(right, memory.is_coherent(), "{} under {name}", benchmark.name());
         }
     }
 }
 
 #[test]
 fn a_flag_tells_of_what_was_written_before_it_where_caches_agree() {
-    for memory in [MemorySystem::TsmCoherent, MemorySystem::TsmCoherentSequential] {
-        assert!(is_right(Benchmark::Message, 256, &options(memory)));
+    for (name, memory) in MemorySystem::NAMED.iter().filter(|(_, memory)| memory.is_coherent()) {
+        assert!(is_right(Benchmark::Message, 256, &options(*memory)), "{name}");
     }
     assert!(!is_right(Benchmark::Message, 256, &options(MemorySystem::Rdma)));
     // A reader that spins on its old copy never sees the flag: the watchdog says who.

@@ -78,7 +78,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     fn fence(&mut self, index: u32) {
         let Some(running) = &self.running[index as usize] else { return };
         if self.protocol.on_fence(Level::L1) != Flush::Nothing {
-            self.first[Kind::Vector as usize].lines.forget_all(running.unit);
+            let unit = running.unit;
+            self.first[Kind::Vector as usize].empty(unit);
+            self.first[Kind::Scalar as usize].empty(self.counts.scalar_cache(unit));
         }
     }
 

@@ -137,6 +137,8 @@ fn message(setting: Setting) -> Workload {
                 break;
             }
             wavefront.compute(4).await;
+            // Else who spins sees its own copy for ever, where fences keep caches in agreement.
+            wavefront.fence().await;
         }
         wavefront.fence().await;
         for step in 0..length / LANES as u64 {
