@@ -954,6 +954,9 @@ class GpuSystem:
         *,
         distribution: DistributionName = "unified",
         shared_bandwidth: float = 32.0,
+        read_lease: int = 10,
+        write_lease: int = 5,
+        timestamp_bits: int = 16,
     ) -> GpuSystem:
         """GPUs that share memory.
 
@@ -964,6 +967,10 @@ class GpuSystem:
             distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
                 buffers in equal blocks.
             shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
+            read_lease: How long a copy that was read is valid, in logical time, where a memory
+                system leases lines (MGCC, G-TSC).
+            write_lease: How long one that was written is, likewise.
+            timestamp_bits: Of a timestamp, 2 to 16; leases fit into it.
 
         Raises:
             MachineError: If the model is unknown, or its file does not say what is inside.
@@ -990,6 +997,25 @@ class GpuSystem:
     @property
     def shared_bandwidth(self) -> float:
         """Of each GPU to truly shared memory, each way, in GB/s."""
+
+    @property
+    def read_lease(self) -> int:
+        """How long a copy that was read is valid, in logical time."""
+
+    @property
+    def write_lease(self) -> int:
+        """How long a copy that was written is valid, in logical time."""
+
+    @property
+    def timestamp_bits(self) -> int:
+        """Bits of a timestamp."""
+
+    def costs(self) -> Table:
+        """What its coherence costs before anything runs: messages, and what caches and memory keep.
+
+        Columns: what (`read request`, `lines of an L1` and the like; what directories keep is left
+        out, since it grows with what is shared), bytes, added (how many of them are the protocol's).
+        """
 
     def run(
         self,

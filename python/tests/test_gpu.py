@@ -12,6 +12,7 @@ from commands import linkwright
 
 from linkwright import (
     GpuModel,
+    GpuRun,
     GpuSystem,
     MachineError,
     SimulationError,
@@ -86,6 +87,34 @@ def test_every_choice_can_be_named() -> None:
         assert GpuSystem(memory=memory).run("mt", 64).correct  # type: ignore[arg-type]
 
 
+def test_leases_decide_when_copies_are_read_anew() -> None:
+    def run(**leases: int) -> GpuRun:
+        system = GpuSystem(gpus=4, memory="tsm-wt-c-rc", **leases)  # type: ignore[arg-type]
+        return system.run("xtreme1", 192, data=False)
+
+    default = run()
+    assert run(read_lease=10, write_lease=5, timestamp_bits=16).time == default.time
+    assert run(read_lease=1000).time < default.time < run(read_lease=1).time
+    # A write that leases for longer moves time on, past the leases of what was read.
+    assert run(write_lease=50).time > default.time
+    # The answer is right when timestamps overflow all the time, too.
+    tight = GpuSystem(gpus=4, memory="tsm-wt-c-rc", read_lease=3, write_lease=2, timestamp_bits=3)
+    assert tight.run("xtreme3", 192).correct
+    options = "--read-lease 1 --timing-only --memory tsm-wt-c-rc --json"
+    told = linkwright("gpu", "run", "xtreme1", *options.split())
+    assert json.loads(told.stdout)["time"] == run(read_lease=1).time
+
+
+def test_coherence_costs_what_its_fields_take() -> None:
+    def costs(memory: str, column: str) -> dict[str, int]:
+        rows = GpuSystem(memory=memory).costs()  # type: ignore[arg-type]
+        return {row["what"]: row[column] for row in rows}
+
+    assert costs("tsm-wt-c-rc-printed", "added")["lines of a bank of L2"] == 16 << 10
+    assert costs("tsm-wt-c-rc", "bytes")["read request"] == 15
+    assert set(costs("rdma", "added").values()) == {0}
+
+
 def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
     text = gpu_model("r9-nano").to_toml().replace('name = "r9-nano"', 'name = "mine"')
     file = tmp_path / "mine.toml"
@@ -108,6 +137,14 @@ def test_one_s_own_gpu_runs(tmp_path: Path) -> None:
         ("run relu --preset t4", "the GPU model `t4` has no [hierarchy]"),
         ("run relu --preset none.toml", "cannot read `none.toml`"),
         ("run relu --shared-bandwidth 0", "a bandwidth of 0 GB/s is not possible"),
+        ("run relu --read-lease 0", "the read lease is 0: no copy could be read; 1 or more works"),
+        ("compare relu --write-lease 0", "the write lease is 0: no copy could be read"),
+        ("run relu --timestamp-bits 0", "a timestamp of 0 bits; from 2 to 16 bits work"),
+        ("run relu --timestamp-bits 3", "the read lease is 10, more than a timestamp holds"),
+        (
+            "run relu --write-lease 99999",
+            "the write lease is 99999, more than a timestamp holds; up to 65535",
+        ),
         ("run relu --size 1073741824 --gpus 1", "more than the 4 GiB that there are"),
         ("compare none", "there is no benchmark `none`"),
     ],

@@ -4,6 +4,7 @@ use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::{Mismatch, Workload};
+use linkwright::memory::protocol::Leases;
 use linkwright::memory::{self, Distribution, GpuError, GpuOptions, MemorySystem, tables};
 use linkwright::system::gpus::Hierarchy;
 use linkwright::units::{Bandwidth, Picoseconds};
@@ -28,6 +29,9 @@ pub struct GpuSystem {
     memory: String,
     distribution: String,
     shared_bandwidth: f64,
+    read_lease: u32,
+    write_lease: u32,
+    timestamp_bits: u8,
 }
 
 /// A model by its name, or as it is.
@@ -51,6 +55,10 @@ impl GpuSystem {
     ///     distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
     ///         buffers in equal blocks.
     ///     shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
+    ///     read_lease: How long a copy that was read is valid, in logical time, where a memory
+    ///         system leases lines (MGCC, G-TSC).
+    ///     write_lease: How long one that was written is, likewise.
+    ///     timestamp_bits: Of a timestamp, 2 to 16; leases fit into it.
     ///
     /// Raises:
     ///     MachineError: If the model is unknown, or its file does not say what is inside.
@@ -59,14 +67,19 @@ impl GpuSystem {
     #[new]
     #[pyo3(signature = (
         model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus = 1, memory: "MemorySystemName" = "rdma", *,
-        distribution: "DistributionName" = "unified", shared_bandwidth = 32.0
+        distribution: "DistributionName" = "unified", shared_bandwidth = 32.0, read_lease = 10, write_lease = 5,
+        timestamp_bits = 16
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
         model: NamedModel,
         gpus: i128,
         memory: &str,
         distribution: &str,
         shared_bandwidth: f64,
+        read_lease: i128,
+        write_lease: i128,
+        timestamp_bits: i128,
     ) -> PyResult<Self> {
         let model = match model {
             NamedModel::Model(model) => model.get().clone(),
@@ -84,8 +97,21 @@ impl GpuSystem {
         if gpus == 0 || gpus > memory::MOST_GPUS {
             return Err(errors::range(GpuError::Gpus { gpus }));
         }
+        let lease = |given: i128| u32::try_from(given.max(0)).unwrap_or(u32::MAX);
+        let (read_lease, write_lease) = (lease(read_lease), lease(write_lease));
+        let timestamp_bits = u8::try_from(timestamp_bits.max(0)).unwrap_or(u8::MAX);
+        Leases::new(read_lease, write_lease, timestamp_bits).map_err(errors::range)?;
         let (memory, distribution) = (memory.to_owned(), distribution.to_owned());
-        Ok(Self { model, gpus, memory, distribution, shared_bandwidth })
+        Ok(Self {
+            model,
+            gpus,
+            memory,
+            distribution,
+            shared_bandwidth,
+            read_lease,
+            write_lease,
+            timestamp_bits,
+        })
     }
 
     /// The model of its GPUs.
@@ -116,6 +142,33 @@ impl GpuSystem {
     #[getter]
     fn shared_bandwidth(&self) -> f64 {
         self.shared_bandwidth
+    }
+
+    /// How long a copy that was read is valid, in logical time.
+    #[getter]
+    fn read_lease(&self) -> u32 {
+        self.read_lease
+    }
+
+    /// How long a copy that was written is valid, in logical time.
+    #[getter]
+    fn write_lease(&self) -> u32 {
+        self.write_lease
+    }
+
+    /// Bits of a timestamp.
+    #[getter]
+    fn timestamp_bits(&self) -> u8 {
+        self.timestamp_bits
+    }
+
+    /// What its coherence costs before anything runs: messages, and what caches and memory keep.
+    ///
+    /// Columns: what (`read request`, `lines of an L1` and the like; what directories keep is left
+    /// out, since it grows with what is shared), bytes, added (how many of them are the protocol's).
+    fn costs(&self) -> PyResult<Table> {
+        let memory = MemorySystem::named(&self.memory)?;
+        Table::new(memory::costs(self.hierarchy()?, memory, self.leases()?))
     }
 
     /// Runs a benchmark.
@@ -166,6 +219,10 @@ impl GpuSystem {
         self.model.core().hierarchy().map_err(errors::machine)
     }
 
+    fn leases(&self) -> PyResult<Leases> {
+        Leases::new(self.read_lease, self.write_lease, self.timestamp_bits).map_err(errors::range)
+    }
+
     fn options(&self, data: bool, limit: f64) -> PyResult<GpuOptions> {
         Ok(GpuOptions {
             gpus: self.gpus,
@@ -173,6 +230,7 @@ impl GpuSystem {
             distribution: Distribution::named(&self.distribution)?,
             with_data: data,
             shared_bandwidth: Bandwidth((self.shared_bandwidth * 1e9).round() as u64),
+            leases: self.leases()?,
             limit: Picoseconds::from_seconds(limit),
         })
     }

@@ -62,6 +62,17 @@ Bandwidth = Annotated[
     float,
     typer.Option(metavar="GB/S", help="Of each GPU to truly shared memory, each way."),
 ]
+ReadLease = Annotated[
+    int,
+    typer.Option(
+        metavar="TIME",
+        help="How long a copy that was read is valid, in logical time, where lines are leased.",
+    ),
+]
+WriteLease = Annotated[
+    int, typer.Option(metavar="TIME", help="How long one that was written is, likewise.")
+]
+TimestampBits = Annotated[int, typer.Option(metavar="N", help="Of a timestamp, 2 to 16.")]
 Limit = Annotated[
     float, typer.Option(metavar="SECONDS", help="Simulated time after which to give up.")
 ]
@@ -105,6 +116,9 @@ def run(
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
     shared_bandwidth: Bandwidth = 32.0,
+    read_lease: ReadLease = 10,
+    write_lease: WriteLease = 5,
+    timestamp_bits: TimestampBits = 16,
     limit: Limit = 1.0,
     timing_only: Annotated[
         bool,
@@ -119,7 +133,12 @@ def run(
     Kernels work on real data, and their answer is compared with a CPU's: a wrong answer is an
     error. The time is that of copies and kernels; truly shared memory needs no copies.
     """
-    system = _system(preset, gpus, memory, distribution, shared_bandwidth)
+    leases = {
+        "read_lease": read_lease,
+        "write_lease": write_lease,
+        "timestamp_bits": timestamp_bits,
+    }
+    system = _system(preset, gpus, memory, distribution, shared_bandwidth, leases)
     with _progress(benchmark) as progress:
         found = system.run(
             cast("names.BenchmarkName", benchmark),
@@ -163,6 +182,9 @@ def compare(
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
     shared_bandwidth: Bandwidth = 32.0,
+    read_lease: ReadLease = 10,
+    write_lease: WriteLease = 5,
+    timestamp_bits: TimestampBits = 16,
     limit: Limit = 0.1,
     json: Json = False,
 ) -> None:
@@ -173,10 +195,16 @@ def compare(
     """
     wanted = list(benchmarks or STANDARD)
     sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
+    leases = {
+        "read_lease": read_lease,
+        "write_lease": write_lease,
+        "timestamp_bits": timestamp_bits,
+    }
     rows: list[dict[str, Any]] = []
     for name in wanted:
         systems = (
-            _system(preset, gpus, kind, distribution, shared_bandwidth) for kind in memory or MEMORY
+            _system(preset, gpus, kind, distribution, shared_bandwidth, leases)
+            for kind in memory or MEMORY
         )
         found = [_compared(system, name, sizes[name], limit) for system in systems]
         base = found[0]["time"]
@@ -236,7 +264,12 @@ def _compared(system: GpuSystem, name: str, size: int, limit: float) -> dict[str
 
 
 def _system(
-    preset: str, gpus: int, memory: str, distribution: str, shared_bandwidth: float
+    preset: str,
+    gpus: int,
+    memory: str,
+    distribution: str,
+    shared_bandwidth: float,
+    leases: dict[str, int],
 ) -> GpuSystem:
     return GpuSystem(
         _model(preset),
@@ -244,6 +277,7 @@ def _system(
         cast("names.MemorySystemName", memory),
         distribution=cast("names.DistributionName", distribution),
         shared_bandwidth=shared_bandwidth,
+        **leases,
     )
 
 

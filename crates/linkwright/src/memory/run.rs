@@ -2,80 +2,18 @@
 
 use super::address::Distribution;
 use super::cache::copy_masked;
-use super::consistency::{Consistency, Relaxed, Sequential};
+use super::consistency::Consistency;
 use super::driver::Step;
 use super::error::{GpuError, MOST_GPUS};
 use super::fabric::Carried;
 use super::kernel::{Image, Workload};
-use super::protocol::{GTsc, Hmg, Mesi, Mgcc, MgccPrinted, NonCoherent, Path, Protocol};
+use super::memory_system::{MemorySystem, WithProtocol};
+use super::protocol::{Leases, Path, Protocol};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
-use crate::diagnostic::Named;
 use crate::engine::{Engine, Hook, Scheduler};
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bandwidth, Picoseconds};
-
-/// How GPUs share memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MemorySystem {
-    /// A memory for each GPU; remote lines come over PCIe by RDMA, and no caches agree.
-    #[default]
-    Rdma,
-    /// Truly shared memory; second levels write back, no caches agree.
-    TsmWriteBack,
-    /// The same, second levels write through.
-    TsmWriteThrough,
-    /// Truly shared memory with MGCC, mended; relaxed consistency.
-    TsmCoherent,
-    /// The same, sequentially consistent.
-    TsmCoherentSequential,
-    /// Truly shared memory with MGCC as the dissertation prints it; relaxed consistency.
-    TsmPrinted,
-    /// The same, each wavefront's accesses in order.
-    TsmPrintedSequential,
-    /// A memory for each GPU; second levels cache remote lines, kept coherent by HMG.
-    Hmg,
-    /// Truly shared memory; second levels write back, kept coherent by directory MESI.
-    Mesi,
-    /// A memory for each GPU; second levels cache remote lines, kept coherent by G-TSC.
-    GTsc,
-}
-
-impl Named for MemorySystem {
-    const WHAT: &'static str = "memory system";
-    const NAMED: &'static [(&'static str, Self)] = &[
-        ("rdma", Self::Rdma),
-        ("tsm-wb-nc-rc", Self::TsmWriteBack),
-        ("tsm-wt-nc-rc", Self::TsmWriteThrough),
-        ("tsm-wt-c-rc", Self::TsmCoherent),
-        ("tsm-wt-c-sc", Self::TsmCoherentSequential),
-        ("tsm-wt-c-rc-printed", Self::TsmPrinted),
-        ("tsm-wt-c-sc-printed", Self::TsmPrintedSequential),
-        ("hmg", Self::Hmg),
-        ("mesi", Self::Mesi),
-        ("g-tsc", Self::GTsc),
-    ];
-}
-
-impl MemorySystem {
-    /// Whether what one wavefront wrote is what another reads, once a fence and a flag or an
-    /// atomic have told it, within a kernel.
-    #[must_use]
-    pub const fn is_coherent(self) -> bool {
-        match self {
-            Self::TsmCoherent
-            | Self::TsmCoherentSequential
-            | Self::Hmg
-            | Self::Mesi
-            | Self::GTsc => true,
-            Self::Rdma
-            | Self::TsmWriteBack
-            | Self::TsmWriteThrough
-            | Self::TsmPrinted
-            | Self::TsmPrintedSequential => false,
-        }
-    }
-}
 
 /// What a run is of, beside its workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,6 +28,8 @@ pub struct GpuOptions {
     pub with_data: bool,
     /// Of each GPU's second level to shared memory, all banks together, each way.
     pub shared_bandwidth: Bandwidth,
+    /// How long copies may be read, and the bits of a timestamp, where a protocol leases lines.
+    pub leases: Leases,
     /// After which time a run is given up.
     pub limit: Picoseconds,
 }
@@ -103,6 +43,7 @@ impl Default for GpuOptions {
             with_data: true,
             // Section 3.2.1: as much as PCIe 4.0 gives each GPU.
             shared_bandwidth: Bandwidth::gigabytes_per_second(32),
+            leases: Leases::default(),
             limit: Picoseconds::SECOND,
         }
     }
@@ -181,35 +122,28 @@ pub fn run(
     options: &GpuOptions,
     hook: Option<Hook<'_>>,
 ) -> Result<GpuRun, GpuError> {
-    match options.memory {
-        MemorySystem::Rdma => {
-            play::<_, Relaxed>(NonCoherent::RDMA, hierarchy, workload, options, hook)
-        }
-        MemorySystem::TsmWriteBack => {
-            play::<_, Relaxed>(NonCoherent::TSM_WRITE_BACK, hierarchy, workload, options, hook)
-        }
-        MemorySystem::TsmWriteThrough => {
-            play::<_, Relaxed>(NonCoherent::TSM_WRITE_THROUGH, hierarchy, workload, options, hook)
-        }
-        MemorySystem::TsmCoherent => {
-            play::<_, Relaxed>(Mgcc::default(), hierarchy, workload, options, hook)
-        }
-        MemorySystem::TsmCoherentSequential => {
-            play::<_, Sequential>(Mgcc::default(), hierarchy, workload, options, hook)
-        }
-        MemorySystem::TsmPrinted => {
-            play::<_, Relaxed>(MgccPrinted::default(), hierarchy, workload, options, hook)
-        }
-        MemorySystem::TsmPrintedSequential => {
-            play::<_, Sequential>(MgccPrinted::default(), hierarchy, workload, options, hook)
-        }
-        MemorySystem::Hmg => play::<_, Relaxed>(Hmg::default(), hierarchy, workload, options, hook),
-        MemorySystem::Mesi => {
-            play::<_, Relaxed>(Mesi::default(), hierarchy, workload, options, hook)
-        }
-        MemorySystem::GTsc => {
-            play::<_, Relaxed>(GTsc::default(), hierarchy, workload, options, hook)
-        }
+    options.memory.with(options.leases, Play { hierarchy, workload, options, hook })
+}
+
+/// A run, once its memory system is known.
+struct Play<'a, 'h> {
+    hierarchy: &'a Hierarchy,
+    workload: &'a Workload,
+    options: &'a GpuOptions,
+    hook: Option<Hook<'h>>,
+}
+
+impl WithProtocol for Play<'_, '_> {
+    type Output = Result<GpuRun, GpuError>;
+
+    fn with<P: Protocol, C: Consistency>(self, protocol: P) -> Self::Output {
+        let Self { hierarchy, workload, options, hook } = self;
+        check(hierarchy, workload, options)?;
+        let mut gpus = Gpus::<P, C>::new(protocol, hierarchy, workload, options)?;
+        let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
+        engine.schedule(Picoseconds(0), Event::Phase);
+        engine.run(&mut gpus)?;
+        Ok(gpus.result(engine.now(), engine.events()))
     }
 }
 
@@ -231,21 +165,6 @@ fn check(hierarchy: &Hierarchy, workload: &Workload, options: &GpuOptions) -> Re
         }
     }
     Ok(())
-}
-
-fn play<P: Protocol, C: Consistency>(
-    protocol: P,
-    hierarchy: &Hierarchy,
-    workload: &Workload,
-    options: &GpuOptions,
-    hook: Option<Hook<'_>>,
-) -> Result<GpuRun, GpuError> {
-    check(hierarchy, workload, options)?;
-    let mut gpus = Gpus::<P, C>::new(protocol, hierarchy, workload, options)?;
-    let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
-    engine.schedule(Picoseconds(0), Event::Phase);
-    engine.run(&mut gpus)?;
-    Ok(gpus.result(engine.now(), engine.events()))
 }
 
 impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {

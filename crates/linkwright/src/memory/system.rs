@@ -173,8 +173,9 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
         };
         let (channels, at_once) =
             if is_shared { (counts.banks, gpus) } else { (gpus * counts.banks, 1) };
-        // 64 KB of 16-bit timestamps for each GPU, over the controllers, in sets of 8.
-        let sets = (32 * 1024 / 8 * gpus / counts.banks).max(1) as usize;
+        // As many entries as second levels have lines, over the controllers, in sets of 8.
+        let entries = super::costs::entries(hierarchy) * u64::from(gpus);
+        let sets = (entries / 8 / u64::from(counts.banks)).max(1) as usize;
         let units = if is_shared && !P::CONFIRMS { counts.banks } else { 0 };
         let lines = if P::CONFIRMS || path == Path::HomeL2 { map.size() / LINE } else { 0 };
         Ok(Self {

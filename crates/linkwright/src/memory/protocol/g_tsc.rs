@@ -7,7 +7,9 @@
 //! where G-TSC resets all of them, and copies serve a certain number of reads, so that who spins
 //! sees a write in the end.
 
-use super::message::{Access, Ask, Copied, Flush, Level, Lookup, Outcome, Overhead, Path, Span};
+use super::message::{
+    Access, Ask, Copied, Flush, Level, Lookup, Outcome, Overhead, Path, Span, Stored,
+};
 use super::mgcc::{Mgcc, MgccCache, MgccController, MgccLine, MgccStamp};
 use super::storage::Entry;
 use super::{Leases, Probes, Protocol, ProtocolError};
@@ -21,18 +23,24 @@ pub struct GTsc {
 impl Default for GTsc {
     /// A lease of 10 for reads and writes, 16 bits, 64 reads of a copy.
     fn default() -> Self {
-        Self { time: Mgcc { leases: Leases { read: 10, write: 10, bits: 16 }, ..Mgcc::default() } }
+        Self::of(Leases::default())
     }
 }
 
 impl GTsc {
+    /// G-TSC with the lease of reads for writes, too.
+    #[must_use]
+    pub fn of(leases: Leases) -> Self {
+        Self { time: Mgcc { leases: Leases { write: leases.read, ..leases }, ..Mgcc::default() } }
+    }
+
     /// G-TSC with one lease for reads and writes, timestamps of so many bits, and copies that
     /// serve so many reads.
     ///
     /// # Errors
     /// When the lease is 0 or too long for the bits, or the bits are not from 2 to 16.
     pub fn new(lease: u16, bits: u8, reads: u8) -> Result<Self, ProtocolError> {
-        let leases = Leases::new(lease, lease, bits)?;
+        let leases = Leases::new(lease.into(), lease.into(), bits)?;
         Ok(Self { time: Mgcc { leases, l1_reads: reads, l2_reads: reads } })
     }
 }
@@ -51,6 +59,10 @@ impl Protocol for GTsc {
     /// As MGCC's; a read also says which copy it would renew.
     fn overhead(&self) -> Overhead {
         Overhead { read_request: 5, ..self.time.overhead() }
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        self.time.stored()
     }
 
     #[inline]

@@ -190,3 +190,16 @@ pub struct Overhead {
     /// Whether the answer to a write carries the line's data.
     pub write_response_has_data: bool,
 }
+
+/// How many bits a protocol keeps beside addresses, data and what every cache has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stored {
+    /// For a line, in an L1 and in a bank of L2 alike.
+    pub line: u32,
+    /// For each L1, whatever it holds.
+    pub l1: u32,
+    /// For each bank of L2, likewise.
+    pub l2: u32,
+    /// For an entry of the timestamp storage unit.
+    pub entry: u32,
+}

@@ -18,6 +18,7 @@
 
 use super::message::{
     Access, Ask, Copied, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead, Path, Span,
+    Stored,
 };
 use super::time::Leases;
 use super::{Protocol, storage::Entry};
@@ -44,7 +45,7 @@ impl Default for Mgcc {
 pub struct MgccLine {
     written: u16,
     until: u16,
-    /// The epoch in the upper 24 bits; how many reads were served in the lower 8.
+    /// The epoch in the upper bits; how many reads were served in the lower 8.
     epoch_and_reads: u32,
 }
 
@@ -166,6 +167,13 @@ impl Protocol for Mgcc {
             write_response: 5,
             write_response_has_data: false,
         }
+    }
+
+    /// Two timestamps and a count of reads a line, and two timestamps an entry. A cache keeps its
+    /// time, which has an epoch; a bank of L2 that epoch alone.
+    fn stored(&self) -> Option<Stored> {
+        let bits = u32::from(self.leases.bits);
+        Some(Stored { line: 2 * bits + 8, l1: u64::BITS, l2: 24, entry: 2 * bits })
     }
 
     #[inline]

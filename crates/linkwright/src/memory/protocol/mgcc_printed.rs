@@ -8,6 +8,7 @@
 use super::Protocol;
 use super::message::{
     Access, Ask, Copied, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead, Path, Span,
+    Stored,
 };
 use super::time::Leases;
 
@@ -78,6 +79,12 @@ impl Protocol for MgccPrinted {
             write_response: 4,
             write_response_has_data: true,
         }
+    }
+
+    /// Section 4.2.7: two timestamps a line, 64 bits a cache, and section 4.2.6: one an entry.
+    fn stored(&self) -> Option<Stored> {
+        let bits = u32::from(self.leases.bits);
+        Some(Stored { line: 2 * bits, l1: u64::BITS, l2: u64::BITS, entry: bits })
     }
 
     #[inline]

@@ -50,7 +50,7 @@ pub use hmg::{Hmg, HmgHome, ValidLine};
 pub use mesi::{Mesi, MesiHome, MesiState};
 pub use message::{
     Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,
-    Path, Probe, Probes, Span,
+    Path, Probe, Probes, Span, Stored,
 };
 pub use mgcc::{Mgcc, MgccCache, MgccController, MgccLine, MgccStamp};
 pub use mgcc_printed::{MgccPrinted, PrintedCache, PrintedHome, PrintedLine, PrintedStamp};
@@ -87,6 +87,13 @@ pub trait Protocol: Copy + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// How many bytes the protocol adds to messages.
     fn overhead(&self) -> Overhead;
+
+    /// How many bits the protocol keeps; none where what it keeps grows with what is shared, as in
+    /// a directory.
+    #[inline]
+    fn stored(&self) -> Option<Stored> {
+        None
+    }
 
     /// An access of a CU, or of a cache above, looks up a line. The L1 gets the default stamp.
     fn on_access(

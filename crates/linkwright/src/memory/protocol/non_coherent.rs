@@ -5,7 +5,7 @@
 
 use super::message::{
     Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,
-    Path, Span,
+    Path, Span, Stored,
 };
 use super::{Flat, Protocol};
 
@@ -70,6 +70,10 @@ impl Protocol for NonCoherent {
 
     fn overhead(&self) -> Overhead {
         Overhead::default()
+    }
+
+    fn stored(&self) -> Option<Stored> {
+        Some(Stored::default())
     }
 
     #[inline]

@@ -42,7 +42,7 @@ pub enum ProtocolError {
         /// The setting.
         what: &'static str,
         /// The lease.
-        lease: u16,
+        lease: u32,
         /// The longest one.
         most: u16,
     },
@@ -75,7 +75,7 @@ impl Leases {
     ///
     /// # Errors
     /// When a lease is 0 or too long for the bits, or the bits are not from 2 to 16.
-    pub fn new(read: u16, write: u16, bits: u8) -> Result<Self, ProtocolError> {
+    pub fn new(read: u32, write: u32, bits: u8) -> Result<Self, ProtocolError> {
         if !(2..=16).contains(&bits) {
             return Err(ProtocolError::Width { bits });
         }
@@ -84,11 +84,12 @@ impl Leases {
             if lease == 0 {
                 return Err(ProtocolError::NoLease { what });
             }
-            if lease > most {
+            if lease > u32::from(most) {
                 return Err(ProtocolError::LongLease { what, lease, most });
             }
         }
-        Ok(Self { read, write, bits })
+        // Neither is more than `most`.
+        Ok(Self { read: read as u16, write: write as u16, bits })
     }
 
     /// The last timestamp.
