@@ -57,6 +57,7 @@ CASES: dict[str, list[str]] = {
     "study blink": ["--quick"],
     "study network": ["--quick"],
     "study pcie": ["--quick"],
+    "study memory": ["--quick"],
 }
 
 

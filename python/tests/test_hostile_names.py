@@ -127,6 +127,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "study blink": [("--output", "machine.toml")],
     "study network": [("--output", "machine.toml")],
     "study pcie": [("--output", "machine.toml")],
+    "study memory": [("--output", "machine.toml")],
 }
 
 

@@ -14,6 +14,7 @@ from linkwright.cli.options import DaskAddress, Json, WorkerCount
 
 if TYPE_CHECKING:
     from linkwright.studies.study import Study
+    from linkwright.sweeps import Workers
 
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer jobs, sizes and repeats.")]
 Directory = Annotated[
@@ -64,12 +65,8 @@ def network(
     runs are kept there, and the same command goes on where it was stopped.
     """
     from linkwright.studies.network import run
-    from linkwright.sweeps import dask_cluster, local_processes
 
-    if dask is not None and workers is not None:
-        raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
-    where = local_processes(workers) if dask is None else dask_cluster(dask)
-    _show(partial(run, workers=where, directory=to), quick, to, json)
+    _show(partial(run, workers=_where(workers, dask), directory=to), quick, to, json)
 
 
 @app.command()
@@ -93,6 +90,33 @@ def pcie(
 
     seconds = None if window is None else window * 1e-3
     _show(partial(run, window=seconds), quick, to, json)
+
+
+@app.command()
+def memory(
+    quick: Quick = False,
+    to: Directory = None,
+    json: Json = False,
+    workers: WorkerCount = None,
+    dask: DaskAddress = None,
+) -> None:
+    """Repeat the MGPU-TSM dissertation: truly shared memory of GPUs, and its coherence.
+
+    The full study takes hours of processor time, most of it for the largest footprints. With
+    --output, finished runs are kept there, and the same command goes on where it was stopped.
+    """
+    from linkwright.studies.memory import run
+
+    _show(partial(run, workers=_where(workers, dask), directory=to), quick, to, json)
+
+
+def _where(workers: int | None, dask: str | None) -> Workers:
+    """Where a study's runs are performed."""
+    from linkwright.sweeps import dask_cluster, local_processes
+
+    if dask is not None and workers is not None:
+        raise typer.BadParameter("--dask and --workers exclude each other; give one of them.")
+    return local_processes(workers) if dask is None else dask_cluster(dask)
 
 
 def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:

@@ -1,0 +1,90 @@
+"""The study's charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from linkwright.collective_plot import COLOURS
+from linkwright.plot import SHAPES, inline_chart
+
+__all__ = ["bars", "lines"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def bars(rows: Rows, title: str, subtitle: str, axis: str = "speed-up") -> alt.Chart:
+    """A bar for each benchmark and memory system.
+
+    Args:
+        rows: The benchmark, the memory system and the value.
+        title: What was measured.
+        subtitle: How.
+        axis: What the value is.
+    """
+    kinds = list(dict.fromkeys(row["memory"] for row in rows))
+    order = list(dict.fromkeys(row["benchmark"] for row in rows))
+    chart: alt.Chart = (
+        inline_chart(_rounded(rows), title, subtitle)
+        .mark_bar()
+        .encode(
+            x=alt.X("benchmark:N", title=None, sort=order),
+            xOffset=alt.XOffset("memory:N", sort=kinds),
+            y=alt.Y("value:Q", title=axis),
+            color=alt.Color(
+                "memory:N",
+                title=None,
+                sort=kinds,
+                scale=alt.Scale(domain=kinds, range=list(COLOURS[: len(kinds)])),
+                legend=alt.Legend(orient="top", columns=3, labelLimit=0),
+            ),
+            tooltip=["benchmark:N", "memory:N", "value:Q"],
+        )
+        .properties(width=alt.Step(8), height=240)
+    )
+    return chart
+
+
+def lines(rows: Rows, axes: tuple[str, str], title: str, subtitle: str) -> alt.Chart:
+    """A line for each benchmark, a panel for each consistency.
+
+    Args:
+        rows: The benchmark, of what (the panel), where on the axis, and the value.
+        axes: What is below, and what is left.
+        title: What was measured.
+        subtitle: How.
+    """
+    names = list(dict.fromkeys(row["benchmark"] for row in rows))
+    shapes = [SHAPES[at % len(SHAPES)] for at in range(len(names))]
+    colours = [COLOURS[at % len(COLOURS)] for at in range(len(names))]
+    legend = alt.Legend(orient="right")
+    chart: alt.Chart = (
+        inline_chart(_rounded(rows), title, subtitle)
+        .mark_line(point={"filled": True, "size": 40})
+        .encode(
+            x=alt.X("at:Q", title=axes[0], scale=alt.Scale(type="log", base=2)),
+            y=alt.Y("value:Q", title=axes[1]),
+            color=alt.Color(
+                "benchmark:N",
+                title=None,
+                scale=alt.Scale(domain=names, range=colours),
+                legend=legend,
+            ),
+            shape=alt.Shape(
+                "benchmark:N",
+                title=None,
+                scale=alt.Scale(domain=names, range=shapes),
+                legend=legend,
+            ),
+            facet=alt.Facet("of:N", title=None),
+            tooltip=["benchmark:N", "of:N", "at:Q", "value:Q"],
+        )
+        .properties(width=240, height=220)
+    )
+    return chart
+
+
+def _rounded(rows: Rows) -> list[dict[str, Any]]:
+    return [{**row, "value": float(f"{row['value']:.5g}")} for row in rows]

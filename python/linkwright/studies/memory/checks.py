@@ -1,0 +1,137 @@
+"""What a statement is, and what the checks of all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from linkwright.studies.memory.measured import Measured, View
+from linkwright.studies.memory.published import published
+
+__all__ = [
+    "NOT_RUN",
+    "Outcome",
+    "Statement",
+    "ViewOf",
+    "change",
+    "judged",
+    "ratio",
+    "signed",
+    "spoken",
+]
+
+
+ViewOf = Callable[[View], float | None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether a statement holds, None if nothing could tell, and what says so.
+
+    Attributes:
+        holds: Whether it holds.
+        measured: The numbers.
+    """
+
+    holds: bool | None
+    measured: str
+
+
+NOT_RUN = Outcome(None, "not run")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence of the dissertation as a check.
+
+    Attributes:
+        source: Where it stands.
+        says: The sentence, restated so that it can be checked.
+        published: Its number, if it has one.
+        check: The check.
+        both: Whether MGCC matters, so that it is checked as printed, too.
+        why: The likely reason where it does not hold.
+        needs: A memory system of which no run means that the statement is left out.
+    """
+
+    source: str
+    says: str
+    published: str
+    check: Callable[[View], Outcome]
+    both: bool = False
+    why: str = ""
+    needs: str = ""
+
+    def outcomes(self, measured: Measured) -> list[Outcome | None]:
+        """With MGCC mended, and as printed where that matters."""
+        printed = self.check(View(measured, printed=True)) if self.both else None
+        return [self.check(View(measured)), printed]
+
+
+def ratio(
+    source: str,
+    says: str,
+    said: float,
+    of: ViewOf,
+    *,
+    both: bool = False,
+    why: str = "",
+) -> Statement:
+    """A statement whose number is a ratio, which holds if ours is near it."""
+
+    def check(view: View) -> Outcome:
+        found = of(view)
+        if found is None:
+            return NOT_RUN
+        near = abs(found / said - 1) <= published()["readings"]["near"]
+        return Outcome(near, f"{found:.3g}")
+
+    return Statement(source, says, f"{said:g}", check, both, why)
+
+
+def change(
+    source: str,
+    says: str,
+    said: float,
+    of: ViewOf,
+    *,
+    both: bool = False,
+    why: str = "",
+) -> Statement:
+    """A statement whose number is a change, which holds if ours is near it.
+
+    Args:
+        source: Where it stands.
+        says: What changes.
+        said: By which share.
+        of: The ratio that is measured; less 1, it is the change.
+        both: Whether MGCC matters.
+        why: The likely reason where it does not hold.
+    """
+
+    def check(view: View) -> Outcome:
+        found = of(view)
+        if found is None:
+            return NOT_RUN
+        readings = published()["readings"]
+        allowed = max(readings["change"] * abs(said), readings["points"])
+        return Outcome(abs(found - 1 - said) <= allowed, signed(found - 1))
+
+    return Statement(source, says, signed(said), check, both, why)
+
+
+def judged(found: dict[str, float], holds: Callable[[Sequence[float]], bool]) -> Outcome:
+    """The outcome for those that were measured, if any were."""
+    if not found:
+        return NOT_RUN
+    return Outcome(holds(list(found.values())), spoken(found))
+
+
+def spoken(found: dict[str, float]) -> str:
+    """Ratios by their names, in a line."""
+    return ", ".join(f"{name}: {value:.2f}" for name, value in found.items())
+
+
+def signed(share: float) -> str:
+    """A share as a change in percent."""
+    return f"{100 * share:+.3g} %"

@@ -1,0 +1,136 @@
+"""The runs of the study, as a sweep that can be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import isnan
+from pathlib import Path
+from typing import Any, cast
+
+from linkwright import GpuRun, GpuSystem, names
+from linkwright.studies.memory.measured import Result, Run
+from linkwright.studies.memory.settings import Setting
+from linkwright.sweeps import Sweep, Workers, run_sweep
+
+__all__ = ["Performed", "Progress", "measure", "perform"]
+
+Progress = Callable[[str, int, int], object]
+# Simulated: nothing here takes as long.
+LIMIT = 1.0
+
+
+@dataclass(frozen=True)
+class Performed:
+    """What all runs gave.
+
+    Attributes:
+        runs: What was run, and what it gave.
+        cpu_seconds: The processor time of all runs.
+    """
+
+    runs: Sequence[Run]
+    cpu_seconds: float
+
+
+def perform(
+    settings: Sequence[Setting],
+    *,
+    workers: Workers | None = None,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+) -> Performed:
+    """Performs the runs that the checkpoint does not hold.
+
+    Args:
+        settings: What is to be run.
+        workers: Where; processes on this computer where absent.
+        checkpoint: A file that keeps every finished run.
+        progress: Called with what is done, the runs done, and the runs in all.
+    """
+    # Two figures may ask for the same run, which is then performed once.
+    parameters = [
+        {name: value for name, value in asdict(each).items() if name != "part"} for each in settings
+    ]
+    sweep = Sweep(measure, parameters)
+    done = run_sweep(
+        sweep, workers, checkpoint=checkpoint, progress=progress, what="kernels inside GPUs"
+    )
+    results = [Result(**each) for each in done.results]
+    return Performed(list(zip(settings, results, strict=True)), done.cpu_seconds)
+
+
+def measure(
+    benchmark: str,
+    size: int,
+    memory: str,
+    gpus: int,
+    bandwidth: float,
+    read_lease: int,
+    write_lease: int,
+    data: bool,
+) -> dict[str, Any]:
+    """One run: the fields of its `Result`.
+
+    Args:
+        benchmark: As those of a `Setting`, all of them.
+        size: How large.
+        memory: How the GPUs share memory.
+        gpus: How many.
+        bandwidth: Of each GPU to shared memory, in GB/s.
+        read_lease: How long a copy that was read is valid.
+        write_lease: How long one that was written is.
+        data: Whether it has data.
+    """
+    system = GpuSystem(
+        "r9-nano",
+        gpus,
+        cast("names.MemorySystemName", memory),
+        shared_bandwidth=bandwidth,
+        read_lease=read_lease,
+        write_lease=write_lease,
+    )
+    run = system.run(cast("names.BenchmarkName", benchmark), size, data=data, limit=LIMIT)
+    steps = list(run.steps())
+    channels = list(run.channels())
+
+    def spent(*kinds: str) -> float:
+        return _short(sum(row["time"] for row in steps if row["step"] in kinds))
+
+    def lines(column: str) -> int:
+        return sum(row[column] for row in channels)
+
+    return {
+        "kernel_time": spent("kernel"),
+        "copy_time": spent("copy in", "copy out"),
+        "write_back_time": spent("write back"),
+        "correct": run.correct,
+        "instructions": run.instructions,
+        "remote": run.remote_accesses,
+        **_of_caches(run, "l1", "L1 vector"),
+        **_of_caches(run, "l2", "L2"),
+        "dram_reads": lines("reads"),
+        "dram_writes": lines("writes"),
+        "copied_in": lines("copied_in"),
+        "copied_out": lines("copied_out"),
+    }
+
+
+def _of_caches(run: GpuRun, name: str, kind: str) -> dict[str, Any]:
+    rows = [row for row in run.caches() if row["cache"] == kind]
+    hits = sum(row["hits"] + row["merged"] for row in rows)
+    misses = sum(row["misses"] for row in rows)
+    # A cache that answered nobody has no latency.
+    answers = [
+        (row["hits"] + row["merged"] + row["misses"], row["latency"])
+        for row in rows
+        if not isnan(row["latency"])
+    ]
+    count = sum(count for count, _ in answers)
+    latency = _short(sum(n * each for n, each in answers) / count) if count else None
+    return {f"{name}_hits": hits, f"{name}_misses": misses, f"{name}_latency": latency}
+
+
+def _short(seconds: float) -> float:
+    """Six digits, which is what a table of runs keeps."""
+    return float(f"{seconds:.6g}")

@@ -1,0 +1,136 @@
+"""Figs. 4-4, 4-6 and 4-7: what coherence costs, and what bandwidth and GPUs are worth."""
+
+from __future__ import annotations
+
+from linkwright.studies.memory.charts import lines
+from linkwright.studies.memory.coherence_statements import METRICS
+from linkwright.studies.memory.measured import Measured, View, mean
+from linkwright.studies.memory.published import published
+from linkwright.studies.memory.sensitivity_statements import over_bandwidth, over_gpus
+from linkwright.studies.memory.settings import BENCHMARKS, SHARED
+from linkwright.studies.tables import Cell, Section, StudyTable
+
+__all__ = ["bandwidths", "coherence", "scaling"]
+
+BASE = "tsm-wb-nc-rc"
+VIEWS = (("rc", False), ("rc", True), ("sc", False), ("sc", True))
+
+
+def _head(consistency: str, printed: bool) -> str:
+    return f"{consistency.upper()}{', as printed' if printed else ''}"
+
+
+def coherence(measured: Measured) -> Section:
+    """Fig. 4-4: shared memory written through, coherent, and sequentially consistent."""
+    kinds = ("tsm-wt-nc-rc", *SHARED)
+    performance: list[tuple[Cell, ...]] = []
+    by_kind = {memory: measured.speedups(memory, BASE) for memory in kinds}
+    for name in sorted(BENCHMARKS):
+        size = measured.size("systems", name)
+        performance.append((name, size, *(by.get(name) for by in by_kind.values())))
+    performance.append(("mean", None, *(mean(by) for by in by_kind.values())))
+    said = published()["fig_4_4"]
+    told = (said["write_through"], *(said["coherent_rc"], said["coherent_sc"]) * 2)
+    performance.append(("mean, published", None, *told))
+    means: list[tuple[Cell, ...]] = [
+        (metric, *(mean(measured.ratios(of, memory, BASE)) for memory in kinds))
+        for metric, of in METRICS.items()
+    ]
+    return Section(
+        title="Fig. 4-4: written through, coherent, sequential",
+        text=[f"Over {BASE}. Latencies are means of all answers of a level, waiting included."],
+        tables=[
+            StudyTable(
+                title=f"Performance over {BASE}",
+                columns=("benchmark", "size", *kinds),
+                rows=tuple(performance),
+                formats=("", ",", *(".3f",) * len(kinds)),
+            ),
+            StudyTable(
+                title=f"Counts and latencies over {BASE}, means of the nine",
+                columns=("", *kinds),
+                rows=tuple(means),
+                formats=("", *(".3f",) * len(kinds)),
+            ),
+        ],
+    )
+
+
+def bandwidths(measured: Measured) -> Section:
+    """Fig. 4-6: bandwidth to shared memory."""
+    said = published()["fig_4_6"]
+    rows: list[tuple[Cell, ...]] = []
+    drawn = []
+    for at, whole in enumerate(said["bandwidths"]):
+        cells: list[Cell] = [whole, said["rc"][at], said["sc"][at]]
+        for consistency, printed in VIEWS:
+            found = over_bandwidth(View(measured, printed), consistency, whole)
+            cells.append(mean(found))
+            if not printed:
+                drawn += [
+                    {"benchmark": name, "of": consistency.upper(), "at": whole, "value": value}
+                    for name, value in sorted(found.items())
+                ]
+        rows.append(tuple(cells))
+    last = said["bandwidths"][-1]
+    views = {_head(*each): over_bandwidth(View(measured, each[1]), each[0], last) for each in VIEWS}
+    size = {name: measured.size("bandwidth", name) for name in BENCHMARKS}
+    heads = tuple(views)
+    return Section(
+        title="Fig. 4-6: bandwidth to shared memory",
+        text=["Speed-up over 128 GB/s of all four GPUs together, each way, at the same latency."],
+        tables=[
+            StudyTable(
+                title="Mean speed-up over 128 GB/s",
+                columns=("GB/s", "RC, published", "SC, published", *heads),
+                rows=tuple(rows),
+                formats=("", *(".2f",) * 6),
+            ),
+            StudyTable(
+                title=f"Speed-up at {last:,} GB/s",
+                columns=("benchmark", "size", *heads),
+                rows=tuple(
+                    (name, size[name], *(by.get(name) for by in views.values()))
+                    for name in sorted(BENCHMARKS)
+                ),
+                formats=("", ",", *(".2f",) * 4),
+            ),
+        ],
+        figures={
+            "memory-bandwidth": lines(
+                drawn,
+                ("GB/s of all GPUs", "speed-up"),
+                "Speed-up over 128 GB/s",
+                "Simulated, 4 GPUs, MGCC mended.",
+            )
+        }
+        if drawn
+        else {},
+    )
+
+
+def scaling(measured: Measured) -> Section:
+    """Fig. 4-7: more GPUs for the same work."""
+    said = published()["fig_4_7"]
+    rows: list[tuple[Cell, ...]] = []
+    heads = [f"{_head(*each)}, {gpus}" for gpus in said["gpus"] for each in VIEWS]
+    found = [
+        over_gpus(View(measured, each[1]), each[0], gpus) for gpus in said["gpus"] for each in VIEWS
+    ]
+    for name in sorted(BENCHMARKS):
+        rows.append((name, measured.size("gpus", name), *(by.get(name) for by in found)))
+    rows.append(("mean", None, *(mean(by) for by in found)))
+    told = [said[each[0]][at] for at in range(len(said["gpus"])) for each in VIEWS]
+    rows.append(("mean, published", None, *told))
+    return Section(
+        title="Fig. 4-7: 8 and 16 GPUs",
+        text=["Speed-up over 4 GPUs, the same work. Each GPU brings 32 GB/s to shared memory."],
+        tables=[
+            StudyTable(
+                title="Speed-up over 4 GPUs",
+                columns=("benchmark", "size", *heads),
+                rows=tuple(rows),
+                formats=("", ",", *(".2f",) * len(heads)),
+            )
+        ],
+    )

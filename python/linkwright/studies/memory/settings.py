@@ -1,0 +1,168 @@
+"""What the study runs: benchmarks at their sizes, under memory systems and what is varied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linkwright import choice_names, gpu_benchmarks
+from linkwright.studies.memory.published import published
+
+__all__ = [
+    "BENCHMARKS",
+    "LEASES",
+    "LOCAL",
+    "SHARED",
+    "SYSTEMS",
+    "XTREME",
+    "Setting",
+    "known",
+    "plan",
+]
+
+# Table 3.2's, with those first that section 3.3 calls memory-bound.
+BENCHMARKS = ("bfs", "fir", "mm", "mt", "relu", "aes", "atax", "bicg", "conv")
+XTREME = ("xtreme1", "xtreme2", "xtreme3")
+SHARED = ("tsm-wt-c-rc", "tsm-wt-c-sc", "tsm-wt-c-rc-printed", "tsm-wt-c-sc-printed")
+# At Table 3.2's footprints.
+FOOTPRINTS = ("rdma", "tsm-wb-nc-rc")
+SYSTEMS = ("rdma", "tsm-wb-nc-rc", "tsm-wt-nc-rc", *SHARED, "hmg")
+# Read and write leases of Fig. 4-11; the text names one of the pairs that it shows.
+LEASES = ((10, 5), (5, 2), (5, 10), (10, 10), (20, 5), (20, 10), (40, 20), (80, 5))
+LOCAL = "rdma"
+
+# Smaller than Table 3.2's footprints, and but for aes at least the 8 MB of all second levels.
+_LARGE = {
+    "aes": 4_194_304,
+    "atax": 2048,
+    "bfs": 524_288,
+    "bicg": 2048,
+    "conv": 2048,
+    "fir": 2_097_152,
+    "mm": 1024,
+    "mt": 2048,
+    "relu": 2_097_152,
+}
+# Where many runs of each are compared.
+_SMALL = {
+    "aes": 1_048_576,
+    "atax": 1024,
+    "bfs": 131_072,
+    "bicg": 1024,
+    "conv": 1024,
+    "fir": 1_048_576,
+    "mm": 512,
+    "mt": 1024,
+    "relu": 1_048_576,
+}
+_QUICK = {
+    "aes": 65_536,
+    "atax": 256,
+    "bfs": 8192,
+    "bicg": 256,
+    "conv": 128,
+    "fir": 32_768,
+    "mm": 128,
+    "mt": 256,
+    "relu": 65_536,
+}
+
+
+@dataclass(frozen=True, order=True)
+class Setting:
+    """One run.
+
+    Attributes:
+        part: Of which figure it is: `systems`, `footprints`, `bandwidth`, `gpus`, `xtreme`,
+            `leases` or `ways`.
+        benchmark: What runs.
+        size: How large.
+        memory: How the GPUs share memory.
+        gpus: How many.
+        bandwidth: Of each GPU to shared memory, each way, in GB/s.
+        read_lease: How long a copy that was read is valid, in logical time.
+        write_lease: How long one that was written is.
+        data: Whether it has data, so that its answer can be wrong.
+    """
+
+    part: str
+    benchmark: str
+    size: int
+    memory: str
+    gpus: int = 4
+    bandwidth: float = 32.0
+    read_lease: int = 10
+    write_lease: int = 5
+    data: bool = False
+
+
+def known(systems: tuple[str, ...]) -> list[str]:
+    """Those of some memory systems that there are."""
+    names = choice_names()["memory_system"]
+    return [name for name in systems if name in names]
+
+
+def plan(*, quick: bool = False) -> list[Setting]:
+    """Every run of the study.
+
+    Args:
+        quick: Small sizes, and fewer of Xtreme's.
+    """
+    return [
+        *_systems("systems", SYSTEMS, _QUICK if quick else _LARGE),
+        *([] if quick else _systems("footprints", FOOTPRINTS, _full())),
+        *_bandwidths(_QUICK if quick else _SMALL),
+        *_gpus(_QUICK if quick else _SMALL),
+        *_xtreme(quick),
+        *_leases(192 if quick else 384),
+        *_ways(quick),
+    ]
+
+
+def _systems(part: str, systems: tuple[str, ...], sizes: dict[str, int]) -> Iterator[Setting]:
+    for memory in known(systems):
+        for benchmark in BENCHMARKS:
+            yield Setting(part, benchmark, sizes[benchmark], memory)
+
+
+def _full() -> dict[str, int]:
+    """Table 3.2's footprints."""
+    return {row["name"]: row["full_size"] for row in gpu_benchmarks()}
+
+
+def _bandwidths(sizes: dict[str, int]) -> Iterator[Setting]:
+    for whole in (128, *published()["fig_4_6"]["bandwidths"]):
+        for memory in SHARED:
+            for benchmark in BENCHMARKS:
+                yield Setting("bandwidth", benchmark, sizes[benchmark], memory, bandwidth=whole / 4)
+
+
+def _gpus(sizes: dict[str, int]) -> Iterator[Setting]:
+    for gpus in (4, *published()["fig_4_7"]["gpus"]):
+        for memory in SHARED:
+            for benchmark in BENCHMARKS:
+                yield Setting("gpus", benchmark, sizes[benchmark], memory, gpus)
+
+
+def _xtreme(quick: bool) -> Iterator[Setting]:
+    sizes = [192] if quick else published()["xtreme"]["sizes"]
+    for size in sizes:
+        for benchmark in XTREME:
+            for memory in ("tsm-wt-nc-rc", *SHARED):
+                yield Setting("xtreme", benchmark, size, memory, data=True)
+
+
+def _leases(size: int) -> Iterator[Setting]:
+    for benchmark in XTREME:
+        yield Setting("leases", benchmark, size, "tsm-wt-nc-rc")
+        for read, write in LEASES:
+            for memory in SHARED:
+                yield Setting("leases", benchmark, size, memory, read_lease=read, write_lease=write)
+
+
+def _ways(quick: bool) -> Iterator[Setting]:
+    for benchmark, size in (("chase", 4096), ("stream", 65_536 if quick else 1_048_576)):
+        yield Setting("ways", benchmark, size, LOCAL, gpus=1)
+        for memory in choice_names()["memory_system"]:
+            if not memory.endswith("-printed"):
+                yield Setting("ways", benchmark, size, memory)

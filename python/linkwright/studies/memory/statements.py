@@ -1,0 +1,77 @@
+"""The dissertation's sentences as statements, each with what was measured."""
+
+from __future__ import annotations
+
+from linkwright.studies.memory.checks import Statement
+from linkwright.studies.memory.coherence_statements import COHERENCE_STATEMENTS
+from linkwright.studies.memory.cost_statements import COST_STATEMENTS
+from linkwright.studies.memory.measured import Measured
+from linkwright.studies.memory.published import published
+from linkwright.studies.memory.sensitivity_statements import SENSITIVITY_STATEMENTS
+from linkwright.studies.memory.speedup_statements import SPEEDUP_STATEMENTS
+from linkwright.studies.memory.way_statements import WAY_STATEMENTS
+from linkwright.studies.memory.xtreme_statements import XTREME_STATEMENTS
+from linkwright.studies.tables import Cell, Section, StudyTable
+
+__all__ = ["STATEMENTS", "statements"]
+
+STATEMENTS: tuple[Statement, ...] = (
+    *SPEEDUP_STATEMENTS,
+    *COHERENCE_STATEMENTS,
+    *SENSITIVITY_STATEMENTS,
+    *XTREME_STATEMENTS,
+    *COST_STATEMENTS,
+    *WAY_STATEMENTS,
+)
+
+_VERDICTS = {True: "yes", False: "no", None: "not run"}
+
+
+def statements(measured: Measured) -> Section:
+    """The section on the statements."""
+    rows: list[tuple[Cell, ...]] = []
+    reasons: dict[str, list[str]] = {}
+    systems = {setting.memory for setting in measured.runs}
+    for statement in STATEMENTS:
+        if statement.needs and statement.needs not in systems:
+            continue
+        outcomes = statement.outcomes(measured)
+        told: list[Cell] = []
+        for outcome in outcomes:
+            told += [outcome.measured, _VERDICTS[outcome.holds]] if outcome else ["", ""]
+        rows.append((statement.source, statement.says, statement.published, *told))
+        parts = any(outcome is not None and outcome.holds is False for outcome in outcomes)
+        if parts and statement.why:
+            reasons.setdefault(statement.why, []).append(statement.says)
+    readings = published()["readings"]
+    count = {column: sum(row[column] == "yes" for row in rows) for column in (4, 6)}
+    judged = {column: sum(row[column] in ("yes", "no") for row in rows) for column in (4, 6)}
+    whys = [f"- *{'; '.join(says)}.* {why}" for why, says in reasons.items()]
+    return Section(
+        title="The statements",
+        text=[
+            "The dissertation's sentences as checks, with MGCC mended, and where it matters with "
+            "MGCC "
+            f"as printed. A ratio holds within {readings['near']:.0%} of the published one, a "
+            "change "
+            f"within {readings['change']:.0%} of itself or {readings['points']:.0%} of the whole, "
+            "whichever is more. Means are of the nine benchmarks.",
+            f"{count[4]} of {judged[4]} that were run hold; as printed {count[6]} of {judged[6]}.",
+            *(["Where they part, and the likely reasons:\n\n" + "\n".join(whys)] if whys else []),
+        ],
+        tables=[
+            StudyTable(
+                title="What the dissertation says, checked on our numbers",
+                columns=(
+                    "where",
+                    "statement",
+                    "published",
+                    "reproduced",
+                    "holds",
+                    "with MGCC as printed",
+                    "holds as printed",
+                ),
+                rows=tuple(rows),
+            )
+        ],
+    )

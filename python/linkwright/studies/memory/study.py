@@ -1,0 +1,89 @@
+"""The study as a whole: its sections are made of runs, wherever these come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkwright.studies.memory.measured import Measured, Run, runs_csv
+from linkwright.studies.memory.sensitivity import bandwidths, coherence, scaling
+from linkwright.studies.memory.speedups import footprints, hmg, speedups, transaction_counts
+from linkwright.studies.memory.statements import statements
+from linkwright.studies.memory.stress import leases, storage, ways, xtreme
+from linkwright.studies.study import Study
+from linkwright.studies.tables import Section
+
+__all__ = ["INTRODUCTION", "TITLE", "MemoryStudy", "sections_of", "study_of"]
+
+TITLE = "Truly shared memory reproduced"
+INTRODUCTION = (
+    "Mojumder's dissertation (Boston University) joins several GPUs to one memory behind a "
+    "switch, and keeps their caches coherent by leases in logical time, MGCC. This study runs its "
+    "benchmarks on Linkwright's [model of GPUs](../concepts/gpu-memory.md), cycle by cycle, under "
+    "its memory systems, and sets what its text says beside what comes out. MGCC as printed is "
+    "not coherent ([coherence](../concepts/coherence.md)); numbers are of MGCC mended, and beside "
+    "them of MGCC as printed.",
+    "What is timed: copies from and to the host and kernels under `rdma` and `hmg`; kernels alone "
+    "under shared memory, which needs no copy. No published number enters a model.",
+    "Where the text leaves a choice, or has two, this is what was read. Sizes of Xtreme: 384 KB, "
+    "of which one place has 368, of the three vectors together for each GPU. Memory: 8 channels "
+    "of 512 MB a GPU (Table 3.1), where section 1.2.2 has 8 GB; no size here needs either. "
+    "Bandwidth of shared memory: 32 GB/s each way for each GPU, 128 for four (section 3.2.1). "
+    "Leases: 10 for reads and 5 for writes, which section 4.4.2 has both ways around. Benchmarks: "
+    "the nine of Table 3.2, of which the text says eleven, then nine.",
+)
+
+
+@dataclass(frozen=True)
+class MemoryStudy(Study):
+    """The outcome of the memory study.
+
+    Attributes:
+        runs: What was run, and what it gave.
+    """
+
+    runs: Sequence[Run]
+
+    def contents(self) -> dict[str, bytes]:
+        """The files but for the figures, by name; `runs.csv` holds every run."""
+        return {**super().contents(), "runs.csv": runs_csv(self.runs).encode()}
+
+
+def study_of(runs: Sequence[Run]) -> MemoryStudy:
+    """The study, of runs that were performed now or before."""
+    return MemoryStudy(
+        name="memory",
+        title=TITLE,
+        introduction=(*INTRODUCTION, coverage(runs)),
+        sections=sections_of(runs),
+        runs=runs,
+    )
+
+
+def coverage(runs: Sequence[Run]) -> str:
+    """A sentence on how much was run."""
+    played = sum(result.instructions for _, result in runs)
+    return (
+        f"Here: {len(runs)} runs, {played / 1e6:,.0f} million instructions of wavefronts. What "
+        "was not run is left blank."
+    )
+
+
+def sections_of(runs: Sequence[Run]) -> list[Section]:
+    """The sections, of runs that were performed now or before."""
+    measured = Measured(runs)
+    sections = [
+        statements(measured),
+        speedups(measured),
+        footprints(measured),
+        transaction_counts(measured),
+        coherence(measured),
+        hmg(measured),
+        bandwidths(measured),
+        scaling(measured),
+        xtreme(measured),
+        leases(measured),
+        storage(),
+        ways(measured),
+    ]
+    return [section for section in sections if section is not None]

@@ -1,0 +1,143 @@
+"""The memory study: complete, what its page says, and that its runs are those of today's model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linkwright import choice_names
+from linkwright.studies.memory.checks import Statement, ViewOf, change, ratio
+from linkwright.studies.memory.measured import Measured, Run, View, read_runs, runs_csv
+from linkwright.studies.memory.published import published
+from linkwright.studies.memory.runs import measure, perform
+from linkwright.studies.memory.settings import BENCHMARKS, LEASES, SYSTEMS, XTREME, Setting, plan
+from linkwright.studies.memory.statements import STATEMENTS, statements
+from linkwright.studies.memory.study import study_of
+from linkwright.sweeps import local_threads
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = ROOT / "docs" / "studies" / "data" / "memory.csv"
+PAGE = ROOT / "docs" / "studies" / "memory.md"
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    return read_runs(RUNS)
+
+
+def test_the_page_is_what_the_runs_say(runs: list[Run]) -> None:
+    assert study_of(runs).to_markdown() == PAGE.read_text(encoding="utf-8")
+    assert runs_csv(runs) == RUNS.read_text(encoding="utf-8")
+
+
+def test_statements_are_told_apart_and_each_was_checked(runs: list[Run]) -> None:
+    says = Counter(statement.says for statement in STATEMENTS)
+    assert max(says.values()) == 1
+    rows = statements(Measured(runs)).tables[0].rows
+    assert [row for row in rows if row[4] == "not run"] == []
+    assert {row[4] for row in rows} == {"yes", "no"}
+    # Whatever parts is explained.
+    parted = [row[1] for row in rows if "no" in (row[4], row[6])]
+    text = statements(Measured(runs)).text[-1]
+    assert [says for says in parted if str(says) not in text] == []
+
+
+def test_without_runs_nothing_is_said_to_hold() -> None:
+    rows = statements(Measured([])).tables[0].rows
+    at_rest = [row for row in rows if str(row[0]) in ("section 4.2.7", "section 1.4.3")]
+    assert len(at_rest) == 10
+    assert {row[4] for row in rows if row not in at_rest} == {"not run"}
+
+
+def test_a_number_holds_near_the_published_one_and_no_further() -> None:
+    def verdict(statement: Statement) -> bool | None:
+        return statement.check(View(Measured([]))).holds
+
+    def found_to_be(value: float) -> ViewOf:
+        return lambda _: value
+
+    near = [verdict(ratio("", "", 2.0, found_to_be(value))) for value in (1.81, 2.19)]
+    far = [verdict(ratio("", "", 2.0, found_to_be(value))) for value in (1.79, 2.21)]
+    assert (near, far) == ([True, True], [False, False])
+    changes = {1.2: 0.25, 1.31: 0.25, 1.33: 0.25, 0.8: 0.25, 0.992: -0.001, 1.02: -0.001}
+    found = [verdict(change("", "", said, found_to_be(value))) for value, said in changes.items()]
+    assert found == [True, True, False, False, True, False]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_plan_has_every_figure(quick: bool) -> None:
+    settings = plan(quick=quick)
+    assert len(settings) == len(set(settings))
+    parts = {each.part for each in settings}
+    assert parts >= {"systems", "bandwidth", "gpus", "xtreme", "leases", "ways"}
+    assert ("footprints" in parts) is not quick
+    systems = {(it.memory, it.benchmark) for it in settings if it.part == "systems"}
+    assert systems == {(memory, name) for memory in SYSTEMS for name in BENCHMARKS}
+    leases = {(each.read_lease, each.write_lease) for each in settings if each.part == "leases"}
+    assert leases == set(LEASES)
+    assert {each.gpus for each in settings if each.part == "gpus"} == {4, 8, 16}
+    bandwidths = {4 * each.bandwidth for each in settings if each.part == "bandwidth"}
+    assert bandwidths == {128, *published()["fig_4_6"]["bandwidths"]}
+    assert all(each.data == (each.part == "xtreme") for each in settings)
+    # Whatever memory systems there are come into Table 1.1 by their names.
+    names = {each for each in choice_names()["memory_system"] if not each.endswith("-printed")}
+    assert {each.memory for each in settings if each.part == "ways"} == names
+    if not quick:
+        sizes = {each.size for each in settings if each.part == "xtreme"}
+        assert sizes == {192, 384, 768, 1536, 24576}
+
+
+def test_a_sweep_of_runs_is_resumed_and_its_rows_are_those_of_the_page(
+    runs: list[Run], tmp_path: Path
+) -> None:
+    kept = dict(runs)
+    cheap = [
+        Setting("ways", "chase", 4096, "rdma"),
+        Setting("ways", "chase", 4096, "tsm-wt-c-rc"),
+        Setting("xtreme", "xtreme3", 192, "tsm-wt-c-sc", data=True),
+        Setting("xtreme", "xtreme3", 192, "tsm-wt-c-rc-printed", data=True),
+        Setting("leases", "xtreme2", 384, "tsm-wt-c-rc", read_lease=20, write_lease=5),
+    ]
+    file = tmp_path / "runs.jsonl"
+    done = perform(cheap[:1], workers=local_threads(1), checkpoint=file)
+    assert dict(done.runs) == {cheap[0]: kept[cheap[0]]}
+    for setting in cheap[1:]:
+        fields = {name: value for name, value in vars(setting).items() if name != "part"}
+        found = measure(**fields)
+        assert found == vars(kept[setting]), setting
+    again = perform(cheap[:1], workers=local_threads(1), checkpoint=file)
+    assert again.runs == done.runs
+
+
+def test_numbers_come_back_as_they_were_measured(runs: list[Run]) -> None:
+    measured = Measured(runs)
+    over = measured.speedups("tsm-wb-nc-rc", "rdma")
+    assert set(over) == set(BENCHMARKS)
+    one = measured.result("systems", "relu", "rdma")
+    assert one is not None
+    # Each line is read, written, copied in and out once; three of four are another GPU's.
+    assert one.dram_with_copies / one.remote == pytest.approx(8 / 3)
+    slower = [
+        (setting, replace(result, kernel_time=2 * result.kernel_time))
+        if setting.memory == "tsm-wb-nc-rc"
+        else (setting, result)
+        for setting, result in runs
+    ]
+    twice = Measured(slower).speedups("tsm-wb-nc-rc", "rdma")
+    assert twice["mm"] == pytest.approx(over["mm"] / 2)
+
+
+def test_answers_are_right_where_memory_is_coherent(runs: list[Run]) -> None:
+    stressed = {
+        (each.benchmark, each.memory): result.correct
+        for each, result in runs
+        if each.part == "xtreme" and each.size == 192
+    }
+    for benchmark in XTREME:
+        for kind in ("rc", "sc"):
+            assert stressed[benchmark, f"tsm-wt-c-{kind}"] is True
+    assert stressed["xtreme3", "tsm-wt-nc-rc"] is False
+    assert stressed["xtreme3", "tsm-wt-c-rc-printed"] is False
