@@ -19,6 +19,7 @@ from linkwright.names import (
     CollectiveName,
     DisciplineName,
     DistributionName,
+    DramName,
     FidelityName,
     GpuSpeedName,
     ImportFormatName,
@@ -895,6 +896,10 @@ class GpuRun:
         """Accesses to lines that went to another GPU."""
 
     @property
+    def page_migrations(self) -> int:
+        """Pages that came to a GPU because it touched them."""
+
+    @property
     def events(self) -> int:
         """Events that the model handled."""
 
@@ -953,6 +958,7 @@ class GpuSystem:
         memory: MemorySystemName = "rdma",
         *,
         distribution: DistributionName = "unified",
+        dram: DramName = "ideal",
         shared_bandwidth: float = 32.0,
         read_lease: int = 10,
         write_lease: int = 5,
@@ -966,6 +972,7 @@ class GpuSystem:
             memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
             distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
                 buffers in equal blocks.
+            dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
             shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
             read_lease: How long a copy that was read is valid, in logical time, where a memory
                 system leases lines (MGCC, G-TSC).
@@ -993,6 +1000,10 @@ class GpuSystem:
     @property
     def distribution(self) -> str:
         """Which GPU's memory holds what."""
+
+    @property
+    def dram(self) -> str:
+        """How memory is timed."""
 
     @property
     def shared_bandwidth(self) -> float:

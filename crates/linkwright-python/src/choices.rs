@@ -10,7 +10,7 @@ use linkwright::collectives::plan::Links;
 use linkwright::collectives::time::Processes;
 use linkwright::diagnostic::Named;
 use linkwright::memory::kernel::benchmarks::Benchmark;
-use linkwright::memory::{Distribution, MemorySystem};
+use linkwright::memory::{Distribution, DramTiming, MemorySystem};
 use linkwright::network::packet::ArbitrationPolicy;
 use linkwright::network::routing::RoutingKind;
 use linkwright::program::skeletons::ALL;
@@ -93,7 +93,7 @@ macro_rules! of_gpus {
     };
 }
 
-of_gpus!(Benchmark, Distribution, MemorySystem);
+of_gpus!(Benchmark, Distribution, DramTiming, MemorySystem);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
@@ -213,6 +213,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("collective", collective_names()),
         ("discipline", named::<QueueDiscipline>()),
         ("distribution", named::<Distribution>()),
+        ("dram", named::<DramTiming>()),
         ("fidelity", named::<Fidelity>()),
         ("gpu_speed", named::<GpuSpeed>()),
         ("import_format", import_format_names()),

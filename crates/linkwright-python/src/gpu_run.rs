@@ -5,7 +5,9 @@ use linkwright::engine::Progress;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::{Mismatch, Workload};
 use linkwright::memory::protocol::Leases;
-use linkwright::memory::{self, Distribution, GpuError, GpuOptions, MemorySystem, tables};
+use linkwright::memory::{
+    self, Distribution, DramTiming, GpuError, GpuOptions, MemorySystem, tables,
+};
 use linkwright::system::gpus::Hierarchy;
 use linkwright::units::{Bandwidth, Picoseconds};
 use pyo3::exceptions::PyKeyError;
@@ -28,6 +30,7 @@ pub struct GpuSystem {
     gpus: u32,
     memory: String,
     distribution: String,
+    dram: String,
     shared_bandwidth: f64,
     read_lease: u32,
     write_lease: u32,
@@ -54,6 +57,7 @@ impl GpuSystem {
     ///     memory: How they share memory: `rdma`, `tsm-wt-c-rc` and the like.
     ///     distribution: Which GPU's memory holds what: `unified`, pages in turn, or `discrete`,
     ///         buffers in equal blocks.
+    ///     dram: How memory is timed: `ideal`, at one latency, or `hbm2`, by banks and rows.
     ///     shared_bandwidth: Of each GPU to truly shared memory, each way, in GB/s.
     ///     read_lease: How long a copy that was read is valid, in logical time, where a memory
     ///         system leases lines (MGCC, G-TSC).
@@ -67,7 +71,7 @@ impl GpuSystem {
     #[new]
     #[pyo3(signature = (
         model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus = 1, memory: "MemorySystemName" = "rdma", *,
-        distribution: "DistributionName" = "unified", shared_bandwidth = 32.0, read_lease = 10, write_lease = 5,
+        distribution: "DistributionName" = "unified", dram: "DramName" = "ideal", shared_bandwidth = 32.0, read_lease = 10, write_lease = 5,
         timestamp_bits = 16
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -76,6 +80,7 @@ impl GpuSystem {
         gpus: i128,
         memory: &str,
         distribution: &str,
+        dram: &str,
         shared_bandwidth: f64,
         read_lease: i128,
         write_lease: i128,
@@ -88,6 +93,7 @@ impl GpuSystem {
         model.core().hierarchy().map_err(errors::machine)?;
         MemorySystem::named(memory)?;
         Distribution::named(distribution)?;
+        DramTiming::named(dram)?;
         if !(shared_bandwidth > 0.0 && shared_bandwidth <= MOST_BANDWIDTH) {
             let refused = format!("a bandwidth of {shared_bandwidth} GB/s is not possible");
             let remedy = format!("more than 0 and up to {MOST_BANDWIDTH} GB/s are");
@@ -101,12 +107,13 @@ impl GpuSystem {
         let (read_lease, write_lease) = (lease(read_lease), lease(write_lease));
         let timestamp_bits = u8::try_from(timestamp_bits.max(0)).unwrap_or(u8::MAX);
         Leases::new(read_lease, write_lease, timestamp_bits).map_err(errors::range)?;
-        let (memory, distribution) = (memory.to_owned(), distribution.to_owned());
+        let [memory, distribution, dram] = [memory, distribution, dram].map(str::to_owned);
         Ok(Self {
             model,
             gpus,
             memory,
             distribution,
+            dram,
             shared_bandwidth,
             read_lease,
             write_lease,
@@ -136,6 +143,12 @@ impl GpuSystem {
     #[getter]
     fn distribution(&self) -> &str {
         &self.distribution
+    }
+
+    /// How memory is timed.
+    #[getter]
+    fn dram(&self) -> &str {
+        &self.dram
     }
 
     /// Of each GPU to truly shared memory, each way, in GB/s.
@@ -228,6 +241,7 @@ impl GpuSystem {
             gpus: self.gpus,
             memory: MemorySystem::named(&self.memory)?,
             distribution: Distribution::named(&self.distribution)?,
+            dram: DramTiming::named(&self.dram)?,
             with_data: data,
             shared_bandwidth: Bandwidth((self.shared_bandwidth * 1e9).round() as u64),
             leases: self.leases()?,
@@ -361,6 +375,12 @@ impl GpuRun {
     #[getter]
     fn remote_accesses(&self) -> u64 {
         self.run.instructions.remote
+    }
+
+    /// Pages that came to a GPU because it touched them.
+    #[getter]
+    fn page_migrations(&self) -> u64 {
+        self.run.migrations
     }
 
     /// Events that the model handled.

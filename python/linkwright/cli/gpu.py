@@ -62,6 +62,13 @@ Bandwidth = Annotated[
     float,
     typer.Option(metavar="GB/S", help="Of each GPU to truly shared memory, each way."),
 ]
+Dram = Annotated[
+    str,
+    typer.Option(
+        help="How memory is timed: at one latency, or by banks and rows.",
+        **_choice("timing of memory", choice_names()["dram"]),
+    ),
+]
 ReadLease = Annotated[
     int,
     typer.Option(
@@ -115,6 +122,7 @@ def run(
     ] = "rdma",
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
+    dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
@@ -138,7 +146,7 @@ def run(
         "write_lease": write_lease,
         "timestamp_bits": timestamp_bits,
     }
-    system = _system(preset, gpus, memory, distribution, shared_bandwidth, leases)
+    system = _system(preset, gpus, memory, distribution, dram, shared_bandwidth, leases)
     with _progress(benchmark) as progress:
         found = system.run(
             cast("names.BenchmarkName", benchmark),
@@ -181,6 +189,7 @@ def compare(
     gpus: Gpus = 4,
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
+    dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
@@ -203,7 +212,7 @@ def compare(
     rows: list[dict[str, Any]] = []
     for name in wanted:
         systems = (
-            _system(preset, gpus, kind, distribution, shared_bandwidth, leases)
+            _system(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
             for kind in memory or MEMORY
         )
         found = [_compared(system, name, sizes[name], limit) for system in systems]
@@ -268,6 +277,7 @@ def _system(
     gpus: int,
     memory: str,
     distribution: str,
+    dram: str,
     shared_bandwidth: float,
     leases: dict[str, int],
 ) -> GpuSystem:
@@ -276,6 +286,7 @@ def _system(
         gpus,
         cast("names.MemorySystemName", memory),
         distribution=cast("names.DistributionName", distribution),
+        dram=cast("names.DramName", dram),
         shared_bandwidth=shared_bandwidth,
         **leases,
     )
@@ -321,6 +332,7 @@ def _fields(run: GpuRun) -> dict[str, Any]:
         "mismatch": run.mismatch,
         "instructions": run.instructions,
         "remote_accesses": run.remote_accesses,
+        "page_migrations": run.page_migrations,
         "steps": list(run.steps()),
         "caches": _sums(run.caches()),
         "dram": _totals(run.channels(), "reads", "writes", "copied_in", "copied_out"),

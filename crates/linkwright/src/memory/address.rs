@@ -30,6 +30,19 @@ impl Named for Distribution {
         &[("unified", Self::Unified), ("discrete", Self::Discrete)];
 }
 
+/// Whose memory pages lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// Each in that of a GPU, where they stay.
+    Own,
+    /// In one that all GPUs share.
+    Shared,
+    /// In the host's, as large as those of all GPUs together.
+    Pinned,
+    /// In the host's first, then in that of the GPU that touched them last.
+    Migrating,
+}
+
 /// A footprint that the memory does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.diagnosis())]
@@ -68,12 +81,16 @@ pub struct AddressMap {
 const MEMORY_SHIFT: u32 = 42;
 
 impl AddressMap {
-    /// Empty memories of `gpus` GPUs, or one of all of them together where they share it.
+    /// Empty memories of `gpus` GPUs, or one as the pages' kind has it.
     #[must_use]
-    pub fn new(hierarchy: &Hierarchy, gpus: u32, shared: bool) -> Self {
+    pub fn new(hierarchy: &Hierarchy, gpus: u32, pages: Pages) -> Self {
         let own = hierarchy.memory.channel.0 * u64::from(hierarchy.second.banks);
-        let (memories, capacity) =
-            if shared { (1, own * u64::from(gpus)) } else { (gpus as usize, own) };
+        let (memories, capacity) = match pages {
+            Pages::Own => (gpus as usize, own),
+            Pages::Shared | Pages::Pinned => (1, own * u64::from(gpus)),
+            // Any GPU may come to hold all.
+            Pages::Migrating => (1, own),
+        };
         Self {
             page_shift: hierarchy.page.0.trailing_zeros(),
             bank_shift: (hierarchy.interleaving.0 / LINE).max(1).trailing_zeros(),
@@ -136,6 +153,20 @@ impl AddressMap {
         self.pages[(line >> within) as usize] | (line & ((1 << within) - 1))
     }
 
+    /// The first line of a page, and how many it has.
+    #[must_use]
+    pub fn lines(&self, page: u64) -> (u64, u64) {
+        let lines = (1 << self.page_shift) / LINE;
+        (page * lines, lines)
+    }
+
+    /// Moves a page to the same place of another memory.
+    pub fn move_page(&mut self, page: u64, memory: u32) {
+        let place = &mut self.pages[page as usize];
+        let frame = *place & ((1 << (MEMORY_SHIFT - LINE.trailing_zeros())) - 1);
+        *place = frame | (u64::from(memory) << (MEMORY_SHIFT - LINE.trailing_zeros()));
+    }
+
     /// The memory of a physical line: that of a GPU, or 0 where all share one.
     #[inline]
     #[must_use]
@@ -170,7 +201,7 @@ mod tests {
         let mut small = found.clone();
         // Eight channels of a page.
         small.memory.channel = small.page;
-        let mut map = AddressMap::new(&small, 2, false);
+        let mut map = AddressMap::new(&small, 2, Pages::Own);
         let mut place = || map.place(Bytes(1), Distribution::Discrete);
         for page in 0..8 {
             assert_eq!(place(), Ok(page * small.page.0));

@@ -1,9 +1,8 @@
 //! The controllers of memory: where all accesses to a line meet.
 
-use super::address::AddressMap;
+use super::address::{AddressMap, Pages};
 use super::cache::{NONE, copy_masked};
 use super::consistency::Consistency;
-use super::fabric::pcie_path;
 use super::protocol::{Access, Ask, Path, Protocol};
 use super::requests::{Request, Stage, atomic};
 use super::system::{Event, Gpus};
@@ -41,26 +40,18 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         scheduler: &mut impl Scheduler<Event>,
     ) {
         let bytes = self.request_bytes(self.requests.get(index).ask);
-        let Request { bank, physical, gpu, .. } = *self.requests.get(index);
-        let is_here = self.is_home(bank, physical);
-        let (gpus, gpu) = (self.counts.gpus, u32::from(gpu));
+        let Request { bank, physical, .. } = *self.requests.get(index);
+        let is_here = self.path == Path::LineL2 || self.is_home(bank, physical);
+        let path = self.way(bank, physical, true);
         let request = self.requests.get_mut(index);
-        let path = match self.path {
-            Path::LineL2 => None,
-            Path::HomeL2 if is_here => None,
-            Path::OwnL2 => Some(bank),
-            Path::HomeL2 => {
-                self.done.remote += 1;
-                Some(pcie_path(gpus, gpu, AddressMap::memory(physical)))
-            }
-        };
-        let event = if let Some(path) = path {
+        let event = if is_here {
+            request.stage = Stage::Memory;
+            Event::Arrive(index)
+        } else {
+            self.done.remote += u64::from(self.pages != Pages::Shared);
             request.stage = Stage::Home;
             (request.path, request.crossed, request.bytes) = (path, 0, bytes);
             Event::Cross(index)
-        } else {
-            request.stage = Stage::Memory;
-            Event::Arrive(index)
         };
         scheduler.schedule(Picoseconds(at), event);
     }
@@ -104,7 +95,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 payload.answer.copy_from_slice(line);
             }
         }
-        let served = self.memory.serve(scheduler.now().0, channel);
+        let line = self.map.within_bank(request.physical);
+        let now = scheduler.now().0;
+        let served = self.memory.serve(now, channel, line, ask == Ask::Write);
         if request.load != NONE && self.path == Path::OwnL2 && !P::CONFIRMS {
             let unit = &mut self.stamps[channel as usize];
             let (controller, home) =

@@ -1,19 +1,32 @@
 //! Requests between caches, memory and the host: over links, and to where they go.
 
+use super::address::{AddressMap, Pages};
 use super::consistency::Consistency;
-use super::protocol::{Path, Protocol};
+use super::fabric::pcie_path;
+use super::protocol::Protocol;
 use super::requests::Stage;
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
 use crate::units::Picoseconds;
 
 impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    /// The path from a bank of the second level to a line's home, or back.
+    pub(super) fn way(&self, bank: u32, physical: u64, to_home: bool) -> u32 {
+        let (gpus, gpu) = (self.counts.gpus, bank / self.counts.banks);
+        let home = match self.pages {
+            Pages::Shared => return bank,
+            Pages::Pinned => gpus,
+            Pages::Own | Pages::Migrating => AddressMap::memory(physical),
+        };
+        if to_home { pcie_path(gpus, gpu, home) } else { pcie_path(gpus, home, gpu) }
+    }
+
     /// A request crosses its next link.
     pub(super) fn cross(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         let request = self.requests.get_mut(index);
-        let links = match (request.stage, self.path) {
-            (Stage::Home | Stage::Probed, Path::OwnL2) => &mut self.shared[0],
-            (Stage::BackAtSecond | Stage::Probe(_), Path::OwnL2) => &mut self.shared[1],
+        let links = match (request.stage, self.pages) {
+            (Stage::Home | Stage::Probed, Pages::Shared) => &mut self.shared[0],
+            (Stage::BackAtSecond | Stage::Probe(_), Pages::Shared) => &mut self.shared[1],
             _ => &mut self.pcie,
         };
         let now = scheduler.now().0;
@@ -33,6 +46,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             Stage::Memory => self.at_memory(index, scheduler),
             Stage::BackAtSecond => self.back_at_second(index, scheduler),
             Stage::BackAtFirst => self.back_at_first(index, scheduler),
+            Stage::Page => self.page_came(index, scheduler),
             Stage::Copied => self.copied(index, scheduler),
         }
     }

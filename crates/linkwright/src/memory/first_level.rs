@@ -174,9 +174,10 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
 
     /// A line of a load or store is there at a time.
     fn answer_load(&mut self, index: u32, at: u64, scheduler: &mut impl Scheduler<Event>) {
-        let Request { first, since, load, .. } = *self.requests.get(index);
+        let Request { first, since, load, line, .. } = *self.requests.get(index);
         self.first[first.kind as usize].answered(first.cache, since, at);
         self.requests.remove(index);
+        self.leave(line, scheduler);
         self.line_done(load, at, scheduler);
     }
 

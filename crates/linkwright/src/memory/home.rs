@@ -10,7 +10,6 @@
 use super::address::AddressMap;
 use super::cache::{Mshrs, NONE, copy_masked};
 use super::consistency::Consistency;
-use super::fabric::pcie_path;
 use super::protocol::{Access, Ask, Path, Probe, Probes, Protocol};
 use super::requests::{Fifo, Request, Stage};
 use super::system::{Event, Gpus};
@@ -211,15 +210,11 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         scheduler: &mut impl Scheduler<Event>,
     ) {
         let request = *self.requests.get(index);
-        let (gpus, gpu) = (self.counts.gpus, u32::from(request.gpu));
-        let path = match self.path {
-            Path::OwnL2 => request.bank,
-            _ if self.is_home(request.bank, request.physical) => {
-                self.back_to_first(index, at, scheduler);
-                return;
-            }
-            _ => pcie_path(gpus, AddressMap::memory(request.physical), gpu),
-        };
+        if self.is_home(request.bank, request.physical) {
+            self.back_to_first(index, at, scheduler);
+            return;
+        }
+        let path = self.way(request.bank, request.physical, false);
         let bytes = match (request.ask, request.has_data) {
             (Ask::Renew, false) => {
                 let added = self.protocol.overhead().read_response;
@@ -244,10 +239,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let bytes = self.hierarchy.messages.request;
         for gpu in (0..self.counts.gpus).filter(|gpu| probes.gpus >> gpu & 1 == 1) {
             let bank = gpu * self.counts.banks + self.map.bank(physical);
-            let path = match self.path {
-                Path::OwnL2 => bank,
-                _ => pcie_path(self.counts.gpus, AddressMap::memory(physical), gpu),
-            };
+            let path = self.way(bank, physical, false);
             let stage = Stage::Probe(probes.probe);
             let request = Request::new(line, physical, now, gpu);
             let probe = Request { load: index, bank, stage, path, bytes, ..request };
@@ -263,7 +255,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         probe: Probe,
         scheduler: &mut impl Scheduler<Event>,
     ) {
-        let Request { bank, physical, line, gpu, .. } = *self.requests.get(index);
+        let Request { bank, physical, line, .. } = *self.requests.get(index);
         let mut dirty = 0;
         if let Some(place) = self.second.lines.find(bank, self.map.within_bank(physical), line) {
             let lines = &mut self.second.lines;
@@ -280,10 +272,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
         let sizes = &self.hierarchy.messages;
         let bytes = if dirty == 0 { sizes.acknowledgement } else { sizes.write };
-        let path = match self.path {
-            Path::OwnL2 => bank,
-            _ => pcie_path(self.counts.gpus, u32::from(gpu), AddressMap::memory(physical)),
-        };
+        let path = self.way(bank, physical, true);
         let request = self.requests.get_mut(index);
         (request.mask, request.stage) = (dirty, Stage::Probed);
         (request.path, request.crossed, request.bytes) = (path, 0, bytes);

@@ -84,7 +84,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let request = self.requests.get(index);
         let (buffer, page) = (self.buffer_of(request), self.map.page(request.line));
         if self.translation.knows(buffer, page) {
-            self.at_first(index, scheduler);
+            self.enter(index, scheduler);
         } else if let Some(last) = self.translation.waiting.join(buffer, page, index) {
             self.requests.link(last, index);
         } else {
@@ -109,7 +109,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         let mut waiting = self.translation.waiting.free(buffer, page);
         while waiting != NONE {
             let next = self.requests.get(waiting).next;
-            self.at_first(waiting, scheduler);
+            self.enter(waiting, scheduler);
             waiting = next;
         }
     }

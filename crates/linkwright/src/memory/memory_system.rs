@@ -1,7 +1,10 @@
 //! The memory systems by their names, and the protocol and consistency of each.
 
+use super::address::Pages;
 use super::consistency::{Consistency, Relaxed, Sequential};
-use super::protocol::{GTsc, Hmg, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent, Protocol};
+use super::protocol::{
+    GTsc, Hmg, HostPages, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent, Protocol,
+};
 use crate::diagnostic::Named;
 
 /// How GPUs share memory.
@@ -28,6 +31,10 @@ pub enum MemorySystem {
     Mesi,
     /// A memory for each GPU; second levels cache remote lines, kept coherent by G-TSC.
     GTsc,
+    /// The host's memory, over PCIe at each access.
+    ZeroCopy,
+    /// The host's memory first; pages go to the GPU that touches them.
+    Unified,
 }
 
 impl Named for MemorySystem {
@@ -43,10 +50,28 @@ impl Named for MemorySystem {
         ("hmg", Self::Hmg),
         ("mesi", Self::Mesi),
         ("g-tsc", Self::GTsc),
+        ("zero-copy", Self::ZeroCopy),
+        ("unified", Self::Unified),
     ];
 }
 
 impl MemorySystem {
+    /// Whose memory pages lie in.
+    pub(super) const fn pages(self) -> Pages {
+        match self {
+            Self::Rdma | Self::Hmg | Self::GTsc => Pages::Own,
+            Self::ZeroCopy => Pages::Pinned,
+            Self::Unified => Pages::Migrating,
+            Self::TsmWriteBack
+            | Self::TsmWriteThrough
+            | Self::TsmCoherent
+            | Self::TsmCoherentSequential
+            | Self::TsmPrinted
+            | Self::TsmPrintedSequential
+            | Self::Mesi => Pages::Shared,
+        }
+    }
+
     /// Whether what one wavefront wrote is what another reads, once a fence and a flag or an
     /// atomic have told it, within a kernel.
     #[must_use]
@@ -56,7 +81,9 @@ impl MemorySystem {
             | Self::TsmCoherentSequential
             | Self::Hmg
             | Self::Mesi
-            | Self::GTsc => true,
+            | Self::GTsc
+            | Self::ZeroCopy
+            | Self::Unified => true,
             Self::Rdma
             | Self::TsmWriteBack
             | Self::TsmWriteThrough
@@ -91,6 +118,8 @@ impl MemorySystem {
             Self::Hmg => what.with::<_, Relaxed>(Hmg::default()),
             Self::Mesi => what.with::<_, Relaxed>(Mesi::default()),
             Self::GTsc => what.with::<_, Relaxed>(GTsc::of(leases)),
+            Self::ZeroCopy => what.with::<_, Relaxed>(HostPages { pinned: true }),
+            Self::Unified => what.with::<_, Relaxed>(HostPages { pinned: false }),
         }
     }
 }

@@ -24,6 +24,7 @@ pub mod kernel;
 mod levels;
 pub mod litmus;
 mod memory_system;
+mod migration;
 pub mod protocol;
 mod requests;
 mod run;
@@ -38,6 +39,7 @@ mod wavefronts;
 
 pub use address::{Distribution, OutOfMemory};
 pub use costs::costs;
+pub use dram::DramTiming;
 pub use driver::Step;
 pub use error::{GpuError, MOST_GPUS};
 pub use fabric::Carried;

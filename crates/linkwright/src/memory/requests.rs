@@ -40,6 +40,8 @@ pub enum Stage {
     BackAtSecond,
     /// Back to the first level.
     BackAtFirst,
+    /// To the GPU that touched its page.
+    Page,
     /// To the end of a copy between host and memory.
     Copied,
 }

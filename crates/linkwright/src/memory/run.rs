@@ -1,14 +1,15 @@
 //! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
 
-use super::address::Distribution;
+use super::address::{Distribution, Pages};
 use super::cache::copy_masked;
 use super::consistency::Consistency;
+use super::dram::DramTiming;
 use super::driver::Step;
 use super::error::{GpuError, MOST_GPUS};
 use super::fabric::Carried;
 use super::kernel::{Image, Workload};
 use super::memory_system::{MemorySystem, WithProtocol};
-use super::protocol::{Leases, Path, Protocol};
+use super::protocol::{Leases, Protocol};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
 use crate::engine::{Engine, Hook, Scheduler};
@@ -26,6 +27,8 @@ pub struct GpuOptions {
     pub distribution: Distribution,
     /// Whether kernels work on real data; timing is the same to the last bit either way.
     pub with_data: bool,
+    /// How memory is timed.
+    pub dram: DramTiming,
     /// Of each GPU's second level to shared memory, all banks together, each way.
     pub shared_bandwidth: Bandwidth,
     /// How long copies may be read, and the bits of a timestamp, where a protocol leases lines.
@@ -41,6 +44,7 @@ impl Default for GpuOptions {
             memory: MemorySystem::default(),
             distribution: Distribution::default(),
             with_data: true,
+            dram: DramTiming::default(),
             // Section 3.2.1: as much as PCIe 4.0 gives each GPU.
             shared_bandwidth: Bandwidth::gigabytes_per_second(32),
             leases: Leases::default(),
@@ -70,6 +74,8 @@ pub struct GpuRun {
     pub memory: Vec<MemoryCounts>,
     /// What each link has carried, by its name.
     pub links: Vec<(String, Carried)>,
+    /// Pages that came to a GPU because it touched them.
+    pub migrations: u64,
     /// Memory at the end, with what caches held last; none of a run without data.
     pub image: Option<Image>,
     /// Events of the model.
@@ -181,9 +187,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 }
             }
         }
-        let links: Vec<&super::fabric::Links> = match self.path {
-            Path::OwnL2 => self.shared.iter().collect(),
-            Path::LineL2 | Path::HomeL2 => vec![&self.pcie],
+        let links: Vec<&super::fabric::Links> = match self.pages {
+            Pages::Shared => self.shared.iter().collect(),
+            Pages::Own | Pages::Pinned | Pages::Migrating => vec![&self.pcie],
         };
         let carried = links.iter().flat_map(|links| links.carried());
         let [vector, scalar] = self.first.map(|caches| caches.counts);
@@ -197,6 +203,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             scalar,
             second: self.second.counts,
             memory: self.memory.counts,
+            migrations: self.migration.map_or(0, |migration| migration.moved),
             image: self.image,
             events,
         }

@@ -6,7 +6,7 @@
 //! queues and data are here. What it leaves out: instruction caches, the LDS's bank conflicts, and
 //! what a work-group's registers keep from running beside others.
 
-use super::address::{AddressMap, LINE};
+use super::address::{AddressMap, LINE, Pages};
 use super::compute_unit::{Group, Load, Running, Units};
 use super::consistency::Consistency;
 use super::dispatch::Dispatcher;
@@ -17,6 +17,7 @@ use super::fabric::{self, Links};
 use super::home::Homes;
 use super::kernel::{Image, Workload};
 use super::levels::{Caches, Shape};
+use super::migration::Migration;
 use super::protocol::{Path, Protocol, TimestampStorageUnit};
 use super::requests::Requests;
 use super::run::GpuOptions;
@@ -37,6 +38,8 @@ pub(super) enum Event {
     Translated { buffer: u32, page: u64 },
     /// A request whose page nobody else could wait for has it.
     TranslatedOne(u32),
+    /// The driver has taken in the faults of pages.
+    Faults,
     /// A request crosses its next link.
     Cross(u32),
     /// A request is where it goes.
@@ -100,6 +103,8 @@ impl Counts {
 pub(super) struct Gpus<'w, P: Protocol, C> {
     pub protocol: P,
     pub path: Path,
+    pub pages: Pages,
+    pub migration: Option<Migration>,
     pub counts: Counts,
     pub hierarchy: &'w Hierarchy,
     pub workload: &'w Workload,
@@ -156,7 +161,8 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
         let counts = Counts::of(hierarchy, options.gpus);
         let path = protocol.path();
         let is_shared = path == Path::OwnL2;
-        let mut map = AddressMap::new(hierarchy, options.gpus, is_shared);
+        let pages = options.memory.pages();
+        let mut map = AddressMap::new(hierarchy, options.gpus, pages);
         for buffer in &workload.buffers {
             map.place(buffer.size, options.distribution)?;
         }
@@ -181,6 +187,11 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
         Ok(Self {
             protocol,
             path,
+            pages,
+            migration: (pages == Pages::Migrating).then(|| {
+                let service = u64::from(hierarchy.driver.fault) * cycle;
+                Migration::new(map.size() / hierarchy.page.0, service)
+            }),
             counts,
             hierarchy,
             workload,
@@ -195,14 +206,14 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
             groups: Vec::new(),
             free_groups: Vec::new(),
             dispatcher: Dispatcher::new(&hierarchy.compute, gpus),
-            phases: Phases::of(workload, !is_shared),
+            phases: Phases::of(workload, pages == Pages::Own),
             first: [(counts.units, &hierarchy.vector), (counts.scalars, &hierarchy.scalar)]
                 .map(|(each, of)| Caches::new(gpus * each, shape(of, cycle), with_data)),
             second: Caches::new(gpus * counts.banks, second, with_data),
             stamps: (0..units).map(|_| TimestampStorageUnit::new(sets, 8)).collect(),
             homes: Homes::new(lines, channels, hierarchy.second.mshrs),
             translation: Translation::new(hierarchy, gpus),
-            memory: Channels::new(hierarchy, channels, at_once),
+            memory: Channels::new(hierarchy, options.dram, channels, at_once),
             pcie: fabric::pcie(hierarchy, gpus),
             shared: fabric::shared(hierarchy, gpus, options.shared_bandwidth),
             done: InstructionCounts::default(),
@@ -229,7 +240,8 @@ impl<P: Protocol, C: Consistency> Model for Gpus<'_, P, C> {
             Event::Resume(wavefront) => self.resume(wavefront, scheduler),
             Event::Issue(wavefront) => self.issue_line(wavefront, scheduler),
             Event::Translated { buffer, page } => self.translated(buffer, page, scheduler),
-            Event::TranslatedOne(request) => self.at_first(request, scheduler),
+            Event::TranslatedOne(request) => self.enter(request, scheduler),
+            Event::Faults => self.faults_served(scheduler),
             Event::Cross(request) => self.cross(request, scheduler),
             Event::Arrive(request) => self.arrive(request, scheduler),
             Event::Served(request) => self.served(request, scheduler),

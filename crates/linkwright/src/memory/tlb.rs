@@ -2,7 +2,7 @@
 //!
 //! What it represents: a first-level buffer keeps the pages used last; a page that it lacks is
 //! asked of the GPU's second level, and of a walk if that lacks it too. Accesses to a page that is
-//! asked for wait for it in order. What it leaves out: page faults, and walks that hit caches.
+//! asked for wait for it in order. What it leaves out: walks that hit caches.
 
 use super::cache::{Lines, Mshrs};
 use crate::system::gpus::Hierarchy;

@@ -15,7 +15,7 @@ use std::mem::size_of;
 
 use linkwright::memory::litmus::{LITMUS_TESTS, Litmus};
 use linkwright::memory::protocol::{
-    GTsc, Hmg, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent, Protocol,
+    GTsc, Hmg, HostPages, Leases, Mesi, Mgcc, MgccPrinted, NonCoherent, Protocol,
 };
 
 use model::{NO_DEADLOCK, SEQUENTIAL, check};
@@ -78,6 +78,12 @@ fn hmg_keeps_the_contract() {
 fn mesi_keeps_the_contract() {
     contract(Mesi { sequential: true }, SEQUENTIALLY);
     contract(Mesi::default(), WITH_FENCES);
+}
+
+#[test]
+fn pages_of_the_host_keep_the_contract() {
+    contract(HostPages { pinned: true }, WITH_FENCES);
+    contract(HostPages { pinned: false }, WITH_FENCES);
 }
 
 #[test]
@@ -147,4 +153,6 @@ fn a_cu_alone_sees_its_writes_whatever_is_evicted() {
     alone(g_tsc());
     alone(Hmg::default());
     alone(Mesi::default());
+    alone(HostPages { pinned: true });
+    alone(HostPages { pinned: false });
 }

@@ -34,6 +34,7 @@
 
 mod g_tsc;
 mod hmg;
+mod host_pages;
 mod mesi;
 mod message;
 mod mgcc;
@@ -47,6 +48,7 @@ use std::hash::Hash;
 
 pub use g_tsc::GTsc;
 pub use hmg::{Hmg, HmgHome, ValidLine};
+pub use host_pages::HostPages;
 pub use mesi::{Mesi, MesiHome, MesiState};
 pub use message::{
     Access, Ask, Copied, Eviction, Flush, Forward, Level, Lookup, Meanwhile, Outcome, Overhead,

@@ -37,6 +37,8 @@ pub struct Hierarchy {
     pub translation: Translation,
     /// Memory.
     pub memory: Channels,
+    /// The banks of a channel of memory, where they are timed.
+    pub banks: DramBanks,
     /// What the driver takes.
     pub driver: Driver,
     /// PCIe between GPUs and to the host.
@@ -163,6 +165,51 @@ pub struct Channels {
     pub latency: u32,
 }
 
+/// The banks of a channel of DRAM, in cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramBanks {
+    /// How many.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1024>")]
+    pub banks: u32,
+    /// Bytes of a row.
+    #[serde(deserialize_with = "reader::power_of_two::<_, _, 64, 1_048_576>")]
+    pub row: Bytes,
+    /// From opening a row to reading or writing it (tRCD).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub activate: u32,
+    /// From a read to its first data (CL).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub read: u32,
+    /// From a write to its first data (CWL).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub write: u32,
+    /// Closing a row (tRP).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub precharge: u32,
+    /// For how long a row is open at least (tRAS).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub row_active: u32,
+    /// A line on the bus.
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000>")]
+    pub burst: u32,
+    /// In which at most four rows are opened (tFAW).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub window: u32,
+    /// From the last data of a write to a read (tWTR).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub turnaround: u32,
+    /// From there to when the row may be closed (tWR).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub recovery: u32,
+    /// From one refresh to the next (tREFI).
+    #[serde(deserialize_with = "reader::between::<_, _, 1, 1_000_000_000>")]
+    pub refresh_interval: u32,
+    /// A refresh (tRFC).
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000>")]
+    pub refresh: u32,
+}
+
 /// What the driver takes, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +226,9 @@ pub struct Driver {
     /// A copy back.
     #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
     pub copy_out: u32,
+    /// A batch of page faults, before its first page moves.
+    #[serde(deserialize_with = "reader::between::<_, _, 0, 1_000_000_000>")]
+    pub fault: u32,
 }
 
 /// A bus that carries whole flits.

@@ -17,7 +17,8 @@ mod tests;
 use std::sync::LazyLock;
 
 pub use hierarchy::{
-    Channels, Compute, Driver, FirstLevel, Flits, Hierarchy, MessageSizes, SecondLevel, Translation,
+    Channels, Compute, DramBanks, Driver, FirstLevel, Flits, Hierarchy, MessageSizes, SecondLevel,
+    Translation,
 };
 pub use model::{
     Caches, CopyEngines, GpuError, GpuLinks, GpuModel, Memory, MemoryKind, NumberType, PciId, Peak,
