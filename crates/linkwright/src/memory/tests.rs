@@ -138,6 +138,22 @@ fn a_flag_tells_of_what_was_written_before_it_where_caches_agree() {
 }
 
 #[test]
+fn requests_allocate_nothing() {
+    for (name, memory) in MemorySystem::NAMED {
+        let allocated = |size| {
+            let options = GpuOptions { with_data: false, ..options(*memory) };
+            let workload = benchmark_of(Benchmark::Chase, size);
+            let run = || run(r9_nano(), &workload, &options, None).unwrap();
+            allocation_counter::measure(|| drop(run())).count_total
+        };
+        // One wavefront, a load after the other, each of another line: pages that fault are told
+        // one by one, and 3,072 lines have 48 more of them.
+        let (few, many) = (allocated(1024), allocated(4096));
+        assert!(many - few < 150, "{name}: {few} and {many} allocations");
+    }
+}
+
+#[test]
 fn banks_of_memory_change_times_and_no_answers() {
     let time = |benchmark, size, dram| {
         let options = GpuOptions { dram, ..options(MemorySystem::TsmWriteBack) };
