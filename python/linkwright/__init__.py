@@ -49,6 +49,8 @@ from linkwright._core import (
     fabric_names,
     generate_jobs,
     gpu_benchmarks,
+    gpu_litmus,
+    gpu_litmus_tests,
     gpu_model,
     gpu_models,
     import_format_names,
@@ -91,6 +93,7 @@ from linkwright.errors import (
     SimulationError,
     SweepError,
     SweepInterruptedError,
+    TimeLimitError,
 )
 
 if TYPE_CHECKING:
@@ -147,6 +150,7 @@ __all__ = [
     "SweepInterruptedError",
     "System",
     "Table",
+    "TimeLimitError",
     "Timing",
     "Tree",
     "Tried",
@@ -166,6 +170,8 @@ __all__ = [
     "fabric_names",
     "generate_jobs",
     "gpu_benchmarks",
+    "gpu_litmus",
+    "gpu_litmus_tests",
     "gpu_model",
     "gpu_models",
     "import_format_names",

@@ -18,6 +18,7 @@ __all__ = [
     "SimulationError",
     "SweepError",
     "SweepInterruptedError",
+    "TimeLimitError",
     "printable",
 ]
 
@@ -112,6 +113,11 @@ class ScheduleError(CollectiveError):
 
 class SimulationError(LinkwrightError):
     """A scenario that cannot run."""
+
+
+class TimeLimitError(SimulationError):
+    """Kernels that had not ended when their simulated time was up, such as one that spins on a flag
+    that it never sees; the message names wavefronts and what they wait for."""
 
 
 class ApplicationError(SimulationError):

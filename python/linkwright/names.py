@@ -23,6 +23,7 @@ __all__ = [
     "GpuSpeedName",
     "ImportFormatName",
     "LinksName",
+    "LitmusTestName",
     "MappingName",
     "MemorySystemName",
     "NcclAlgorithmName",
@@ -105,6 +106,19 @@ FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
+LitmusTestName: TypeAlias = Literal[
+    "message-passing",
+    "message-passing-leased",
+    "message-passing-spinning",
+    "store-buffering",
+    "load-buffering",
+    "write-to-read-causality",
+    "iriw",
+    "coherence-order",
+    "own-writes",
+    "atomics",
+    "spinning",
+]
 MappingName: TypeAlias = Literal["linear", "random"]
 MemorySystemName: TypeAlias = Literal[
     "rdma",

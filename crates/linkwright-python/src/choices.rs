@@ -25,6 +25,7 @@ use crate::allocator::{policy_names, tie_names};
 use crate::errors;
 use crate::execution::reduction_names;
 use crate::fabric::fabric_names;
+use crate::gpu_litmus::litmus_names;
 use crate::job::workload_names;
 use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
@@ -196,7 +197,7 @@ impl Choice for NetworkKind {
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, fidelity, gpu_speed, import_format, links, mapping, nccl_algorithm, network, pattern,
+/// collective, discipline, fidelity, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm, network, pattern,
 /// planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
@@ -218,6 +219,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("gpu_speed", named::<GpuSpeed>()),
         ("import_format", import_format_names()),
         ("links", named::<WantedLinks>()),
+        ("litmus_test", litmus_names()),
         ("memory_system", named::<MemorySystem>()),
         ("mapping", Mapping::NAMES.to_vec()),
         ("nccl_algorithm", named::<ExpectedAlgorithm>()),

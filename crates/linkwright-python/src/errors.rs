@@ -6,6 +6,7 @@
 use linkwright::allocation::AllocationError;
 use linkwright::collectives::{ExecuteError, ScheduleFault};
 use linkwright::diagnostic::{self, Diagnosis};
+use linkwright::memory::GpuError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{ClusterError, PlacementError};
 use linkwright::system::SystemError;
@@ -20,6 +21,7 @@ mod exceptions {
     pyo3::import_exception!(linkwright.errors, MachineError);
     pyo3::import_exception!(linkwright.errors, ScheduleError);
     pyo3::import_exception!(linkwright.errors, SimulationError);
+    pyo3::import_exception!(linkwright.errors, TimeLimitError);
 }
 
 /// What an exception is made of: what is wrong, and what would work where the core says it.
@@ -81,6 +83,14 @@ pub fn execution(error: ExecuteError) -> PyErr {
 /// Why a program cannot be made or written.
 pub fn program(error: impl Into<Diagnosis>) -> PyErr {
     exceptions::SimulationError::new_err(told(error))
+}
+
+/// Why kernels inside GPUs cannot run, or do not end.
+pub fn gpus(error: GpuError) -> PyErr {
+    match error {
+        GpuError::TooLong { .. } => exceptions::TimeLimitError::new_err(told(error)),
+        other => exceptions::SimulationError::new_err(told(other)),
+    }
 }
 
 /// Jobs that do not fit on a cluster.

@@ -184,6 +184,12 @@ impl GpuSystem {
         Table::new(memory::costs(self.hierarchy()?, memory, self.leases()?))
     }
 
+    /// Seconds of a cycle of its GPUs' clock.
+    #[getter]
+    fn cycle(&self) -> PyResult<f64> {
+        Ok(self.hierarchy()?.cycle.as_seconds())
+    }
+
     /// Runs a benchmark.
     ///
     /// Args:
@@ -195,8 +201,8 @@ impl GpuSystem {
     ///     progress: Called every 100 ms with wavefronts done and simulated seconds.
     ///
     /// Raises:
-    ///     SimulationError: If the size is not possible, memory does not hold the buffers, or a
-    ///         kernel does not end.
+    ///     SimulationError: If the size is not possible, or memory does not hold the buffers.
+    ///     TimeLimitError: If a kernel has not ended in time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
         benchmark: "BenchmarkName", size = None, *, data = true, limit = 1.0,
@@ -228,7 +234,8 @@ impl GpuSystem {
 }
 
 impl GpuSystem {
-    fn hierarchy(&self) -> PyResult<&Hierarchy> {
+    /// What is inside its GPUs.
+    pub fn hierarchy(&self) -> PyResult<&Hierarchy> {
         self.model.core().hierarchy().map_err(errors::machine)
     }
 
@@ -236,7 +243,8 @@ impl GpuSystem {
         Leases::new(self.read_lease, self.write_lease, self.timestamp_bits).map_err(errors::range)
     }
 
-    fn options(&self, data: bool, limit: f64) -> PyResult<GpuOptions> {
+    /// What a run of it is of.
+    pub fn options(&self, data: bool, limit: f64) -> PyResult<GpuOptions> {
         Ok(GpuOptions {
             gpus: self.gpus,
             memory: MemorySystem::named(&self.memory)?,
@@ -304,13 +312,15 @@ impl GpuRun {
             None => Ok(()),
         };
         let played = worker::watched(py, report, |hook| {
-            let workload = benchmark.workload(hierarchy.page, of.size, options.gpus)?;
-            let run = memory::run(hierarchy, &workload, &options, Some(hook))?;
+            let workload = benchmark.workload(hierarchy.page, of.size, options.gpus);
+            let workload = workload.map_err(errors::range)?;
+            let run = memory::run(hierarchy, &workload, &options, Some(hook));
+            let run = run.map_err(errors::gpus)?;
             let steps = tables::steps(&workload, &run);
             let mismatch = run.image.as_ref().and_then(|image| (workload.check)(image).err());
-            Ok::<_, Diagnosis>((run, steps, mismatch))
+            Ok::<_, PyErr>((run, steps, mismatch))
         })?;
-        let (run, steps, mismatch) = played.map_err(errors::range)?;
+        let (run, steps, mismatch) = played?;
         Ok(Self { of, run, steps, mismatch })
     }
 }

@@ -13,6 +13,7 @@ mod errors;
 mod execution;
 mod expectation;
 mod fabric;
+mod gpu_litmus;
 mod gpu_model;
 mod gpu_place;
 mod gpu_run;
@@ -60,6 +61,8 @@ mod _core {
     use crate::expectation::{expect, kernel_terms, nccl_choices, nccl_release};
     #[pymodule_export]
     use crate::fabric::{Fabric, fabric_names};
+    #[pymodule_export]
+    use crate::gpu_litmus::{gpu_litmus, gpu_litmus_tests};
     #[pymodule_export]
     use crate::gpu_model::{GpuModel, gpu_model, gpu_models};
     #[pymodule_export]

@@ -3,86 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from linkwright import (
-    FileError,
-    GpuModel,
     GpuRun,
     GpuSystem,
     SimulationError,
+    TimeLimitError,
     choice_names,
     gpu_benchmarks,
-    gpu_model,
     gpu_models,
     names,
 )
 from linkwright.cli import output
+from linkwright.cli.gpu_litmus import litmus
+from linkwright.cli.gpu_options import (
+    MEMORY,
+    Bandwidth,
+    Distribution,
+    Gpus,
+    Limit,
+    Memories,
+    Preset,
+    ReadLease,
+    TimestampBits,
+    WriteLease,
+    choice,
+    shown,
+    system_of,
+)
 from linkwright.cli.options import Json, among
 from linkwright.texts import counted, duration, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 app = typer.Typer(
     help="Run kernels inside GPUs, cycle by cycle: caches, shared memory, coherence.",
     no_args_is_help=True,
 )
 
-MEMORY = choice_names()["memory_system"]
 BENCHMARKS = choice_names()["benchmark"]
 # Those that the dissertation's Table 3.2 lists.
 STANDARD = ("aes", "atax", "bfs", "bicg", "conv", "fir", "mm", "mt", "relu")
-
-
-def _choice(what: str, known: list[str]) -> dict[str, Any]:
-    """What makes an option refuse all but some names, and complete them."""
-    return {"callback": among(what, known), "metavar": "NAME", "autocompletion": lambda: known}
-
-
-Gpus = Annotated[int, typer.Option(metavar="N", min=1, max=32, help="How many GPUs.")]
-Preset = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME|FILE", help="The GPUs: a model's name, or its file, with a [hierarchy]."
-    ),
-]
-Distribution = Annotated[
-    str,
-    typer.Option(
-        help="Which GPU's memory holds what: pages in turn, or buffers in blocks.",
-        **_choice("distribution", choice_names()["distribution"]),
-    ),
-]
-Bandwidth = Annotated[
-    float,
-    typer.Option(metavar="GB/S", help="Of each GPU to truly shared memory, each way."),
-]
-Dram = Annotated[
-    str,
-    typer.Option(
-        help="How memory is timed: at one latency, or by banks and rows.",
-        **_choice("timing of memory", choice_names()["dram"]),
-    ),
-]
-ReadLease = Annotated[
-    int,
-    typer.Option(
-        metavar="TIME",
-        help="How long a copy that was read is valid, in logical time, where lines are leased.",
-    ),
-]
-WriteLease = Annotated[
-    int, typer.Option(metavar="TIME", help="How long one that was written is, likewise.")
-]
-TimestampBits = Annotated[int, typer.Option(metavar="N", help="Of a timestamp, 2 to 16.")]
-Limit = Annotated[
-    float, typer.Option(metavar="SECONDS", help="Simulated time after which to give up.")
-]
 
 
 @app.command("list")
@@ -110,7 +72,7 @@ def list_benchmarks(json: Json = False) -> None:
 def run(
     benchmark: Annotated[
         str,
-        typer.Argument(help="What to run (see gpu list).", **_choice("benchmark", BENCHMARKS)),
+        typer.Argument(help="What to run (see gpu list).", **choice("benchmark", BENCHMARKS)),
     ],
     size: Annotated[
         int | None,
@@ -118,11 +80,10 @@ def run(
     ] = None,
     gpus: Gpus = 4,
     memory: Annotated[
-        str, typer.Option(help="How the GPUs share memory.", **_choice("memory system", MEMORY))
+        str, typer.Option(help="How the GPUs share memory.", **choice("memory system", MEMORY))
     ] = "rdma",
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
-    dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
@@ -146,8 +107,8 @@ def run(
         "write_lease": write_lease,
         "timestamp_bits": timestamp_bits,
     }
-    system = _system(preset, gpus, memory, distribution, dram, shared_bandwidth, leases)
-    with _progress(benchmark) as progress:
+    system = system_of(preset, gpus, memory, distribution, shared_bandwidth, leases)
+    with shown(benchmark, system.cycle) as progress:
         found = system.run(
             cast("names.BenchmarkName", benchmark),
             size,
@@ -176,20 +137,13 @@ def compare(
             autocompletion=lambda: BENCHMARKS,
         ),
     ] = None,
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="How the GPUs share memory; repeatable; all if absent.",
-            **_choice("memory system", MEMORY),
-        ),
-    ] = None,
+    memory: Memories = None,
     full: Annotated[
         bool, typer.Option("--full", help="At the dissertation's footprints, which take long.")
     ] = False,
     gpus: Gpus = 4,
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
-    dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
@@ -212,7 +166,7 @@ def compare(
     rows: list[dict[str, Any]] = []
     for name in wanted:
         systems = (
-            _system(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
+            system_of(preset, gpus, kind, distribution, shared_bandwidth, leases)
             for kind in memory or MEMORY
         )
         found = [_compared(system, name, sizes[name], limit) for system in systems]
@@ -245,17 +199,18 @@ def compare(
     output.print_table(made)
 
 
+app.command()(litmus)
+
+
 def _compared(system: GpuSystem, name: str, size: int, limit: float) -> dict[str, Any]:
     """One row of a comparison; a kernel that never ends has no time."""
     row: dict[str, Any] = {"benchmark": name, "size": size, "memory": system.memory}
-    with _progress(f"{name} {system.memory}") as progress:
+    with shown(f"{name} {system.memory}", system.cycle) as progress:
         try:
             run = system.run(
                 cast("names.BenchmarkName", name), size, limit=limit, progress=progress
             )
-        except SimulationError as error:
-            if "has not ended" not in error.problem:
-                raise
+        except TimeLimitError as error:
             return row | {"time": None, "correct": None, "problem": error.problem}
     fields = _fields(run)
     kinds = {cache["cache"]: cache for cache in fields["caches"]}
@@ -272,52 +227,6 @@ def _compared(system: GpuSystem, name: str, size: int, limit: float) -> dict[str
     }
 
 
-def _system(
-    preset: str,
-    gpus: int,
-    memory: str,
-    distribution: str,
-    dram: str,
-    shared_bandwidth: float,
-    leases: dict[str, int],
-) -> GpuSystem:
-    return GpuSystem(
-        _model(preset),
-        gpus,
-        cast("names.MemorySystemName", memory),
-        distribution=cast("names.DistributionName", distribution),
-        dram=cast("names.DramName", dram),
-        shared_bandwidth=shared_bandwidth,
-        **leases,
-    )
-
-
-def _model(preset: str) -> GpuModel:
-    """The model of a name, or of a file.
-
-    Raises:
-        FileError: If the file cannot be read.
-    """
-    path = Path(preset)
-    if path.suffix != ".toml":
-        return gpu_model(preset)
-    try:
-        return GpuModel.from_toml(path.read_text(encoding="utf-8"), preset)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise FileError(f"cannot read `{preset}`: {reason}") from error
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, float], object] | None]:
-    """What shows wavefronts done and simulated time; None off a terminal."""
-    with output.progress_bar() as bar:
-        if bar is None:
-            yield None
-            return
-        yield lambda done, seconds: bar(f"{what}, {duration(seconds)} simulated", done, 0)
-
-
 def _fields(run: GpuRun) -> dict[str, Any]:
     """A run as JSON has it."""
     return {
@@ -332,7 +241,6 @@ def _fields(run: GpuRun) -> dict[str, Any]:
         "mismatch": run.mismatch,
         "instructions": run.instructions,
         "remote_accesses": run.remote_accesses,
-        "page_migrations": run.page_migrations,
         "steps": list(run.steps()),
         "caches": _sums(run.caches()),
         "dram": _totals(run.channels(), "reads", "writes", "copied_in", "copied_out"),

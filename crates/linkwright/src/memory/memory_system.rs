@@ -91,6 +91,12 @@ impl MemorySystem {
             | Self::TsmPrintedSequential => false,
         }
     }
+
+    /// Whether it is sequentially consistent: programs need no fences.
+    #[must_use]
+    pub const fn is_sequential(self) -> bool {
+        matches!(self, Self::TsmCoherentSequential | Self::TsmPrintedSequential)
+    }
 }
 
 /// What is done with a memory system's protocol and consistency, whichever they are.

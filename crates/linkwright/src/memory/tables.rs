@@ -3,6 +3,7 @@
 use super::driver::Step;
 use super::kernel::Workload;
 use super::kernel::benchmarks::Benchmark;
+use super::litmus::{LITMUS_TESTS, Litmus, Observed};
 use super::run::GpuRun;
 use super::statistics::CacheCounts;
 use crate::diagnostic::Named;
@@ -119,4 +120,31 @@ pub fn links(run: &GpuRun) -> Table {
             "",
             used.iter().map(|(_, carried)| carried.busy.0 as f64 / whole).collect::<Vec<_>>(),
         )
+}
+
+/// One row for each litmus test: its name, its program, and how many wavefronts and addresses it
+/// has.
+#[must_use]
+pub fn litmus_tests() -> Table {
+    let number = |of: fn(&Litmus) -> u64| LITMUS_TESTS.iter().map(of).collect::<Vec<_>>();
+    let text = |of: fn(&Litmus) -> String| LITMUS_TESTS.iter().map(of).collect::<Vec<_>>();
+    Table::new()
+        .with("name", "", text(|litmus| litmus.name.to_owned()))
+        .with("program", "", text(Litmus::program))
+        .with("wavefronts", "", number(|litmus| litmus.waves.len() as u64))
+        .with("addresses", "", number(|litmus| litmus.addresses.into()))
+}
+
+/// One row for each outcome of a litmus test: what the wavefronts have read, how that is judged,
+/// from how many seeds it came, and the first of these.
+#[must_use]
+pub fn litmus(litmus: &Litmus, found: &[Observed]) -> Table {
+    let number = |of: fn(&Observed) -> u64| found.iter().map(of).collect::<Vec<_>>();
+    let told = found.iter().map(|seen| litmus.told(&seen.outcome));
+    let verdicts = found.iter().map(|seen| seen.verdict.told().to_owned());
+    Table::new()
+        .with("outcome", "", told.collect::<Vec<_>>())
+        .with("verdict", "", verdicts.collect::<Vec<_>>())
+        .with("count", "", number(|seen| seen.count))
+        .with("seed", "", number(|seen| seen.seed))
 }

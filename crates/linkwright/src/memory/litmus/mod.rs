@@ -2,7 +2,13 @@
 //!
 //! Each is a program per wavefront over addresses x and y, both 0 at first, and what no sequential
 //! order of all accesses gives. A model checker plays every order of their messages, the simulator
-//! many starts; neither is known here.
+//! many starts, in [`Played`].
+
+mod played;
+#[cfg(test)]
+mod played_tests;
+
+pub use played::{Draw, Observed, Outcome, Played, Verdict};
 
 /// One step of a wavefront.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

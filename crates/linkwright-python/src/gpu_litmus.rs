@@ -1,0 +1,93 @@
+//! `linkwright.gpu_litmus`: small programs that tell a coherent memory from another.
+
+use linkwright::diagnostic::Diagnosis;
+use linkwright::engine::Progress;
+use linkwright::memory::litmus::{LITMUS_TESTS, Litmus, Played};
+use linkwright::memory::tables;
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::gpu_run::GpuSystem;
+use crate::number::int;
+use crate::table::Table;
+use crate::worker;
+
+/// The most seeds of a call.
+const MOST_SEEDS: u64 = 1 << 32;
+
+/// The names of all litmus tests.
+pub fn litmus_names() -> Vec<&'static str> {
+    LITMUS_TESTS.iter().map(|litmus| litmus.name).collect()
+}
+
+/// One row for each litmus test.
+///
+/// Columns: name, program (of each wavefront, with `‖` between them), wavefronts, addresses.
+#[pyfunction]
+pub fn gpu_litmus_tests() -> PyResult<Table> {
+    Table::new(tables::litmus_tests())
+}
+
+/// Plays a litmus test on GPUs, from many starts, and counts what its wavefronts read.
+///
+/// A seed draws the compute unit of each wavefront (that of the one before, one of its GPU, or
+/// any), when it starts (0 to 500 cycles after the first could), and where x and y lie (in one
+/// line, in one bank, or in two); the same under every memory system. Where the memory system is
+/// not sequentially consistent there is a fence between any two accesses.
+///
+/// Args:
+///     system: The GPUs, and how they share memory.
+///     test: A name of `gpu_litmus_tests`.
+///     seeds: How many starts.
+///     first_seed: The first seed; with `seeds=1`, one start is repeated.
+///     warm: Whether every wavefront has read all addresses before, so that caches hold them.
+///     limit: Simulated seconds after which a wavefront that spins is given up.
+///     progress: Called every 100 ms with seeds done and how many there are.
+///
+/// Returns:
+///     One row for each outcome, those that are wrong first. Columns: outcome (what each wavefront
+///     has read, in order), verdict (`allowed`; `forbidden`, where no order of all accesses gives
+///     it; `never ends`), count (from how many seeds), seed (the first of these).
+///
+/// Raises:
+///     SimulationError: If there is no such test, or a number is out of range.
+///     KeyboardInterrupt: Within a second of Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (
+    system, test: "LitmusTestName", *, seeds: "int" = 1000, first_seed: "int" = 0, warm = false,
+    limit = 2e-4, progress: "Callable[[int, int], object] | None" = None
+))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub fn gpu_litmus(
+    py: Python<'_>,
+    system: &GpuSystem,
+    test: &str,
+    #[pyo3(from_py_with = int)] seeds: i128,
+    #[pyo3(from_py_with = int)] first_seed: i128,
+    warm: bool,
+    limit: f64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Table> {
+    let litmus = Litmus::named(test)
+        .ok_or_else(|| errors::unknown_gpu_choice("litmus test", test, &litmus_names()))?;
+    let within = |what: &str, value: i128, least: u64, most: u64| {
+        let fits = u64::try_from(value).ok().filter(|value| (least..=most).contains(value));
+        fits.ok_or_else(|| {
+            let refused = Diagnosis::of(format!("{what} is {value}"));
+            errors::range(refused.remedy(format!("give {least} to {most}")))
+        })
+    };
+    let count = within("seeds", seeds, 1, MOST_SEEDS)?;
+    let first = within("first_seed", first_seed, 0, u64::MAX - count)?;
+    let options = system.options(true, limit)?;
+    let hierarchy = system.hierarchy()?;
+    let report = |py: Python<'_>, at: Progress| match &progress {
+        Some(call) => call.call1(py, (at.done, at.total)).map(|_| ()),
+        None => Ok(()),
+    };
+    let found = worker::watched(py, report, |hook| {
+        let played = Played::new(hierarchy, litmus, warm, &options)?;
+        played.outcomes(first..first + count, hook)
+    })?;
+    Table::new(tables::litmus(litmus, &found.map_err(errors::gpus)?))
+}

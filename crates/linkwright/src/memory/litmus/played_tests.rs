@@ -1,0 +1,123 @@
+//! Litmus tests on the simulator, at few seeds.
+
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::diagnostic::Named;
+use crate::memory::{GpuOptions, GpuRun, MemorySystem, run};
+use crate::system::gpus::{self, Hierarchy};
+use crate::units::{Bytes, Picoseconds};
+
+/// GPUs whose second levels are small, so that a start takes a fraction of a millisecond.
+fn small() -> Hierarchy {
+    let found = gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
+    let mut small = found.clone();
+    small.second.size = Bytes(8 << 10);
+    small.compute.units = 8;
+    small
+}
+
+fn options(memory: MemorySystem) -> GpuOptions {
+    GpuOptions { gpus: 4, memory, limit: Picoseconds(100_000_000), ..GpuOptions::default() }
+}
+
+fn outcomes(hierarchy: &Hierarchy, test: &str, memory: MemorySystem, seeds: u64) -> Vec<Observed> {
+    let litmus = Litmus::named(test).unwrap();
+    let mut hook = |_| ControlFlow::Continue(());
+    let mut play = |warm| {
+        let played = Played::new(hierarchy, litmus, warm, &options(memory)).unwrap();
+        played.outcomes(0..seeds, &mut hook).unwrap()
+    };
+    [play(false), play(true)].concat()
+}
+
+fn any(found: &[Observed], verdict: Verdict) -> bool {
+    found.iter().any(|seen| seen.verdict == verdict)
+}
+
+#[test]
+fn coherent_memory_shows_nothing_forbidden() {
+    let hierarchy = small();
+    for (name, memory) in MemorySystem::NAMED.iter().filter(|(_, memory)| memory.is_coherent()) {
+        for litmus in LITMUS_TESTS {
+            let found = outcomes(&hierarchy, litmus.name, *memory, 12);
+            let wrong = found.iter().find(|seen| seen.verdict != Verdict::Allowed);
+            assert_eq!(wrong, None, "{} under {name}", litmus.name);
+        }
+    }
+}
+
+#[test]
+fn incoherent_memory_fails_message_passing_and_may_spin_for_ever() {
+    let hierarchy = small();
+    // Under RDMA only pages of other GPUs are cached apart from their home, so that few fail.
+    let wrong = |test, memory| any(&outcomes(&hierarchy, test, memory, 120), Verdict::Forbidden);
+    for memory in [MemorySystem::Rdma, MemorySystem::TsmWriteBack, MemorySystem::TsmWriteThrough] {
+        assert!(wrong("message-passing-leased", memory), "{}", memory.name());
+        assert!(wrong("store-buffering", memory), "{}", memory.name());
+    }
+    assert!(wrong("store-buffering", MemorySystem::TsmPrinted));
+    for memory in [MemorySystem::TsmWriteThrough, MemorySystem::TsmPrintedSequential] {
+        let found = outcomes(&hierarchy, "spinning", memory, 8);
+        assert!(any(&found, Verdict::NeverEnds), "{}", memory.name());
+    }
+}
+
+#[test]
+fn a_seed_s_outcome_comes_again() {
+    let hierarchy = small();
+    let litmus = Litmus::named("message-passing-leased").unwrap();
+    let played = Played::new(&hierarchy, litmus, false, &options(MemorySystem::Rdma)).unwrap();
+    let mut hook = |_| ControlFlow::Continue(());
+    for seen in played.outcomes(0..30, &mut hook).unwrap() {
+        assert_eq!(played.play(seen.seed, None).unwrap(), seen.outcome);
+        let again = played.outcomes(seen.seed..seen.seed + 1, &mut hook).unwrap();
+        assert_eq!(again, [Observed { count: 1, ..seen }]);
+    }
+}
+
+#[test]
+fn a_seed_draws_units_starts_and_places_and_the_workload_is_so() {
+    let hierarchy = small();
+    let litmus = Litmus::named("message-passing").unwrap();
+    let system = options(MemorySystem::TsmCoherent);
+    let played = Played::new(&hierarchy, litmus, false, &system).unwrap();
+    let draws: Vec<Draw> = (0..200).map(|seed| played.draw(seed)).collect();
+    // One compute unit, two of a GPU, two GPUs; one line, one bank, two banks.
+    let units = hierarchy.compute.units;
+    let gpu = |draw: &Draw, wave: usize| draw.units[wave] / units;
+    assert!(draws.iter().any(|draw| draw.units[0] == draw.units[1]));
+    assert!(draws.iter().any(|draw| draw.units[0] != draw.units[1] && gpu(draw, 0) == gpu(draw, 1)));
+    assert!(draws.iter().any(|draw| gpu(draw, 0) != gpu(draw, 1)));
+    assert!(draws.iter().all(|draw| draw.starts.iter().all(|start| *start <= 500)));
+    let page = hierarchy.page.0;
+    let bank = |place: u64| place / page % u64::from(hierarchy.second.banks);
+    let places = |draw: &Draw| draw.places;
+    let kinds: Vec<_> = draws.iter().map(places).map(|[x, y]| (x / 64 == y / 64, bank(x) == bank(y))).collect();
+    for kind in [(true, true), (false, true), (false, false)] {
+        let count = kinds.iter().filter(|it| **it == kind).count();
+        assert!((40..=95).contains(&count), "{kind:?} {count}");
+    }
+    // The wavefronts run where they were drawn, and no other cache is touched.
+    for draw in &draws[..6] {
+        let (workload, _) = played.workload(draw);
+        let run = run(&hierarchy, &workload, &system, None).unwrap();
+        let used = |unit: &u32| run.vector[*unit as usize] != Default::default();
+        let found: Vec<u32> = (0..units * 4).filter(used).collect();
+        let mut drawn = draw.units.clone();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(found, drawn);
+        assert_eq!(GpuRun::sum(&run.scalar), Default::default());
+    }
+}
+
+#[test]
+fn programs_and_outcomes_are_told_in_words() {
+    let litmus = Litmus::named("message-passing-spinning").unwrap();
+    assert_eq!(litmus.program(), "x=1; y=1 ‖ until y=1; read x");
+    assert_eq!(litmus.told(&Some(vec![vec![], vec![0]])), "1: x=0");
+    assert_eq!(litmus.told(&None), "");
+    let atomics = Litmus::named("atomics").unwrap();
+    assert_eq!(atomics.told(&Some(vec![vec![0, 1], vec![1, 2]])), "0: x=0 x=1, 1: x=1 x=2");
+}

@@ -1,0 +1,122 @@
+"""What the commands of `linkwright gpu` have in common: the GPUs, and how they share memory."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from linkwright import FileError, GpuModel, GpuSystem, choice_names, gpu_model, names
+from linkwright.cli import output
+from linkwright.cli.options import among
+from linkwright.texts import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MEMORY = choice_names()["memory_system"]
+
+
+def choice(what: str, known: list[str]) -> dict[str, Any]:
+    """What makes an option refuse all but some names, and complete them."""
+    return {"callback": among(what, known), "metavar": "NAME", "autocompletion": lambda: known}
+
+
+Gpus = Annotated[int, typer.Option(metavar="N", min=1, max=32, help="How many GPUs.")]
+Preset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|FILE", help="The GPUs: a model's name, or its file, with a [hierarchy]."
+    ),
+]
+Distribution = Annotated[
+    str,
+    typer.Option(
+        help="Which GPU's memory holds what: pages in turn, or buffers in blocks.",
+        **choice("distribution", choice_names()["distribution"]),
+    ),
+]
+Bandwidth = Annotated[
+    float,
+    typer.Option(metavar="GB/S", help="Of each GPU to truly shared memory, each way."),
+]
+ReadLease = Annotated[
+    int,
+    typer.Option(
+        metavar="TIME",
+        help="How long a copy that was read is valid, in logical time, where lines are leased.",
+    ),
+]
+WriteLease = Annotated[
+    int, typer.Option(metavar="TIME", help="How long one that was written is, likewise.")
+]
+TimestampBits = Annotated[int, typer.Option(metavar="N", help="Of a timestamp, 2 to 16.")]
+Limit = Annotated[
+    float, typer.Option(metavar="SECONDS", help="Simulated time after which to give up.")
+]
+Memories = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="How the GPUs share memory; repeatable; all if absent.",
+        **choice("memory system", MEMORY),
+    ),
+]
+
+
+def system_of(
+    preset: str,
+    gpus: int,
+    memory: str,
+    distribution: str,
+    shared_bandwidth: float,
+    leases: dict[str, int],
+) -> GpuSystem:
+    """The GPUs that were asked for."""
+    return GpuSystem(
+        _model(preset),
+        gpus,
+        cast("names.MemorySystemName", memory),
+        distribution=cast("names.DistributionName", distribution),
+        shared_bandwidth=shared_bandwidth,
+        **leases,
+    )
+
+
+def _model(preset: str) -> GpuModel:
+    """The model of a name, or of a file.
+
+    Raises:
+        FileError: If the file cannot be read.
+    """
+    path = Path(preset)
+    if path.suffix != ".toml":
+        return gpu_model(preset)
+    try:
+        return GpuModel.from_toml(path.read_text(encoding="utf-8"), preset)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise FileError(f"cannot read `{preset}`: {reason}") from error
+
+
+@contextmanager
+def shown(what: str, cycle: float) -> Iterator[Callable[[int, float], object] | None]:
+    """What shows wavefronts done, simulated time, and how fast that goes; None off a terminal.
+
+    Args:
+        what: What runs.
+        cycle: Seconds of a cycle.
+    """
+    begun = time.monotonic()
+    with output.progress_bar() as bar:
+        if bar is None:
+            yield None
+            return
+
+        def show(done: int, seconds: float) -> None:
+            pace = seconds / cycle / max(time.monotonic() - begun, 1e-9)
+            bar(f"{what}, {duration(seconds)} simulated, {pace:,.0f} cycles/s", done, 0)
+
+        yield show
