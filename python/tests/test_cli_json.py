@@ -53,6 +53,7 @@ CASES: dict[str, list[str]] = {
     "gpu list": [],
     "gpu run": ["relu", "--size", "1024"],
     "gpu compare": ["relu", "--memory", "rdma", "--memory", "tsm-wt-c-rc", "--gpus", "1"],
+    "gpu litmus": ["--test", "spinning", "--memory", "tsm-wt-nc-rc", "--seeds", "3"],
     "study mapa": ["--quick"],
     "study blink": ["--quick"],
     "study network": ["--quick"],

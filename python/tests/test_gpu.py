@@ -16,8 +16,11 @@ from linkwright import (
     GpuSystem,
     MachineError,
     SimulationError,
+    TimeLimitError,
     choice_names,
     gpu_benchmarks,
+    gpu_litmus,
+    gpu_litmus_tests,
     gpu_model,
 )
 
@@ -78,6 +81,34 @@ def test_a_comparison_says_where_answers_are_wrong_or_never_come() -> None:
     assert rows[1]["time"] is None
     assert "has not ended after 1 ms" in rows[1]["problem"]
     assert rows[0]["speedup"] == 1.0
+
+
+def test_litmus_tests_tell_memory_systems_apart() -> None:
+    assert [row["name"] for row in gpu_litmus_tests()] == choice_names()["litmus_test"]
+    incoherent = GpuSystem(gpus=4, memory="tsm-wt-nc-rc")
+    found = list(gpu_litmus(incoherent, "spinning", seeds=4, warm=True))
+    assert found[0] == {"outcome": "", "verdict": "never ends", "count": 3, "seed": 1}
+    assert sum(row["count"] for row in found) == 4
+    # A seed's start comes again.
+    (again,) = gpu_litmus(incoherent, "spinning", seeds=1, first_seed=1, warm=True)
+    assert again == found[0] | {"count": 1}
+    with pytest.raises(SimulationError, match="there is no litmus test `none`; there are message-"):
+        gpu_litmus(incoherent, "none")  # type: ignore[arg-type]
+    with pytest.raises(SimulationError, match="seeds is 0; give 1 to 4294967296"):
+        gpu_litmus(incoherent, "spinning", seeds=0)
+
+
+def test_the_shell_says_which_seed_went_wrong_first() -> None:
+    line = ["--test", "message-passing-leased", "--memory", "rdma", "--seeds", "16"]
+    result = linkwright("gpu", "litmus", *line)
+    assert result.exit_code == 0, result.output
+    cold = next(text for text in result.stdout.splitlines() if " cold " in text)
+    assert cold.split() == ["message-passing-leased", "rdma", "cold", *"4 1 0 15 1: x=0 y=1 x=0".split()]
+
+
+def test_a_kernel_that_never_ends_is_an_error_of_its_own() -> None:
+    with pytest.raises(TimeLimitError, match="message has not ended after 1 ms: wavefront 0"):
+        GpuSystem(gpus=4, memory="tsm-wt-nc-rc").run("message", limit=1e-3)
 
 
 def test_every_choice_can_be_named() -> None:

@@ -123,6 +123,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "gpu list": [()],
     "gpu run": [("relu", "--size", "64", "--preset", HOSTILE), (HOSTILE,)],
     "gpu compare": [(HOSTILE,), ("relu", "--memory", "rdma", "--preset", HOSTILE)],
+    "gpu litmus": [("--test", HOSTILE), ("--test", "spinning", "--preset", HOSTILE)],
     "study mapa": [("--output", "machine.toml")],
     "study blink": [("--output", "machine.toml")],
     "study network": [("--output", "machine.toml")],

@@ -162,7 +162,7 @@ fn check(hierarchy: &Hierarchy, workload: &Workload, options: &GpuOptions) -> Re
     for launch in &workload.launches {
         if launch.wavefronts > wavefronts || launch.lds > compute.lds {
             return Err(GpuError::Group {
-                kernel: launch.name.to_owned(),
+                kernel: launch.name.to_string(),
                 needs: format!(
                     "it needs {} wavefronts of at most {wavefronts}, and {} of at most {}",
                     launch.wavefronts, launch.lds, compute.lds

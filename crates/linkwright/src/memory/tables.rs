@@ -33,10 +33,10 @@ pub fn benchmarks() -> Table {
 #[must_use]
 pub fn steps(workload: &Workload, run: &GpuRun) -> Table {
     let told = |step: &Step| match *step {
-        Step::CopyIn(buffer) => ("copy in", workload.buffers[buffer].name),
-        Step::Kernel(launch) => ("kernel", workload.launches[launch].name),
+        Step::CopyIn(buffer) => ("copy in", &*workload.buffers[buffer].name),
+        Step::Kernel(launch) => ("kernel", &*workload.launches[launch].name),
         Step::WriteBack => ("write back", ""),
-        Step::CopyOut(buffer) => ("copy out", workload.buffers[buffer].name),
+        Step::CopyOut(buffer) => ("copy out", &*workload.buffers[buffer].name),
     };
     let told: Vec<_> = run.steps.iter().map(|(step, _)| told(step)).collect();
     let times = run.steps.iter().map(|(_, time)| time.as_seconds());

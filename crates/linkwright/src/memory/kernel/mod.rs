@@ -12,6 +12,7 @@
 pub mod benchmarks;
 pub mod flat;
 mod lanes;
+pub mod recorded;
 mod wavefront;
 mod workload;
 

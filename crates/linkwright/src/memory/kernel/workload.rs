@@ -1,5 +1,6 @@
 //! What runs: buffers and the launches over them, with the answer that a CPU gives.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use crate::units::Bytes;
 /// One launch: work-groups of wavefronts that run the same kernel.
 pub struct Launch {
     /// What people call the kernel.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Work-groups.
     pub groups: u32,
     /// Wavefronts of each.
@@ -22,12 +23,12 @@ pub struct Launch {
 impl Launch {
     /// A launch of so many groups of wavefronts.
     pub fn new<F: Future<Output = ()> + 'static>(
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         (groups, wavefronts): (u64, u32),
         kernel: impl Fn(Wavefront) -> F + 'static,
     ) -> Self {
         let start = Box::new(move |wavefront| Box::pin(kernel(wavefront)) as Program);
-        Self { name, groups: groups as u32, wavefronts, lds: Bytes(0), start }
+        Self { name: name.into(), groups: groups as u32, wavefronts, lds: Bytes(0), start }
     }
 
     /// The same with memory that each group shares.
@@ -53,7 +54,7 @@ impl fmt::Debug for Launch {
 #[derive(Clone)]
 pub struct Buffer {
     /// What people call it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its first address.
     pub address: u64,
     /// How many bytes.
@@ -95,18 +96,18 @@ impl Layout {
     /// A buffer that the host copies in: its address.
     pub fn input(
         &mut self,
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         words: u64,
         initial: impl Fn(u64) -> u32 + 'static,
     ) -> u64 {
         let (size, initial) = (Bytes(4 * words), Some(Rc::new(initial) as Rc<dyn Fn(u64) -> u32>));
-        self.add(Buffer { name, address: 0, size, initial, copied_out: false })
+        self.add(Buffer { name: name.into(), address: 0, size, initial, copied_out: false })
     }
 
     /// A buffer that the host copies in, and back: its address.
     pub fn input_and_output(
         &mut self,
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         words: u64,
         initial: impl Fn(u64) -> u32 + 'static,
     ) -> u64 {
@@ -118,9 +119,14 @@ impl Layout {
     }
 
     /// A buffer that starts with zeros, and is copied back where the host needs it: its address.
-    pub fn output(&mut self, name: &'static str, words: u64, copied_out: bool) -> u64 {
+    pub fn output(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        words: u64,
+        copied_out: bool,
+    ) -> u64 {
         let size = Bytes(4 * words);
-        self.add(Buffer { name, address: 0, size, initial: None, copied_out })
+        self.add(Buffer { name: name.into(), address: 0, size, initial: None, copied_out })
     }
 
     /// The buffers.
@@ -195,7 +201,7 @@ impl Image {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mismatch {
     /// The buffer.
-    pub buffer: &'static str,
+    pub buffer: Cow<'static, str>,
     /// The first element that differs.
     pub element: u64,
     /// What a CPU computes.
@@ -247,23 +253,22 @@ impl Mismatch {
     /// The first element that differs.
     pub fn floats(
         image: &Image,
-        buffer: (&'static str, u64),
+        (name, address): (impl Into<Cow<'static, str>>, u64),
         count: u64,
         within: f32,
         expected: impl Fn(u64) -> f32,
     ) -> Result<(), Self> {
-        let (name, address) = buffer;
         let wrong = (0..count).find_map(|element| {
             let (expected, got) = (expected(element), image.float(address + 4 * element));
             let near = (expected - got).abs() <= within * expected.abs().max(1.0);
             (!near).then(|| Self {
-                buffer: name,
+                buffer: Cow::Borrowed(""),
                 element,
                 expected: expected.to_string(),
                 got: got.to_string(),
             })
         });
-        wrong.map_or(Ok(()), Err)
+        wrong.map_or(Ok(()), |wrong| Err(Self { buffer: name.into(), ..wrong }))
     }
 
     /// Compares a buffer of words with what a CPU computes.
@@ -272,20 +277,19 @@ impl Mismatch {
     /// The first element that differs.
     pub fn words(
         image: &Image,
-        buffer: (&'static str, u64),
+        (name, address): (impl Into<Cow<'static, str>>, u64),
         count: u64,
         expected: impl Fn(u64) -> u32,
     ) -> Result<(), Self> {
-        let (name, address) = buffer;
         let wrong = (0..count).find_map(|element| {
             let (expected, got) = (expected(element), image.word(address + 4 * element));
             (expected != got).then(|| Self {
-                buffer: name,
+                buffer: Cow::Borrowed(""),
                 element,
                 expected: expected.to_string(),
                 got: got.to_string(),
             })
         });
-        wrong.map_or(Ok(()), Err)
+        wrong.map_or(Ok(()), |wrong| Err(Self { buffer: name.into(), ..wrong }))
     }
 }

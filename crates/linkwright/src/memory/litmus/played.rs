@@ -113,7 +113,8 @@ impl<'a> Played<'a> {
     #[must_use]
     pub fn draw(&self, seed: u64) -> Draw {
         let mut random = Random::new(seed);
-        let mut below = |bound: u64| random.below(NonZeroU64::new(bound).unwrap_or(NonZeroU64::MIN));
+        let mut below =
+            |bound: u64| random.below(NonZeroU64::new(bound).unwrap_or(NonZeroU64::MIN));
         let each = u64::from(self.hierarchy.compute.units);
         let gpus = u64::from(self.options.gpus);
         let mut units: Vec<u32> = Vec::new();
@@ -160,8 +161,7 @@ impl<'a> Played<'a> {
         let (draw, programs, seen) = (draw.clone(), self.programs.clone(), Rc::clone(&reads));
         let kernel = move |wavefront: Wavefront| {
             let place = wavefront.place();
-            let mut here =
-                (0..draw.units.len()).filter(|wave| draw.units[*wave] == place.group);
+            let mut here = (0..draw.units.len()).filter(|wave| draw.units[*wave] == place.group);
             let part = here.nth(place.wavefront as usize).map(|wave| Part {
                 program: programs[wave].clone(),
                 start: draw.starts[wave],
@@ -237,8 +237,11 @@ impl<'a> Played<'a> {
         }
         let mut found: Vec<Observed> = counts
             .into_iter()
-            .map(|(outcome, (count, seed))| {
-                Observed { verdict: self.verdict(&outcome), outcome, count, seed }
+            .map(|(outcome, (count, seed))| Observed {
+                verdict: self.verdict(&outcome),
+                outcome,
+                count,
+                seed,
             })
             .collect();
         found.sort_by_key(|seen| (seen.verdict == Verdict::Allowed, seen.seed));
@@ -281,9 +284,7 @@ impl Part {
                 }
                 Step::Add(address, value) => {
                     let operand = move |_| u32::from(value);
-                    loads.push(
-                        wavefront.atomic(AtomicOperation::Add, at(address), operand).await,
-                    );
+                    loads.push(wavefront.atomic(AtomicOperation::Add, at(address), operand).await);
                 }
                 Step::Spin(address, value) => loop {
                     let loaded = wavefront.load(1, at(address)).await;
@@ -327,7 +328,8 @@ impl Litmus {
     pub fn told(&self, outcome: &Outcome) -> String {
         let Some(reads) = outcome else { return String::new() };
         let wave = |(wave, (program, values)): (usize, (&&[Step], &Vec<u8>))| {
-            let addresses = program.iter().filter(|step| step.reads()).filter_map(|it| it.address());
+            let addresses =
+                program.iter().filter(|step| step.reads()).filter_map(|it| it.address());
             let told: Vec<String> = addresses
                 .zip(values)
                 .map(|(address, value)| format!("{}={value}", NAMES[usize::from(address)]))

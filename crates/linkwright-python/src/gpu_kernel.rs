@@ -1,0 +1,542 @@
+//! `linkwright.GpuKernel`: kernels of one's own.
+
+use std::sync::Arc;
+
+use linkwright::diagnostic::{Diagnosis, Named};
+use linkwright::memory::kernel::recorded::{
+    self, Action, Copies, Expected, MOST_GROUPS, MOST_WAVEFRONTS, Offsets, RecordedBuffer,
+    RecordedError, RecordedKernel, Touched, Words,
+};
+use linkwright::memory::kernel::{AtomicOperation, Scope};
+use linkwright::units::Bytes;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::errors;
+use crate::number::{int, whole};
+
+/// A kernel of one's own: what each wavefront does, operation by operation.
+///
+/// A wavefront is the number of a work-group, or a pair of that and its number in the group;
+/// work-groups go to the GPUs in equal runs, in order. An access touches `bytes` of each of `lanes`
+/// work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
+/// for those that take no part. Loads go on before their words are there: `wait` waits.
+///
+/// `GpuSystem.run` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
+#[pyclass(eq, module = "linkwright")]
+#[derive(Clone, PartialEq)]
+pub struct GpuKernel {
+    kernel: Arc<RecordedKernel>,
+}
+
+impl Serialize for GpuKernel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        recorded::write(&self.kernel).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for GpuKernel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let kernel = recorded::read("<pickle>", &text).map_err(D::Error::custom)?;
+        Ok(Self { kernel: Arc::new(kernel) })
+    }
+}
+
+/// A wavefront: its group, or its group and its number there.
+#[derive(FromPyObject)]
+enum Place<'py> {
+    Pair((Bound<'py, PyAny>, Bound<'py, PyAny>)),
+    Group(Bound<'py, PyAny>),
+}
+
+impl Place<'_> {
+    fn numbers(&self) -> PyResult<(u32, u32)> {
+        let (group, wavefront) = match self {
+            Self::Pair((group, wavefront)) => (int(group)?, int(wavefront)?),
+            Self::Group(group) => (int(group)?, 0),
+        };
+        Ok((
+            whole("a work-group", group, MOST_GROUPS - 1)?,
+            whole("a wavefront", wavefront, MOST_WAVEFRONTS - 1)?,
+        ))
+    }
+}
+
+/// A word of memory, as a whole number or as a real one.
+#[derive(FromPyObject)]
+enum Word {
+    Whole(i64),
+    Real(f64),
+}
+
+impl Word {
+    fn bits(&self) -> PyResult<u32> {
+        match *self {
+            Self::Real(real) => Ok((real as f32).to_bits()),
+            Self::Whole(value) => u32::try_from(value)
+                .ok()
+                .or_else(|| i32::try_from(value).ok().map(|value| value as u32))
+                .ok_or_else(|| {
+                    let refused = Diagnosis::of(format!("{value} is no value of 4 bytes"));
+                    errors::range(refused.remedy("give -2147483648 to 4294967295, or a float"))
+                }),
+        }
+    }
+}
+
+/// Words: one for all, one for each, or bytes with the lowest of each word first.
+#[derive(FromPyObject)]
+enum Values<'py> {
+    Bytes(Bound<'py, PyBytes>),
+    One(Word),
+    Each(Vec<Word>),
+}
+
+impl Values<'_> {
+    fn words(&self) -> PyResult<Words> {
+        match self {
+            Self::One(word) => Ok(Words::Ramp { first: word.bits()?, step: 0 }),
+            Self::Each(words) => {
+                Ok(Words::Listed(words.iter().map(Word::bits).collect::<PyResult<_>>()?))
+            }
+            Self::Bytes(bytes) => {
+                let words = bytes.as_bytes().chunks(4).map(|word| {
+                    let mut whole = [0; 4];
+                    whole[..word.len()].copy_from_slice(word);
+                    u32::from_le_bytes(whole)
+                });
+                Ok(Words::Listed(words.collect()))
+            }
+        }
+    }
+}
+
+/// Where the words of an access are.
+struct Where<'a, 'py> {
+    buffer: &'a str,
+    offset: i128,
+    bytes: i128,
+    stride: Option<i128>,
+    lanes: i128,
+    offsets: Option<Vec<Option<Bound<'py, PyAny>>>>,
+}
+
+/// The largest number of bytes that is handed on; the core refuses more than it can.
+const WIDEST: u64 = 1 << 41;
+
+impl GpuKernel {
+    /// The core's kernel.
+    pub fn core(&self) -> &Arc<RecordedKernel> {
+        &self.kernel
+    }
+
+    fn touched(&self, at: Where<'_, '_>) -> PyResult<Touched> {
+        let Where { buffer, offset, bytes, stride, lanes, offsets } = at;
+        let offsets = match offsets {
+            Some(offsets) => Offsets::Listed(
+                offsets
+                    .iter()
+                    .map(|it| it.as_ref().map(|it| whole("an offset", int(it)?, WIDEST)).transpose())
+                    .collect::<PyResult<_>>()?,
+            ),
+            None => Offsets::Strided {
+                first: whole("offset", offset, WIDEST)?,
+                stride: whole("stride", stride.unwrap_or(bytes), WIDEST)?,
+                lanes: whole("lanes", lanes, u32::MAX)?,
+            },
+        };
+        let buffer = self.kernel.buffer(buffer).map_err(refused)?;
+        Ok(Touched { buffer, offsets, width: whole("bytes", bytes, u32::MAX)? })
+    }
+
+    /// What an operation on one address touches.
+    fn one(&self, buffer: &str, offset: i128, bytes: i128) -> PyResult<Touched> {
+        let at = Where { buffer, offset, bytes, stride: Some(0), lanes: 1, offsets: None };
+        self.touched(at)
+    }
+
+    fn push(&mut self, wavefront: &Place<'_>, action: Action) -> PyResult<()> {
+        let at = wavefront.numbers()?;
+        Arc::make_mut(&mut self.kernel).push(at, action).map_err(refused)
+    }
+}
+
+fn refused(error: RecordedError) -> PyErr {
+    errors::range(error)
+}
+
+type Offset<'py> = Option<Vec<Option<Bound<'py, PyAny>>>>;
+
+#[pymethods]
+impl GpuKernel {
+    /// A kernel without buffers and operations.
+    ///
+    /// Args:
+    ///     name: What people call it.
+    ///
+    /// Raises:
+    ///     SimulationError: If the name is none.
+    #[new]
+    #[pyo3(signature = (name = "kernel"))]
+    fn new(name: &str) -> PyResult<Self> {
+        Ok(Self { kernel: Arc::new(RecordedKernel::new(name).map_err(refused)?) })
+    }
+
+    /// The kernel of a text.
+    ///
+    /// Args:
+    ///     text: What the file holds (docs/reference/formats.md).
+    ///     file: Its name, for errors.
+    ///
+    /// Raises:
+    ///     InputError: If the text is no kernel, with line and column.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<text>"))]
+    fn from_text(text: &str, file: &str) -> PyResult<Self> {
+        let kernel = recorded::read(file, text).map_err(errors::input)?;
+        Ok(Self { kernel: Arc::new(kernel) })
+    }
+
+    /// The kernel as a text, which `from_text` and `linkwright gpu run` take.
+    fn to_text(&self) -> String {
+        recorded::write(&self.kernel)
+    }
+
+    /// What people call it.
+    #[getter]
+    fn name(&self) -> &str {
+        self.kernel.name()
+    }
+
+    /// The names of its buffers.
+    #[getter]
+    fn buffers(&self) -> Vec<&str> {
+        self.kernel.buffers().iter().map(|buffer| buffer.name.as_str()).collect()
+    }
+
+    /// How many operations all its wavefronts have.
+    #[getter]
+    fn operations(&self) -> u64 {
+        self.kernel.operations()
+    }
+
+    /// Adds a buffer.
+    ///
+    /// Args:
+    ///     name: What people call it.
+    ///     size: How many bytes it has, a multiple of 4.
+    ///     copy: Which way the host copies it, where GPUs have memories of their own: `in`, `out`,
+    ///         `inout` or `scratch` (neither).
+    ///     data: What it holds at the start: a value of 4 bytes for all words, one for each, or
+    ///         bytes, as `array.tobytes()` gives them.
+    ///
+    /// Raises:
+    ///     SimulationError: If the name is taken or none, the size is not possible, or the data
+    ///         are not as many or not copied in.
+    #[pyo3(signature = (
+        name, size: "int", copy = "in", *, data: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(0))
+    ))]
+    fn buffer(
+        &mut self,
+        name: &str,
+        #[pyo3(from_py_with = int)] size: i128,
+        copy: &str,
+        data: Values<'_>,
+    ) -> PyResult<()> {
+        let copies = Copies::from_name(copy)
+            .map_err(|_| errors::unknown_gpu_choice(Copies::WHAT, copy, &Copies::names()))?;
+        let size = Bytes(whole("size", size, WIDEST)?);
+        let (name, initial) = (name.to_owned(), data.words()?);
+        let buffer = RecordedBuffer { name, size, copies, initial };
+        Arc::make_mut(&mut self.kernel).add_buffer(buffer).map_err(refused)
+    }
+
+    /// Begins another launch, which starts when the one before has ended.
+    ///
+    /// Args:
+    ///     name: What people call it.
+    ///     lds: Bytes of memory that each of its work-groups shares.
+    ///
+    /// Raises:
+    ///     SimulationError: If the name is none, or the bytes are not possible.
+    #[pyo3(signature = (name, *, lds: "int" = 0))]
+    fn launch(&mut self, name: &str, #[pyo3(from_py_with = int)] lds: i128) -> PyResult<()> {
+        let lds = Bytes(whole("lds", lds, WIDEST)?);
+        Arc::make_mut(&mut self.kernel).launch(name, lds).map_err(refused)
+    }
+
+    /// Asks for words.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     buffer: From which buffer.
+    ///     offset: The first work-item's first byte there.
+    ///     bytes: Bytes of each work-item: 4, 8, 12 or 16.
+    ///     stride: Bytes from a work-item's to the next one's; as many as it loads if not given.
+    ///     lanes: How many work-items take part.
+    ///     offsets: Instead of these, the first byte of each work-item.
+    ///     record: The name under which `GpuRun.loads` has the words.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such buffer, or it does not have these bytes.
+    #[pyo3(signature = (
+        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, bytes: "int" = 4,
+        stride: "int | None" = None, lanes: "int" = 64, offsets: "Sequence[int | None] | None" = None,
+        record = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn load(
+        &mut self,
+        wavefront: Place<'_>,
+        buffer: &str,
+        #[pyo3(from_py_with = int)] offset: i128,
+        #[pyo3(from_py_with = int)] bytes: i128,
+        #[pyo3(from_py_with = crate::number::optional_int)] stride: Option<i128>,
+        #[pyo3(from_py_with = int)] lanes: i128,
+        offsets: Offset<'_>,
+        record: Option<String>,
+    ) -> PyResult<()> {
+        let at = Where { buffer, offset, bytes, stride, lanes, offsets };
+        let action = Action::Load(self.touched(at)?, record);
+        self.push(&wavefront, action)
+    }
+
+    /// Asks for up to 64 bytes of one address, through the cache of scalars.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     buffer: From which buffer.
+    ///     offset: The first byte there.
+    ///     bytes: How many.
+    ///     record: The name under which `GpuRun.loads` has the words.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such buffer, or it does not have these bytes.
+    #[pyo3(signature = (
+        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, bytes: "int" = 4, record = None
+    ))]
+    fn load_scalar(
+        &mut self,
+        wavefront: Place<'_>,
+        buffer: &str,
+        #[pyo3(from_py_with = int)] offset: i128,
+        #[pyo3(from_py_with = int)] bytes: i128,
+        record: Option<String>,
+    ) -> PyResult<()> {
+        let action = Action::Scalar(self.one(buffer, offset, bytes)?, record);
+        self.push(&wavefront, action)
+    }
+
+    /// Stores words.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     buffer: To which buffer.
+    ///     offset: The first work-item's first byte there.
+    ///     values: What is stored: a value of 4 bytes for all words, or one for each, work-item by
+    ///         work-item.
+    ///     bytes: Bytes of each work-item: 4, 8, 12 or 16.
+    ///     stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
+    ///     lanes: How many work-items take part.
+    ///     offsets: Instead of these, the first byte of each work-item.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such buffer, it does not have these bytes, or the values
+    ///         are not as many.
+    #[pyo3(signature = (
+        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *,
+        values: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(0)), bytes: "int" = 4,
+        stride: "int | None" = None, lanes: "int" = 64, offsets: "Sequence[int | None] | None" = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn store(
+        &mut self,
+        wavefront: Place<'_>,
+        buffer: &str,
+        #[pyo3(from_py_with = int)] offset: i128,
+        values: Values<'_>,
+        #[pyo3(from_py_with = int)] bytes: i128,
+        #[pyo3(from_py_with = crate::number::optional_int)] stride: Option<i128>,
+        #[pyo3(from_py_with = int)] lanes: i128,
+        offsets: Offset<'_>,
+    ) -> PyResult<()> {
+        let at = Where { buffer, offset, bytes, stride, lanes, offsets };
+        let action = Action::Store(self.touched(at)?, values.words()?);
+        self.push(&wavefront, action)
+    }
+
+    /// Changes a word of each work-item at once, where all GPUs meet.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     operation: `add`, `exchange` or `max`.
+    ///     buffer: Of which buffer.
+    ///     offset: The first work-item's first byte there.
+    ///     values: The operands: one for all, or one for each.
+    ///     stride: Bytes from a work-item's word to the next one's.
+    ///     lanes: How many work-items take part.
+    ///     offsets: Instead of these, the first byte of each work-item.
+    ///     record: The name under which `GpuRun.loads` has the words before.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such operation or buffer, it does not have these bytes,
+    ///         or the values are not as many.
+    #[pyo3(signature = (
+        wavefront: "int | tuple[int, int]", operation, buffer, offset: "int" = 0, *,
+        values: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(1)),
+        stride: "int" = 4, lanes: "int" = 1, offsets: "Sequence[int | None] | None" = None, record = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn atomic(
+        &mut self,
+        wavefront: Place<'_>,
+        operation: &str,
+        buffer: &str,
+        #[pyo3(from_py_with = int)] offset: i128,
+        values: Values<'_>,
+        #[pyo3(from_py_with = int)] stride: i128,
+        #[pyo3(from_py_with = int)] lanes: i128,
+        offsets: Offset<'_>,
+        record: Option<String>,
+    ) -> PyResult<()> {
+        let known = AtomicOperation::from_name(operation).map_err(|_| {
+            errors::unknown_gpu_choice(AtomicOperation::WHAT, operation, &AtomicOperation::names())
+        })?;
+        let at = Where { buffer, offset, bytes: 4, stride: Some(stride), lanes, offsets };
+        let action = Action::Atomic(known, self.touched(at)?, values.words()?, record);
+        self.push(&wavefront, action)
+    }
+
+    /// Loads a word again and again until it has a value; a run without data loads it once.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     buffer: From which buffer.
+    ///     offset: The word's first byte there.
+    ///     value: What it waits for.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such buffer, or it does not have these bytes.
+    #[pyo3(signature = (
+        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, value: "int | float" = Word::Whole(1)
+    ))]
+    fn spin(
+        &mut self,
+        wavefront: Place<'_>,
+        buffer: &str,
+        #[pyo3(from_py_with = int)] offset: i128,
+        value: Word,
+    ) -> PyResult<()> {
+        let action = Action::Spin(self.one(buffer, offset, 4)?, value.bits()?);
+        self.push(&wavefront, action)
+    }
+
+    /// Computes: so many vector instructions, one after another.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     instructions: How many.
+    ///
+    /// Raises:
+    ///     SimulationError: If a number is out of range.
+    #[pyo3(signature = (wavefront: "int | tuple[int, int]", instructions: "int"))]
+    fn compute(
+        &mut self,
+        wavefront: Place<'_>,
+        #[pyo3(from_py_with = int)] instructions: i128,
+    ) -> PyResult<()> {
+        let count = whole("instructions", instructions, u32::MAX)?;
+        self.push(&wavefront, Action::Compute(count))
+    }
+
+    /// Accesses the memory of its work-group so many times.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     accesses: How many.
+    ///
+    /// Raises:
+    ///     SimulationError: If a number is out of range.
+    #[pyo3(signature = (wavefront: "int | tuple[int, int]", accesses: "int"))]
+    fn lds(
+        &mut self,
+        wavefront: Place<'_>,
+        #[pyo3(from_py_with = int)] accesses: i128,
+    ) -> PyResult<()> {
+        let count = whole("accesses", accesses, u32::MAX)?;
+        self.push(&wavefront, Action::Lds(count))
+    }
+
+    /// Waits for all loads of the wavefront.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///
+    /// Raises:
+    ///     SimulationError: If there cannot be such a wavefront.
+    #[pyo3(signature = (wavefront: "int | tuple[int, int]"))]
+    fn wait(&mut self, wavefront: Place<'_>) -> PyResult<()> {
+        self.push(&wavefront, Action::Wait)
+    }
+
+    /// Waits until all that the wavefront asked of memory is done, and seen by others.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///
+    /// Raises:
+    ///     SimulationError: If there cannot be such a wavefront.
+    #[pyo3(signature = (wavefront: "int | tuple[int, int]"))]
+    fn fence(&mut self, wavefront: Place<'_>) -> PyResult<()> {
+        self.push(&wavefront, Action::Fence)
+    }
+
+    /// Waits for the other wavefronts of its work-group, or of the whole launch.
+    ///
+    /// Args:
+    ///     wavefront: Whose operation it is.
+    ///     launch: Whether of the whole launch, on all GPUs: an ideal barrier, without traffic.
+    ///
+    /// Raises:
+    ///     SimulationError: If there cannot be such a wavefront.
+    #[pyo3(signature = (wavefront: "int | tuple[int, int]", *, launch = false))]
+    fn barrier(&mut self, wavefront: Place<'_>, launch: bool) -> PyResult<()> {
+        let scope = if launch { Scope::Launch } else { Scope::Group };
+        self.push(&wavefront, Action::Barrier(scope))
+    }
+
+    /// Says what a buffer must hold at the end; `GpuRun.correct` then says whether it does.
+    ///
+    /// Args:
+    ///     buffer: Which buffer.
+    ///     values: What its words must be.
+    ///     offset: The first byte of the first.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is no such buffer, or it does not have these bytes.
+    #[pyo3(signature = (
+        buffer, values: "bytes | Sequence[int | float]", *, offset: "int" = 0
+    ))]
+    fn expect(
+        &mut self,
+        buffer: &str,
+        values: Values<'_>,
+        #[pyo3(from_py_with = int)] offset: i128,
+    ) -> PyResult<()> {
+        let words = match values.words()? {
+            Words::Ramp { first, .. } => vec![first],
+            Words::Listed(words) => words,
+        };
+        let buffer = self.kernel.buffer(buffer).map_err(refused)?;
+        let (offset, count) = (whole("offset", offset, WIDEST)?, words.len() as u64);
+        let expected = Expected { buffer, offset, count, words: Words::Listed(words) };
+        Arc::make_mut(&mut self.kernel).expect(expected).map_err(refused)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<GpuKernel: {}, {} operations>", self.kernel.name(), self.kernel.operations())
+    }
+}

@@ -1,0 +1,111 @@
+//! Why a kernel of one's own cannot be.
+
+use thiserror::Error;
+
+use crate::diagnostic::{Diagnose, Diagnosis, instead_of, shown};
+use crate::units::Bytes;
+
+/// Why a kernel of one's own cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
+pub enum RecordedError {
+    /// A name that is none.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// A buffer whose name another has.
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// A buffer that there is not.
+    NoBuffer {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A number that is too small or too large.
+    Range {
+        /// What it is.
+        what: &'static str,
+        /// The number.
+        value: u64,
+        /// The least that is possible.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// Bytes that are no whole words.
+    NoWord {
+        /// What they are.
+        what: &'static str,
+        /// How many.
+        bytes: u64,
+    },
+    /// Words that are not as many as they should be.
+    Count {
+        /// How many are listed.
+        listed: u64,
+        /// How many there should be.
+        wanted: u64,
+    },
+    /// Bytes that a buffer does not have.
+    Outside {
+        /// The buffer.
+        buffer: String,
+        /// How many bytes it has.
+        size: Bytes,
+        /// The first byte that is touched.
+        offset: u64,
+        /// How many are.
+        bytes: u64,
+    },
+    /// A buffer that starts with words that nobody copies in.
+    NotCopied {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Diagnose for RecordedError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Name { name } => Diagnosis::of(format!("`{}` is no name", shown(name)))
+                .remedy("take up to 64 letters, digits, `_`, `-` and `.`, a letter first"),
+            Self::Taken { name } => {
+                Diagnosis::of(format!("there is a buffer `{name}` already")).remedy("take another name")
+            }
+            Self::NoBuffer { name, known } => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let remedy = match &known[..] {
+                    [] => "add the buffer before what uses it".to_owned(),
+                    known => instead_of(name, known),
+                };
+                Diagnosis::of(format!("there is no buffer `{}`", shown(name))).remedy(remedy)
+            }
+            Self::Range { what, value, least, most } => {
+                Diagnosis::of(format!("{what}: {value} is not possible"))
+                    .remedy(format!("{least} to {most} are"))
+            }
+            Self::NoWord { what, bytes } => {
+                Diagnosis::of(format!("{what} is {bytes}, which is no multiple of 4"))
+                    .remedy("take whole words of 4 bytes")
+            }
+            Self::Count { listed, wanted } => {
+                Diagnosis::of(format!("{listed} values are listed for {wanted} words"))
+                    .remedy("list one for each word, or give the first and a step")
+            }
+            Self::Outside { buffer, size, offset, bytes } => Diagnosis::of(format!(
+                "{bytes} bytes from byte {offset} on are not all in `{buffer}`, which has {}",
+                size.0
+            ))
+            .remedy("take a smaller address, or a larger buffer"),
+            Self::NotCopied { name } => {
+                Diagnosis::of(format!("`{name}` starts with values that nobody copies in"))
+                    .remedy("make it `in` or `inout`")
+            }
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! Kernels of one's own: what each wavefront does, operation by operation, as data.
+//!
+//! What it represents: buffers, launches, and a list of operations for each wavefront that has
+//! any, as a text ([`read`]) or a builder says. What it leaves out: loops and conditions, but for
+//! waiting until a word has a value. Whoever needs more writes a kernel in Rust.
+
+mod error;
+mod play;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::BTreeMap;
+
+pub use error::RecordedError;
+pub use play::LoadedWords;
+pub use read::read;
+pub use write::write;
+
+use super::{AtomicOperation, LANES, Scope};
+use crate::diagnostic::Named;
+use crate::units::Bytes;
+
+/// Work-groups of a launch, at most.
+pub const MOST_GROUPS: u32 = 1 << 20;
+/// Wavefronts of a work-group, at most; a GPU may have room for fewer.
+pub const MOST_WAVEFRONTS: u32 = 64;
+/// Bytes of a buffer, at most.
+pub const MOST_BYTES: u64 = 1 << 40;
+/// Buffers, launches, and lines of what is expected, at most.
+const MOST_PARTS: usize = 1 << 16;
+/// Characters of a name, at most.
+const MOST_OF_NAME: usize = 64;
+/// Bytes of an access of a work-item, at most: four words.
+pub const MOST_WIDTH: u64 = 16;
+
+/// Words, one for each element.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// The first, and by how much each next is larger, modulo 2^32.
+    Ramp {
+        /// The first word.
+        first: u32,
+        /// What is added for each element.
+        step: u32,
+    },
+    /// Each word.
+    Listed(Vec<u32>),
+}
+
+impl Words {
+    /// The word of an element.
+    #[must_use]
+    pub fn at(&self, element: u64) -> u32 {
+        match self {
+            Self::Ramp { first, step } => first.wrapping_add(step.wrapping_mul(element as u32)),
+            Self::Listed(words) => words.get(element as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// How many words are listed, if they are.
+    fn listed(&self) -> Option<u64> {
+        match self {
+            Self::Ramp { .. } => None,
+            Self::Listed(words) => Some(words.len() as u64),
+        }
+    }
+}
+
+/// Which way the host copies a buffer, where GPUs have memories of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copies {
+    /// To the GPUs.
+    In,
+    /// Back, at the end.
+    Out,
+    /// Both.
+    InOut,
+    /// Neither.
+    Scratch,
+}
+
+impl Named for Copies {
+    const WHAT: &'static str = "direction of copies";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("in", Self::In), ("out", Self::Out), ("inout", Self::InOut), ("scratch", Self::Scratch)];
+}
+
+impl Named for AtomicOperation {
+    const WHAT: &'static str = "atomic operation";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("add", Self::Add), ("exchange", Self::Exchange), ("max", Self::Max)];
+}
+
+/// Bytes that wavefronts work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedBuffer {
+    /// What people call it.
+    pub name: String,
+    /// How many bytes: whole words.
+    pub size: Bytes,
+    /// Which way it is copied.
+    pub copies: Copies,
+    /// What it holds at the start.
+    pub initial: Words,
+}
+
+/// The work-items' addresses, in bytes from the start of a buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Offsets {
+    /// From one on, one after another.
+    Strided {
+        /// That of the first.
+        first: u64,
+        /// Bytes to that of the next.
+        stride: u64,
+        /// How many work-items take part.
+        lanes: u32,
+    },
+    /// One for each work-item that takes part.
+    Listed(Vec<Option<u64>>),
+}
+
+impl Offsets {
+    /// That of a work-item, if it takes part.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, lane: usize) -> Option<u64> {
+        match self {
+            Self::Strided { first, stride, lanes } => {
+                (lane < *lanes as usize).then(|| first + stride * lane as u64)
+            }
+            Self::Listed(offsets) => offsets.get(lane).copied().flatten(),
+        }
+    }
+
+    /// How many work-items take part.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::Strided { lanes, .. } => u64::from(*lanes),
+            Self::Listed(offsets) => offsets.iter().flatten().count() as u64,
+        }
+    }
+}
+
+/// What an operation touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    /// The buffer, by its place among all.
+    pub buffer: usize,
+    /// Where the work-items' words are.
+    pub offsets: Offsets,
+    /// Bytes of each work-item.
+    pub width: u32,
+}
+
+/// What a wavefront does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// So many vector instructions.
+    Compute(u32),
+    /// So many accesses to the memory of its group.
+    Lds(u32),
+    /// Asks for words, and keeps them under a name.
+    Load(Touched, Option<String>),
+    /// Asks for words of one address, through the cache of scalars.
+    Scalar(Touched, Option<String>),
+    /// Stores words.
+    Store(Touched, Words),
+    /// An atomic operation on a word of each work-item; the words before may be kept.
+    Atomic(AtomicOperation, Touched, Words, Option<String>),
+    /// Loads a word again and again until it has a value; a run without data loads it once.
+    Spin(Touched, u32),
+    /// Waits for all its loads.
+    Wait,
+    /// Waits until all that it asked of memory is done, and seen by others.
+    Fence,
+    /// Waits for others.
+    Barrier(Scope),
+}
+
+/// One launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedLaunch {
+    /// What people call it.
+    pub name: String,
+    /// Bytes that each group shares.
+    pub lds: Bytes,
+    /// What each wavefront does that does anything, by group and number there.
+    pub wavefronts: BTreeMap<(u32, u32), Vec<Action>>,
+}
+
+/// What a buffer must hold at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// The buffer, by its place among all.
+    pub buffer: usize,
+    /// From which byte on.
+    pub offset: u64,
+    /// How many words.
+    pub count: u64,
+    /// What they must be.
+    pub words: Words,
+}
+
+/// A kernel of one's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedKernel {
+    name: String,
+    buffers: Vec<RecordedBuffer>,
+    launches: Vec<RecordedLaunch>,
+    expected: Vec<Expected>,
+}
+
+impl RecordedKernel {
+    /// A kernel without buffers and operations.
+    ///
+    /// # Errors
+    /// A name that is none.
+    pub fn new(name: &str) -> Result<Self, RecordedError> {
+        let name = checked(name)?;
+        Ok(Self { name, buffers: Vec::new(), launches: Vec::new(), expected: Vec::new() })
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its buffers, in the order of their addresses.
+    #[must_use]
+    pub fn buffers(&self) -> &[RecordedBuffer] {
+        &self.buffers
+    }
+
+    /// Its launches, one after another.
+    #[must_use]
+    pub fn launches(&self) -> &[RecordedLaunch] {
+        &self.launches
+    }
+
+    /// How many operations all wavefronts have together.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        let lists = self.launches.iter().flat_map(|launch| launch.wavefronts.values());
+        lists.map(|actions| actions.len() as u64).sum()
+    }
+
+    /// Whether it says what buffers must hold at the end.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        !self.expected.is_empty()
+    }
+
+    /// The place of a buffer among all.
+    ///
+    /// # Errors
+    /// A name that no buffer has.
+    pub fn buffer(&self, name: &str) -> Result<usize, RecordedError> {
+        let found = self.buffers.iter().position(|buffer| buffer.name == name);
+        found.ok_or_else(|| RecordedError::NoBuffer {
+            name: name.to_owned(),
+            known: self.buffers.iter().map(|buffer| buffer.name.clone()).collect(),
+        })
+    }
+
+    /// Adds a buffer behind the others.
+    ///
+    /// # Errors
+    /// A name that is none or taken, a size that is not possible, and initial words that are not
+    /// as many, or are not copied in.
+    pub fn add_buffer(&mut self, buffer: RecordedBuffer) -> Result<(), RecordedError> {
+        checked(&buffer.name)?;
+        if self.buffers.iter().any(|other| other.name == buffer.name) {
+            return Err(RecordedError::Taken { name: buffer.name });
+        }
+        within("buffers", self.buffers.len() as u64 + 1, 0, MOST_PARTS as u64)?;
+        within("the size of a buffer", buffer.size.0, 4, MOST_BYTES)?;
+        whole_words("the size of a buffer", buffer.size.0)?;
+        as_many(&buffer.initial, buffer.size.0 / 4)?;
+        let zeros = Words::Ramp { first: 0, step: 0 };
+        if matches!(buffer.copies, Copies::Out | Copies::Scratch) && buffer.initial != zeros {
+            return Err(RecordedError::NotCopied { name: buffer.name });
+        }
+        self.buffers.push(buffer);
+        Ok(())
+    }
+
+    /// Begins another launch, to which operations go from now on.
+    ///
+    /// # Errors
+    /// A name that is none, or too many launches.
+    pub fn launch(&mut self, name: &str, lds: Bytes) -> Result<(), RecordedError> {
+        let name = checked(name)?;
+        within("launches", self.launches.len() as u64 + 1, 0, MOST_PARTS as u64)?;
+        within("the memory of a group", lds.0, 0, MOST_BYTES)?;
+        self.launches.push(RecordedLaunch { name, lds, wavefronts: BTreeMap::new() });
+        Ok(())
+    }
+
+    /// Adds an operation of a wavefront of the last launch, which begins where there is none.
+    ///
+    /// # Errors
+    /// A wavefront that cannot be, bytes outside of their buffer or on no word's bounds, and
+    /// values that are not as many as the words.
+    pub fn push(
+        &mut self,
+        (group, wavefront): (u32, u32),
+        action: Action,
+    ) -> Result<(), RecordedError> {
+        within("the work-group", group.into(), 0, u64::from(MOST_GROUPS) - 1)?;
+        within("the wavefront", wavefront.into(), 0, u64::from(MOST_WAVEFRONTS) - 1)?;
+        self.check(&action)?;
+        if self.launches.is_empty() {
+            self.launch(&self.name.clone(), Bytes(0))?;
+        }
+        if let Some(launch) = self.launches.last_mut() {
+            launch.wavefronts.entry((group, wavefront)).or_default().push(action);
+        }
+        Ok(())
+    }
+
+    /// Adds what a buffer must hold at the end.
+    ///
+    /// # Errors
+    /// Bytes outside of their buffer or on no word's bounds, and words that are not as many.
+    pub fn expect(&mut self, expected: Expected) -> Result<(), RecordedError> {
+        within("what is expected", self.expected.len() as u64 + 1, 0, MOST_PARTS as u64)?;
+        whole_words("the offset", expected.offset)?;
+        as_many(&expected.words, expected.count)?;
+        let buffer = &self.buffers[expected.buffer];
+        let end = expected.count.checked_mul(4).and_then(|bytes| bytes.checked_add(expected.offset));
+        if end.is_none_or(|end| end > buffer.size.0) {
+            return Err(outside(buffer, expected.offset, expected.count.saturating_mul(4)));
+        }
+        self.expected.push(expected);
+        Ok(())
+    }
+
+    fn check(&self, action: &Action) -> Result<(), RecordedError> {
+        let name = match action {
+            Action::Load(touched, name) => {
+                self.check_touched(touched, MOST_WIDTH)?;
+                name
+            }
+            Action::Scalar(touched, name) => {
+                // A line at most, and from one address.
+                self.check_touched(touched, 64)?;
+                name
+            }
+            Action::Store(touched, words) => {
+                self.check_touched(touched, MOST_WIDTH)?;
+                as_many(words, touched.offsets.count() * u64::from(touched.width / 4))?;
+                &None
+            }
+            Action::Atomic(_, touched, words, name) => {
+                self.check_touched(touched, 4)?;
+                as_many(words, touched.offsets.count())?;
+                name
+            }
+            Action::Spin(touched, _) => {
+                self.check_touched(touched, 4)?;
+                &None
+            }
+            Action::Compute(_)
+            | Action::Lds(_)
+            | Action::Wait
+            | Action::Fence
+            | Action::Barrier(_) => &None,
+        };
+        name.as_deref().map_or(Ok(()), |name| checked(name).map(|_| ()))
+    }
+
+    fn check_touched(&self, touched: &Touched, widest: u64) -> Result<(), RecordedError> {
+        let buffer = &self.buffers[touched.buffer];
+        let width = u64::from(touched.width);
+        within("the bytes of a work-item", width, 4, widest)?;
+        whole_words("the bytes of a work-item", width)?;
+        let lanes = match &touched.offsets {
+            Offsets::Strided { first, stride, lanes } => {
+                within("the first address", *first, 0, MOST_BYTES)?;
+                within("the stride", *stride, 0, MOST_BYTES)?;
+                whole_words("the stride", *stride)?;
+                u64::from(*lanes)
+            }
+            Offsets::Listed(offsets) => offsets.len() as u64,
+        };
+        within("the work-items", lanes, 1, LANES as u64)?;
+        for offset in (0..LANES).filter_map(|lane| touched.offsets.of(lane)) {
+            whole_words("an address", offset)?;
+            if offset.checked_add(width).is_none_or(|end| end > buffer.size.0) {
+                return Err(outside(buffer, offset, width));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn checked(name: &str) -> Result<String, RecordedError> {
+    let is_first = |first: char| first.is_ascii_alphabetic() || first == '_';
+    let fits = name.len() <= MOST_OF_NAME
+        && name.starts_with(is_first)
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || "_-.".contains(it));
+    if fits { Ok(name.to_owned()) } else { Err(RecordedError::Name { name: name.to_owned() }) }
+}
+
+fn within(what: &'static str, value: u64, least: u64, most: u64) -> Result<(), RecordedError> {
+    let fits = (least..=most).contains(&value);
+    if fits { Ok(()) } else { Err(RecordedError::Range { what, value, least, most }) }
+}
+
+fn whole_words(what: &'static str, bytes: u64) -> Result<(), RecordedError> {
+    if bytes.is_multiple_of(4) { Ok(()) } else { Err(RecordedError::NoWord { what, bytes }) }
+}
+
+fn as_many(words: &Words, wanted: u64) -> Result<(), RecordedError> {
+    match words.listed() {
+        Some(listed) if listed != wanted => Err(RecordedError::Count { listed, wanted }),
+        _ => Ok(()),
+    }
+}
+
+fn outside(buffer: &RecordedBuffer, offset: u64, bytes: u64) -> RecordedError {
+    RecordedError::Outside { buffer: buffer.name.clone(), size: buffer.size, offset, bytes }
+}

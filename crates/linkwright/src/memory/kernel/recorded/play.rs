@@ -1,0 +1,182 @@
+//! A kernel of one's own as a workload.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::{Action, Copies, RecordedKernel, Touched};
+use crate::memory::kernel::{
+    LANES, Launch, Layout, Loaded, Mismatch, Place, Values, Wavefront, Workload,
+};
+use crate::units::Bytes;
+
+/// The words that a load has brought, which a kernel keeps under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedWords {
+    /// The launch, by its number.
+    pub launch: usize,
+    /// The wavefront's place.
+    pub place: Place,
+    /// The load's name.
+    pub name: String,
+    /// Work-item, word of it, and what it read.
+    pub words: Vec<(u32, u32, u32)>,
+}
+
+type Kept = Rc<RefCell<Vec<LoadedWords>>>;
+
+impl RecordedKernel {
+    /// The kernel as a workload over pages of so many bytes, and where its loads are kept.
+    #[must_use]
+    pub fn workload(self: &Arc<Self>, page: Bytes) -> (Workload, Kept) {
+        let mut layout = Layout::new(page);
+        let mut addresses = Vec::new();
+        for buffer in &self.buffers {
+            let (name, words) = (buffer.name.clone(), buffer.size.0 / 4);
+            let initial = buffer.initial.clone();
+            addresses.push(match buffer.copies {
+                Copies::In => layout.input(name, words, move |at| initial.at(at)),
+                Copies::InOut => layout.input_and_output(name, words, move |at| initial.at(at)),
+                Copies::Out => layout.output(name, words, true),
+                Copies::Scratch => layout.output(name, words, false),
+            });
+        }
+        let addresses: Rc<[u64]> = addresses.into();
+        let kept = Kept::default();
+        let launches = self.launches.iter().enumerate().map(|(number, launch)| {
+            let last = |of: fn(&(u32, u32)) -> u32| launch.wavefronts.keys().map(of).max();
+            let count = |of| last(of).map_or(0, |last| last + 1);
+            let shape = (u64::from(count(|at| at.0)), count(|at| at.1));
+            let (kernel, addresses, kept) = (Arc::clone(self), Rc::clone(&addresses), Rc::clone(&kept));
+            Launch::new(launch.name.clone(), shape, move |wavefront| {
+                let (addresses, kept) = (Rc::clone(&addresses), Rc::clone(&kept));
+                let part = Part { kernel: Arc::clone(&kernel), launch: number, addresses, kept };
+                async move { part.play(&wavefront).await }
+            })
+            .sharing(launch.lds)
+        });
+        let workload = Workload {
+            name: self.name.clone(),
+            buffers: layout.buffers(),
+            launches: launches.collect(),
+            check: {
+                let (kernel, addresses) = (Arc::clone(self), Rc::clone(&addresses));
+                Box::new(move |image| {
+                    kernel.expected.iter().try_for_each(|expected| {
+                        let (name, first) = (
+                            kernel.buffers[expected.buffer].name.clone(),
+                            expected.offset / 4,
+                        );
+                        let address = addresses[expected.buffer] + expected.offset;
+                        let found = Mismatch::words(image, (name, address), expected.count, |at| {
+                            expected.words.at(at)
+                        });
+                        found.map_err(|wrong| Mismatch { element: wrong.element + first, ..wrong })
+                    })
+                })
+            },
+        };
+        (workload, kept)
+    }
+}
+
+/// What a wavefront of a launch does.
+struct Part {
+    kernel: Arc<RecordedKernel>,
+    launch: usize,
+    addresses: Rc<[u64]>,
+    kept: Kept,
+}
+
+impl Part {
+    async fn play(&self, wavefront: &Wavefront) {
+        let place = wavefront.place();
+        let wavefronts = &self.kernel.launches[self.launch].wavefronts;
+        let Some(actions) = wavefronts.get(&(place.group, place.wavefront)) else { return };
+        let mut open: Vec<(Loaded, &Action)> = Vec::new();
+        for action in actions {
+            match action {
+                Action::Compute(count) => wavefront.compute(*count).await,
+                Action::Lds(count) => wavefront.lds(*count).await,
+                Action::Load(touched, _) => {
+                    let loaded = wavefront.load(touched.width / 4, self.at(touched)).await;
+                    open.push((loaded, action));
+                }
+                Action::Scalar(touched, _) => {
+                    let first = self.at(touched)(0).unwrap_or(0);
+                    let loaded = wavefront.load_scalar(touched.width, first).await;
+                    open.push((loaded, action));
+                }
+                Action::Store(touched, words) => {
+                    let each = touched.width / 4;
+                    let element = elements(touched);
+                    let value = |lane: usize, word: usize| {
+                        words.at(element(lane) * u64::from(each) + word as u64)
+                    };
+                    wavefront.store(each, self.at(touched), value).await;
+                }
+                Action::Atomic(operation, touched, words, _) => {
+                    let element = elements(touched);
+                    let operand = |lane: usize| words.at(element(lane));
+                    let loaded =
+                        wavefront.atomic(*operation, self.at(touched), operand).await;
+                    open.push((loaded, action));
+                }
+                Action::Spin(touched, value) => loop {
+                    let loaded = wavefront.load(1, self.at(touched)).await;
+                    let seen = wavefront.arrived(loaded).await;
+                    if seen.word(0, 0) == *value || !wavefront.with_data() {
+                        break;
+                    }
+                },
+                Action::Wait => self.take(wavefront, &mut open).await,
+                Action::Fence => wavefront.fence().await,
+                Action::Barrier(scope) => wavefront.barrier(*scope).await,
+            }
+        }
+        self.take(wavefront, &mut open).await;
+    }
+
+    /// The address of each work-item that takes part.
+    fn at<'a>(&self, touched: &'a Touched) -> impl Fn(usize) -> Option<u64> + 'a {
+        let first = self.addresses[touched.buffer];
+        move |lane| touched.offsets.of(lane).map(|offset| first + offset)
+    }
+
+    /// Waits for all loads, and keeps those that have a name.
+    async fn take(&self, wavefront: &Wavefront, open: &mut Vec<(Loaded, &Action)>) {
+        for (loaded, action) in open.drain(..) {
+            let values = wavefront.arrived(loaded).await;
+            let (touched, name) = match action {
+                Action::Load(touched, Some(name))
+                | Action::Scalar(touched, Some(name))
+                | Action::Atomic(_, touched, _, Some(name)) => (touched, name),
+                _ => continue,
+            };
+            if wavefront.with_data() {
+                let words = if matches!(action, Action::Scalar(..)) {
+                    // Lane `n` has the word `n` of the one address.
+                    (0..touched.width / 4).map(|at| (0, at, values.word(at as usize, 0))).collect()
+                } else {
+                    words_of(touched, &values)
+                };
+                let (launch, place, name) = (self.launch, wavefront.place(), name.clone());
+                self.kept.borrow_mut().push(LoadedWords { launch, place, name, words });
+            }
+        }
+    }
+}
+
+/// Which of the work-items that take part one is.
+fn elements(touched: &Touched) -> impl Fn(usize) -> u64 + '_ {
+    |lane| (0..lane).filter(|before| touched.offsets.of(*before).is_some()).count() as u64
+}
+
+fn words_of(touched: &Touched, values: &Values) -> Vec<(u32, u32, u32)> {
+    let lanes = (0..LANES).filter(|lane| touched.offsets.of(*lane).is_some());
+    let each = |lane: usize| {
+        (0..touched.width / 4)
+            .map(move |word| (lane as u32, word, values.word(lane, word as usize)))
+    };
+    lanes.flat_map(each).collect()
+}

@@ -1,0 +1,185 @@
+//! Kernels of one's own: texts, what they do on GPUs, and what cannot be.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::memory::{GpuOptions, GpuRun, MemorySystem, run};
+use crate::system::gpus;
+
+/// A message by a flag: each of two groups on a GPU of its own.
+const MESSAGE: &str = "\
+kernel message
+buffer data 256 in
+buffer flag 64 in
+buffer got 256 out
+launch pass
+0 store data 256 = 1:2      # element n is 1 + 2 n
+0 fence
+0 exchange flag 4 = 1
+1 load data 256 as before
+1 wait
+1 spin flag 4 = 1
+1 fence
+1 load data 256 as after
+1 add flag+4:0x3 4 = [5,6,7] as sums
+expect flag 8 = [1,18]
+";
+
+fn play(text: &str, memory: MemorySystem, gpus: u32, with_data: bool) -> (GpuRun, Vec<LoadedWords>) {
+    let kernel = Arc::new(read("own", text).unwrap());
+    let hierarchy =
+        gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
+    let (workload, kept) = kernel.workload(hierarchy.page);
+    let options = GpuOptions { gpus, memory, with_data, ..GpuOptions::default() };
+    let run = run(hierarchy, &workload, &options, None).unwrap();
+    if let Some(image) = &run.image {
+        assert_eq!((workload.check)(image), Ok(()));
+    }
+    let kept = kept.take();
+    (run, kept)
+}
+
+#[test]
+fn a_text_runs_and_its_loads_are_kept() {
+    for memory in [MemorySystem::TsmCoherent, MemorySystem::Hmg] {
+        let (with, kept) = play(MESSAGE, memory, 2, true);
+        let names: Vec<&str> = kept.iter().map(|load| load.name.as_str()).collect();
+        assert_eq!(names, ["before", "after", "sums"]);
+        let after: Vec<u32> = kept[1].words.iter().map(|(_, _, value)| *value).collect();
+        assert_eq!(after, (0..64).map(|at| 1 + 2 * at).collect::<Vec<u32>>());
+        assert_eq!(kept[1].place.gpu, 1);
+        // Three work-items add to one word, one after another.
+        assert_eq!(kept[2].words, [(0, 0, 0), (1, 0, 5), (2, 0, 11)]);
+        assert_eq!(with.instructions.instructions > 8, true);
+    }
+}
+
+#[test]
+fn data_do_not_change_the_time_of_what_does_not_spin() {
+    let text = "buffer a 4096 inout = 5\n0.0 load a+0:16 4 as x\n0.1 compute 3\n0.1 scalar a 64 as s\n\
+                0.0 barrier\n0.1 barrier\n0.0 store a+64:4x8 4 = 1.5\n3 lds 2\n3 max a 4 = 9 as m\n";
+    let (with, kept) = play(text, MemorySystem::Rdma, 4, true);
+    let (without, none) = play(text, MemorySystem::Rdma, 4, false);
+    assert_eq!((with.time, with.events), (without.time, without.events));
+    assert!(none.is_empty());
+    let scalar = kept.iter().find(|load| load.name == "s").unwrap();
+    assert_eq!(scalar.words.len(), 16);
+    assert!(scalar.words.iter().all(|(lane, _, value)| (*lane, *value) == (0, 5)));
+    let image = with.image.unwrap();
+    assert_eq!((image.word(0), image.word(64), image.word(96)), (9, 1.5_f32.to_bits(), 5));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_by_its_place() {
+    let refused = [
+        ("bufer a 4 in", "own:1:1: this begins no line: `bufer`; did you mean `buffer`?"),
+        ("buffer a 6 in", "own:1:8: the size of a buffer is 6, which is no multiple of 4: `a`"),
+        ("buffer a 4 inn", "own:1:12: no direction of copies: `inn`; did you mean `in`?"),
+        ("buffer a 8 in = [1]", "own:1:8: 1 values are listed for 2 words: `a`"),
+        ("buffer a 8 out = 1", "own:1:8: `a` starts with values that nobody copies in"),
+        ("buffer a 8 in\nbuffer a 8 in", "own:2:8: there is a buffer `a` already"),
+        ("buffer a 99999999999999 in", "the size of a buffer: 99999999999999 is not possible"),
+        ("buffer a 8 in\n 0 lod a 8", "own:2:4: no operation: `lod`; did you mean `load`?"),
+        ("buffer a 8 in\n0 load b 8", "own:2:8: there is no buffer `b`: `b`; there are a"),
+        ("buffer a 8 in\n0 load a+4 8", "own:2:8: 4 bytes from byte 8 on are not all in `a`"),
+        ("buffer a 8 in\n0 load a+2 4", "own:2:8: an address is 2, which is no multiple of 4"),
+        ("buffer a 8 in\n0 load a 7", "own:2:10: 64 work-items do not share these bytes"),
+        ("buffer a 8 in\n0 load a", "own:2:9: the line ends early; add how many bytes"),
+        ("buffer a 8 in\n0 load a+[0,4 4", "own:2:8: a list without its end"),
+        ("buffer a 8 in\n0 load a+0:4x65 4", "own:2:8: the work-items: 65 is not possible"),
+        ("buffer a 8 in\n0 store a 8 = 1 2", "own:2:17: more than the line needs: `2`"),
+        ("buffer a 8 in\n0 store a 8 = x", "own:2:15: not a value of 4 bytes: `x`"),
+        ("buffer a 8 in\n0 spin a 4", "own:2:3: it waits for no value: `spin`; add `=`"),
+        ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; 0 to"),
+        ("0.64 wait", "own:1:1: the wavefront: 64 is not possible"),
+        ("0 barrier all", "own:1:11: no barrier's scope: `all`"),
+        ("0 compute -1", "own:1:11: not a number that fits: `-1`"),
+        ("kernel a b", "own:1:10: more than the line needs: `b`"),
+        ("kernel 7", "own:1:8: `7` is no name: `7`; take up to 64 letters"),
+        ("# nothing\n", "own:2:1: there is no operation; add a line such as"),
+    ];
+    for (text, said) in refused {
+        let error = read("own", text).unwrap_err().to_string();
+        assert!(error.contains(said), "{text:?}\n{error}\n{said}");
+    }
+}
+
+#[test]
+fn a_group_that_no_compute_unit_has_room_for_is_refused_when_it_runs() {
+    let kernel = Arc::new(read("own", "0.40 wait").unwrap());
+    let hierarchy =
+        gpus::find("r9-nano").and_then(|model| model.hierarchy()).expect("it is known");
+    let (workload, _) = kernel.workload(hierarchy.page);
+    let error = run(hierarchy, &workload, &GpuOptions::default(), None).unwrap_err().to_string();
+    assert!(error.contains("it needs 41 wavefronts of at most 40"), "{error}");
+}
+
+/// An operation over a buffer of 4 KiB.
+fn action() -> impl Strategy<Value = Action> {
+    let offsets = prop_oneof![
+        (0..256_u64, 0..32_u64, 1..=64_u32).prop_map(|(first, stride, lanes)| {
+            Offsets::Strided { first: 4 * first, stride: 4 * stride, lanes }
+        }),
+        prop::collection::vec(prop::option::of((0..1000_u64).prop_map(|it| 4 * it)), 1..=64)
+            .prop_map(Offsets::Listed),
+    ];
+    let touched = (offsets, 1..=4_u32)
+        .prop_map(|(offsets, words)| Touched { buffer: 0, offsets, width: 4 * words });
+    let words = (any::<u32>(), any::<u32>()).prop_map(|(first, step)| Words::Ramp { first, step });
+    let name = prop::option::of("[a-z]{1,5}");
+    (touched, words, name, 0..12_u8).prop_map(|(touched, words, name, kind)| {
+        let word = Touched { width: 4, ..touched.clone() };
+        let listed = |touched: &Touched| {
+            let count = touched.offsets.count() * u64::from(touched.width / 4);
+            Words::Listed((0..count as u32).collect())
+        };
+        let first = Touched {
+            offsets: Offsets::Strided { first: 64, stride: 0, lanes: 1 },
+            ..word.clone()
+        };
+        match kind {
+            0 => Action::Compute(7),
+            1 => Action::Lds(3),
+            2 => Action::Load(touched, name),
+            3 => Action::Scalar(Touched { width: 16, ..first }, name),
+            4 => Action::Store(touched, words),
+            5 => Action::Store(touched.clone(), listed(&touched)),
+            6 => Action::Atomic(AtomicOperation::Max, word, words, name),
+            7 => Action::Spin(first, 9),
+            8 => Action::Wait,
+            9 => Action::Fence,
+            10 => Action::Barrier(Scope::Group),
+            _ => Action::Barrier(Scope::Launch),
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_is_read_back(
+        actions in prop::collection::vec(((0..9_u32, 0..4_u32), action()), 1..20),
+    ) {
+        let mut kernel = RecordedKernel::new("own").unwrap();
+        let initial = Words::Ramp { first: 3, step: 1 };
+        let size = Bytes(16 << 10);
+        let name = "a".to_owned();
+        kernel.add_buffer(RecordedBuffer { name, size, copies: Copies::In, initial }).unwrap();
+        for (place, action) in actions {
+            kernel.push(place, action).unwrap();
+        }
+        let words = Words::Listed(vec![1, 2]);
+        kernel.expect(Expected { buffer: 0, offset: 8, count: 2, words }).unwrap();
+        prop_assert_eq!(read("again", &write(&kernel)), Ok(kernel));
+    }
+
+    #[test]
+    fn nothing_that_is_read_panics(text in "(buffer a 64 in\n)?([0-9]\\.?[0-9]? (load|store|add|spin) a[+:x0-9,\\[\\]-]{0,8} [0-9]{0,3}( = [0-9:\\[\\],.-]{0,6})?\n){0,3}") {
+        if let Ok(kernel) = read("own", &text) {
+            prop_assert_eq!(read("again", &write(&kernel)), Ok(kernel));
+        }
+    }
+}
