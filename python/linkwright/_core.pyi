@@ -24,6 +24,7 @@ from linkwright.names import (
     GpuSpeedName,
     ImportFormatName,
     LinksName,
+    LitmusTestName,
     MappingName,
     MemorySystemName,
     NcclAlgorithmName,
@@ -49,6 +50,7 @@ __all__ = [
     "Explanation",
     "Export",
     "Fabric",
+    "GpuKernel",
     "GpuModel",
     "GpuPlace",
     "GpuRun",
@@ -86,6 +88,8 @@ __all__ = [
     "fabric_names",
     "generate_jobs",
     "gpu_benchmarks",
+    "gpu_litmus",
+    "gpu_litmus_tests",
     "gpu_model",
     "gpu_models",
     "import_format_names",
@@ -720,6 +724,292 @@ class Fabric:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class GpuKernel:
+    """A kernel of one's own: what each wavefront does, operation by operation.
+
+    A wavefront is the number of a work-group, or a pair of that and its number in the group;
+    work-groups go to the GPUs in equal runs, in order. An access touches `bytes` of each of `lanes`
+    work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
+    for those that take no part. Loads go on before their words are there: `wait` waits.
+
+    `GpuSystem.run` runs it; `to_text` is the file that `linkwright gpu run FILE` takes.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(cls, name: str = "kernel") -> GpuKernel:
+        """A kernel without buffers and operations.
+
+        Args:
+            name: What people call it.
+
+        Raises:
+            SimulationError: If the name is none.
+        """
+
+    @staticmethod
+    def from_text(text: str, file: str = "<text>") -> GpuKernel:
+        """The kernel of a text.
+
+        Args:
+            text: What the file holds (docs/reference/formats.md).
+            file: Its name, for errors.
+
+        Raises:
+            InputError: If the text is no kernel, with line and column.
+        """
+
+    def to_text(self) -> str:
+        """The kernel as a text, which `from_text` and `linkwright gpu run` take."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def buffers(self) -> list[str]:
+        """The names of its buffers."""
+
+    @property
+    def operations(self) -> int:
+        """How many operations all its wavefronts have."""
+
+    def buffer(
+        self,
+        name: str,
+        size: int,
+        copy: str = "in",
+        *,
+        data: int | float | bytes | Sequence[int | float] = ...,
+    ) -> None:
+        """Adds a buffer.
+
+        Args:
+            name: What people call it.
+            size: How many bytes it has, a multiple of 4.
+            copy: Which way the host copies it, where GPUs have memories of their own: `in`, `out`,
+                `inout` or `scratch` (neither).
+            data: What it holds at the start: a value of 4 bytes for all words, one for each, or
+                bytes, as `array.tobytes()` gives them.
+
+        Raises:
+            SimulationError: If the name is taken or none, the size is not possible, or the data
+                are not as many or not copied in.
+        """
+
+    def launch(self, name: str, *, lds: int = 0) -> None:
+        """Begins another launch, which starts when the one before has ended.
+
+        Args:
+            name: What people call it.
+            lds: Bytes of memory that each of its work-groups shares.
+
+        Raises:
+            SimulationError: If the name is none, or the bytes are not possible.
+        """
+
+    def load(
+        self,
+        wavefront: int | tuple[int, int],
+        buffer: str,
+        offset: int = 0,
+        *,
+        bytes: int = 4,
+        stride: int | None = None,
+        lanes: int = 64,
+        offsets: Sequence[int | None] | None = None,
+        record: str | None = None,
+    ) -> None:
+        """Asks for words.
+
+        Args:
+            wavefront: Whose operation it is.
+            buffer: From which buffer.
+            offset: The first work-item's first byte there.
+            bytes: Bytes of each work-item: 4, 8, 12 or 16.
+            stride: Bytes from a work-item's to the next one's; as many as it loads if not given.
+            lanes: How many work-items take part.
+            offsets: Instead of these, the first byte of each work-item.
+            record: The name under which `GpuRun.loads` has the words.
+
+        Raises:
+            SimulationError: If there is no such buffer, or it does not have these bytes.
+        """
+
+    def load_scalar(
+        self,
+        wavefront: int | tuple[int, int],
+        buffer: str,
+        offset: int = 0,
+        *,
+        bytes: int = 4,
+        record: str | None = None,
+    ) -> None:
+        """Asks for up to 64 bytes of one address, through the cache of scalars.
+
+        Args:
+            wavefront: Whose operation it is.
+            buffer: From which buffer.
+            offset: The first byte there.
+            bytes: How many.
+            record: The name under which `GpuRun.loads` has the words.
+
+        Raises:
+            SimulationError: If there is no such buffer, or it does not have these bytes.
+        """
+
+    def store(
+        self,
+        wavefront: int | tuple[int, int],
+        buffer: str,
+        offset: int = 0,
+        *,
+        values: int | float | bytes | Sequence[int | float] = ...,
+        bytes: int = 4,
+        stride: int | None = None,
+        lanes: int = 64,
+        offsets: Sequence[int | None] | None = None,
+    ) -> None:
+        """Stores words.
+
+        Args:
+            wavefront: Whose operation it is.
+            buffer: To which buffer.
+            offset: The first work-item's first byte there.
+            values: What is stored: a value of 4 bytes for all words, or one for each, work-item by
+                work-item.
+            bytes: Bytes of each work-item: 4, 8, 12 or 16.
+            stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
+            lanes: How many work-items take part.
+            offsets: Instead of these, the first byte of each work-item.
+
+        Raises:
+            SimulationError: If there is no such buffer, it does not have these bytes, or the values
+                are not as many.
+        """
+
+    def atomic(
+        self,
+        wavefront: int | tuple[int, int],
+        operation: str,
+        buffer: str,
+        offset: int = 0,
+        *,
+        values: int | float | bytes | Sequence[int | float] = ...,
+        stride: int = 4,
+        lanes: int = 1,
+        offsets: Sequence[int | None] | None = None,
+        record: str | None = None,
+    ) -> None:
+        """Changes a word of each work-item at once, where all GPUs meet.
+
+        Args:
+            wavefront: Whose operation it is.
+            operation: `add`, `exchange` or `max`.
+            buffer: Of which buffer.
+            offset: The first work-item's first byte there.
+            values: The operands: one for all, or one for each.
+            stride: Bytes from a work-item's word to the next one's.
+            lanes: How many work-items take part.
+            offsets: Instead of these, the first byte of each work-item.
+            record: The name under which `GpuRun.loads` has the words before.
+
+        Raises:
+            SimulationError: If there is no such operation or buffer, it does not have these bytes,
+                or the values are not as many.
+        """
+
+    def spin(
+        self,
+        wavefront: int | tuple[int, int],
+        buffer: str,
+        offset: int = 0,
+        *,
+        value: int | float = ...,
+    ) -> None:
+        """Loads a word again and again until it has a value; a run without data loads it once.
+
+        Args:
+            wavefront: Whose operation it is.
+            buffer: From which buffer.
+            offset: The word's first byte there.
+            value: What it waits for.
+
+        Raises:
+            SimulationError: If there is no such buffer, or it does not have these bytes.
+        """
+
+    def compute(self, wavefront: int | tuple[int, int], instructions: int) -> None:
+        """Computes: so many vector instructions, one after another.
+
+        Args:
+            wavefront: Whose operation it is.
+            instructions: How many.
+
+        Raises:
+            SimulationError: If a number is out of range.
+        """
+
+    def lds(self, wavefront: int | tuple[int, int], accesses: int) -> None:
+        """Accesses the memory of its work-group so many times.
+
+        Args:
+            wavefront: Whose operation it is.
+            accesses: How many.
+
+        Raises:
+            SimulationError: If a number is out of range.
+        """
+
+    def wait(self, wavefront: int | tuple[int, int]) -> None:
+        """Waits for all loads of the wavefront.
+
+        Args:
+            wavefront: Whose operation it is.
+
+        Raises:
+            SimulationError: If there cannot be such a wavefront.
+        """
+
+    def fence(self, wavefront: int | tuple[int, int]) -> None:
+        """Waits until all that the wavefront asked of memory is done, and seen by others.
+
+        Args:
+            wavefront: Whose operation it is.
+
+        Raises:
+            SimulationError: If there cannot be such a wavefront.
+        """
+
+    def barrier(self, wavefront: int | tuple[int, int], *, launch: bool = False) -> None:
+        """Waits for the other wavefronts of its work-group, or of the whole launch.
+
+        Args:
+            wavefront: Whose operation it is.
+            launch: Whether of the whole launch, on all GPUs: an ideal barrier, without traffic.
+
+        Raises:
+            SimulationError: If there cannot be such a wavefront.
+        """
+
+    def expect(
+        self, buffer: str, values: bytes | Sequence[int | float], *, offset: int = 0
+    ) -> None:
+        """Says what a buffer must hold at the end; `GpuRun.correct` then says whether it does.
+
+        Args:
+            buffer: Which buffer.
+            values: What its words must be.
+            offset: The first byte of the first.
+
+        Raises:
+            SimulationError: If there is no such buffer, or it does not have these bytes.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class GpuModel:
     """What is known of one model of GPU, by data sheets and whitepapers.
 
@@ -850,18 +1140,18 @@ class GpuPlace:
 
 @final
 class GpuRun:
-    """What became of a benchmark on GPUs.
+    """What became of a benchmark, or a kernel of one's own, on GPUs.
 
     A run is pickled as what it was played from, and is played again when it is loaded.
     """
 
     @property
     def benchmark(self) -> str:
-        """The benchmark."""
+        """The benchmark, or the name of a kernel of one's own."""
 
     @property
-    def size(self) -> int:
-        """At what size."""
+    def size(self) -> int | None:
+        """At what size; None of a kernel of one's own."""
 
     @property
     def system(self) -> GpuSystem:
@@ -881,7 +1171,9 @@ class GpuRun:
 
     @property
     def correct(self) -> bool | None:
-        """Whether the answer is a CPU's; None of a run without data."""
+        """Whether the answer is a CPU's, or what a kernel of one's own expects; None of a run without
+        data, or of a kernel that expects nothing.
+        """
 
     @property
     def mismatch(self) -> str | None:
@@ -937,13 +1229,20 @@ class GpuRun:
         `numpy.frombuffer` reads them.
 
         Raises:
-            KeyError: If the benchmark has no such buffer.
+            KeyError: If there is no such buffer.
             SimulationError: If the run had no data.
+        """
+
+    def loads(self) -> Table:
+        """What the loads have read that a kernel of one's own records: one row for each word.
+
+        Columns: load (its name), launch (its number), group, wavefront (in the group), gpu (that
+        ran it), lane (the work-item), word (of the work-item), value (without sign).
         """
 
     @property
     def buffers(self) -> list[str]:
-        """The names of the benchmark's buffers."""
+        """The names of the buffers."""
 
 @final
 class GpuSystem:
@@ -1028,28 +1327,32 @@ class GpuSystem:
         out, since it grows with what is shared), bytes, added (how many of them are the protocol's).
         """
 
+    @property
+    def cycle(self) -> float:
+        """Seconds of a cycle of its GPUs' clock."""
+
     def run(
         self,
-        benchmark: BenchmarkName,
+        benchmark: BenchmarkName | GpuKernel,
         size: int | None = None,
         *,
         data: bool = True,
         limit: float = 1.0,
         progress: Callable[[int, float], object] | None = None,
     ) -> GpuRun:
-        """Runs a benchmark.
+        """Runs a benchmark, or a kernel of one's own.
 
         Args:
-            benchmark: A name of `gpu_benchmarks`.
-            size: How large; one that runs within seconds if not given.
+            benchmark: A name of `gpu_benchmarks`, or a `GpuKernel`.
+            size: How large a benchmark is; one that runs within seconds if not given.
             data: Whether kernels work on real data, so that the answer can be wrong; the time is
                 the same either way.
             limit: Simulated seconds after which a kernel that has not ended is given up.
             progress: Called every 100 ms with wavefronts done and simulated seconds.
 
         Raises:
-            SimulationError: If the size is not possible, memory does not hold the buffers, or a
-                kernel does not end.
+            SimulationError: If the size is not possible, or memory does not hold the buffers.
+            TimeLimitError: If a kernel has not ended in time.
             KeyboardInterrupt: Within a second of Ctrl-C.
         """
 
@@ -2765,7 +3068,7 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, fidelity, gpu_speed, import_format, links, mapping, nccl_algorithm, network, pattern,
+    collective, discipline, fidelity, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm, network, pattern,
     planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
     """
 
@@ -2885,6 +3188,48 @@ def nccl_release(
 
 def fabric_names() -> list[NetworkName]:
     """The name of every kind of network between servers."""
+
+def gpu_litmus(
+    system: GpuSystem,
+    test: LitmusTestName,
+    *,
+    seeds: int = 1000,
+    first_seed: int = 0,
+    warm: bool = False,
+    limit: float = 0.0002,
+    progress: Callable[[int, int], object] | None = None,
+) -> Table:
+    """Plays a litmus test on GPUs, from many starts, and counts what its wavefronts read.
+
+    A seed draws the compute unit of each wavefront (that of the one before, one of its GPU, or
+    any), when it starts (0 to 500 cycles after the first could), and where x and y lie (in one
+    line, in one bank, or in two); the same under every memory system. Where the memory system is
+    not sequentially consistent there is a fence between any two accesses.
+
+    Args:
+        system: The GPUs, and how they share memory.
+        test: A name of `gpu_litmus_tests`.
+        seeds: How many starts.
+        first_seed: The first seed; with `seeds=1`, one start is repeated.
+        warm: Whether every wavefront has read all addresses before, so that caches hold them.
+        limit: Simulated seconds after which a wavefront that spins is given up.
+        progress: Called every 100 ms with seeds done and how many there are.
+
+    Returns:
+        One row for each outcome, those that are wrong first. Columns: outcome (what each wavefront
+        has read, in order), verdict (`allowed`; `forbidden`, where no order of all accesses gives
+        it; `never ends`), count (from how many seeds), seed (the first of these).
+
+    Raises:
+        SimulationError: If there is no such test, or a number is out of range.
+        KeyboardInterrupt: Within a second of Ctrl-C.
+    """
+
+def gpu_litmus_tests() -> Table:
+    """One row for each litmus test.
+
+    Columns: name, program (of each wavefront, with `‖` between them), wavefronts, addresses.
+    """
 
 def gpu_model(name: str) -> GpuModel:
     """The model of a name: its own, or its product's as `nvidia-smi` or `rocm-smi` prints it.

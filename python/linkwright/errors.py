@@ -116,8 +116,7 @@ class SimulationError(LinkwrightError):
 
 
 class TimeLimitError(SimulationError):
-    """Kernels that had not ended when their simulated time was up, such as one that spins on a flag
-    that it never sees; the message names wavefronts and what they wait for."""
+    """Kernels that had not ended when their simulated time was up, such as one that spins."""
 
 
 class ApplicationError(SimulationError):

@@ -11,6 +11,7 @@ import pytest
 from commands import linkwright
 
 from linkwright import (
+    GpuKernel,
     GpuModel,
     GpuRun,
     GpuSystem,
@@ -103,12 +104,104 @@ def test_the_shell_says_which_seed_went_wrong_first() -> None:
     result = linkwright("gpu", "litmus", *line)
     assert result.exit_code == 0, result.output
     cold = next(text for text in result.stdout.splitlines() if " cold " in text)
-    assert cold.split() == ["message-passing-leased", "rdma", "cold", *"4 1 0 15 1: x=0 y=1 x=0".split()]
+    assert cold.split() == [
+        "message-passing-leased",
+        "rdma",
+        "cold",
+        *["5", "1", "0", "15", "1:", "x=0", "y=1", "x=0"],
+    ]
 
 
 def test_a_kernel_that_never_ends_is_an_error_of_its_own() -> None:
     with pytest.raises(TimeLimitError, match="message has not ended after 1 ms: wavefront 0"):
         GpuSystem(gpus=4, memory="tsm-wt-nc-rc").run("message", limit=1e-3)
+
+
+def _triad() -> GpuKernel:
+    """Two groups of two wavefronts: loads, arithmetic and stores of every kind."""
+    kernel = GpuKernel("triad")
+    kernel.buffer("a", 4096, "inout", data=np.arange(1024, dtype=np.uint32).tobytes())
+    kernel.buffer("b", 4096, "out")
+    kernel.launch("first", lds=256)
+    for group in range(2):
+        for wavefront in range(2):
+            place = (group, wavefront)
+            kernel.load(place, "a", 1024 * group, bytes=16, record="x")
+            kernel.load(place, "a", offsets=[0, None, 64], record="some")
+            kernel.load_scalar(place, "a", 128, bytes=16)
+            kernel.wait(place)
+            kernel.compute(place, 10)
+            kernel.lds(place, 2)
+            kernel.barrier(place)
+            kernel.store(place, "b", 512 * (2 * group + wavefront), bytes=8, values=range(128))
+    kernel.launch("second")
+    kernel.atomic(7, "add", "a", 4, values=[5, -1], lanes=2, record="before")
+    kernel.fence(7)
+    kernel.spin(7, "a", 4, value=6)
+    kernel.store(7, "b", values=1.5, stride=256, lanes=3)
+    kernel.expect("a", [6, 1], offset=4)
+    return kernel
+
+
+def test_one_s_own_kernel_is_the_same_built_and_read() -> None:
+    kernel = _triad()
+    again = GpuKernel.from_text(kernel.to_text())
+    assert again == kernel
+    assert kernel.operations == 4 * 8 + 4
+    for memory in ("rdma", "tsm-wt-c-sc"):
+        system = GpuSystem(gpus=2, memory=memory)  # type: ignore[arg-type]
+        run, read = system.run(kernel), system.run(again)
+        assert (run.time, run.events) == (read.time, read.events)
+        assert (run.benchmark, run.size, run.correct) == ("triad", None, True)
+        assert list(run.loads()) == list(read.loads())
+        before = [row["value"] for row in run.loads() if row["load"] == "before"]
+        assert before == [1, 2]
+        words = np.frombuffer(run.buffer("b"), np.uint32)
+        assert list(words[1:4]) == [1, 2, 3]
+        assert np.frombuffer(run.buffer("b"), np.float32)[64] == 1.5
+        assert [row["of"] for row in run.steps() if row["step"] == "kernel"] == ["first", "second"]
+
+
+def test_a_kernel_that_cannot_be_is_refused_where_it_is_built() -> None:
+    kernel = GpuKernel("small")
+    kernel.buffer("a", 64)
+    with pytest.raises(SimulationError, match="there is no buffer `b`; there are a"):
+        kernel.load(0, "b")
+    with pytest.raises(SimulationError, match="4 bytes from byte 64 on are not all in `a`"):
+        kernel.load(0, "a")
+    with pytest.raises(SimulationError, match="a work-group is -1; give 0 to 1048575"):
+        kernel.wait(-1)
+    with pytest.raises(SimulationError, match="3 values are listed for 2 words"):
+        kernel.store(0, "a", lanes=2, values=[1, 2, 3])
+    with pytest.raises(SimulationError, match="4294967296 is no value of 4 bytes"):
+        kernel.spin(0, "a", value=1 << 32)
+    with pytest.raises(SimulationError, match="there is no direction of copies `input`"):
+        kernel.buffer("c", 64, "input")
+    with pytest.raises(SimulationError, match="a kernel of one's own has no size"):
+        GpuSystem().run(kernel, 64)
+    assert kernel.operations == 0
+
+
+def test_a_trace_of_one_s_own_runs_from_the_shell(tmp_path: Path) -> None:
+    file = tmp_path / "own.kernel"
+    file.write_text(
+        "buffer a 256 inout\n0 store a 256 = 3\n0 fence\n0 load a 8 as x\nexpect a 4 = 3\n"
+    )
+    result = linkwright("gpu", "run", str(file), "--gpus", "1", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["benchmark"], found["size"], found["correct"]) == ("kernel", None, True)
+    assert [(row["lane"], row["value"]) for row in found["loads"]] == [(0, 3), (1, 3)]
+    result = linkwright("gpu", "run", "-", stdin=file.read_text().replace("a 4 = 3", "a+8 4 = 4"))
+    assert result.exit_code == 1
+    assert "the answer is wrong: element 2 of a is 3, not 4" in result.stderr
+    assert result.stdout.splitlines()[-1].split() == ["x", "0", "0.0", "0", "3", "3"]
+    file.write_text("buffer a 256 in\n0 lode a 4\n")
+    result = linkwright("gpu", "run", str(file))
+    assert result.exit_code == 2
+    assert f"{file}:2:3: no operation: `lode`; did you mean `load`?" in result.stderr
+    result = linkwright("gpu", "run", str(file), "--size", "64")
+    assert result.exit_code == 2
 
 
 def test_every_choice_can_be_named() -> None:

@@ -121,7 +121,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "collective compare": [("all-reduce", *MACHINE)],
     "collective expect": [("all-reduce", *MACHINE, *SMALL)],
     "gpu list": [()],
-    "gpu run": [("relu", "--size", "64", "--preset", HOSTILE), (HOSTILE,)],
+    "gpu run": [("relu", "--size", "64", "--preset", HOSTILE), (HOSTILE,), (HOSTILE + ".kernel",)],
     "gpu compare": [(HOSTILE,), ("relu", "--memory", "rdma", "--preset", HOSTILE)],
     "gpu litmus": [("--test", HOSTILE), ("--test", "spinning", "--preset", HOSTILE)],
     "study mapa": [("--output", "machine.toml")],

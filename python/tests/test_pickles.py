@@ -22,6 +22,7 @@ from linkwright import (
     ClusterJob,
     ClusterRun,
     Fabric,
+    GpuKernel,
     GpuSystem,
     InputError,
     Job,
@@ -89,6 +90,10 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
     "Fabric": lambda: [
         Fabric("fat-tree", ports=17),
         Fabric.from_text(Fabric("torus", dimensions=[3, 3]).to_dot()),
+    ],
+    "GpuKernel": lambda: [
+        GpuKernel.from_text("buffer a 256 in = 1:1\n0 load a 256 as x\nexpect a 4 = [1]\n"),
+        GpuKernel("empty"),
     ],
     "GpuModel": lambda: [gpu_model("v100-sxm2-16gb"), gpu_model("a100-sxm4-40gb")],
     "GpuPlace": lambda: DGX1.gpu_places(),

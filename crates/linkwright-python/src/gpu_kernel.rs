@@ -40,7 +40,7 @@ impl Serialize for GpuKernel {
 impl<'de> Deserialize<'de> for GpuKernel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let kernel = recorded::read("<pickle>", &text).map_err(D::Error::custom)?;
+        let kernel = recorded::read_unfinished("<pickle>", &text).map_err(D::Error::custom)?;
         Ok(Self { kernel: Arc::new(kernel) })
     }
 }
@@ -68,7 +68,7 @@ impl Place<'_> {
 /// A word of memory, as a whole number or as a real one.
 #[derive(FromPyObject)]
 enum Word {
-    Whole(i64),
+    Whole(i128),
     Real(f64),
 }
 
@@ -139,7 +139,9 @@ impl GpuKernel {
             Some(offsets) => Offsets::Listed(
                 offsets
                     .iter()
-                    .map(|it| it.as_ref().map(|it| whole("an offset", int(it)?, WIDEST)).transpose())
+                    .map(|it| {
+                        it.as_ref().map(|it| whole("an offset", int(it)?, WIDEST)).transpose()
+                    })
                     .collect::<PyResult<_>>()?,
             ),
             None => Offsets::Strided {
@@ -410,7 +412,8 @@ impl GpuKernel {
         self.push(&wavefront, action)
     }
 
-    /// Loads a word again and again until it has a value; a run without data loads it once.
+    /// Loads a word again and again, with a fence between any two loads, until it has a value; a
+    /// run without data loads it once.
     ///
     /// Args:
     ///     wavefront: Whose operation it is.

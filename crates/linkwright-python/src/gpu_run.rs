@@ -1,8 +1,12 @@
 //! `linkwright.GpuSystem` and `linkwright.GpuRun`: kernels inside GPUs.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::memory::kernel::benchmarks::Benchmark;
+use linkwright::memory::kernel::recorded::LoadedWords;
 use linkwright::memory::kernel::{Mismatch, Workload};
 use linkwright::memory::protocol::Leases;
 use linkwright::memory::{
@@ -18,6 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::choices::Choice;
 use crate::errors;
+use crate::gpu_kernel::GpuKernel;
 use crate::gpu_model::{GpuModel, gpu_model};
 use crate::table::Table;
 use crate::worker;
@@ -190,11 +195,11 @@ impl GpuSystem {
         Ok(self.hierarchy()?.cycle.as_seconds())
     }
 
-    /// Runs a benchmark.
+    /// Runs a benchmark, or a kernel of one's own.
     ///
     /// Args:
-    ///     benchmark: A name of `gpu_benchmarks`.
-    ///     size: How large; one that runs within seconds if not given.
+    ///     benchmark: A name of `gpu_benchmarks`, or a `GpuKernel`.
+    ///     size: How large a benchmark is; one that runs within seconds if not given.
     ///     data: Whether kernels work on real data, so that the answer can be wrong; the time is
     ///         the same either way.
     ///     limit: Simulated seconds after which a kernel that has not ended is given up.
@@ -205,25 +210,30 @@ impl GpuSystem {
     ///     TimeLimitError: If a kernel has not ended in time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        benchmark: "BenchmarkName", size = None, *, data = true, limit = 1.0,
+        benchmark: "BenchmarkName | GpuKernel", size = None, *, data = true, limit = 1.0,
         progress: "Callable[[int, float], object] | None" = None
     ))]
     fn run(
         &self,
         py: Python<'_>,
-        benchmark: &str,
+        benchmark: Wanted<'_>,
         size: Option<u64>,
         data: bool,
         limit: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<GpuRun> {
-        let of = Of {
-            system: self.clone(),
-            benchmark: benchmark.to_owned(),
-            size: size.unwrap_or(Benchmark::named(benchmark)?.small_size()),
-            data,
-            limit,
+        let what = match benchmark {
+            Wanted::Benchmark(name) => {
+                let size = size.unwrap_or(Benchmark::named(&name)?.small_size());
+                What::Benchmark { name, size }
+            }
+            Wanted::Kernel(_) if size.is_some() => {
+                let refused = Diagnosis::of("a kernel of one's own has no size");
+                return Err(errors::range(refused.remedy("leave the size out")));
+            }
+            Wanted::Kernel(kernel) => What::Kernel(kernel.clone()),
         };
+        let of = Of { system: self.clone(), what, data, limit };
         GpuRun::play(py, of, progress.as_ref())
     }
 
@@ -258,25 +268,61 @@ impl GpuSystem {
     }
 }
 
+/// What runs: a benchmark, or a kernel of one's own.
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
+enum What {
+    Benchmark { name: String, size: u64 },
+    Kernel(GpuKernel),
+}
+
+/// The same as Python gives it.
+#[derive(FromPyObject)]
+enum Wanted<'py> {
+    Benchmark(String),
+    Kernel(PyRef<'py, GpuKernel>),
+}
+
 /// What a run is played from.
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 struct Of {
     system: GpuSystem,
-    benchmark: String,
-    size: u64,
+    what: What,
     data: bool,
     limit: f64,
 }
 
+/// Where a kernel's loads are kept, in the thread that plays it.
+type Kept = Rc<RefCell<Vec<LoadedWords>>>;
+
 impl Of {
-    fn workload(&self) -> PyResult<Workload> {
+    fn workload(&self) -> PyResult<(Workload, Kept)> {
         let page = self.system.hierarchy()?.page;
-        let benchmark = Benchmark::named(&self.benchmark)?;
-        benchmark.workload(page, self.size, self.system.gpus).map_err(errors::range)
+        match &self.what {
+            What::Benchmark { name, size } => {
+                let workload = Benchmark::named(name)?.workload(page, *size, self.system.gpus);
+                Ok((workload.map_err(errors::range)?, Kept::default()))
+            }
+            What::Kernel(kernel) => Ok(kernel.core().workload(page)),
+        }
+    }
+
+    /// Whether anything says what the answer should be.
+    fn is_checked(&self) -> bool {
+        match &self.what {
+            What::Benchmark { .. } => true,
+            What::Kernel(kernel) => kernel.core().is_checked(),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match &self.what {
+            What::Benchmark { name, .. } => name,
+            What::Kernel(kernel) => kernel.core().name(),
+        }
     }
 }
 
-/// What became of a benchmark on GPUs.
+/// What became of a benchmark, or a kernel of one's own, on GPUs.
 ///
 /// A run is pickled as what it was played from, and is played again when it is loaded.
 #[pyclass(frozen, module = "linkwright")]
@@ -285,6 +331,7 @@ pub struct GpuRun {
     run: memory::GpuRun,
     steps: linkwright::table::Table,
     mismatch: Option<Mismatch>,
+    loads: Vec<LoadedWords>,
 }
 
 impl Serialize for GpuRun {
@@ -304,7 +351,6 @@ impl GpuRun {
     fn play(py: Python<'_>, of: Of, progress: Option<&Py<PyAny>>) -> PyResult<Self> {
         // What is refused is refused before a thread is started.
         of.workload()?;
-        let benchmark = Benchmark::named(&of.benchmark)?;
         let options = of.system.options(of.data, of.limit)?;
         let hierarchy = of.system.hierarchy()?;
         let report = |py: Python<'_>, at: Progress| match progress {
@@ -312,31 +358,33 @@ impl GpuRun {
             None => Ok(()),
         };
         let played = worker::watched(py, report, |hook| {
-            let workload = benchmark.workload(hierarchy.page, of.size, options.gpus);
-            let workload = workload.map_err(errors::range)?;
+            let (workload, kept) = of.workload()?;
             let run = memory::run(hierarchy, &workload, &options, Some(hook));
             let run = run.map_err(errors::gpus)?;
             let steps = tables::steps(&workload, &run);
             let mismatch = run.image.as_ref().and_then(|image| (workload.check)(image).err());
-            Ok::<_, PyErr>((run, steps, mismatch))
+            Ok::<_, PyErr>((run, steps, mismatch, kept.take()))
         })?;
-        let (run, steps, mismatch) = played?;
-        Ok(Self { of, run, steps, mismatch })
+        let (run, steps, mismatch, loads) = played?;
+        Ok(Self { of, run, steps, mismatch, loads })
     }
 }
 
 #[pymethods]
 impl GpuRun {
-    /// The benchmark.
+    /// The benchmark, or the name of a kernel of one's own.
     #[getter]
     fn benchmark(&self) -> &str {
-        &self.of.benchmark
+        self.of.name()
     }
 
-    /// At what size.
+    /// At what size; None of a kernel of one's own.
     #[getter]
-    fn size(&self) -> u64 {
-        self.of.size
+    fn size(&self) -> Option<u64> {
+        match self.of.what {
+            What::Benchmark { size, .. } => Some(size),
+            What::Kernel(_) => None,
+        }
     }
 
     /// The GPUs that ran it.
@@ -363,10 +411,12 @@ impl GpuRun {
         self.run.time.0 / self.run.cycle.0
     }
 
-    /// Whether the answer is a CPU's; None of a run without data.
+    /// Whether the answer is a CPU's, or what a kernel of one's own expects; None of a run without
+    /// data, or of a kernel that expects nothing.
     #[getter]
     fn correct(&self) -> Option<bool> {
-        self.run.image.as_ref().map(|_| self.mismatch.is_none())
+        let is_known = self.run.image.is_some() && self.of.is_checked();
+        is_known.then(|| self.mismatch.is_none())
     }
 
     /// The first element that is wrong, and how; None where none is, or without data.
@@ -436,29 +486,38 @@ impl GpuRun {
     /// `numpy.frombuffer` reads them.
     ///
     /// Raises:
-    ///     KeyError: If the benchmark has no such buffer.
+    ///     KeyError: If there is no such buffer.
     ///     SimulationError: If the run had no data.
     fn buffer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
         let Some(image) = &self.run.image else {
             let without = Diagnosis::of("the run had no data").remedy("run with data=True");
             return Err(errors::range(without));
         };
-        let workload = self.of.workload()?;
+        let (workload, _) = self.of.workload()?;
         let found = workload.buffers.iter().find(|buffer| buffer.name == name);
         let buffer = found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         Ok(PyBytes::new(py, image.of_buffer(buffer)))
     }
 
-    /// The names of the benchmark's buffers.
+    /// What the loads have read that a kernel of one's own records: one row for each word.
+    ///
+    /// Columns: load (its name), launch (its number), group, wavefront (in the group), gpu (that
+    /// ran it), lane (the work-item), word (of the work-item), value (without sign).
+    fn loads(&self) -> PyResult<Table> {
+        Table::new(tables::loads(&self.loads))
+    }
+
+    /// The names of the buffers.
     #[getter]
-    fn buffers(&self) -> PyResult<Vec<&'static str>> {
-        Ok(self.of.workload()?.buffers.iter().map(|buffer| buffer.name).collect())
+    fn buffers(&self) -> PyResult<Vec<String>> {
+        let (workload, _) = self.of.workload()?;
+        Ok(workload.buffers.iter().map(|buffer| buffer.name.to_string()).collect())
     }
 
     fn __repr__(&self) -> String {
-        let Of { benchmark, size, system, .. } = &self.of;
-        let time = self.run.time;
-        format!("<GpuRun: {benchmark} {size} on {} GPUs, {}, {time}>", system.gpus, system.memory)
+        let (Of { system, .. }, name, time) = (&self.of, self.of.name(), self.run.time);
+        let size = self.size().map_or(String::new(), |size| format!(" {size}"));
+        format!("<GpuRun: {name}{size} on {} GPUs, {}, {time}>", system.gpus, system.memory)
     }
 }
 

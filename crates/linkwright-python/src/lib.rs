@@ -13,6 +13,7 @@ mod errors;
 mod execution;
 mod expectation;
 mod fabric;
+mod gpu_kernel;
 mod gpu_litmus;
 mod gpu_model;
 mod gpu_place;
@@ -61,6 +62,8 @@ mod _core {
     use crate::expectation::{expect, kernel_terms, nccl_choices, nccl_release};
     #[pymodule_export]
     use crate::fabric::{Fabric, fabric_names};
+    #[pymodule_export]
+    use crate::gpu_kernel::GpuKernel;
     #[pymodule_export]
     use crate::gpu_litmus::{gpu_litmus, gpu_litmus_tests};
     #[pymodule_export]

@@ -15,6 +15,7 @@ use crate::allocator::{Allocator, Explanation, Match};
 use crate::cluster_job::ClusterJob;
 use crate::cluster_run::ClusterRun;
 use crate::fabric::Fabric;
+use crate::gpu_kernel::GpuKernel;
 use crate::gpu_model::GpuModel;
 use crate::gpu_place::GpuPlace;
 use crate::gpu_run::{GpuRun, GpuSystem};
@@ -80,6 +81,7 @@ pickled!(
     ClusterRun,
     Explanation,
     Fabric,
+    GpuKernel,
     GpuModel,
     GpuPlace,
     GpuRun,

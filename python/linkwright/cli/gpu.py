@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
 from linkwright import (
+    GpuKernel,
     GpuRun,
     GpuSystem,
     SimulationError,
@@ -35,6 +37,8 @@ from linkwright.cli.gpu_options import (
     system_of,
 )
 from linkwright.cli.options import Json, among
+from linkwright.cli.standard_input import DASH, standard_input
+from linkwright.files import LARGEST_INPUT, read_text
 from linkwright.texts import counted, duration, percent
 
 app = typer.Typer(
@@ -43,6 +47,8 @@ app = typer.Typer(
 )
 
 BENCHMARKS = choice_names()["benchmark"]
+# Words of a load that are printed.
+SHOWN = 8
 # Those that the dissertation's Table 3.2 lists.
 STANDARD = ("aes", "atax", "bfs", "bicg", "conv", "fir", "mm", "mt", "relu")
 
@@ -72,7 +78,12 @@ def list_benchmarks(json: Json = False) -> None:
 def run(
     benchmark: Annotated[
         str,
-        typer.Argument(help="What to run (see gpu list).", **choice("benchmark", BENCHMARKS)),
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="What to run: a benchmark (see gpu list), the file of a kernel of one's own, or - "
+            "for its text on standard input.",
+            autocompletion=lambda: BENCHMARKS,
+        ),
     ],
     size: Annotated[
         int | None,
@@ -97,11 +108,15 @@ def run(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a benchmark on GPUs, and say how long it took and what its caches did.
+    """Run a benchmark or a kernel of one's own, and say what it took and what its caches did.
 
-    Kernels work on real data, and their answer is compared with a CPU's: a wrong answer is an
-    error. The time is that of copies and kernels; truly shared memory needs no copies.
+    Kernels work on real data, and their answer is compared with a CPU's, or with what one's own
+    kernel expects: a wrong answer is an error. The time is that of copies and kernels; truly
+    shared memory needs no copies.
     """
+    what = _what(benchmark)
+    if size is not None and isinstance(what, GpuKernel):
+        raise typer.BadParameter("--size is for benchmarks; a kernel of one's own has none.")
     leases = {
         "read_lease": read_lease,
         "write_lease": write_lease,
@@ -110,7 +125,7 @@ def run(
     system = system_of(preset, gpus, memory, distribution, shared_bandwidth, leases)
     with shown(benchmark, system.cycle) as progress:
         found = system.run(
-            cast("names.BenchmarkName", benchmark),
+            what,
             size,
             data=not timing_only,
             limit=limit,
@@ -125,6 +140,25 @@ def run(
             f"the answer is wrong: {found.mismatch}",
             "take a coherent memory, such as tsm-wt-c-rc",
         )
+
+
+def _what(given: str) -> names.BenchmarkName | GpuKernel:
+    """The benchmark of a name, or the kernel of a file.
+
+    Raises:
+        FileError: If the file cannot be read.
+        InputError: If it holds no kernel, with line and column.
+        typer.BadParameter: If there is neither.
+    """
+    if given in BENCHMARKS:
+        return cast("names.BenchmarkName", given)
+    if given == DASH:
+        return GpuKernel.from_text(standard_input(LARGEST_INPUT), "<stdin>")
+    path = Path(given)
+    if path.exists() or path.name != given or path.suffix:
+        return GpuKernel.from_text(read_text(path, LARGEST_INPUT), given)
+    among("benchmark or file", BENCHMARKS)(given)
+    raise AssertionError(given)
 
 
 @app.command()
@@ -245,6 +279,7 @@ def _fields(run: GpuRun) -> dict[str, Any]:
         "caches": _sums(run.caches()),
         "dram": _totals(run.channels(), "reads", "writes", "copied_in", "copied_out"),
         "links": list(run.links()),
+        "loads": list(run.loads()),
     }
 
 
@@ -278,9 +313,11 @@ def _sums(caches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _print(run: GpuRun) -> None:
     fields = _fields(run)
-    answer = {True: "the answer is right", False: "the answer is WRONG", None: "no data"}
+    unknown = "no answer is expected" if run.size is None else "no data"
+    answer = {True: "the answer is right", False: "the answer is WRONG", None: unknown}
     on = f"{counted(run.system.gpus, 'GPU')} ({run.system.model.name}), {run.system.memory}"
-    output.say(f"{run.benchmark} {run.size:,} on {on}: {duration(run.time)}; {answer[run.correct]}")
+    name = run.benchmark if run.size is None else f"{run.benchmark} {run.size:,}"
+    output.say(f"{name} on {on}: {duration(run.time)}; {answer[run.correct]}")
     output.say(
         f"{run.cycles:,} cycles, {run.instructions:,} instructions, "
         f"{run.remote_accesses:,} remote accesses"
@@ -321,3 +358,20 @@ def _print(run: GpuRun) -> None:
     if busiest:
         told = ", ".join(f"{link['link']} {percent(link['utilisation'])}" for link in busiest)
         output.say(f"busiest links: {told}")
+    _print_loads(fields["loads"])
+
+
+def _print_loads(rows: list[dict[str, Any]]) -> None:
+    """What the loads have read that a kernel records, a line for each."""
+    loads: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("load", "launch", "group", "wavefront", "gpu"))
+        loads.setdefault(key, []).append(row["value"])
+    if not loads:
+        return
+    made = output.table(["load", "launch", "wavefront", "GPU", "words"], left=["load", "words"])
+    for (load, launch, group, wavefront, gpu), values in loads.items():
+        shown_words = " ".join(str(value) for value in values[:SHOWN])
+        more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
+        made.add_row(load, f"{launch}", f"{group}.{wavefront}", f"{gpu}", shown_words + more)
+    output.print_table(made)

@@ -30,9 +30,7 @@ TESTS = choice_names()["litmus_test"]
 def litmus(
     test: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Which test; repeatable; all if absent.", **choice("litmus test", TESTS)
-        ),
+        typer.Option(help="Which test; repeatable; all if absent.", **choice("litmus test", TESTS)),
     ] = None,
     memory: Memories = None,
     seeds: Annotated[

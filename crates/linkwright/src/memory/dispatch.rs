@@ -210,7 +210,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             shown.push(format!("wavefront {wavefront} of group {group} {}", running.waits.told()));
         }
         let kernel = self.workload.launches.get(self.phases.launch);
-        (kernel.map_or("", |launch| &launch.name).to_owned(), shown.join("; "))
+        (kernel.map_or("", |launch| &*launch.name).to_owned(), shown.join("; "))
     }
 
     /// What waits for ever.

@@ -3,6 +3,7 @@
 use super::driver::Step;
 use super::kernel::Workload;
 use super::kernel::benchmarks::Benchmark;
+use super::kernel::recorded::LoadedWords;
 use super::litmus::{LITMUS_TESTS, Litmus, Observed};
 use super::run::GpuRun;
 use super::statistics::CacheCounts;
@@ -147,4 +148,22 @@ pub fn litmus(litmus: &Litmus, found: &[Observed]) -> Table {
         .with("verdict", "", verdicts.collect::<Vec<_>>())
         .with("count", "", number(|seen| seen.count))
         .with("seed", "", number(|seen| seen.seed))
+}
+
+/// One row for each word that loads of a kernel of one's own have read, and keep under a name.
+#[must_use]
+pub fn loads(loads: &[LoadedWords]) -> Table {
+    let rows = || loads.iter().flat_map(|load| load.words.iter().map(move |word| (load, *word)));
+    let column = |of: fn(&LoadedWords, (u32, u32, u32)) -> u64| {
+        rows().map(|(load, word)| of(load, word)).collect::<Vec<_>>()
+    };
+    Table::new()
+        .with("load", "", rows().map(|(load, _)| load.name.clone()).collect::<Vec<_>>())
+        .with("launch", "", column(|load, _| load.launch as u64))
+        .with("group", "", column(|load, _| load.place.group.into()))
+        .with("wavefront", "", column(|load, _| load.place.wavefront.into()))
+        .with("gpu", "", column(|load, _| load.place.gpu.into()))
+        .with("lane", "", column(|_, (lane, _, _)| lane.into()))
+        .with("word", "", column(|_, (_, word, _)| word.into()))
+        .with("value", "", column(|_, (_, _, value)| value.into()))
 }

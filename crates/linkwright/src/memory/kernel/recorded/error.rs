@@ -62,6 +62,11 @@ pub enum RecordedError {
         /// How many are.
         bytes: u64,
     },
+    /// A word that two work-items of one atomic operation change.
+    Shared {
+        /// Where it is.
+        offset: u64,
+    },
     /// A buffer that starts with words that nobody copies in.
     NotCopied {
         /// Its name.
@@ -74,9 +79,8 @@ impl Diagnose for RecordedError {
         match self {
             Self::Name { name } => Diagnosis::of(format!("`{}` is no name", shown(name)))
                 .remedy("take up to 64 letters, digits, `_`, `-` and `.`, a letter first"),
-            Self::Taken { name } => {
-                Diagnosis::of(format!("there is a buffer `{name}` already")).remedy("take another name")
-            }
+            Self::Taken { name } => Diagnosis::of(format!("there is a buffer `{name}` already"))
+                .remedy("take another name"),
             Self::NoBuffer { name, known } => {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 let remedy = match &known[..] {
@@ -102,6 +106,10 @@ impl Diagnose for RecordedError {
                 size.0
             ))
             .remedy("take a smaller address, or a larger buffer"),
+            Self::Shared { offset } => Diagnosis::of(format!(
+                "two work-items of an atomic operation change the word at byte {offset}"
+            ))
+            .remedy("give each a word of its own, or write an operation for each"),
             Self::NotCopied { name } => {
                 Diagnosis::of(format!("`{name}` starts with values that nobody copies in"))
                     .remedy("make it `in` or `inout`")

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 pub use error::RecordedError;
 pub use play::LoadedWords;
-pub use read::read;
+pub use read::{read, read_unfinished};
 pub use write::write;
 
 use super::{AtomicOperation, LANES, Scope};
@@ -171,7 +171,8 @@ pub enum Action {
     Store(Touched, Words),
     /// An atomic operation on a word of each work-item; the words before may be kept.
     Atomic(AtomicOperation, Touched, Words, Option<String>),
-    /// Loads a word again and again until it has a value; a run without data loads it once.
+    /// Loads a word again and again, with a fence between any two loads, until it has a value; a
+    /// run without data loads it once.
     Spin(Touched, u32),
     /// Waits for all its loads.
     Wait,
@@ -332,7 +333,8 @@ impl RecordedKernel {
         whole_words("the offset", expected.offset)?;
         as_many(&expected.words, expected.count)?;
         let buffer = &self.buffers[expected.buffer];
-        let end = expected.count.checked_mul(4).and_then(|bytes| bytes.checked_add(expected.offset));
+        let end =
+            expected.count.checked_mul(4).and_then(|bytes| bytes.checked_add(expected.offset));
         if end.is_none_or(|end| end > buffer.size.0) {
             return Err(outside(buffer, expected.offset, expected.count.saturating_mul(4)));
         }
@@ -359,6 +361,12 @@ impl RecordedKernel {
             Action::Atomic(_, touched, words, name) => {
                 self.check_touched(touched, 4)?;
                 as_many(words, touched.offsets.count())?;
+                let mut offsets: Vec<u64> =
+                    (0..LANES).filter_map(|lane| touched.offsets.of(lane)).collect();
+                offsets.sort_unstable();
+                if let Some(twice) = offsets.windows(2).find(|two| two[0] == two[1]) {
+                    return Err(RecordedError::Shared { offset: twice[0] });
+                }
                 name
             }
             Action::Spin(touched, _) => {

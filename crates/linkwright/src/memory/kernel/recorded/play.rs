@@ -47,7 +47,8 @@ impl RecordedKernel {
             let last = |of: fn(&(u32, u32)) -> u32| launch.wavefronts.keys().map(of).max();
             let count = |of| last(of).map_or(0, |last| last + 1);
             let shape = (u64::from(count(|at| at.0)), count(|at| at.1));
-            let (kernel, addresses, kept) = (Arc::clone(self), Rc::clone(&addresses), Rc::clone(&kept));
+            let (kernel, addresses, kept) =
+                (Arc::clone(self), Rc::clone(&addresses), Rc::clone(&kept));
             Launch::new(launch.name.clone(), shape, move |wavefront| {
                 let (addresses, kept) = (Rc::clone(&addresses), Rc::clone(&kept));
                 let part = Part { kernel: Arc::clone(&kernel), launch: number, addresses, kept };
@@ -63,10 +64,8 @@ impl RecordedKernel {
                 let (kernel, addresses) = (Arc::clone(self), Rc::clone(&addresses));
                 Box::new(move |image| {
                     kernel.expected.iter().try_for_each(|expected| {
-                        let (name, first) = (
-                            kernel.buffers[expected.buffer].name.clone(),
-                            expected.offset / 4,
-                        );
+                        let (name, first) =
+                            (kernel.buffers[expected.buffer].name.clone(), expected.offset / 4);
                         let address = addresses[expected.buffer] + expected.offset;
                         let found = Mismatch::words(image, (name, address), expected.count, |at| {
                             expected.words.at(at)
@@ -118,8 +117,7 @@ impl Part {
                 Action::Atomic(operation, touched, words, _) => {
                     let element = elements(touched);
                     let operand = |lane: usize| words.at(element(lane));
-                    let loaded =
-                        wavefront.atomic(*operation, self.at(touched), operand).await;
+                    let loaded = wavefront.atomic(*operation, self.at(touched), operand).await;
                     open.push((loaded, action));
                 }
                 Action::Spin(touched, value) => loop {
@@ -128,6 +126,8 @@ impl Part {
                     if seen.word(0, 0) == *value || !wavefront.with_data() {
                         break;
                     }
+                    // Some protocols drop copies at fences alone.
+                    wavefront.fence().await;
                 },
                 Action::Wait => self.take(wavefront, &mut open).await,
                 Action::Fence => wavefront.fence().await,

@@ -30,6 +30,20 @@ const PARTS: &str = "kernel, buffer, launch, expect, or a wavefront such as 0 or
 /// # Ok::<(), linkwright::diagnostic::InputError>(())
 /// ```
 pub fn read(file: &str, text: &str) -> Result<RecordedKernel, InputError> {
+    let kernel = read_unfinished(file, text)?;
+    if kernel.operations() == 0 {
+        let end = Position::of_offset(text, text.len());
+        let remedy = "add a line such as `0 load a 256`";
+        return Err(InputError::at(file, end, "there is no operation", "", remedy));
+    }
+    Ok(kernel)
+}
+
+/// The same of a text that may have no operation yet.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_unfinished(file: &str, text: &str) -> Result<RecordedKernel, InputError> {
     let mut kernel = RecordedKernel::new("kernel").map_err(|error| whole(file, text, &error))?;
     for (number, line) in text.lines().enumerate() {
         let code = line.split('#').next().unwrap_or_default();
@@ -62,11 +76,6 @@ pub fn read(file: &str, text: &str) -> Result<RecordedKernel, InputError> {
         if let Some(more) = tokens.next() {
             return Err(more.fault("more than the line needs", "start a new line, or leave it out"));
         }
-    }
-    if kernel.operations() == 0 {
-        let end = Position::of_offset(text, text.len());
-        let remedy = "add a line such as `0 load a 256`";
-        return Err(InputError::at(file, end, "there is no operation", "", remedy));
     }
     Ok(kernel)
 }
@@ -126,7 +135,9 @@ impl<'a> Token<'a> {
         }
         match self.text.strip_prefix('-') {
             Some(_) => self.text.parse::<i32>().map(|it| it as u32).map_err(|_| refuse()),
-            None => self.number("a value").ok().and_then(|it| it.try_into().ok()).ok_or_else(refuse),
+            None => {
+                self.number("a value").ok().and_then(|it| it.try_into().ok()).ok_or_else(refuse)
+            }
         }
     }
 
@@ -137,7 +148,8 @@ impl<'a> Token<'a> {
             return Err(self.fault("a list without its end", "write it without blanks, as [1,2]"));
         };
         let (token, inside) = (*self, inside);
-        Ok(Some(inside.split(',').map(move |text| token.part(text))))
+        let members = inside.split(',').filter(move |_| !inside.is_empty());
+        Ok(Some(members.map(move |text| token.part(text))))
     }
 
     fn words(&self) -> Result<Words, InputError> {
@@ -185,7 +197,9 @@ impl<'a> Tokens<'a> {
             return Ok(None);
         }
         self.at = ahead.at;
-        self.wanted("values: one, the first and a step as 1:2, or a list as [1,2]")?.words().map(Some)
+        self.wanted("values: one, the first and a step as 1:2, or a list as [1,2]")?
+            .words()
+            .map(Some)
     }
 
     /// The name behind an `as`; none where there is none.
@@ -276,8 +290,12 @@ fn buffer(tokens: &mut Tokens<'_>, kernel: &mut RecordedKernel) -> Result<(), In
         copies.fault("no direction of copies", told.remedy.unwrap_or_default())
     })?;
     let initial = tokens.values()?.unwrap_or(Words::Ramp { first: 0, step: 0 });
-    let buffer =
-        RecordedBuffer { name: name.text.to_owned(), size: Bytes(size), copies: direction, initial };
+    let buffer = RecordedBuffer {
+        name: name.text.to_owned(),
+        size: Bytes(size),
+        copies: direction,
+        initial,
+    };
     kernel.add_buffer(buffer).map_err(|error| name.refused(&error))
 }
 

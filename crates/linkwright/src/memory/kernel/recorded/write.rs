@@ -58,7 +58,8 @@ fn told(kernel: &RecordedKernel, action: &Action) -> String {
         };
         format!("{name}+{offsets} {}", touched.width)
     };
-    let kept = |name: &Option<String>| name.as_ref().map_or(String::new(), |it| format!(" as {it}"));
+    let kept =
+        |name: &Option<String>| name.as_ref().map_or(String::new(), |it| format!(" as {it}"));
     match action {
         Action::Compute(count) => format!("compute {count}"),
         Action::Lds(count) => format!("lds {count}"),
