@@ -55,7 +55,7 @@ pub fn gpu_litmus_tests() -> PyResult<Table> {
 #[pyfunction]
 #[pyo3(signature = (
     system, test: "LitmusTestName", *, seeds: "int" = 1000, first_seed: "int" = 0, warm = false,
-    limit = 2e-4, progress: "Callable[[int, int], object] | None" = None
+    limit = 1e-3, progress: "Callable[[int, int], object] | None" = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn gpu_litmus(

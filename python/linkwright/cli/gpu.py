@@ -25,6 +25,7 @@ from linkwright.cli.gpu_options import (
     MEMORY,
     Bandwidth,
     Distribution,
+    Dram,
     Gpus,
     Limit,
     Memories,
@@ -95,6 +96,7 @@ def run(
     ] = "rdma",
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
+    dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
@@ -122,7 +124,7 @@ def run(
         "write_lease": write_lease,
         "timestamp_bits": timestamp_bits,
     }
-    system = system_of(preset, gpus, memory, distribution, shared_bandwidth, leases)
+    system = system_of(preset, gpus, memory, distribution, dram, shared_bandwidth, leases)
     with shown(benchmark, system.cycle) as progress:
         found = system.run(
             what,
@@ -178,6 +180,7 @@ def compare(
     gpus: Gpus = 4,
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
+    dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
@@ -200,7 +203,7 @@ def compare(
     rows: list[dict[str, Any]] = []
     for name in wanted:
         systems = (
-            system_of(preset, gpus, kind, distribution, shared_bandwidth, leases)
+            system_of(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
             for kind in memory or MEMORY
         )
         found = [_compared(system, name, sizes[name], limit) for system in systems]
@@ -275,6 +278,7 @@ def _fields(run: GpuRun) -> dict[str, Any]:
         "mismatch": run.mismatch,
         "instructions": run.instructions,
         "remote_accesses": run.remote_accesses,
+        "page_migrations": run.page_migrations,
         "steps": list(run.steps()),
         "caches": _sums(run.caches()),
         "dram": _totals(run.channels(), "reads", "writes", "copied_in", "copied_out"),

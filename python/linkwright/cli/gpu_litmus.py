@@ -12,6 +12,7 @@ from linkwright.cli.gpu_options import (
     MEMORY,
     Bandwidth,
     Distribution,
+    Dram,
     Gpus,
     Limit,
     Memories,
@@ -42,11 +43,12 @@ def litmus(
     gpus: Gpus = 4,
     preset: Preset = "r9-nano",
     distribution: Distribution = "unified",
+    dram: Dram = "ideal",
     shared_bandwidth: Bandwidth = 32.0,
     read_lease: ReadLease = 10,
     write_lease: WriteLease = 5,
     timestamp_bits: TimestampBits = 16,
-    limit: Limit = 2e-4,
+    limit: Limit = 1e-3,
     json: Json = False,
 ) -> None:
     """Play litmus tests under memory systems, and count what no order of all accesses gives.
@@ -64,7 +66,7 @@ def litmus(
     rows: list[dict[str, Any]] = []
     for name in test or TESTS:
         for kind in memory or MEMORY:
-            system = system_of(preset, gpus, kind, distribution, shared_bandwidth, leases)
+            system = system_of(preset, gpus, kind, distribution, dram, shared_bandwidth, leases)
             rows += [
                 _played(system, name, warm, seeds, first_seed, limit) for warm in (False, True)
             ]

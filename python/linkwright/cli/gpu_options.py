@@ -43,6 +43,13 @@ Bandwidth = Annotated[
     float,
     typer.Option(metavar="GB/S", help="Of each GPU to truly shared memory, each way."),
 ]
+Dram = Annotated[
+    str,
+    typer.Option(
+        help="How memory is timed: at one latency, or by banks and rows.",
+        **choice("timing of memory", choice_names()["dram"]),
+    ),
+]
 ReadLease = Annotated[
     int,
     typer.Option(
@@ -71,6 +78,7 @@ def system_of(
     gpus: int,
     memory: str,
     distribution: str,
+    dram: str,
     shared_bandwidth: float,
     leases: dict[str, int],
 ) -> GpuSystem:
@@ -80,6 +88,7 @@ def system_of(
         gpus,
         cast("names.MemorySystemName", memory),
         distribution=cast("names.DistributionName", distribution),
+        dram=cast("names.DramName", dram),
         shared_bandwidth=shared_bandwidth,
         **leases,
     )

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::{Litmus, Reads, Step};
 use crate::engine::{EngineError, Hook, Progress, Random};
-use crate::memory::address::{AddressMap, LINE};
+use crate::memory::address::{AddressMap, LINE, Pages};
 use crate::memory::kernel::{AtomicOperation, Launch, Layout, Scope, Wavefront, Workload};
 use crate::memory::run::{GpuOptions, run};
 use crate::memory::{GpuError, OutOfMemory};
@@ -97,7 +97,8 @@ impl<'a> Played<'a> {
         options: &GpuOptions,
     ) -> Result<Self, OutOfMemory> {
         let options = GpuOptions { with_data: true, ..*options };
-        let mut maps = [false, true].map(|shared| AddressMap::new(hierarchy, options.gpus, shared));
+        let mut maps = [Pages::Own, Pages::Shared]
+            .map(|pages| AddressMap::new(hierarchy, options.gpus, pages));
         for map in &mut maps {
             map.place(Bytes(PAGES * hierarchy.page.0), options.distribution)?;
         }

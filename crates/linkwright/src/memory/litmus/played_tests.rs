@@ -18,7 +18,7 @@ fn small() -> Hierarchy {
 }
 
 fn options(memory: MemorySystem) -> GpuOptions {
-    GpuOptions { gpus: 4, memory, limit: Picoseconds(100_000_000), ..GpuOptions::default() }
+    GpuOptions { gpus: 4, memory, limit: Picoseconds(1_000_000_000), ..GpuOptions::default() }
 }
 
 fn outcomes(hierarchy: &Hierarchy, test: &str, memory: MemorySystem, seeds: u64) -> Vec<Observed> {
