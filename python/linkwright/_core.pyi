@@ -19,7 +19,6 @@ from linkwright.names import (
     CollectiveName,
     DisciplineName,
     DistributionName,
-    DramName,
     FidelityName,
     GpuSpeedName,
     ImportFormatName,
@@ -927,7 +926,8 @@ class GpuKernel:
         *,
         value: int | float = ...,
     ) -> None:
-        """Loads a word again and again until it has a value; a run without data loads it once.
+        """Loads a word again and again, with a fence between any two loads, until it has a value; a
+        run without data loads it once.
 
         Args:
             wavefront: Whose operation it is.
@@ -3196,7 +3196,7 @@ def gpu_litmus(
     seeds: int = 1000,
     first_seed: int = 0,
     warm: bool = False,
-    limit: float = 0.0002,
+    limit: float = 0.001,
     progress: Callable[[int, int], object] | None = None,
 ) -> Table:
     """Plays a litmus test on GPUs, from many starts, and counts what its wavefronts read.

@@ -18,7 +18,6 @@ __all__ = [
     "CollectiveName",
     "DisciplineName",
     "DistributionName",
-    "DramName",
     "FidelityName",
     "GpuSpeedName",
     "ImportFormatName",
@@ -101,7 +100,6 @@ CollectiveName: TypeAlias = Literal[
 ]
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
 DistributionName: TypeAlias = Literal["unified", "discrete"]
-DramName: TypeAlias = Literal["ideal", "hbm2"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
@@ -131,8 +129,6 @@ MemorySystemName: TypeAlias = Literal[
     "hmg",
     "mesi",
     "g-tsc",
-    "zero-copy",
-    "unified",
 ]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
