@@ -19,6 +19,7 @@ from linkwright.names import (
     CollectiveName,
     DisciplineName,
     DistributionName,
+    DramName,
     FidelityName,
     GpuSpeedName,
     ImportFormatName,

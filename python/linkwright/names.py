@@ -18,6 +18,7 @@ __all__ = [
     "CollectiveName",
     "DisciplineName",
     "DistributionName",
+    "DramName",
     "FidelityName",
     "GpuSpeedName",
     "ImportFormatName",
@@ -100,6 +101,7 @@ CollectiveName: TypeAlias = Literal[
 ]
 DisciplineName: TypeAlias = Literal["fifo", "backfill"]
 DistributionName: TypeAlias = Literal["unified", "discrete"]
+DramName: TypeAlias = Literal["ideal", "hbm2"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
@@ -129,6 +131,8 @@ MemorySystemName: TypeAlias = Literal[
     "hmg",
     "mesi",
     "g-tsc",
+    "zero-copy",
+    "unified",
 ]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
