@@ -728,7 +728,7 @@ class GpuKernel:
     """A kernel of one's own: what each wavefront does, operation by operation.
 
     A wavefront is the number of a work-group, or a pair of that and its number in the group;
-    work-groups go to the GPUs in equal runs, in order. An access touches `bytes` of each of `lanes`
+    work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
     work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
     for those that take no part. Loads go on before their words are there: `wait` waits.
 
@@ -814,7 +814,7 @@ class GpuKernel:
         buffer: str,
         offset: int = 0,
         *,
-        bytes: int = 4,
+        width: int = 4,
         stride: int | None = None,
         lanes: int = 64,
         offsets: Sequence[int | None] | None = None,
@@ -826,7 +826,7 @@ class GpuKernel:
             wavefront: Whose operation it is.
             buffer: From which buffer.
             offset: The first work-item's first byte there.
-            bytes: Bytes of each work-item: 4, 8, 12 or 16.
+            width: Bytes of each work-item: 4, 8, 12 or 16.
             stride: Bytes from a work-item's to the next one's; as many as it loads if not given.
             lanes: How many work-items take part.
             offsets: Instead of these, the first byte of each work-item.
@@ -842,7 +842,7 @@ class GpuKernel:
         buffer: str,
         offset: int = 0,
         *,
-        bytes: int = 4,
+        width: int = 4,
         record: str | None = None,
     ) -> None:
         """Asks for up to 64 bytes of one address, through the cache of scalars.
@@ -851,7 +851,7 @@ class GpuKernel:
             wavefront: Whose operation it is.
             buffer: From which buffer.
             offset: The first byte there.
-            bytes: How many.
+            width: How many bytes.
             record: The name under which `GpuRun.loads` has the words.
 
         Raises:
@@ -865,7 +865,7 @@ class GpuKernel:
         offset: int = 0,
         *,
         values: int | float | bytes | Sequence[int | float] = ...,
-        bytes: int = 4,
+        width: int = 4,
         stride: int | None = None,
         lanes: int = 64,
         offsets: Sequence[int | None] | None = None,
@@ -878,7 +878,7 @@ class GpuKernel:
             offset: The first work-item's first byte there.
             values: What is stored: a value of 4 bytes for all words, or one for each, work-item by
                 work-item.
-            bytes: Bytes of each work-item: 4, 8, 12 or 16.
+            width: Bytes of each work-item: 4, 8, 12 or 16.
             stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
             lanes: How many work-items take part.
             offsets: Instead of these, the first byte of each work-item.

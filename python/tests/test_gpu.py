@@ -126,14 +126,14 @@ def _triad() -> GpuKernel:
     for group in range(2):
         for wavefront in range(2):
             place = (group, wavefront)
-            kernel.load(place, "a", 1024 * group, bytes=16, record="x")
+            kernel.load(place, "a", 1024 * group, width=16, record="x")
             kernel.load(place, "a", offsets=[0, None, 64], record="some")
-            kernel.load_scalar(place, "a", 128, bytes=16)
+            kernel.load_scalar(place, "a", 128, width=16)
             kernel.wait(place)
             kernel.compute(place, 10)
             kernel.lds(place, 2)
             kernel.barrier(place)
-            kernel.store(place, "b", 512 * (2 * group + wavefront), bytes=8, values=range(128))
+            kernel.store(place, "b", 512 * (2 * group + wavefront), width=8, values=range(128))
     kernel.launch("second")
     kernel.atomic(7, "add", "a", 4, values=[5, -1], lanes=2, record="before")
     kernel.fence(7)

@@ -20,7 +20,7 @@ use crate::number::{int, whole};
 /// A kernel of one's own: what each wavefront does, operation by operation.
 ///
 /// A wavefront is the number of a work-group, or a pair of that and its number in the group;
-/// work-groups go to the GPUs in equal runs, in order. An access touches `bytes` of each of `lanes`
+/// work-groups go to the GPUs in equal runs, in order. An access touches `width` bytes of each of `lanes`
 /// work-items, `stride` bytes apart from `offset` on in a buffer; or `offsets`, one for each, None
 /// for those that take no part. Loads go on before their words are there: `wait` waits.
 ///
@@ -276,7 +276,7 @@ impl GpuKernel {
     ///     wavefront: Whose operation it is.
     ///     buffer: From which buffer.
     ///     offset: The first work-item's first byte there.
-    ///     bytes: Bytes of each work-item: 4, 8, 12 or 16.
+    ///     width: Bytes of each work-item: 4, 8, 12 or 16.
     ///     stride: Bytes from a work-item's to the next one's; as many as it loads if not given.
     ///     lanes: How many work-items take part.
     ///     offsets: Instead of these, the first byte of each work-item.
@@ -285,7 +285,7 @@ impl GpuKernel {
     /// Raises:
     ///     SimulationError: If there is no such buffer, or it does not have these bytes.
     #[pyo3(signature = (
-        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, bytes: "int" = 4,
+        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, width: "int" = 4,
         stride: "int | None" = None, lanes: "int" = 64, offsets: "Sequence[int | None] | None" = None,
         record = None
     ))]
@@ -295,13 +295,13 @@ impl GpuKernel {
         wavefront: Place<'_>,
         buffer: &str,
         #[pyo3(from_py_with = int)] offset: i128,
-        #[pyo3(from_py_with = int)] bytes: i128,
+        #[pyo3(from_py_with = int)] width: i128,
         #[pyo3(from_py_with = crate::number::optional_int)] stride: Option<i128>,
         #[pyo3(from_py_with = int)] lanes: i128,
         offsets: Offset<'_>,
         record: Option<String>,
     ) -> PyResult<()> {
-        let at = Where { buffer, offset, bytes, stride, lanes, offsets };
+        let at = Where { buffer, offset, bytes: width, stride, lanes, offsets };
         let action = Action::Load(self.touched(at)?, record);
         self.push(&wavefront, action)
     }
@@ -312,23 +312,23 @@ impl GpuKernel {
     ///     wavefront: Whose operation it is.
     ///     buffer: From which buffer.
     ///     offset: The first byte there.
-    ///     bytes: How many.
+    ///     width: How many bytes.
     ///     record: The name under which `GpuRun.loads` has the words.
     ///
     /// Raises:
     ///     SimulationError: If there is no such buffer, or it does not have these bytes.
     #[pyo3(signature = (
-        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, bytes: "int" = 4, record = None
+        wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *, width: "int" = 4, record = None
     ))]
     fn load_scalar(
         &mut self,
         wavefront: Place<'_>,
         buffer: &str,
         #[pyo3(from_py_with = int)] offset: i128,
-        #[pyo3(from_py_with = int)] bytes: i128,
+        #[pyo3(from_py_with = int)] width: i128,
         record: Option<String>,
     ) -> PyResult<()> {
-        let action = Action::Scalar(self.one(buffer, offset, bytes)?, record);
+        let action = Action::Scalar(self.one(buffer, offset, width)?, record);
         self.push(&wavefront, action)
     }
 
@@ -340,7 +340,7 @@ impl GpuKernel {
     ///     offset: The first work-item's first byte there.
     ///     values: What is stored: a value of 4 bytes for all words, or one for each, work-item by
     ///         work-item.
-    ///     bytes: Bytes of each work-item: 4, 8, 12 or 16.
+    ///     width: Bytes of each work-item: 4, 8, 12 or 16.
     ///     stride: Bytes from a work-item's to the next one's; as many as it stores if not given.
     ///     lanes: How many work-items take part.
     ///     offsets: Instead of these, the first byte of each work-item.
@@ -350,7 +350,7 @@ impl GpuKernel {
     ///         are not as many.
     #[pyo3(signature = (
         wavefront: "int | tuple[int, int]", buffer, offset: "int" = 0, *,
-        values: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(0)), bytes: "int" = 4,
+        values: "int | float | bytes | Sequence[int | float]" = Values::One(Word::Whole(0)), width: "int" = 4,
         stride: "int | None" = None, lanes: "int" = 64, offsets: "Sequence[int | None] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -360,12 +360,12 @@ impl GpuKernel {
         buffer: &str,
         #[pyo3(from_py_with = int)] offset: i128,
         values: Values<'_>,
-        #[pyo3(from_py_with = int)] bytes: i128,
+        #[pyo3(from_py_with = int)] width: i128,
         #[pyo3(from_py_with = crate::number::optional_int)] stride: Option<i128>,
         #[pyo3(from_py_with = int)] lanes: i128,
         offsets: Offset<'_>,
     ) -> PyResult<()> {
-        let at = Where { buffer, offset, bytes, stride, lanes, offsets };
+        let at = Where { buffer, offset, bytes: width, stride, lanes, offsets };
         let action = Action::Store(self.touched(at)?, values.words()?);
         self.push(&wavefront, action)
     }
