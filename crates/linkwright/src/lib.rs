@@ -21,6 +21,7 @@
 //! | [`allocation`] | patterns, scores, policies, live state |
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
 //! | [`memory`] | caches and memory inside GPUs, and coherence of their copies |
+//! | [`thermal`] | the steady-state heat of a package |
 //! | [`simulation`] | jobs, the multi-tenant server, clusters, results |
 //! | [`scenario`] | one file format: read, put together, compared |
 //!
@@ -39,5 +40,6 @@ pub mod scenario;
 pub mod simulation;
 pub mod system;
 pub mod table;
+pub mod thermal;
 pub mod units;
 mod xml;

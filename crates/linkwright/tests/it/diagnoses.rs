@@ -27,6 +27,7 @@ use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::PlacementError;
 use linkwright::system::composition::NodeError;
 use linkwright::system::{FabricError, GpuError, NoReducingSwitch, ServerError, SystemError};
+use linkwright::thermal::ThermalError;
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 /// A problem and a remedy as lines; the message is both, with a semicolon between.
@@ -73,6 +74,7 @@ fn every_error_says_problem_and_remedy_apart() {
         server_error(),
         no_reducing_switch(),
         protocol_error(),
+        thermal_error(),
     ];
     let found = found.concat();
     let known = include_str!("diagnoses.txt");
@@ -455,5 +457,16 @@ fn protocol_error() -> String {
         &ProtocolError::NoLease { what: "y" },
         &ProtocolError::Width { bits: 3 },
         &ProtocolError::LongLease { what: "y", lease: 3, most: 3 },
+    ])
+}
+
+fn thermal_error() -> String {
+    told(&[
+        &ThermalError::Cells { cells: 0, in_all: 0 },
+        &ThermalError::Cells { cells: 3, in_all: 3 },
+        &ThermalError::OutOfRange { what: "y", value: 3.0, bounds: (1.0, 2.0) },
+        &ThermalError::NoSink { target: 3.0, coolest: 1.0, hottest: 2.0 },
+        &ThermalError::Unsettled { unaccounted: 0.5 },
+        &ThermalError::Layer { name: "x".to_owned(), known: vec!["x".to_owned()] },
     ])
 }
