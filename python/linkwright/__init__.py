@@ -14,6 +14,7 @@ from linkwright._core import (
     Explanation,
     Export,
     Fabric,
+    Floorplan,
     GpuKernel,
     GpuModel,
     GpuPlace,
@@ -33,6 +34,7 @@ from linkwright._core import (
     SimulationResult,
     System,
     Table,
+    ThermalMap,
     Timing,
     Tree,
     Tried,
@@ -107,8 +109,9 @@ if TYPE_CHECKING:
     from linkwright.runs.scenarios import read_trace_files
     from linkwright.runs.server.play import run_scenario
     from linkwright.runs.server.run import ScenarioRun
+    from linkwright.runs.thermal.run import Heat, find_heat
     from linkwright.runs.worth.run import Worth
-    from linkwright.systems import load_fabric, load_system
+    from linkwright.systems import load_fabric, load_floorplan, load_system
 
 __all__ = [
     "MOST_JOBS",
@@ -123,11 +126,13 @@ __all__ = [
     "Export",
     "Fabric",
     "FileError",
+    "Floorplan",
     "GpuKernel",
     "GpuModel",
     "GpuPlace",
     "GpuRun",
     "GpuSystem",
+    "Heat",
     "InputError",
     "Job",
     "LinkwrightError",
@@ -152,6 +157,7 @@ __all__ = [
     "SweepInterruptedError",
     "System",
     "Table",
+    "ThermalMap",
     "TimeLimitError",
     "Timing",
     "Tree",
@@ -170,6 +176,7 @@ __all__ = [
     "expect",
     "explain_difference",
     "fabric_names",
+    "find_heat",
     "generate_jobs",
     "gpu_benchmarks",
     "gpu_litmus",
@@ -179,6 +186,7 @@ __all__ = [
     "import_format_names",
     "kernel_terms",
     "load_fabric",
+    "load_floorplan",
     "load_program",
     "load_system",
     "nccl_choices",
@@ -221,6 +229,9 @@ _WHERE = {
     "read_text": "linkwright.files",
     "load_fabric": "linkwright.systems",
     "load_system": "linkwright.systems",
+    "load_floorplan": "linkwright.systems",
+    "find_heat": "linkwright.runs.thermal.run",
+    "Heat": "linkwright.runs.thermal.run",
     "load_program": "linkwright.programs",
     "read_trace_files": "linkwright.runs.scenarios",
     "replay_scenario": "linkwright.runs.cluster.play",

@@ -50,6 +50,7 @@ __all__ = [
     "Explanation",
     "Export",
     "Fabric",
+    "Floorplan",
     "GpuKernel",
     "GpuModel",
     "GpuPlace",
@@ -69,6 +70,7 @@ __all__ = [
     "SimulationResult",
     "System",
     "Table",
+    "ThermalMap",
     "Timing",
     "Tree",
     "Tried",
@@ -2936,6 +2938,185 @@ class Table:
         """The rows as an Arrow C stream in a capsule.
 
         A requested schema is only a wish, and the protocol lets a producer pass it over.
+        """
+
+@final
+class Floorplan:
+    """A package: layers on one another, blocks that make heat within them, and a sink.
+
+    Lengths are in mm, power in W, resistances in K/W, temperatures in degrees Celsius.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def from_toml(text: str, file: str = "<text>") -> Floorplan:
+        """Reads a floorplan from its TOML text; `file` names the text in errors.
+
+        Raises:
+            InputError: If the text is no floorplan, or blocks overlap or leave the interposer, with
+                line and column.
+        """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def source(self) -> str:
+        """Where its numbers come from; empty where the file does not say."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What the source leaves open, and how it is taken."""
+
+    @property
+    def width(self) -> float:
+        """Of the interposer, from left to right."""
+
+    @property
+    def height(self) -> float:
+        """Of the interposer, from front to back."""
+
+    @property
+    def ambient(self) -> float:
+        """The temperature of the air."""
+
+    @property
+    def power(self) -> float:
+        """The heat of all blocks."""
+
+    @property
+    def sink(self) -> float:
+        """The sink's resistance, from the topmost layer to the air."""
+
+    @property
+    def sink_coefficient(self) -> float:
+        """The same by area, as a heat transfer coefficient in W/(m2 K)."""
+
+    @property
+    def board(self) -> float | None:
+        """The resistance from the lowest layer to the air; None where no heat goes that way."""
+
+    def blocks(self) -> Table:
+        """One row for each block.
+
+        Columns: name, layer, x, y (its left and front edge), width, height, power, conductivity
+        (sideways, in W/(m K)), vertical_conductivity.
+        """
+
+    def layers(self) -> Table:
+        """One row for each layer, from the board up.
+
+        Columns: name, thickness, width, height, cells (that its thickness is divided into),
+        conductivity (sideways, in W/(m K)), vertical_conductivity.
+        """
+
+    def with_sink(self, resistance: float) -> Floorplan:
+        """The same package with another sink.
+
+        Raises:
+            SimulationError: If no sink has that resistance.
+        """
+
+    def with_ambient(self, temperature: float) -> Floorplan:
+        """The same package in other air.
+
+        Raises:
+            SimulationError: If no air has that temperature.
+        """
+
+    def solve(self, cells: int = 256) -> ThermalMap:
+        """The temperatures that the package comes to.
+
+        Args:
+            cells: Of the interposer, each way.
+
+        Raises:
+            SimulationError: If there are none, or more than memory holds.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def sink_for(self, temperature: float, cells: int = 256) -> ThermalMap:
+        """The temperatures under the sink that lets the hottest place come to `temperature`; the
+        sink is that of the map's floorplan.
+
+        Args:
+            temperature: Of the hottest place.
+            cells: Of the interposer, each way.
+
+        Raises:
+            SimulationError: If no sink does, or as for `solve`.
+            KeyboardInterrupt: Within a second of Ctrl-C.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class ThermalMap:
+    """The temperatures of a package, in degrees Celsius.
+
+    It is pickled as what it was found from, and is found again when it is loaded.
+    """
+
+    @property
+    def floorplan(self) -> Floorplan:
+        """What it is of."""
+
+    @property
+    def maximum(self) -> float:
+        """Of the hottest cell."""
+
+    @property
+    def hottest_block(self) -> str | None:
+        """The block that the hottest cell of all blocks is in; None where there are no blocks."""
+
+    @property
+    def sink_heat(self) -> float:
+        """The heat that leaves by the sink, in W."""
+
+    @property
+    def board_heat(self) -> float:
+        """The heat that leaves through the board, in W."""
+
+    @property
+    def cells(self) -> int:
+        """Cells of the interposer, each way."""
+
+    @property
+    def cell_count(self) -> int:
+        """Cells of all layers, those beyond the interposer too."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of conjugate gradients it took."""
+
+    @property
+    def unaccounted(self) -> float:
+        """The share of the heat that is unaccounted for in single cells, summed without signs."""
+
+    def blocks(self) -> Table:
+        """One row for each block.
+
+        Columns: name, layer, power, power_density (in W/mm2), maximum, mean, minimum, x, y (the
+        middle of its hottest cell, in mm).
+        """
+
+    def layers(self) -> Table:
+        """One row for each layer, from the board up.
+
+        Columns: name, maximum, mean, minimum, x, y (the middle of its hottest cell, in mm).
+        """
+
+    def temperatures(self, layer: str) -> Table:
+        """One row for each cell of a layer, from left to right, then from front to back.
+
+        Columns: x, y (the middle, in mm), width, height, temperature (the highest of the cells that
+        lie on one another there).
+
+        Raises:
+            SimulationError: If there is no such layer.
         """
 
 @final

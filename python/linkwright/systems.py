@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwright import Fabric, System, fabric_names, import_format_names, preset_names
+from linkwright import Fabric, Floorplan, System, fabric_names, import_format_names, preset_names
 from linkwright.errors import FileError, MachineError, printable
 from linkwright.files import read_text
 
@@ -15,6 +15,7 @@ __all__ = [
     "fat_tree_for",
     "is_network",
     "load_fabric",
+    "load_floorplan",
     "load_server",
     "load_system",
     "network_keys",
@@ -204,6 +205,19 @@ def load_fabric(
             f"`{path.name}` says what the network is", "leave out ports and parameters"
         )
     return Fabric.from_text(read_text(path), printable(str(path)))
+
+
+def load_floorplan(path: str | Path) -> Floorplan:
+    """A package's floorplan from its file.
+
+    Args:
+        path: The file (TOML).
+
+    Raises:
+        FileError: If there is no such file, or it cannot be read.
+        InputError: If it is no floorplan, with the place.
+    """
+    return Floorplan.from_toml(read_text(path), printable(str(path)))
 
 
 def is_network(text: str) -> bool:

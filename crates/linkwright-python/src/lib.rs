@@ -35,6 +35,7 @@ mod simulation;
 mod system;
 mod system_origin;
 mod table;
+mod thermal;
 mod timing;
 mod values;
 mod worker;
@@ -103,6 +104,8 @@ mod _core {
     use crate::system::{System, import_format_names, preset_names};
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::thermal::{Floorplan, ThermalMap};
     #[pymodule_export]
     use crate::timing::{Timing, time_sweep};
 

@@ -32,6 +32,7 @@ use crate::simulation::SimulationResult;
 use crate::system::System;
 use crate::system_origin::Origin;
 use crate::table::Table;
+use crate::thermal::{Floorplan, ThermalMap};
 use crate::timing::Timing;
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
@@ -81,6 +82,7 @@ pickled!(
     ClusterRun,
     Explanation,
     Fabric,
+    Floorplan,
     GpuKernel,
     GpuModel,
     GpuPlace,
@@ -99,6 +101,7 @@ pickled!(
     SimulationResult,
     System,
     Table,
+    ThermalMap,
     Timing,
     Tree,
     Tried,

@@ -27,6 +27,7 @@ COMMANDS = {
     "run": "linkwright.cli.run:run",
     "compare": "linkwright.cli.run:compare",
     "gpu": "linkwright.cli.gpu:app",
+    "thermal": "linkwright.cli.thermal:thermal",
     "study": "linkwright.cli.study:app",
 }
 
