@@ -54,11 +54,13 @@ CASES: dict[str, list[str]] = {
     "gpu run": ["relu", "--size", "1024"],
     "gpu compare": ["relu", "--memory", "rdma", "--memory", "tsm-wt-c-rc", "--gpus", "1"],
     "gpu litmus": ["--test", "spinning", "--memory", "tsm-wt-nc-rc", "--seeds", "3"],
+    "thermal": [str(EXAMPLES / "mgpu-tsm-package.toml"), "--cells", "8"],
     "study mapa": ["--quick"],
     "study blink": ["--quick"],
     "study network": ["--quick"],
     "study pcie": ["--quick"],
     "study memory": ["--quick"],
+    "study thermal": ["--quick"],
 }
 
 

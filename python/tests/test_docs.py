@@ -5,9 +5,9 @@
   a line `...` stands for any number of lines. A block that shows a failing command ends it with
   `# fails`. All blocks of a page run in order in one copy of `examples/`.
 - In a ```python block that has `>>>`, the session is a doctest.
-- A ```toml block is a machine, a GPU model or a scenario, a ```csv block a job file; on the page
-  of file formats a ```text block is an edge list and a ```json block a server's state. Its tables
-  of columns are those of the tables.
+- A ```toml block is a machine, a GPU model, a package or a scenario, a ```csv block a job file;
+  on the page of file formats a ```text block is an edge list and a ```json block a server's
+  state. Its tables of columns are those of the tables.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from linkwright import (
     ClusterJob,
     ClusterRun,
     Fabric,
+    Floorplan,
     GpuModel,
     Pattern,
     Program,
@@ -172,13 +173,15 @@ def test_a_page_s_sessions_are_true(page: Path, workplace: Path) -> None:
 
 
 def read_toml(text: str) -> object:
-    """Reads a machine, or what else there is: a GPU's model, a network, its routes, a scenario."""
+    """Reads a machine, or what else there is: GPUs, packages, networks, routes, scenarios."""
     if "pci_ids" in text:
         return GpuModel.from_toml(text)
     if text.startswith("# Between opposite switches"):
         ring = (ROOT / "examples" / "fabrics" / "ring.dot").read_text("utf-8")
         files = {"ring.dot": ring.encode(), "routes": text.encode()}
         return System(network={"file": "ring.dot", "routing_table": "routes"}, files=files)
+    if "[[layer]]" in text:
+        return Floorplan.from_toml(text)
     if is_network(text):
         return Fabric.from_text(text)
     return System.from_text(text) if "[[device]]" in text else read_scenario(text)

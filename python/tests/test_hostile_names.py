@@ -87,6 +87,27 @@ ranks = 8
 """,
         encoding="utf-8",
     )
+    (folder / "package.toml").write_text(
+        f"""name = {name}
+assumptions = [{name}]
+width = 10
+height = 10
+sink = {{ resistance = 0.1 }}
+[[layer]]
+name = {name}
+thickness = 1
+conductivity = 100
+[[block]]
+name = {name}
+layer = {name}
+x = 1
+y = 1
+width = 3
+height = 3
+power = 5
+""",
+        encoding="utf-8",
+    )
     schedule = (EXAMPLES / "collectives" / "tree-all-reduce-4.xml").read_text(encoding="utf-8")
     # XML has no escape for most control characters, and readers take none of them raw.
     told = "".join(f"&#{ord(it)};" for it in hostile if it.isprintable() or it in "\n\x9b\u202e")
@@ -124,11 +145,13 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "gpu run": [("relu", "--size", "64", "--preset", HOSTILE), (HOSTILE,), (HOSTILE + ".kernel",)],
     "gpu compare": [(HOSTILE,), ("relu", "--memory", "rdma", "--preset", HOSTILE)],
     "gpu litmus": [("--test", HOSTILE), ("--test", "spinning", "--preset", HOSTILE)],
+    "thermal": [("package.toml", "--cells", "4"), ("package.toml", "--layer", HOSTILE), (HOSTILE,)],
     "study mapa": [("--output", "machine.toml")],
     "study blink": [("--output", "machine.toml")],
     "study network": [("--output", "machine.toml")],
     "study pcie": [("--output", "machine.toml")],
     "study memory": [("--output", "machine.toml")],
+    "study thermal": [("--output", "machine.toml")],
 }
 
 

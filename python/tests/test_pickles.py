@@ -35,10 +35,13 @@ from linkwright import (
     SimulationResult,
     System,
     Table,
+    ThermalMap,
     Timing,
     compare_scenario,
+    find_heat,
     generate_jobs,
     gpu_model,
+    load_floorplan,
     plan,
     preset_names,
     read_scenario,
@@ -54,6 +57,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DGX1 = System("dgx1-v100")
 TREE = EXAMPLES / "collectives" / "tree-all-reduce-4.xml"
 MIX = EXAMPLES / "cluster-mix.toml"
+PACKAGE = EXAMPLES / "mgpu-tsm-package.toml"
 FABRIC = EXAMPLES / "servers-on-a-fabric.toml"
 NCCL_TESTS = EXAMPLES / "measurements" / "dgx1-v100-gpus-0-3.nccl-tests.txt"
 # Where a value of no words of its own stands in memory.
@@ -95,12 +99,14 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         GpuKernel.from_text("buffer a 256 in = 1:1\n0 load a 256 as x\nexpect a 4 = [1]\n"),
         GpuKernel("empty"),
     ],
+    "Floorplan": lambda: [load_floorplan(PACKAGE), load_floorplan(PACKAGE).with_sink(1 / 3)],
     "GpuModel": lambda: [gpu_model("v100-sxm2-16gb"), gpu_model("a100-sxm4-40gb")],
     "GpuPlace": lambda: DGX1.gpu_places(),
     "Explanation": lambda: [Allocator(DGX1).explain("a", Pattern("ring", 3))],
     "Export": lambda: [a_schedule().to_msccl_xml()],
     "GpuRun": lambda: [GpuSystem(gpus=2).run("relu", 1024)],
     "GpuSystem": lambda: [GpuSystem("r9-nano", 4, "tsm-wt-c-rc", shared_bandwidth=64.0)],
+    "Heat": lambda: [find_heat(PACKAGE, cells=6)],
     "Job": lambda: [*generate_jobs(3, 20, mean_interarrival=86400.123456789)],
     "Match": lambda: [Allocator(DGX1).decide("a", Pattern("ring", 3))],
     "NcclTestsLog": lambda: [load_log(NCCL_TESTS)],
@@ -129,6 +135,7 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         replay_scenario(MIX).system,
     ],
     "Table": lambda: [DGX1.devices(), DGX1.links(), a_run().ranks(), a_run().jobs()],
+    "ThermalMap": lambda: [load_floorplan(PACKAGE).sink_for(80, 6)],
     "Timing": lambda: [a_schedule().time(1 << 20)],
     "Tried": lambda: (
         plan(System("dgx1-v100"), [0, 1, 3], "all-reduce", algorithm="auto", size=1 << 20).tried
@@ -177,6 +184,7 @@ def seen(value: Any) -> Any:
         ClusterRun: ("jobs", "ranks", "links", "latencies", "messages", "computation"),
         NcclTestsLog: ("rows",),
         SimulationResult: ("jobs",),
+        ThermalMap: ("blocks", "layers"),
         Timing: ("links",),
     }
     if isinstance(value, System) and value.fabric is None:

@@ -119,6 +119,14 @@ def _where(workers: int | None, dask: str | None) -> Workers:
     return local_processes(workers) if dask is None else dask_cluster(dask)
 
 
+@app.command()
+def thermal(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
+    """Repeat the thermal check of MGPU-TSM: how hot its package becomes."""
+    from linkwright.studies.thermal import run
+
+    _show(run, quick, to, json)
+
+
 def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:
     if to is not None:
         output.check_writable(to)
