@@ -225,7 +225,14 @@ pub fn plan(
         let protocol = protocol.map(Protocol::named).transpose()?;
         let found = interruptible(py, move || {
             let at = size.unwrap_or(ASSUMED_SIZE);
-            let by = |chosen| planned(&on, &gpus, wanted, chosen, links, Some(at), switch);
+            let by = |chosen| match links {
+                WantedLinks::Of(links) => {
+                    planning::timed_plan_for_size(&on, &gpus, wanted, chosen, links, at)
+                        .map(|(plan, timing)| (plan, Some(timing)))
+                }
+                _ => planned(&on, &gpus, wanted, chosen, links, Some(at), switch)
+                    .map(|plan| (plan, None)),
+            };
             let mut found = planning::plan_fastest(&on, &gpus, wanted, at, protocol, &by)?;
             if size.is_none() {
                 found.0.notes.push(format!("no size is given; it is the fastest for {at}"));

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::super::baselines::{Baseline, by_server};
 use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, check_gpus};
-use super::super::schedule::{Pacing, Protocol};
+use super::super::schedule::{ChannelTransport, Pacing, Protocol};
 use super::super::time::{Processes, Setting, Terms, Timing, choose_chunk_on, protocol_on};
 use super::{Algorithm, MOST_PACKED_AT_ONCE, Plan, PlanError, assumed_peer_access_switch};
 use crate::program::kernel::NcclProtocol;
-use crate::system::{System, Wiring};
+use crate::system::{DeviceKind, System, Wiring};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
 /// The most GPUs on which algorithms are tried that take long to plan on more.
@@ -55,9 +55,12 @@ pub struct Tried {
     pub trial: Trial,
 }
 
+/// How an algorithm plans, and what is known of how long its plan takes.
+pub type Planning<'a> = dyn Fn(Algorithm) -> Result<(Plan, Option<Timing>), PlanError> + 'a;
+
 /// The fastest of what `plan` makes with each algorithm, whose protocol is that of its time, and what
 /// was tried: timed plans from the fastest on, then the others. With one protocol only where one is
-/// given.
+/// given. What `plan` has timed without a switch of peer access is not played again.
 ///
 /// # Errors
 /// As [`fn@super::plan`]; that of the first algorithm where none has a plan.
@@ -67,7 +70,7 @@ pub fn plan_fastest(
     collective: Collective,
     size: Bytes,
     protocol: Option<Protocol>,
-    plan: &dyn Fn(Algorithm) -> Result<Plan, PlanError>,
+    plan: &Planning<'_>,
 ) -> Result<(Plan, Vec<Tried>), PlanError> {
     check_gpus(system, gpus)?;
     let wiring = &Wiring::of_gpus(system, gpus);
@@ -123,11 +126,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn attempt(
-        &mut self,
-        algorithm: Algorithm,
-        plan: &dyn Fn(Algorithm) -> Result<Plan, PlanError>,
-    ) -> Trial {
+    fn attempt(&mut self, algorithm: Algorithm, plan: &Planning<'_>) -> Trial {
         if self.gpus.len() > MOST_TRIED && !is_quick(algorithm) {
             let most = MOST_TRIED;
             return Trial::Refused(format!(
@@ -140,7 +139,7 @@ impl Search<'_> {
         if self.gpus.len() > MOST_TRIED && best.is_some_and(|best| least >= best) {
             return Trial::Hopeless { least };
         }
-        let timed = plan(algorithm).and_then(|plan| self.timed(plan));
+        let timed = plan(algorithm).and_then(|(plan, timing)| self.timed(plan, timing));
         match timed {
             Ok((plan, timing)) => {
                 let (protocol, chunk, time) = (plan.schedule.protocol, timing.chunk, timing.time);
@@ -161,8 +160,21 @@ impl Search<'_> {
     }
 
     /// The plan with the one protocol that is wanted, else its own, and what it takes.
-    fn timed(&self, mut plan: Plan) -> Result<(Plan, Timing), PlanError> {
-        plan.schedule.protocol = self.protocol.unwrap_or(plan.schedule.protocol);
+    fn timed(&self, mut plan: Plan, known: Option<Timing>) -> Result<(Plan, Timing), PlanError> {
+        let own = plan.schedule.protocol;
+        let switches = |plan: &Plan| {
+            let over = |transport| {
+                plan.schedule.channels.iter().any(|channel| channel.transport == transport)
+            };
+            over(ChannelTransport::Best) && over(ChannelTransport::Host)
+        };
+        if let Some(timing) = known
+            && self.protocol.is_none_or(|wanted| wanted == own)
+            && !switches(&plan)
+        {
+            return Ok((plan, timing));
+        }
+        plan.schedule.protocol = self.protocol.unwrap_or(own);
         let costs = self.costs(&plan);
         let (timing, _) = choose_chunk_on(&plan.schedule, self.wiring, self.size, &costs)?;
         Ok((plan, timing))
@@ -197,13 +209,17 @@ impl Search<'_> {
             Algorithm::ThreePhase if servers > 2 => 0,
             _ => return Picoseconds(0),
         };
+        let is_gpu = |device: usize| self.wiring.devices()[device].kind == DeviceKind::Gpu;
+        let mut fabric = self.wiring.wires().iter().filter(|wire| wire.is_gpu_fabric());
+        let is_direct = fabric.any(|wire| is_gpu(wire.a) && is_gpu(wire.b));
         let of_protocol = |protocol: Protocol| {
             let Self { wiring, gpus, collective, .. } = *self;
             let processes = Processes::usual(wiring, gpus);
             let pacing = Pacing::default();
             let setting = Setting { wiring, gpus, collective, pacing, processes };
             let costs = Terms::shipped().protocol(protocol, setting);
-            let hop = costs.fabric_hop.min(costs.switch_hop).min(costs.host_hop);
+            let over_fabric = if is_direct { costs.fabric_hop } else { costs.switch_hop };
+            let hop = over_fabric.min(costs.switch_hop).min(costs.host_hop);
             costs.launch.0 + between * costs.network_hop.0 + within * hop.0
         };
         let all = self.protocols(algorithm).into_iter().map(of_protocol);

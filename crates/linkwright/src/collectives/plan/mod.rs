@@ -10,6 +10,7 @@ mod auto;
 mod blink;
 mod equal_servers;
 mod estimate;
+mod fastest;
 mod ground;
 mod hybrid;
 mod mpi;
@@ -29,7 +30,7 @@ use thiserror::Error;
 pub use auto::{ASSUMED_SIZE, MOST_TRIED, Trial, Tried, plan_fastest};
 pub use estimate::planning_seconds;
 pub use hybrid::{assumed_peer_access_switch, plan_hybrid};
-pub use sized::{Candidates, plan_for_size, plan_for_sizes};
+pub use sized::{Candidates, plan_for_size, plan_for_sizes, timed_plan_for_size};
 
 use self::equal_servers::EqualServers;
 use self::ground::{Ground, choose_links};

@@ -8,15 +8,13 @@ use super::super::collective::Collective;
 use super::super::link_graph::{LinkClass, check_gpus};
 use super::super::lowering::tree::MAX_CHANNELS;
 use super::super::lowering::{RootedTree, schedule_of_trees};
-use super::super::schedule::{Protocol, Schedule};
-use super::super::time::{
-    NcclProtocol, Timing, choose_chunk_on, link_bytes, protocol_for, protocol_on, resources,
-};
+use super::super::schedule::Schedule;
+use super::super::time::{NcclProtocol, Timing, choose_chunk_on, protocol_on};
+use super::fastest::fastest_of;
 use super::optimum::in_switch_rate;
 use super::rate::steady_rate;
 use super::{Algorithm, Links, Plan, PlanError, by_rule_alone, packed_by_server, plan_preferring};
 use crate::graph::arborescences::Preference;
-use crate::network::Routes;
 use crate::system::{System, Wiring};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 
@@ -36,8 +34,24 @@ pub fn plan_for_size(
     links: Links,
     size: Bytes,
 ) -> Result<Plan, PlanError> {
+    Ok(timed_plan_for_size(system, gpus, collective, algorithm, links, size)?.0)
+}
+
+/// As [`plan_for_size`], and how long the plan takes while peer access need not be switched.
+///
+/// # Errors
+/// As [`plan`](fn@super::plan).
+pub fn timed_plan_for_size(
+    system: &System,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+    size: Bytes,
+) -> Result<(Plan, Timing), PlanError> {
     check_gpus(system, gpus)?;
-    plan_sized(&Wiring::of_gpus(system, gpus), gpus, collective, algorithm, links, size)
+    let wiring = Wiring::of_gpus(system, gpus);
+    candidates(&wiring, gpus, collective, algorithm, links)?.fastest(&wiring, size)
 }
 
 /// As [`plan_for_size`] for each of several sizes, of which each may have another plan.
@@ -175,7 +189,7 @@ fn nccl(
     Some(Open::Nccl { chooser, gpus, collective, optimum })
 }
 
-/// As [`plan_for_size`] on GPUs that have been checked.
+/// As [`plan_for_size`], on GPUs that have been checked.
 pub(super) fn plan_sized(
     wiring: &Wiring,
     gpus: &[usize],
@@ -244,68 +258,6 @@ fn with_two_channels(mut plans: Vec<Plan>) -> Vec<Plan> {
     plans
 }
 
-/// How near to what its links allow a plan must come for no other to be tried.
-const NEAR: f64 = 1.01;
-
-/// Of plans, each with the protocols that its executors have, the one that moves `size` the fastest,
-/// and how long it takes; the first of equals, with Simple before the others. Once one is near to what
-/// links allow, no other plan is tried.
-fn fastest_of(
-    plans: &[Plan],
-    wiring: &Wiring,
-    size: Bytes,
-    peer_access_switch: Picoseconds,
-) -> Result<(Plan, Timing), PlanError> {
-    let routes = resources(wiring);
-    let mut best: Option<(Timing, &Plan, Protocol)> = None;
-    for plan in plans {
-        let seconds = size.0 as f64 * seconds_per_byte(&plan.schedule, &routes)?;
-        let launch = protocol_on(&plan.schedule, wiring).launch.as_seconds();
-        let is_near =
-            |(timing, ..): &(Timing, _, _)| timing.time.as_seconds() <= NEAR * (launch + seconds);
-        if best.as_ref().is_some_and(is_near) {
-            continue;
-        }
-        let sent = size.0 as f64 * most_sent(&plan.schedule);
-        for protocol in plan.algorithm.protocols().iter().rev() {
-            let usual = protocol_for(&plan.schedule, *protocol, wiring);
-            let costs = NcclProtocol { peer_access_switch, ..usual };
-            // A block is no faster than its flags let it be, nor than the links that it sends over.
-            let own = costs.send_bandwidth.map_or(0.0, |limit| sent / limit.0 as f64);
-            let soonest = launch + seconds.max(own) / costs.data_share;
-            let is_beaten = |(timing, ..): &(Timing, _, _)| timing.time.as_seconds() <= soonest;
-            if best.as_ref().is_some_and(is_beaten) {
-                continue;
-            }
-            let timing = choose_chunk_on(&plan.schedule, wiring, size, &costs)?.0;
-            if best.as_ref().is_none_or(|(least, ..)| timing.time < least.time) {
-                best = Some((timing, plan, *protocol));
-            }
-        }
-    }
-    let (timing, plan, protocol) = best.expect("there is a plan, and a protocol for it");
-    let mut plan = plan.clone();
-    plan.schedule.protocol = protocol;
-    Ok((plan, timing))
-}
-
-/// How long the busiest link of a schedule takes for each byte of the collective's size.
-fn seconds_per_byte(schedule: &Schedule, routes: &Routes<'_>) -> Result<f64, PlanError> {
-    let loads = link_bytes(schedule, routes)?;
-    let times = loads.iter().zip(routes.capacities()).map(|(load, most)| load / most.0 as f64);
-    Ok(times.fold(0.0, f64::max))
-}
-
-/// What the busiest block of a schedule sends, in parts of the collective's size.
-fn most_sent(schedule: &Schedule) -> f64 {
-    let blocks = schedule.programs.iter().flat_map(|program| &program.blocks);
-    let sent = blocks.map(|block| -> u64 {
-        let sends = block.steps.iter().filter(|step| step.operation.sends());
-        sends.map(|step| u64::from(step.count)).sum()
-    });
-    sent.max().unwrap_or(0) as f64 / schedule.longest_buffer() as f64
-}
-
 /// How long a plan takes with the chunk that suits it.
 pub(super) fn time_of(
     plan: &Plan,
@@ -330,4 +282,19 @@ fn on_two_channels(plan: &Plan) -> Plan {
     let mut whole = plan.trees.clone();
     whole.iter_mut().for_each(|tree| tree.chunks *= 2);
     Plan { schedule, trees: whole, ..plan.clone() }
+}
+
+/// The plans among which an algorithm that packs trees chooses.
+#[cfg(test)]
+pub(super) fn plans_of(
+    wiring: &Wiring,
+    gpus: &[usize],
+    collective: Collective,
+    algorithm: Algorithm,
+    links: Links,
+) -> Option<Vec<Plan>> {
+    match candidates(wiring, gpus, collective, algorithm, links).ok()? {
+        Open::Plans(plans) => Some(plans),
+        Open::Nccl { .. } => None,
+    }
 }

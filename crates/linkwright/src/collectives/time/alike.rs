@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::network::ResourceId;
-use crate::program::kernel::{Kernel, KernelStep, NcclProtocol};
+use crate::program::kernel::{Kernel, KernelStep};
 use crate::units::Bandwidth;
 
 use super::lowered::{LoweredSchedule, OpenWay};
@@ -40,12 +40,8 @@ pub(super) struct Alike {
 
 /// The smaller schedule, if some blocks of this one behave alike. `capacities` are those of the
 /// links that it was lowered on.
-pub(super) fn alike(
-    whole: &LoweredSchedule,
-    protocol: &NcclProtocol,
-    capacities: &[Bandwidth],
-) -> Option<Alike> {
-    let parts = Parts::new(whole, protocol, capacities);
+pub(super) fn alike(whole: &LoweredSchedule, capacities: &[Bandwidth]) -> Option<Alike> {
+    let parts = Parts::new(whole, capacities);
     let classes = parts.classes()?;
     parts.is_sound(&classes).then(|| parts.folded(whole, &classes))
 }
@@ -73,11 +69,7 @@ struct Classes {
 }
 
 impl<'a> Parts<'a> {
-    fn new(
-        whole: &'a LoweredSchedule,
-        protocol: &NcclProtocol,
-        capacities: &'a [Bandwidth],
-    ) -> Self {
+    fn new(whole: &'a LoweredSchedule, capacities: &'a [Bandwidth]) -> Self {
         let (kernel, ways) = (&*whole.kernel, &whole.ways[..]);
         let mut block_of = vec![0; kernel.steps.len()];
         // Steps that several blocks have wait for none, and none waits for them.
@@ -100,7 +92,7 @@ impl<'a> Parts<'a> {
         let mut shares: Vec<u64> = uses().map(|(_, share)| share.to_bits()).collect();
         shares.sort_unstable();
         shares.dedup();
-        let takes_turns = protocol.stream_reuse;
+        let takes_turns = whole.protocol.stream_reuse;
         Self { kernel, ways, capacities, takes_turns, block_of, first_user, users, shares }
     }
 

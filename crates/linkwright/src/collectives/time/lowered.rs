@@ -11,7 +11,7 @@ use crate::units::{Bandwidth, Bytes, Picoseconds};
 use super::super::schedule::{ChannelTransport, Schedule, Step};
 use super::error::TimeError;
 use super::switch::Head;
-use super::ways::way;
+use super::ways::KnownWays;
 
 /// What a connection uses of the links, and how long what is sent takes to arrive.
 #[derive(Debug, Clone)]
@@ -33,10 +33,10 @@ const MOST_TRANSFERS: u64 = 50_000_000;
 pub struct LoweredSchedule {
     pub(super) kernel: Arc<Kernel>,
     pub(super) ways: Vec<OpenWay>,
-    protocol: NcclProtocol,
+    pub(super) protocol: NcclProtocol,
     /// Chunks of a shard, and shards of the longest buffer.
-    chunks: u32,
-    shards: u64,
+    pub(super) chunks: u32,
+    pub(super) shards: u64,
 }
 
 impl LoweredSchedule {
@@ -100,6 +100,7 @@ impl LoweredSchedule {
             let limit = protocol.send_bandwidth.filter(|limit| carries_more(routes, &uses, *limit));
             OpenWay { uses, latency, limit, efficiency: 1.0 }
         };
+        let mut known = KnownWays::new(schedule, routes);
         let mut lanes = BTreeMap::new();
         let mut ways = Vec::new();
         let mixed =
@@ -119,7 +120,7 @@ impl LoweredSchedule {
                 let unpaired = TimeError::Unpaired { rank, block: place, channel: block.channel };
                 let receiver = receiver.ok_or(unpaired)?;
                 let channel = &schedule.channels[block.channel];
-                let (uses, wire, reach) = way(schedule, routes, channel, (rank, to))?;
+                let (uses, wire, reach) = known.way(channel, (rank, to))?;
                 let latency = protocol.hop(reach).max(wire);
                 let alone = switched.then_some(ways.len());
                 // What is contributed is copied to where the switch reads it, and crosses links then.
@@ -149,7 +150,7 @@ impl LoweredSchedule {
                     let unpaired =
                         TimeError::Unpaired { rank, block: place, channel: head.channel };
                     let receiver = receivers.remove(&(rank, *to, head.channel)).ok_or(unpaired)?;
-                    let (_, wire, reach) = way(schedule, routes, channel, (rank, *to))?;
+                    let (_, wire, reach) = known.way(channel, (rank, *to))?;
                     let latency = protocol.hop(reach).max(wire);
                     let flag = opened(Vec::new(), latency);
                     connect(flag, (own.0, *teller), (*to as u32, receiver));

@@ -51,18 +51,25 @@ pub(in crate::collectives) fn choose_chunk_on(
     protocol: &NcclProtocol,
 ) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
     let routes = resources(wiring);
-    let player = Player::on(schedule, &routes, protocol)?;
+    choose_chunk_by(&Player::on(schedule, &routes, protocol)?, size)
+}
+
+/// As [`choose_chunk`], of a schedule that is ready to be played.
+pub(in crate::collectives) fn choose_chunk_by(
+    player: &Player<'_>,
+    size: Bytes,
+) -> Result<(Timing, Vec<ChunkTrial>), TimeError> {
     let mut trials = Vec::new();
-    if let Pacing::SideBySide { chunk } = schedule.pacing {
-        return Ok((attempt(&player, size, chunk.0, &mut trials)?, trials));
+    if let Pacing::SideBySide { chunk } = player.pacing() {
+        return Ok((attempt(player, size, chunk.0, &mut trials)?, trials));
     }
     // Pipelines of many hundred pieces take long to play and gain nothing from more.
     let least = size.0 >> 11;
     let mut chunk = FIRST.max(least).min(size.0.max(1));
     let first = chunk;
-    let mut best = attempt(&player, size, chunk, &mut trials)?;
+    let mut best = attempt(player, size, chunk, &mut trials)?;
     while best.pieces > 1 {
-        let next = attempt(&player, size, chunk * 2, &mut trials)?;
+        let next = attempt(player, size, chunk * 2, &mut trials)?;
         if next.time >= best.time {
             break;
         }
@@ -73,7 +80,7 @@ pub(in crate::collectives) fn choose_chunk_on(
     let (step, mut back) = ((chunk / 2 / STEPS_BACK).max(1), chunk);
     while back > bound + step {
         back -= step;
-        let next = attempt(&player, size, back, &mut trials)?;
+        let next = attempt(player, size, back, &mut trials)?;
         if next.time >= best.time {
             break;
         }

@@ -10,8 +10,10 @@
 //! share its memory, and what else the links carry.
 
 mod alike;
+mod binding;
 mod demand;
 mod error;
+mod least;
 mod lowered;
 mod miad;
 mod play;
@@ -25,8 +27,8 @@ pub use crate::program::kernel::NcclProtocol;
 pub use demand::LinkDemand;
 pub use error::TimeError;
 pub use lowered::LoweredSchedule;
-pub(super) use miad::choose_chunk_on;
 pub use miad::{ChunkTrial, choose_chunk};
+pub(super) use miad::{choose_chunk_by, choose_chunk_on};
 pub(super) use play::Player;
 pub use play::{LinkLoad, Timing, time};
 pub use terms::{Processes, Setting, Terms, protocol_as, protocol_of};

@@ -1,5 +1,6 @@
 //! A schedule played on the runtime, alone on its links.
 
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -14,9 +15,11 @@ use crate::system::fabric::{ChannelId, Fabric};
 use crate::system::{System, Wiring};
 use crate::units::{Bytes, Picoseconds};
 
-use super::super::schedule::Schedule;
+use super::super::schedule::{Pacing, Schedule};
 use super::alike::{Alike, alike};
+use super::binding::binding;
 use super::error::TimeError;
+use super::loads_of;
 use super::lowered::LoweredSchedule;
 use super::ways::resources;
 
@@ -86,8 +89,16 @@ pub(in crate::collectives) struct Player<'a> {
     schedule: &'a Schedule,
     routes: &'a Routes<'a>,
     lowered: LoweredSchedule,
-    /// The same with what behaves alike as one, where anything does.
-    alike: Option<Alike>,
+    /// What is played in its place, once it is.
+    reduced: OnceCell<Reduced>,
+}
+
+/// A schedule that takes as long as another, in less to play.
+enum Reduced {
+    /// With what behaves alike as one, where anything does.
+    Alike(Alike),
+    /// In whole, on the links that can slow it.
+    Whole(LoweredSchedule),
 }
 
 /// What a schedule has come to.
@@ -121,7 +132,7 @@ impl<'a> Player<'a> {
         routes: &'a Routes<'a>,
         protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
-        Ok(Self::of(schedule, routes, LoweredSchedule::new(schedule, routes, protocol)?, protocol))
+        Ok(Self::of(schedule, routes, LoweredSchedule::new(schedule, routes, protocol)?))
     }
 
     /// Of an outline, whose steps of rank 0 are those of all ranks.
@@ -134,29 +145,54 @@ impl<'a> Player<'a> {
         protocol: &NcclProtocol,
     ) -> Result<Self, TimeError> {
         let lowered = LoweredSchedule::of_outline(outline, routes, protocol)?;
-        Ok(Self::of(outline, routes, lowered, protocol))
+        Ok(Self::of(outline, routes, lowered))
     }
 
-    fn of(
-        schedule: &'a Schedule,
-        routes: &'a Routes<'a>,
-        lowered: LoweredSchedule,
-        protocol: &NcclProtocol,
-    ) -> Self {
-        let alike = alike(&lowered, protocol, routes.capacities());
-        Self { schedule, routes, lowered, alike }
+    /// How the schedule wants its data cut.
+    pub(super) const fn pacing(&self) -> Pacing {
+        self.schedule.pacing
     }
 
-    /// With all of it played.
+    /// What it takes at least, in chunks as [`choose_chunk`](super::choose_chunk) tries them.
+    pub(in crate::collectives) fn least(&self, size: Bytes) -> Picoseconds {
+        self.lowered.least(size, self.pacing(), self.routes.capacities())
+    }
+
+    /// What each resource carries for one byte of the collective's size.
+    pub(in crate::collectives) fn link_bytes(&self) -> Vec<f64> {
+        loads_of(&self.lowered, self.routes)
+    }
+
+    fn of(schedule: &'a Schedule, routes: &'a Routes<'a>, lowered: LoweredSchedule) -> Self {
+        Self { schedule, routes, lowered, reduced: OnceCell::new() }
+    }
+
+    fn reduced(&self) -> &Reduced {
+        self.reduced.get_or_init(|| {
+            let capacities = self.routes.capacities();
+            let on_binding = |of: &LoweredSchedule| {
+                of.with(Arc::clone(&of.kernel), binding(&of.ways, capacities))
+            };
+            match alike(&self.lowered, capacities) {
+                Some(alike) => {
+                    Reduced::Alike(Alike { lowered: on_binding(&alike.lowered), ..alike })
+                }
+                None => Reduced::Whole(on_binding(&self.lowered)),
+            }
+        })
+    }
+
+    /// With all of it played, on all links.
     #[cfg(test)]
     pub(in crate::collectives) fn in_whole(self) -> Self {
-        Self { alike: None, ..self }
+        Self { reduced: OnceCell::from(Reduced::Whole(self.lowered.clone())), ..self }
     }
 
     /// How many blocks there are for each that is played.
     #[cfg(test)]
     pub(super) fn fold(&self) -> f64 {
-        let played = self.alike.as_ref().map_or(&self.lowered, |alike| &alike.lowered);
+        let (Reduced::Alike(Alike { lowered: played, .. }) | Reduced::Whole(played)) =
+            self.reduced();
         self.lowered.kernel.blocks.len() as f64 / played.kernel.blocks.len() as f64
     }
 
@@ -172,13 +208,17 @@ impl<'a> Player<'a> {
         let schedule = self.schedule;
         // The signals of a barrier are empty.
         let size = if schedule.collective.may_repeat() { Bytes(0) } else { size };
-        let once = self.alike.as_ref().map(|alike| self.play(&alike.lowered, size, chunk));
-        let alike = once.and_then(Result::ok).zip(self.alike.as_ref()).map(|(played, alike)| {
-            let carried = |connection: &u32| played.carried[*connection as usize];
-            Played { carried: alike.connections.iter().map(carried).collect(), ..played }
-        });
-        // What goes wrong is told of the whole.
-        let played = alike.map_or_else(|| self.play(&self.lowered.in_full(), size, chunk), Ok)?;
+        let played = match self.reduced() {
+            Reduced::Whole(whole) => self.play(&whole.in_full(), size, chunk)?,
+            Reduced::Alike(alike) => match self.play(&alike.lowered, size, chunk) {
+                Ok(played) => {
+                    let carried = |connection: &u32| played.carried[*connection as usize];
+                    Played { carried: alike.connections.iter().map(carried).collect(), ..played }
+                }
+                // What goes wrong is told of the whole.
+                Err(_) => self.play(&self.lowered.in_full(), size, chunk)?,
+            },
+        };
         let Played { time, pieces, .. } = played;
         let algorithm_bandwidth = size.0 as f64 / time.as_seconds() / 1e9;
         let steps = self.lowered.kernel.steps.iter();

@@ -1,5 +1,7 @@
 //! The ways of a schedule's connections over a system's links.
 
+use std::collections::BTreeMap;
+
 use crate::network::{ResourceId, RouteClass, Routes};
 use crate::program::kernel::Reach;
 use crate::system::views::wiring::WiredId;
@@ -22,8 +24,41 @@ pub fn resources(wiring: &Wiring) -> Routes<'_> {
 /// and over what they lead.
 pub(super) type Way = (Vec<(ResourceId, f64)>, Picoseconds, Reach);
 
+/// The ways of a schedule's connections, each found once: most channels join the same pairs of ranks.
+pub(super) struct KnownWays<'a> {
+    schedule: &'a Schedule,
+    routes: &'a Routes<'a>,
+    of_pair: BTreeMap<(usize, usize, ChannelTransport), Way>,
+}
+
+impl<'a> KnownWays<'a> {
+    /// None is known yet.
+    pub(super) const fn new(schedule: &'a Schedule, routes: &'a Routes<'a>) -> Self {
+        Self { schedule, routes, of_pair: BTreeMap::new() }
+    }
+
+    /// The way of a connection of a channel.
+    pub(super) fn way(
+        &mut self,
+        channel: &Channel,
+        (from, to): (usize, usize),
+    ) -> Result<Way, TimeError> {
+        let find = || way(self.schedule, self.routes, channel, (from, to));
+        if !channel.relays.is_empty() {
+            return find();
+        }
+        let pair = (from, to, channel.transport);
+        if let Some(known) = self.of_pair.get(&pair) {
+            return Ok(known.clone());
+        }
+        let found = find()?;
+        self.of_pair.insert(pair, found.clone());
+        Ok(found)
+    }
+}
+
 /// The way of a connection of a channel.
-pub(super) fn way(
+fn way(
     schedule: &Schedule,
     routes: &Routes<'_>,
     channel: &Channel,

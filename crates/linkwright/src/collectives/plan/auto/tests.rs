@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::collectives::plan::{Links, plan_for_size};
+use crate::collectives::plan::{Links, plan_for_size, timed_plan_for_size};
 use crate::collectives::time::{choose_chunk, protocol_as};
 use crate::system::presets;
 use crate::system::test_support::{alone, on_one_switch};
@@ -12,7 +12,10 @@ fn fastest(
     collective: Collective,
     size: Bytes,
 ) -> Result<(Plan, Vec<Tried>), PlanError> {
-    let by = |algorithm| plan_for_size(system, gpus, collective, algorithm, Links::Auto, size);
+    let by = |algorithm| {
+        let planned = timed_plan_for_size(system, gpus, collective, algorithm, Links::Auto, size);
+        planned.map(|(plan, timing)| (plan, Some(timing)))
+    };
     plan_fastest(system, gpus, collective, size, None, &by)
 }
 

@@ -222,10 +222,11 @@ impl Running {
             if incoming.is_some_and(nothing_there) {
                 return Ok(());
             }
-            let bytes = self.call.pieces.bytes(turn.piece, linked.step.count);
+            // To cut data is to divide, for which a block that has to wait has no use.
+            let bytes = || self.call.pieces.bytes(turn.piece, linked.step.count);
             let Some(outgoing) = block.outgoing.filter(|_| linked.step.sends) else {
                 let protocol = &self.call.protocol;
-                let time = if linked.step.copies { protocol.copy_time(bytes).0 } else { 0 };
+                let time = if linked.step.copies { protocol.copy_time(bytes()).0 } else { 0 };
                 if let Some(incoming) = incoming {
                     self.held[incoming as usize].begun += 1;
                 }
@@ -257,6 +258,7 @@ impl Running {
             if is_full || scheduler.now().0 < held.opens || *lane {
                 return Ok(());
             }
+            let bytes = bytes();
             *lane = self.call.protocol.stream_reuse;
             held.started += 1;
             if let Some(incoming) = incoming {

@@ -21,6 +21,9 @@ const MOST_PHASES: usize = 20_000;
 /// do not: all resources are narrower by at least this, and by more where a flow uses more.
 const NARROWER: u64 = 1 << 10;
 
+/// A link that could be filled but for this part of it is taken for one that is.
+const MARGIN: f64 = 1e-6;
+
 /// A fraction of an iteration, of 2^32.
 pub(super) const WHOLE: u64 = 1 << 32;
 
@@ -83,15 +86,17 @@ impl<'a> Group<'a> {
         let phases = jobs.iter().flat_map(|(iteration, _)| &iteration.phases);
         let moving = phases.filter_map(|phase| phase.moving.as_ref());
         let uses = moving.flat_map(|moving| &moving.uses);
-        let mut local: BTreeMap<ResourceId, ResourceId> =
-            uses.clone().map(|(resource, _)| (*resource, 0)).collect();
-        (0..).zip(local.values_mut()).for_each(|(index, place)| *place = index);
         let most = uses.map(|(_, share)| *share).fold(0.0, f64::max);
         let narrower = NARROWER.max((most.ceil() as u64).saturating_add(1).next_power_of_two() / 2);
-        let narrowed: Vec<Bandwidth> = local
-            .keys()
-            .map(|resource| Bandwidth((capacities[*resource].0 / narrower).max(1)))
-            .collect();
+        let narrowed =
+            |resource: &ResourceId| Bandwidth((capacities[*resource].0 / narrower).max(1));
+        let is_filled = |(resource, most): &(ResourceId, f64)| {
+            *most > narrowed(resource).0 as f64 * narrower as f64 * (1.0 - MARGIN)
+        };
+        let mut local: BTreeMap<ResourceId, ResourceId> =
+            peaks(jobs).filter(is_filled).map(|(resource, _)| (resource, 0)).collect();
+        (0..).zip(local.values_mut()).for_each(|(index, place)| *place = index);
+        let narrowed: Vec<Bandwidth> = local.keys().map(narrowed).collect();
         let mut group = Self {
             jobs: Vec::with_capacity(jobs.len()),
             network: FlowNetwork::new(&narrowed),
@@ -127,9 +132,10 @@ impl<'a> Group<'a> {
         let bytes = u128::from(moving.bytes.0) * u128::from(left) / u128::from(moving.alone.0);
         let bytes = Bytes(bytes as u64);
         let narrower = self.narrower as f64;
-        let narrow =
-            |(resource, share): &(ResourceId, f64)| (self.local[resource], share / narrower);
-        let uses: Vec<(ResourceId, f64)> = moving.uses.iter().map(narrow).collect();
+        let narrow = |(resource, share): &(ResourceId, f64)| {
+            Some((*self.local.get(resource)?, share / narrower))
+        };
+        let uses: Vec<(ResourceId, f64)> = moving.uses.iter().filter_map(narrow).collect();
         let flow = self.network.start(&uses, bytes, Some(moving.limit), self.now);
         if self.of_flow.len() <= flow.slot() {
             self.of_flow.resize(flow.slot() + 1, 0);
@@ -182,6 +188,23 @@ impl<'a> Group<'a> {
     }
 }
 
+/// What all of these jobs together want of each resource at most, in bytes per second. What that leaves to
+/// spare slows none: without the resource every rate is what it is with it.
+fn peaks(jobs: &[(&Iteration, u64)]) -> impl Iterator<Item = (ResourceId, f64)> {
+    let mut of_all: BTreeMap<ResourceId, f64> = BTreeMap::new();
+    for (iteration, _) in jobs {
+        let mut own: BTreeMap<ResourceId, f64> = BTreeMap::new();
+        for moving in iteration.phases.iter().filter_map(|phase| phase.moving.as_ref()) {
+            for (resource, share) in &moving.uses {
+                let most = own.entry(*resource).or_default();
+                *most = most.max(share * moving.limit.0 as f64);
+            }
+        }
+        own.into_iter().for_each(|(resource, most)| *of_all.entry(resource).or_default() += most);
+    }
+    of_all.into_iter()
+}
+
 /// That part of a length, of [`WHOLE`].
 fn part(length: u64, done: u64) -> u64 {
     (u128::from(length) * u128::from(done) / u128::from(WHOLE)) as u64
@@ -217,6 +240,28 @@ mod tests {
         assert_eq!(microseconds(&[(&job, 0), (&job, later)]), [70.0, 70.0], "none of it at once");
         let quiet = Iteration::new(vec![Phase::quiet(Picoseconds(5_000_000))]);
         assert_eq!(microseconds(&[(&job, 0), (&quiet, 0)]), [70.0, 5.0]);
+    }
+
+    /// A link that two jobs cannot fill changes nothing, whatever else they share.
+    #[test]
+    fn links_with_room_to_spare_slow_nobody() {
+        let over = |uses: &[(ResourceId, f64)]| {
+            let mut job = filling(40, 30, 1.0).phases.remove(0);
+            job.moving.as_mut().unwrap().uses = uses.to_vec();
+            Iteration::new(vec![job])
+        };
+        let [narrow, both] = [over(&[(0, 1.0)]), over(&[(0, 1.0), (1, 0.75)])];
+        let found = |job: &Iteration, widths: &[u64]| {
+            let capacities: Vec<Bandwidth> =
+                widths.iter().map(|width| Bandwidth(LINK.0 / 100 * width)).collect();
+            lengths(&[(job, 0), (job, WHOLE / 7), (job, 0)], &capacities)
+        };
+        let alone = found(&narrow, &[100]);
+        assert!(alone[0].0 > 70_000_000, "{alone:?}");
+        for wide in [225, 226, 300, 10_000] {
+            assert_eq!(found(&both, &[100, wide]), alone, "{wide} %");
+        }
+        assert_ne!(found(&both, &[100, 70]), alone);
     }
 
     /// However many flows one stands for.
