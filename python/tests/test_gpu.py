@@ -149,7 +149,7 @@ def test_one_s_own_kernel_is_the_same_built_and_read() -> None:
     assert again == kernel
     assert kernel.operations == 4 * 8 + 4
     for memory in ("rdma", "tsm-wt-c-sc"):
-        system = GpuSystem(gpus=2, memory=memory)  # type: ignore[arg-type]
+        system = GpuSystem(gpus=2, memory=memory)
         run, read = system.run(kernel), system.run(again)
         assert (run.time, run.events) == (read.time, read.events)
         assert (run.benchmark, run.size, run.correct) == ("triad", None, True)
@@ -196,10 +196,10 @@ def test_a_trace_of_one_s_own_runs_from_the_shell(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "the answer is wrong: element 2 of a is 3, not 4" in result.stderr
     assert result.stdout.splitlines()[-1].split() == ["x", "0", "0.0", "0", "3", "3"]
-    file.write_text("buffer a 256 in\n0 laod a 4\n")
+    file.write_text("buffer a 256 in\n0 loads a 4\n")
     result = linkwright("gpu", "run", str(file))
     assert result.exit_code == 2
-    assert f"{file}:2:3: no operation: `laod`; did you mean `load`?" in result.stderr
+    assert f"{file}:2:3: no operation: `loads`; did you mean `load`?" in result.stderr
     result = linkwright("gpu", "run", str(file), "--size", "64")
     assert result.exit_code == 2
 

@@ -73,7 +73,7 @@ def litmus(
     if json:
         output.print_json(rows)
         return
-    words = ["test", "memory", "caches", "first that is wrong"]
+    words = ["test", "memory", "caches", "first wrong"]
     made = output.table(
         ["test", "memory", "caches", "outcomes", "forbidden", "never ends", "seed", words[-1]],
         left=words,
