@@ -66,6 +66,8 @@ def test_a_wrong_answer_is_a_fact_in_python_and_an_error_in_the_shell() -> None:
     assert run.correct is False
     assert run.mismatch is not None
     assert run.mismatch.startswith("element 256 of c is")
+    # A compute unit adds vectors of the neighbour that it works for, too.
+    assert run.mismatch.endswith(", by what compute unit 1 of GPU 0 read")
     result = linkwright("gpu", "run", "xtreme2")
     assert result.exit_code == 1
     assert "the answer is wrong: element 256 of c is" in result.stderr

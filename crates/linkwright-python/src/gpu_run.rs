@@ -264,6 +264,7 @@ impl GpuSystem {
             shared_bandwidth: Bandwidth((self.shared_bandwidth * 1e9).round() as u64),
             leases: self.leases()?,
             limit: Picoseconds::from_seconds(limit),
+            watched: None,
         })
     }
 }
@@ -359,10 +360,17 @@ impl GpuRun {
         };
         let played = worker::watched(py, report, |hook| {
             let (workload, kept) = of.workload()?;
-            let run = memory::run(hierarchy, &workload, &options, Some(hook));
+            let run = memory::run(hierarchy, &workload, &options, Some(&mut *hook));
             let run = run.map_err(errors::gpus)?;
             let steps = tables::steps(&workload, &run);
-            let mismatch = run.image.as_ref().and_then(|image| (workload.check)(image).err());
+            let mut mismatch = run.image.as_ref().and_then(|image| (workload.check)(image).err());
+            if let Some(wrong) = &mut mismatch {
+                // Who is to blame is known once it is known for what: the run is played again.
+                let watching = GpuOptions { watched: Some(wrong.address), ..options };
+                let (workload, _) = of.workload()?;
+                let again = memory::run(hierarchy, &workload, &watching, Some(hook));
+                wrong.stored_by = again.map_err(errors::gpus)?.stored_by;
+            }
             Ok::<_, PyErr>((run, steps, mismatch, kept.take()))
         })?;
         let (run, steps, mismatch, loads) = played?;

@@ -5,7 +5,7 @@ use super::cache::NONE;
 use super::consistency::Consistency;
 use super::fabric::pcie_path;
 use super::levels::Looked;
-use super::protocol::{Copied, Forward, Level, Meanwhile, Path, Protocol};
+use super::protocol::{Access, Copied, Forward, Level, Meanwhile, Path, Protocol};
 use super::requests::{First, Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -157,7 +157,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
     }
 
-    /// The words that a load gets of a line.
+    /// The words that a load gets of a line; each work-item of an atomic gets what those before
+    /// it have made of its word.
     fn take_words(&mut self, index: u32, bytes: &[u8; 64]) {
         let request = self.requests.get(index);
         if request.access.writes() {
@@ -165,9 +166,15 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         }
         if let Some(words) = &mut self.loads[request.load as usize].words {
             let (lanes, values) = &mut **words;
+            let mut bytes = *bytes;
             for (lane, word, byte) in lanes.words_in(request.line) {
-                let value = [bytes[byte], bytes[byte + 1], bytes[byte + 2], bytes[byte + 3]];
-                values.set(lane, word, u32::from_le_bytes(value));
+                let slot = &mut bytes[byte..byte + 4];
+                let before = u32::from_le_bytes([slot[0], slot[1], slot[2], slot[3]]);
+                if request.access == Access::Atomic {
+                    let after = request.operation.of(before, values.word(lane, word));
+                    slot.copy_from_slice(&after.to_le_bytes());
+                }
+                values.set(lane, word, before);
             }
         }
     }

@@ -34,6 +34,11 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             Operation::Atomic(atomic) => (Access::Atomic, atomic),
             _ => (Access::Read, AtomicOperation::Add),
         };
+        if access != Access::Read
+            && self.watched.is_some_and(|(watched, bit)| watched == line && mask & bit != 0)
+        {
+            self.stored_by = Some(unit);
+        }
         let now = scheduler.now().0;
         let request = self.requests.add(Request {
             mask,
@@ -46,9 +51,17 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         if access != Access::Read
             && let Some(payload) = self.requests.payload_mut(request)
         {
+            let mut seen = 0_u64;
             for (lane, word, byte) in posted.lanes.words_in(line) {
-                let value = posted.values.word(lane, word).to_le_bytes();
-                payload.write[byte..byte + 4].copy_from_slice(&value);
+                let mut value = posted.values.word(lane, word);
+                let slot = &mut payload.write[byte..byte + 4];
+                // Work-items that change one word take their turns, at its home.
+                if access == Access::Atomic && seen >> byte & 1 == 1 {
+                    let earlier = [slot[0], slot[1], slot[2], slot[3]];
+                    value = atomic.of(u32::from_le_bytes(earlier), value);
+                }
+                seen |= 1 << byte;
+                slot.copy_from_slice(&value.to_le_bytes());
             }
         }
         drop(posted);

@@ -33,6 +33,8 @@ pub struct GpuOptions {
     pub shared_bandwidth: Bandwidth,
     /// How long copies may be read, and the bits of a timestamp, where a protocol leases lines.
     pub leases: Leases,
+    /// A byte of which it is told who stored it last.
+    pub watched: Option<u64>,
     /// After which time a run is given up.
     pub limit: Picoseconds,
 }
@@ -48,6 +50,7 @@ impl Default for GpuOptions {
             // Section 3.2.1: as much as PCIe 4.0 gives each GPU.
             shared_bandwidth: Bandwidth::gigabytes_per_second(32),
             leases: Leases::default(),
+            watched: None,
             limit: Picoseconds::SECOND,
         }
     }
@@ -76,6 +79,8 @@ pub struct GpuRun {
     pub links: Vec<(String, Carried)>,
     /// Pages that came to a GPU because it touched them.
     pub migrations: u64,
+    /// The GPU, and its compute unit, that stored the byte that was watched last.
+    pub stored_by: Option<(u32, u32)>,
     /// Memory at the end, with what caches held last; none of a run without data.
     pub image: Option<Image>,
     /// Events of the model.
@@ -203,6 +208,9 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             scalar,
             second: self.second.counts,
             memory: self.memory.counts,
+            stored_by: self
+                .stored_by
+                .map(|unit| (unit / self.counts.units, unit % self.counts.units)),
             migrations: self.migration.map_or(0, |migration| migration.moved),
             image: self.image,
             events,

@@ -133,6 +133,9 @@ pub(super) struct Gpus<'w, P: Protocol, C> {
     /// To and from the controllers of shared memory.
     pub shared: [Links; 2],
     pub done: InstructionCounts,
+    /// A line of which it is told who stored a byte last: the line, and the byte's bit.
+    pub watched: Option<(u64, u64)>,
+    pub stored_by: Option<u32>,
     pub limit: Picoseconds,
     pub consistency: std::marker::PhantomData<C>,
 }
@@ -217,6 +220,8 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
             pcie: fabric::pcie(hierarchy, gpus),
             shared: fabric::shared(hierarchy, gpus, options.shared_bandwidth),
             done: InstructionCounts::default(),
+            watched: options.watched.map(|byte| (byte / LINE, 1 << (byte % LINE))),
+            stored_by: None,
             limit: options.limit,
             consistency: std::marker::PhantomData,
         })

@@ -1,7 +1,9 @@
 //! Runs of whole workloads: answers, counts, and that data do not change time.
 
 use super::kernel::benchmarks::Benchmark;
-use super::kernel::{LANES, Launch, Layout, Mismatch, Scope, Wavefront, Workload, flat};
+use super::kernel::{
+    AtomicOperation, LANES, Launch, Layout, Mismatch, Scope, Wavefront, Workload, flat,
+};
 use super::*;
 use crate::diagnostic::Named;
 use crate::engine::Hook;
@@ -214,6 +216,37 @@ fn bare<F: Future<Output = ()> + 'static>(
         buffers: layout.buffers(),
         launches: vec![Launch::new("bare", shape, kernel)],
         check: Box::new(|_| Ok::<(), Mismatch>(())),
+    }
+}
+
+#[test]
+fn work_items_of_an_atomic_take_turns() {
+    // Each work-item adds one to the only word, and stores what was there.
+    let mut layout = Layout::new(r9_nano().page);
+    let counter = layout.input("counter", 16, |_| 0);
+    let (groups, wavefronts) = (8, 2);
+    let all = u64::from(wavefronts) * groups * LANES as u64;
+    let seen = layout.output("seen", all, true);
+    let kernel = move |wavefront: Wavefront| async move {
+        let place = wavefront.place();
+        let number = u64::from(place.group * place.wavefronts + place.wavefront);
+        let add = wavefront.atomic(AtomicOperation::Add, |_| Some(counter), |_| 1).await;
+        let before = wavefront.arrived(add).await;
+        let own = |lane: usize| Some(seen + 4 * (number * LANES as u64 + lane as u64));
+        wavefront.store(1, own, |lane, _| before.word(lane, 0)).await;
+    };
+    let workload = Workload {
+        name: "count".to_owned(),
+        buffers: layout.buffers(),
+        launches: vec![Launch::new("count", (groups, wavefronts), kernel)],
+        check: Box::new(|_| Ok::<(), Mismatch>(())),
+    };
+    for (name, memory) in MemorySystem::NAMED {
+        let image = run(r9_nano(), &workload, &options(*memory), None).unwrap().image.unwrap();
+        let mut words: Vec<u32> = (0..all).map(|at| image.word(seen + 4 * at)).collect();
+        words.sort_unstable();
+        assert!(words.iter().copied().eq(0..all as u32), "{name}");
+        assert_eq!(image.word(counter), all as u32, "{name}");
     }
 }
 

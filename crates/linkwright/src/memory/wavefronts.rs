@@ -91,8 +91,14 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         self.done.instructions += 1;
         running.under_way += 1;
         let posted = running.state.posted();
-        let words = (posted.values.is_there() && operation != Operation::Store)
-            .then(|| Box::new((posted.lanes.clone(), Values::zeros())));
+        let words = (posted.values.is_there() && operation != Operation::Store).then(|| {
+            // An atomic's words are what it does, until they are what was there.
+            let words = match operation {
+                Operation::Atomic(_) => posted.values.clone(),
+                _ => Values::zeros(),
+            };
+            Box::new((posted.lanes.clone(), words))
+        });
         let lines = posted.lanes.lines().len() as u64;
         drop(posted);
         let load = Load { wavefront: index, pending: 1, ready: 0, done: false, operation, words };

@@ -34,7 +34,8 @@ pub enum AtomicOperation {
 }
 
 impl AtomicOperation {
-    /// The word after, of the word before and the operand.
+    /// The word after, of the word before and the operand; of two operands the one that does
+    /// what both do, one after the other.
     #[must_use]
     pub fn of(self, before: u32, operand: u32) -> u32 {
         match self {

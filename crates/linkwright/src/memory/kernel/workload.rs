@@ -208,12 +208,20 @@ pub struct Mismatch {
     pub expected: String,
     /// What memory holds.
     pub got: String,
+    /// Where it does.
+    pub address: u64,
+    /// The compute unit that stored it last, of which GPU, where that is known.
+    pub stored_by: Option<(u32, u32)>,
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { buffer, element, expected, got } = self;
-        write!(f, "element {element} of {buffer} is {got}, not {expected}")
+        let Self { buffer, element, expected, got, .. } = self;
+        write!(f, "element {element} of {buffer} is {got}, not {expected}")?;
+        if let Some((gpu, unit)) = self.stored_by {
+            write!(f, ", by what compute unit {unit} of GPU {gpu} read")?;
+        }
+        Ok(())
     }
 }
 
@@ -266,6 +274,8 @@ impl Mismatch {
                 element,
                 expected: expected.to_string(),
                 got: got.to_string(),
+                address: address + 4 * element,
+                stored_by: None,
             })
         });
         wrong.map_or(Ok(()), |wrong| Err(Self { buffer: name.into(), ..wrong }))
@@ -288,6 +298,8 @@ impl Mismatch {
                 element,
                 expected: expected.to_string(),
                 got: got.to_string(),
+                address: address + 4 * element,
+                stored_by: None,
             })
         });
         wrong.map_or(Ok(()), |wrong| Err(Self { buffer: name.into(), ..wrong }))

@@ -62,11 +62,6 @@ pub enum RecordedError {
         /// How many are.
         bytes: u64,
     },
-    /// A word that two work-items of one atomic operation change.
-    Shared {
-        /// Where it is.
-        offset: u64,
-    },
     /// A buffer that starts with words that nobody copies in.
     NotCopied {
         /// Its name.
@@ -106,10 +101,6 @@ impl Diagnose for RecordedError {
                 size.0
             ))
             .remedy("take a smaller address, or a larger buffer"),
-            Self::Shared { offset } => Diagnosis::of(format!(
-                "two work-items of an atomic operation change the word at byte {offset}"
-            ))
-            .remedy("give each a word of its own, or write an operation for each"),
             Self::NotCopied { name } => {
                 Diagnosis::of(format!("`{name}` starts with values that nobody copies in"))
                     .remedy("make it `in` or `inout`")

@@ -94,7 +94,6 @@ fn what_cannot_be_read_is_told_by_its_place() {
         ("buffer a 8 in\n0 store a 8 = 1 2", "own:2:17: more than the line needs: `2`"),
         ("buffer a 8 in\n0 store a 8 = x", "own:2:15: not a value of 4 bytes: `x`"),
         ("buffer a 8 in\n0 spin a 4", "own:2:3: it waits for no value: `spin`; add `=`"),
-        ("buffer a 8 in\n0 add a+0:0x2 4 = 1", "own:2:7: two work-items of an atomic operation"),
         ("1048576 wait", "own:1:1: the work-group: 1048576 is not possible: `1048576`; 0 to"),
         ("0.64 wait", "own:1:1: the wavefront: 64 is not possible"),
         ("0 barrier all", "own:1:11: no barrier's scope: `all`"),
