@@ -113,8 +113,8 @@ def footprints(measured: Measured) -> Section | None:
         text=[
             f"Those of the nine that were run at the dissertation's footprints, {len(rows)} of 9: "
             f"their mean speed-up is {average:.2f}. All other tables are of smaller sizes, which "
-            "each names. The product of matrices of 4,096 rows is 2.3 billion instructions of "
-            "wavefronts, two to three minutes of a core for each memory system.",
+            "each names. The product of matrices of 4,096 rows is 1.4 billion instructions of "
+            "wavefronts, five to six minutes of a core for each memory system.",
         ],
         tables=[
             StudyTable(
