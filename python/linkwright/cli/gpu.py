@@ -34,6 +34,7 @@ from linkwright.cli.gpu_options import (
     TimestampBits,
     WriteLease,
     choice,
+    leases_of,
     shown,
     system_of,
 )
@@ -119,11 +120,7 @@ def run(
     what = _what(benchmark)
     if size is not None and isinstance(what, GpuKernel):
         raise typer.BadParameter("--size is for benchmarks; a kernel of one's own has none.")
-    leases = {
-        "read_lease": read_lease,
-        "write_lease": write_lease,
-        "timestamp_bits": timestamp_bits,
-    }
+    leases = leases_of(read_lease, write_lease, timestamp_bits)
     system = system_of(preset, gpus, memory, distribution, dram, shared_bandwidth, leases)
     with shown(benchmark, system.cycle) as progress:
         found = system.run(
@@ -195,11 +192,7 @@ def compare(
     """
     wanted = list(benchmarks or STANDARD)
     sizes = {row["name"]: row["full_size" if full else "small_size"] for row in gpu_benchmarks()}
-    leases = {
-        "read_lease": read_lease,
-        "write_lease": write_lease,
-        "timestamp_bits": timestamp_bits,
-    }
+    leases = leases_of(read_lease, write_lease, timestamp_bits)
     rows: list[dict[str, Any]] = []
     for name in wanted:
         systems = (

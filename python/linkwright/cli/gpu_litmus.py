@@ -21,6 +21,7 @@ from linkwright.cli.gpu_options import (
     TimestampBits,
     WriteLease,
     choice,
+    leases_of,
     system_of,
 )
 from linkwright.cli.options import Json
@@ -58,11 +59,7 @@ def litmus(
     that went wrong comes again with --first-seed and --seeds 1. Where a memory system is relaxed,
     there is a fence between any two accesses. What goes wrong is a column, not an error.
     """
-    leases = {
-        "read_lease": read_lease,
-        "write_lease": write_lease,
-        "timestamp_bits": timestamp_bits,
-    }
+    leases = leases_of(read_lease, write_lease, timestamp_bits)
     rows: list[dict[str, Any]] = []
     for name in test or TESTS:
         for kind in memory or MEMORY:

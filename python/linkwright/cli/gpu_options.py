@@ -73,6 +73,11 @@ Memories = Annotated[
 ]
 
 
+def leases_of(read: int, write: int, bits: int) -> dict[str, int]:
+    """The leases, as `system_of` takes them."""
+    return {"read_lease": read, "write_lease": write, "timestamp_bits": bits}
+
+
 def system_of(
     preset: str,
     gpus: int,
