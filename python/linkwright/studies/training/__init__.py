@@ -1,0 +1,1 @@
+"""Training: the dissertation's characterisation of it, each published number beside ours."""
