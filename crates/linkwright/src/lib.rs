@@ -22,6 +22,7 @@
 //! | [`collectives`] | schedules of broadcast, all-reduce and the others |
 //! | [`memory`] | caches and memory inside GPUs, and coherence of their copies |
 //! | [`thermal`] | the steady-state heat of a package |
+//! | [`training`] | neural networks by their layers, and what a step of training takes |
 //! | [`simulation`] | jobs, the multi-tenant server, clusters, results |
 //! | [`scenario`] | one file format: read, put together, compared |
 //!
@@ -41,5 +42,6 @@ pub mod simulation;
 pub mod system;
 pub mod table;
 pub mod thermal;
+pub mod training;
 pub mod units;
 mod xml;

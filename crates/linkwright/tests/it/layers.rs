@@ -22,8 +22,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("allocation", &["graph", "system"]),
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),
     ("memory", &["engine", "system", "network"]),
-    ("training", &["program", "collectives"]),
     ("thermal", &[]),
+    ("training", &["system", "program", "collectives"]),
     (
         "simulation",
         &[
@@ -36,8 +36,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "collectives",
             "runtime",
             "memory",
-            "training",
             "thermal",
+            "training",
         ],
     ),
     (

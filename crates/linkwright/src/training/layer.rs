@@ -1,0 +1,266 @@
+//! Layers: what they are, and what one sample's forward pass through them takes.
+
+use serde::{Deserialize, Serialize};
+
+use super::shape::Shape;
+use crate::diagnostic::Named;
+
+/// A window that moves over a picture: heights first, then widths, in points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// How large it is.
+    pub kernel: [u64; 2],
+    /// How far it moves at a time.
+    pub stride: [u64; 2],
+    /// How many points of zeros lie around the picture, on each side.
+    pub padding: [u64; 2],
+    /// Whether a last window that reaches beyond the padding counts, as Caffe's pooling has it.
+    pub ceiling: bool,
+}
+
+impl Window {
+    /// How many places a window has along an extent; `None` where it does not fit at all. `axis`
+    /// is 0 for heights and 1 for widths.
+    #[must_use]
+    pub fn places(&self, extent: u64, axis: usize) -> Option<u64> {
+        let [kernel, stride, padding] =
+            [self.kernel, self.stride, self.padding].map(|both| both[axis]);
+        let room = (extent + 2 * padding).checked_sub(kernel)?;
+        if !self.ceiling {
+            return Some(room / stride + 1);
+        }
+        let places = room.div_ceil(stride) + 1;
+        // No window starts in the padding behind the picture.
+        Some(if (places - 1) * stride >= extent + padding { places - 1 } else { places })
+    }
+}
+
+/// A function of each number by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activation {
+    /// The number where it is above zero, zero elsewhere.
+    Relu,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// The logistic function.
+    Sigmoid,
+    /// The number times the normal distribution's, by its approximation with a tangent.
+    Gelu,
+    /// The number times its logistic function.
+    Silu,
+}
+
+impl Named for Activation {
+    const WHAT: &'static str = "activation";
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("relu", Self::Relu),
+        ("tanh", Self::Tanh),
+        ("sigmoid", Self::Sigmoid),
+        ("gelu", Self::Gelu),
+        ("silu", Self::Silu),
+    ];
+}
+
+/// What a layer does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerKind {
+    /// A convolution of a picture.
+    Convolution {
+        /// Channels of the output.
+        channels: u64,
+        /// The filter's window.
+        window: Window,
+        /// Into how many groups channels are cut that do not see one another.
+        groups: u64,
+        /// Whether a trained number is added to each channel.
+        bias: bool,
+    },
+    /// A matrix times each token's vector, or times all numbers of a sample without tokens.
+    FullyConnected {
+        /// Numbers of the output.
+        width: u64,
+        /// Whether a trained number is added to each.
+        bias: bool,
+        /// Whether the matrix is an embedding's, which is counted there.
+        tied: bool,
+    },
+    /// The greatest number of each window.
+    MaxPooling(Window),
+    /// The mean of each window.
+    AveragePooling(Window),
+    /// The mean of each channel.
+    GlobalAveragePooling,
+    /// A function of each number by itself.
+    Activation(Activation),
+    /// Normalization of each channel over the batch, with a trained scale and shift.
+    BatchNormalization,
+    /// Normalization of each token's vector, with a trained scale and, with a bias, shift.
+    LayerNormalization {
+        /// Whether a trained shift is added.
+        bias: bool,
+    },
+    /// Division of each token's vector by its root mean square, with a trained scale.
+    RootMeanSquareNormalization,
+    /// Division by what neighbouring channels have at the same point.
+    LocalResponseNormalization {
+        /// How many channels are neighbours.
+        size: u64,
+    },
+    /// Numbers set to zero by chance.
+    Dropout,
+    /// Shares that sum to one, with the loss where it is a network's end.
+    Softmax,
+    /// Channels, or a token's numbers, of all inputs behind one another.
+    Concatenation,
+    /// The sum of all inputs.
+    Addition,
+    /// The product of all inputs, number by number.
+    Multiplication,
+    /// A trained vector for each token number.
+    Embedding {
+        /// How many token numbers there are.
+        vocabulary: u64,
+        /// Numbers of a vector.
+        width: u64,
+    },
+    /// A trained vector added at each place of a sequence.
+    PositionEmbedding {
+        /// Places that have one.
+        positions: u64,
+    },
+    /// Long short-term memory: steps over tokens, each waiting for the one before it.
+    LongShortTermMemory {
+        /// Units, and numbers of each token's output.
+        width: u64,
+        /// Biases of each gate: two as cuDNN has it, of input and of state, or one.
+        biases: u64,
+    },
+    /// Both products of attention and the softmax between them, by one fused kernel. Its input
+    /// holds each token's queries, keys and values behind one another.
+    Attention {
+        /// Heads of queries.
+        heads: u64,
+        /// Heads of keys and values.
+        key_value_heads: u64,
+        /// Whether queries and keys are turned by their places.
+        rotary: bool,
+        /// Whether a token sees only those before it and itself.
+        causal: bool,
+    },
+    /// Every second point (or so), and channels of zeros behind: a shortcut without parameters.
+    Subsampling {
+        /// Channels of the output.
+        channels: u64,
+        /// From each how many points, each way, one is taken.
+        stride: u64,
+    },
+}
+
+impl LayerKind {
+    /// The kind's name, as files write it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Convolution { .. } => "convolution",
+            Self::FullyConnected { .. } => "fully-connected",
+            Self::MaxPooling(_) => "max-pooling",
+            Self::AveragePooling(_) => "average-pooling",
+            Self::GlobalAveragePooling => "global-average-pooling",
+            Self::Activation(activation) => activation.name(),
+            Self::BatchNormalization => "batch-norm",
+            Self::LayerNormalization { .. } => "layer-norm",
+            Self::RootMeanSquareNormalization => "rms-norm",
+            Self::LocalResponseNormalization { .. } => "local-response-norm",
+            Self::Dropout => "dropout",
+            Self::Softmax => "softmax",
+            Self::Concatenation => "concat",
+            Self::Addition => "add",
+            Self::Multiplication => "multiply",
+            Self::Embedding { .. } => "embedding",
+            Self::PositionEmbedding { .. } => "position-embedding",
+            Self::LongShortTermMemory { .. } => "lstm",
+            Self::Attention { .. } => "attention",
+            Self::Subsampling { .. } => "subsampling",
+        }
+    }
+
+    /// Whether it has numbers of its own, trained or shared with another layer.
+    #[must_use]
+    pub const fn is_trained(&self) -> bool {
+        matches!(
+            self,
+            Self::Convolution { .. }
+                | Self::FullyConnected { .. }
+                | Self::BatchNormalization
+                | Self::LayerNormalization { .. }
+                | Self::RootMeanSquareNormalization
+                | Self::Embedding { .. }
+                | Self::PositionEmbedding { .. }
+                | Self::LongShortTermMemory { .. }
+        )
+    }
+
+    /// Whether its work is products of matrices, which matrix units do where a GPU has them.
+    #[must_use]
+    pub const fn is_matrix(&self) -> bool {
+        matches!(
+            self,
+            Self::Convolution { .. }
+                | Self::FullyConnected { .. }
+                | Self::LongShortTermMemory { .. }
+                | Self::Attention { .. }
+        )
+    }
+}
+
+/// How tensor parallelism cuts a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Split {
+    /// Each GPU makes some of the outputs, from all inputs.
+    Columns,
+    /// Each GPU takes some of the inputs; an all-reduce of the output follows.
+    Rows,
+}
+
+impl Named for Split {
+    const WHAT: &'static str = "split";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("columns", Self::Columns), ("rows", Self::Rows)];
+}
+
+/// A layer of a network. What it takes is of one sample, so that a batch multiplies it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Its name, which no other layer of the network has.
+    pub name: String,
+    /// What it does.
+    pub kind: LayerKind,
+    /// What it reads: earlier layers by their place in [`Network::layers`](super::Network::layers),
+    /// or `None` for the network's own input.
+    pub inputs: Vec<Option<usize>>,
+    /// The shape of what it writes.
+    pub output: Shape,
+    /// Trained numbers.
+    pub parameters: u64,
+    /// Multiply-adds of the forward pass.
+    pub multiply_adds: u64,
+    /// Other operations of the forward pass: sums, products, comparisons, exponentials, each as one.
+    pub elementwise: u64,
+    /// Elements of all inputs.
+    pub read: u64,
+    /// Elements that are kept for the backward pass: the output, where this or a later layer
+    /// needs it, and what only this layer needs.
+    pub saved: u64,
+    /// Kernels of the forward pass of which each waits for the one before it: the time steps of an
+    /// LSTM, otherwise one.
+    pub steps: u32,
+    /// The repeated block that it lies in, from zero: what is gathered at once where parameters
+    /// are spread over GPUs. Layers between blocks make blocks of their own.
+    pub unit: u32,
+    /// How tensor parallelism cuts it; none where every GPU does all of it. What lies between a
+    /// layer cut by columns and one cut by rows is cut by columns, too.
+    pub split: Option<Split>,
+}

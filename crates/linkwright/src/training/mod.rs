@@ -1,0 +1,35 @@
+//! Training of neural networks: layers, and what a step of training takes.
+//!
+//! What it represents: a [`Network`] is a list of [`Layer`]s with shapes. One file a network says
+//! what the layers are; parameters, multiply-adds, activations and what the backward pass needs
+//! are derived from them, for one sample. What it leaves out: operations that frameworks add
+//! (copies, changes of layout, random numbers), and whatever a network computes beside its layers.
+//!
+//! [`Network::find`] gives a published network, [`Network::read`] one's own, and
+//! [`Network::with_input`] either on samples of another shape.
+//!
+//! ```
+//! use linkwright::training::{Network, Shape};
+//!
+//! let vgg = Network::find("vgg-16")?;
+//! assert_eq!(vgg.parameters(), 138_357_544);
+//! let small = Network::find("mlp")?.with_input(Shape::Vector { width: 3072 })?;
+//! assert_eq!(small.layers[0].parameters, 128 * 3073);
+//! # Ok::<(), linkwright::training::TrainingError>(())
+//! ```
+
+mod dataset;
+mod derive;
+mod error;
+mod layer;
+mod network;
+mod reader;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use dataset::Dataset;
+pub use error::TrainingError;
+pub use layer::{Activation, Layer, LayerKind, Split, Window};
+pub use network::Network;
+pub use shape::{MOST_EXTENT, Shape};

@@ -1,0 +1,249 @@
+//! Networks: layers in an order in which each reads only what is before it.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::dataset::Dataset;
+use super::derive::{Derived, Given, derive, kept};
+use super::error::TrainingError;
+use super::layer::{Layer, LayerKind, Split};
+use super::reader;
+use super::shape::Shape;
+use crate::diagnostic::{Diagnosis, InputError};
+
+/// What errors and files call the network's own input.
+pub(super) const INPUT: &str = "input";
+
+/// A network that is trained, with all that one sample takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Network {
+    /// The name by which commands and files call it.
+    pub name: String,
+    /// Which of its forms it is, where there are several; otherwise empty.
+    pub variant: String,
+    /// Where its layers were published.
+    pub source: String,
+    /// What the source leaves open.
+    pub assumptions: Vec<String>,
+    /// The [`Dataset`] that it is trained on, unless another is asked for.
+    pub dataset: Option<String>,
+    /// The shape of one sample.
+    pub input: Shape,
+    /// Its layers; those that no other reads are its ends.
+    pub layers: Vec<Layer>,
+}
+
+macro_rules! files {
+    ($($name:literal,)*) => {
+        &[$((
+            concat!($name, ".toml"),
+            include_str!(concat!("networks/", $name, ".toml")),
+        ),)*]
+    };
+}
+
+/// The file of every network: the oldest kinds first.
+const FILES: &[(&str, &str)] = files! {
+    "mlp",
+    "lenet",
+    "vgg-16",
+};
+
+/// The networks as compiled in; the tests read them, so that they cannot fail for a user.
+static NETWORKS: LazyLock<Vec<Network>> = LazyLock::new(|| {
+    let read = FILES.iter().map(|(file, text)| reader::read(file, text));
+    let networks: Result<Vec<_>, _> = read.collect();
+    networks.expect("the compiled-in networks are valid").into_iter().flatten().collect()
+});
+
+impl Network {
+    /// Every network in every variant; the first of a name is what the name alone means.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &NETWORKS
+    }
+
+    /// The network of a name (`resnet-50`), or of a name and a variant (`googlenet:plain`). Upper
+    /// and lower case are one, and hyphens may be left out.
+    ///
+    /// # Errors
+    /// A name that no network has.
+    pub fn find(name: &str) -> Result<&'static Self, TrainingError> {
+        let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
+        let wanted = plain(name);
+        let found = Self::all().iter().find(|network| {
+            plain(&network.name) == wanted || plain(&network.full_name()) == wanted
+        });
+        found.ok_or_else(|| {
+            let mut known: Vec<String> = Vec::new();
+            for network in Self::all() {
+                if known
+                    .last()
+                    .is_none_or(|last| !network.full_name().starts_with(&format!("{last}:")))
+                {
+                    known.push(network.name.clone());
+                }
+                if !network.variant.is_empty() {
+                    known.push(network.full_name());
+                }
+            }
+            known.dedup();
+            TrainingError::Unknown { what: "network", name: name.to_owned(), known }
+        })
+    }
+
+    /// Reads one's own network from its TOML text; `file` names it in errors. Of several variants
+    /// it is the first.
+    ///
+    /// # Errors
+    /// Text that is not TOML, unknown keys and kinds, values out of range, layers whose shapes do
+    /// not meet, each with file, line and column.
+    ///
+    /// # Panics
+    /// Never: what is read has at least one variant.
+    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+        let variants = reader::read(file, text)?;
+        Ok(variants.into_iter().next().expect("a file has at least one variant"))
+    }
+
+    /// The same in every variant of the file.
+    ///
+    /// # Errors
+    /// As [`Network::read`].
+    pub fn read_all(file: &str, text: &str) -> Result<Vec<Self>, InputError> {
+        reader::read(file, text)
+    }
+
+    /// Its name, with its variant where there are several: `googlenet:plain`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        match self.variant.as_str() {
+            "" => self.name.clone(),
+            variant => format!("{}:{variant}", self.name),
+        }
+    }
+
+    /// Trained numbers of all layers.
+    #[must_use]
+    pub fn parameters(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.parameters).sum()
+    }
+
+    /// Multiply-adds of one sample's forward pass.
+    #[must_use]
+    pub fn multiply_adds(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.multiply_adds).sum()
+    }
+
+    /// Elements of one sample that are kept for the backward pass, without the sample itself.
+    #[must_use]
+    pub fn saved(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.saved).sum()
+    }
+
+    /// The layer of a name.
+    ///
+    /// # Errors
+    /// A name that none has.
+    pub fn layer(&self, name: &str) -> Result<&Layer, TrainingError> {
+        self.layers.iter().find(|layer| layer.name == name).ok_or_else(|| {
+            let known = self.layers.iter().map(|layer| layer.name.clone()).collect();
+            TrainingError::Unknown { what: "layer", name: name.to_owned(), known }
+        })
+    }
+
+    /// The dataset that it is trained on, unless another is asked for.
+    #[must_use]
+    pub fn dataset(&self) -> Option<&'static Dataset> {
+        self.dataset.as_deref().and_then(|name| Dataset::find(name).ok())
+    }
+
+    /// The same network on samples of another shape: pictures of another size, sequences of
+    /// another length.
+    ///
+    /// # Errors
+    /// A shape that one of its layers cannot take.
+    pub fn with_input(&self, input: Shape) -> Result<Self, TrainingError> {
+        let mut made =
+            Self { input, layers: Vec::with_capacity(self.layers.len()), ..self.clone() };
+        for layer in &self.layers {
+            let Layer { name, kind, inputs, unit, split, .. } = layer;
+            let spot = Spot { name: name.clone(), unit: *unit, split: *split };
+            made.push(*kind, inputs.clone(), spot).map_err(|fault| TrainingError::Layer {
+                network: self.full_name(),
+                layer: name.clone(),
+                fault,
+            })?;
+        }
+        made.settle();
+        Ok(made)
+    }
+
+    /// The shape that a layer reads from a place.
+    pub(super) fn shape_of(&self, place: Option<usize>) -> Shape {
+        place.map_or(self.input, |at| self.layers[at].output)
+    }
+
+    /// Adds a layer, with all that follows from what it reads.
+    ///
+    /// # Errors
+    /// What its kind cannot take.
+    pub(super) fn push(
+        &mut self,
+        kind: LayerKind,
+        inputs: Vec<Option<usize>>,
+        spot: Spot,
+    ) -> Result<(), Diagnosis> {
+        let given = inputs.iter().map(|place| Given {
+            name: place.map_or(INPUT, |at| self.layers[at].name.as_str()),
+            shape: self.shape_of(*place),
+        });
+        let given: Vec<Given<'_>> = given.collect();
+        let Derived { output, parameters, multiply_adds, elementwise, read, steps } =
+            derive(&kind, &given)?;
+        let Spot { name, unit, split } = spot;
+        let layer = Layer {
+            name,
+            kind,
+            inputs,
+            output,
+            parameters,
+            multiply_adds,
+            elementwise,
+            read,
+            saved: 0,
+            steps,
+            unit,
+            split,
+        };
+        self.layers.push(layer);
+        Ok(())
+    }
+
+    /// What is kept for the backward pass, which later layers decide, too.
+    pub(super) fn settle(&mut self) {
+        let mut wanted = vec![false; self.layers.len()];
+        let mut own = vec![0; self.layers.len()];
+        for (at, layer) in self.layers.iter().enumerate() {
+            let needs = kept(&layer.kind, self.shape_of(layer.inputs[0]), layer.output);
+            own[at] = needs.own;
+            wanted[at] |= needs.output;
+            if needs.inputs {
+                for input in layer.inputs.iter().flatten() {
+                    wanted[*input] = true;
+                }
+            }
+        }
+        for (at, layer) in self.layers.iter_mut().enumerate() {
+            layer.saved = own[at] + if wanted[at] { layer.output.elements() } else { 0 };
+        }
+    }
+}
+
+/// What of a layer its kind and inputs do not say.
+pub(super) struct Spot {
+    pub name: String,
+    pub unit: u32,
+    pub split: Option<Split>,
+}
