@@ -1227,6 +1227,27 @@ class GpuRun:
         for which it was busy, 0 to 1).
         """
 
+    def groups(self) -> Table:
+        """One row for each work-group that the timeline kept, in the order in which they ended. Empty
+        unless the run was given a `timeline`.
+
+        Columns: kernel, launch (its number), group (its number in the launch), gpu, unit (the
+        compute unit of the GPU), start, end (in seconds).
+        """
+
+    @property
+    def group_count(self) -> int:
+        """How many work-groups there were, kept or not; 0 unless the run was given a `timeline`."""
+
+    def samples(self) -> Table:
+        """One row for each interval, and each link and memory that did anything. Empty unless the run
+        was given a `timeline`.
+
+        An interval is 64 cycles, or so much longer that there are no more than 1,024. Columns: of
+        (which link, or whose memory), what (`busy`, the share of the interval, 0 to 1; `read` or
+        `written`, by caches, in bytes a second), start (of the interval, in seconds), value.
+        """
+
     def buffer(self, name: str) -> bytes:
         """The bytes that a buffer holds in the end, words of 4 bytes with the lowest first, as
         `numpy.frombuffer` reads them.
@@ -1341,6 +1362,7 @@ class GpuSystem:
         *,
         data: bool = True,
         limit: float = 1.0,
+        timeline: int = 0,
         progress: Callable[[int, float], object] | None = None,
     ) -> GpuRun:
         """Runs a benchmark, or a kernel of one's own.
@@ -1351,6 +1373,8 @@ class GpuSystem:
             data: Whether kernels work on real data, so that the answer can be wrong; the time is
                 the same either way.
             limit: Simulated seconds after which a kernel that has not ended is given up.
+            timeline: How many work-groups a timeline keeps at most, for `groups` and `samples`; 0
+                for none. The time is the same either way.
             progress: Called every 100 ms with wavefronts done and simulated seconds.
 
         Raises:

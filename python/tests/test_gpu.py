@@ -61,6 +61,47 @@ def test_without_data_the_time_is_the_same_and_no_answer_is_known() -> None:
         timed.buffer("output")
 
 
+def test_a_timeline_holds_what_happened_when(tmp_path: Path) -> None:
+    system = GpuSystem(gpus=2, memory="tsm-wt-c-rc")
+    plain, run = system.run("mt", 256), system.run("mt", 256, timeline=10)
+    assert (plain.time, plain.events) == (run.time, run.events)
+    assert (len(plain.groups()), len(plain.samples()), plain.group_count) == (0, 0, 0)
+    # Tiles of 64 by 64.
+    assert (len(run.groups()), run.group_count) == (10, 16)
+    assert {row["gpu"] for row in run.groups()} == {0, 1}
+    assert all(0 <= row["start"] < row["end"] <= run.time for row in run.groups())
+    shares = [row["value"] for row in run.samples() if row["what"] == "busy"]
+    assert 0 < max(shares) <= 1
+    file = tmp_path / "timeline.json"
+    options = ("--size", "256", "--gpus", "2", "--memory", "tsm-wt-c-rc", "--timeline", file)
+    assert linkwright("gpu", "run", "mt", *options).exit_code == 0
+    found = json.loads(file.read_text())
+    assert found["otherData"]["work-groups_kept"] == found["otherData"]["work-groups"] == 16
+    events = found["traceEvents"]
+    processes = [event["args"]["name"] for event in events if event["name"] == "process_name"]
+    assert processes == ["host", "GPU 0", "GPU 1", "links", "shared memory"]
+    slices = [event["name"] for event in events if event["ph"] == "X"]
+    assert slices[0] == "kernel transpose"
+    assert {f"transpose group {group}" for group in range(16)} == set(slices[1:])
+    counted = {(event["pid"], event["name"]) for event in events if event["ph"] == "C"}
+    assert {(4, "read by caches"), (4, "written by caches")} < counted
+    assert (3, "GPU1 L2 bank 7 to switch, busy") in counted
+    result = linkwright("gpu", "run", "mt", "--timeline", tmp_path / "none" / "timeline.json")
+    assert result.exit_code == 2
+    assert "there is no directory" in result.stderr
+
+
+def test_the_parts_of_a_timeline_are_the_whole() -> None:
+    system = GpuSystem(gpus=4)
+    run = system.run("relu", 65_536, timeline=1)
+    lines = sum(row["reads"] for row in run.channels())
+    starts = sorted({row["start"] for row in run.samples()})
+    ends = [*starts[1:], run.time]
+    spans = {start: end - start for start, end in zip(starts, ends, strict=True)}
+    read = sum(row["value"] * spans[row["start"]] for row in run.samples() if row["what"] == "read")
+    assert read == pytest.approx(64 * lines)
+
+
 def test_a_wrong_answer_is_a_fact_in_python_and_an_error_in_the_shell() -> None:
     run = GpuSystem(gpus=4).run("xtreme2")
     assert run.correct is False

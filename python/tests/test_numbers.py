@@ -19,6 +19,7 @@ SYSTEM = lw.System(network={"kind": "fat-tree", "levels": 2, "leaves": 2, "radix
 PROGRAM = lw.Program.skeleton("kripke", 2)
 JOB = lw.Job("a", "gmm", 2)
 XML = PLAN.to_msccl_xml().text
+GPU = lw.GpuSystem()
 
 
 def allocator() -> lw.Allocator:
@@ -84,6 +85,12 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "ClusterJob.mapping": lambda n: lw.ClusterJob(PROGRAM, mapping=[0, n]),
     "System.replay.seed": lambda n: SYSTEM.replay([lw.ClusterJob(PROGRAM)], seed=n),
     "System.replay.timeline": lambda n: SYSTEM.replay([lw.ClusterJob(PROGRAM)], timeline=n),
+    "GpuSystem": lambda n: lw.GpuSystem(
+        gpus=n, shared_bandwidth=n, read_lease=n, write_lease=n, timestamp_bits=n
+    ),
+    "GpuSystem.run.size": lambda n: GPU.run("relu", n if n < 99 or n > 2**40 else 64),
+    "GpuSystem.run.limit": lambda n: GPU.run("relu", 64, limit=n),
+    "GpuSystem.run.timeline": lambda n: GPU.run("relu", 64, timeline=n),
 }
 EDGES = [
     2**bits + off for bits in (0, 8, 16, 31, 32, 53, 63, 64, 127, 128, 1_100) for off in (-1, 0)

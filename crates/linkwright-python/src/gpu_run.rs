@@ -24,6 +24,7 @@ use crate::choices::Choice;
 use crate::errors;
 use crate::gpu_kernel::GpuKernel;
 use crate::gpu_model::{GpuModel, gpu_model};
+use crate::number::{self, int, optional_int, real};
 use crate::table::Table;
 use crate::worker;
 
@@ -82,14 +83,14 @@ impl GpuSystem {
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
         model: NamedModel,
-        gpus: i128,
+        #[pyo3(from_py_with = int)] gpus: i128,
         memory: &str,
         distribution: &str,
         dram: &str,
-        shared_bandwidth: f64,
-        read_lease: i128,
-        write_lease: i128,
-        timestamp_bits: i128,
+        #[pyo3(from_py_with = real)] shared_bandwidth: f64,
+        #[pyo3(from_py_with = int)] read_lease: i128,
+        #[pyo3(from_py_with = int)] write_lease: i128,
+        #[pyo3(from_py_with = int)] timestamp_bits: i128,
     ) -> PyResult<Self> {
         let model = match model {
             NamedModel::Model(model) => model.get().clone(),
@@ -203,6 +204,8 @@ impl GpuSystem {
     ///     data: Whether kernels work on real data, so that the answer can be wrong; the time is
     ///         the same either way.
     ///     limit: Simulated seconds after which a kernel that has not ended is given up.
+    ///     timeline: How many work-groups a timeline keeps at most, for `groups` and `samples`; 0
+    ///         for none. The time is the same either way.
     ///     progress: Called every 100 ms with wavefronts done and simulated seconds.
     ///
     /// Raises:
@@ -210,18 +213,25 @@ impl GpuSystem {
     ///     TimeLimitError: If a kernel has not ended in time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        benchmark: "BenchmarkName | GpuKernel", size = None, *, data = true, limit = 1.0,
+        benchmark: "BenchmarkName | GpuKernel", size = None, *, data = true, limit = 1.0, timeline = 0,
         progress: "Callable[[int, float], object] | None" = None
     ))]
     fn run(
         &self,
         py: Python<'_>,
         benchmark: Wanted<'_>,
-        size: Option<u64>,
+        #[pyo3(from_py_with = optional_int)] size: Option<i128>,
         data: bool,
-        limit: f64,
+        #[pyo3(from_py_with = real)] limit: f64,
+        #[pyo3(from_py_with = int)] timeline: i128,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<GpuRun> {
+        let timeline: u64 = number::whole("timeline", timeline, u64::MAX)?;
+        let size = size.map(|size| number::whole("size", size, u64::MAX)).transpose()?;
+        if !(limit > 0.0 && limit.is_finite()) {
+            let refused = Diagnosis::of(format!("a limit of {limit} seconds is not possible"));
+            return Err(errors::range(refused.remedy("give more than 0")));
+        }
         let what = match benchmark {
             Wanted::Benchmark(name) => {
                 let size = size.unwrap_or(Benchmark::named(&name)?.small_size());
@@ -233,7 +243,7 @@ impl GpuSystem {
             }
             Wanted::Kernel(kernel) => What::Kernel(kernel.clone()),
         };
-        let of = Of { system: self.clone(), what, data, limit };
+        let of = Of { system: self.clone(), what, data, limit, timeline };
         GpuRun::play(py, of, progress.as_ref())
     }
 
@@ -265,6 +275,7 @@ impl GpuSystem {
             leases: self.leases()?,
             limit: Picoseconds::from_seconds(limit),
             watched: None,
+            timeline: None,
         })
     }
 }
@@ -290,6 +301,7 @@ struct Of {
     what: What,
     data: bool,
     limit: f64,
+    timeline: u64,
 }
 
 /// Where a kernel's loads are kept, in the thread that plays it.
@@ -331,6 +343,7 @@ pub struct GpuRun {
     of: Of,
     run: memory::GpuRun,
     steps: linkwright::table::Table,
+    groups: linkwright::table::Table,
     mismatch: Option<Mismatch>,
     loads: Vec<LoadedWords>,
 }
@@ -352,7 +365,8 @@ impl GpuRun {
     fn play(py: Python<'_>, of: Of, progress: Option<&Py<PyAny>>) -> PyResult<Self> {
         // What is refused is refused before a thread is started.
         of.workload()?;
-        let options = of.system.options(of.data, of.limit)?;
+        let timeline = (of.timeline > 0).then_some(of.timeline as usize);
+        let options = GpuOptions { timeline, ..of.system.options(of.data, of.limit)? };
         let hierarchy = of.system.hierarchy()?;
         let report = |py: Python<'_>, at: Progress| match progress {
             Some(call) => call.call1(py, (at.done, at.time.as_seconds())).map(|_| ()),
@@ -363,18 +377,20 @@ impl GpuRun {
             let run = memory::run(hierarchy, &workload, &options, Some(&mut *hook));
             let run = run.map_err(errors::gpus)?;
             let steps = tables::steps(&workload, &run);
+            let groups = tables::groups(&workload, &run, of.system.gpus);
             let mut mismatch = run.image.as_ref().and_then(|image| (workload.check)(image).err());
             if let Some(wrong) = &mut mismatch {
                 // Who is to blame is known once it is known for what: the run is played again.
-                let watching = GpuOptions { watched: Some(wrong.address), ..options };
+                let watched = Some(wrong.address);
+                let watching = GpuOptions { watched, timeline: None, ..options };
                 let (workload, _) = of.workload()?;
                 let again = memory::run(hierarchy, &workload, &watching, Some(hook));
                 wrong.stored_by = again.map_err(errors::gpus)?.stored_by;
             }
-            Ok::<_, PyErr>((run, steps, mismatch, kept.take()))
+            Ok::<_, PyErr>((run, steps, groups, mismatch, kept.take()))
         })?;
-        let (run, steps, mismatch, loads) = played?;
-        Ok(Self { of, run, steps, mismatch, loads })
+        let (run, steps, groups, mismatch, loads) = played?;
+        Ok(Self { of, run, steps, groups, mismatch, loads })
     }
 }
 
@@ -488,6 +504,31 @@ impl GpuRun {
     /// for which it was busy, 0 to 1).
     fn links(&self) -> PyResult<Table> {
         Table::new(tables::links(&self.run))
+    }
+
+    /// One row for each work-group that the timeline kept, in the order in which they ended. Empty
+    /// unless the run was given a `timeline`.
+    ///
+    /// Columns: kernel, launch (its number), group (its number in the launch), gpu, unit (the
+    /// compute unit of the GPU), start, end (in seconds).
+    fn groups(&self) -> PyResult<Table> {
+        Table::new(self.groups.clone())
+    }
+
+    /// How many work-groups there were, kept or not; 0 unless the run was given a `timeline`.
+    #[getter]
+    fn group_count(&self) -> u64 {
+        self.run.timeline.as_ref().map_or(0, |timeline| timeline.group_count)
+    }
+
+    /// One row for each interval, and each link and memory that did anything. Empty unless the run
+    /// was given a `timeline`.
+    ///
+    /// An interval is 64 cycles, or so much longer that there are no more than 1,024. Columns: of
+    /// (which link, or whose memory), what (`busy`, the share of the interval, 0 to 1; `read` or
+    /// `written`, by caches, in bytes a second), start (of the interval, in seconds), value.
+    fn samples(&self) -> PyResult<Table> {
+        Table::new(tables::samples(&self.run, self.of.system.gpus))
     }
 
     /// The bytes that a buffer holds in the end, words of 4 bytes with the lowest first, as

@@ -39,6 +39,7 @@ from linkwright.cli.gpu_options import (
     system_of,
 )
 from linkwright.cli.options import Json, among
+from linkwright.cli.runs import Wanted, save_timeline
 from linkwright.cli.standard_input import DASH, standard_input
 from linkwright.files import LARGEST_INPUT, read_text
 from linkwright.texts import counted, duration, percent
@@ -109,6 +110,10 @@ def run(
             "--timing-only", help="Move no data: the same times, sooner; no answer is checked."
         ),
     ] = False,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what happened when, for ui.perfetto.dev."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a benchmark or a kernel of one's own, and say what it took and what its caches did.
@@ -120,6 +125,8 @@ def run(
     what = _what(benchmark)
     if size is not None and isinstance(what, GpuKernel):
         raise typer.BadParameter("--size is for benchmarks; a kernel of one's own has none.")
+    wanted = Wanted(timeline=timeline)
+    wanted.check()
     leases = leases_of(read_lease, write_lease, timestamp_bits)
     system = system_of(preset, gpus, memory, distribution, dram, shared_bandwidth, leases)
     with shown(benchmark, system.cycle) as progress:
@@ -128,8 +135,14 @@ def run(
             size,
             data=not timing_only,
             limit=limit,
+            timeline=wanted.spans,
             progress=progress,
         )
+    if timeline is not None:
+        from linkwright.runs.gpu_timeline import gpu_timeline
+
+        save_timeline(gpu_timeline(found), timeline)
+        output.say(f"wrote {timeline}", stderr=True)
     if json:
         output.print_json(_fields(found))
     else:

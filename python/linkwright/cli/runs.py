@@ -8,13 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linkwright.cli import output
 from linkwright.errors import FileError
 from linkwright.runs.run import Progress, Run, Sheet
 from linkwright.texts import duration, large
 
-__all__ = ["Wanted", "Watch", "show", "watched"]
+if TYPE_CHECKING:
+    from linkwright.runs.timeline import Timeline
+
+__all__ = ["Wanted", "Watch", "save_timeline", "show", "watched"]
 
 # Of each kind: some 100 MB of JSON, which viewers still open.
 SPANS = 200_000
@@ -162,14 +166,24 @@ def _write(played: Run, wanted: Wanted) -> None:
     if not (wanted.to or wanted.timeline):
         return
     timeline = played.timeline()
-    if wanted.timeline is not None and timeline is not None:
+    if timeline is not None:
+        save_timeline(timeline, wanted.timeline)
+
+
+def save_timeline(timeline: Timeline, file: Path | None) -> None:
+    """Writes a timeline, where a file is wanted, and says what it does not hold.
+
+    Raises:
+        FileError: If it cannot be written.
+    """
+    if file is not None:
         from linkwright.runs.timeline import timeline_text
 
-        output.save(wanted.timeline, timeline_text(timeline))
+        output.save(file, timeline_text(timeline))
     # A timeline that ends early looks like one of a shorter run.
-    cut = {} if timeline is None else timeline.cut
-    if cut:
-        lost = ", ".join(f"{kept:,} of {count:,} {what}" for what, (kept, count) in cut.items())
+    if timeline.cut:
+        cut = timeline.cut.items()
+        lost = ", ".join(f"{kept:,} of {count:,} {what}" for what, (kept, count) in cut)
         output.say(f"the timeline holds the first {lost}", stderr=True)
 
 

@@ -1,11 +1,11 @@
 """What happened when in a run, as Perfetto's viewer (ui.perfetto.dev) reads it.
 
 The format is Chrome's trace event format, in JSON: processes and threads, with slices on these,
-and an arrow (a flow) for each message, from the slice in which it was sent to the slice in which
-its data had arrived. Times are simulated microseconds with three decimals: the viewer counts
-whole nanoseconds, and drops a slice whose end it finds behind that of the slice around it. So
-both ends of everything are rounded down, to the same nanosecond wherever they are the same or
-lie within one.
+an arrow (a flow) for each message, from the slice in which it was sent to the slice in which its
+data had arrived, and counters of processes. Times are simulated microseconds with three decimals:
+the viewer counts whole nanoseconds, and drops a slice whose end it finds behind that of the slice
+around it. So both ends of everything are rounded down, to the same nanosecond wherever they are
+the same or lie within one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from linkwright.writing import replace_file
 
 __all__ = [
     "Arrow",
+    "Counter",
     "Slice",
     "Timeline",
     "Track",
@@ -75,6 +76,23 @@ class Arrow:
 
 
 @dataclass(frozen=True)
+class Counter:
+    """A number that changes now and then.
+
+    Attributes:
+        process: Which of the timeline's processes it is of.
+        name: What it is called.
+        unit: What it counts.
+        values: The whole nanoseconds from which on it has a value, and the value.
+    """
+
+    process: int
+    name: str
+    unit: str
+    values: Sequence[tuple[int, float]]
+
+
+@dataclass(frozen=True)
 class Timeline:
     """What happened when.
 
@@ -84,6 +102,7 @@ class Timeline:
         tracks: Its tracks, in the order in which they are shown.
         arrows: Its arrows.
         kept: How many of what it holds, and how many there were.
+        counters: Its counters.
     """
 
     about: Mapping[str, object]
@@ -91,6 +110,7 @@ class Timeline:
     tracks: Sequence[Track]
     arrows: Sequence[Arrow] = ()
     kept: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    counters: Sequence[Counter] = ()
 
     @property
     def cut(self) -> Mapping[str, tuple[int, int]]:
@@ -152,6 +172,15 @@ def _events(timeline: Timeline) -> Iterator[Event]:
                 }
     for number, arrow in enumerate(timeline.arrows):
         yield from _arrow(number, arrow, threads)
+    for counter in timeline.counters:
+        for start, value in counter.values:
+            yield {
+                "ph": "C",
+                "pid": counter.process,
+                "ts": _microseconds(start),
+                "name": counter.name,
+                "args": {counter.unit: value},
+            }
 
 
 def _arrow(number: int, arrow: Arrow, threads: Mapping[tuple[int, int], int]) -> Iterable[Event]:

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::kernel::{Lanes, Operation, Program, Values, WavefrontState};
 use crate::system::gpus::Compute;
+use crate::units::Picoseconds;
 
 /// What a wavefront waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct Group {
     pub number: u32,
     /// Its compute unit.
     pub unit: u32,
+    /// When the compute unit took it in.
+    pub start: Picoseconds,
     /// Its wavefronts that have not ended.
     pub left: u32,
     /// Those of them at the barrier.

@@ -140,7 +140,8 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             scheduler.schedule(Picoseconds(*free), Event::Resume(slot));
         }
         let group = &mut self.groups[index as usize];
-        (group.number, group.unit, group.left, group.at_barrier) = (number, unit, wavefronts, 0);
+        (group.number, group.unit, group.start) = (number, unit, scheduler.now());
+        (group.left, group.at_barrier) = (wavefronts, 0);
     }
 
     pub(super) fn open_barrier(&mut self, group: u32, scheduler: &mut impl Scheduler<Event>) {
@@ -187,6 +188,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         group.left -= 1;
         if group.left == 0 {
             group.wavefronts.clear();
+            self.end_group(running.group, scheduler.now());
             self.free_groups.push(running.group);
             let lds = self.workload.launches[self.phases.launch].lds.0;
             self.dispatcher.local[running.unit as usize] += lds;

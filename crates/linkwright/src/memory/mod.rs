@@ -34,6 +34,7 @@ mod system;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod tlb;
 mod wavefronts;
 
@@ -46,3 +47,4 @@ pub use fabric::Carried;
 pub use memory_system::MemorySystem;
 pub use run::{GpuOptions, GpuRun, run};
 pub use statistics::{CacheCounts, InstructionCounts, MemoryCounts};
+pub use timeline::{GroupSpan, Timeline};

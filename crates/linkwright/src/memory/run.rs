@@ -1,17 +1,18 @@
 //! A run: GPUs, a memory system, a workload; and what is known of it afterwards.
 
-use super::address::{Distribution, Pages};
+use super::address::Distribution;
 use super::cache::copy_masked;
 use super::consistency::Consistency;
 use super::dram::DramTiming;
 use super::driver::Step;
 use super::error::{GpuError, MOST_GPUS};
-use super::fabric::Carried;
+use super::fabric::{Carried, Links};
 use super::kernel::{Image, Workload};
 use super::memory_system::{MemorySystem, WithProtocol};
 use super::protocol::{Leases, Protocol};
 use super::statistics::{CacheCounts, InstructionCounts, MemoryCounts};
 use super::system::{Event, Gpus};
+use super::timeline::Timeline;
 use crate::engine::{Engine, Hook, Scheduler};
 use crate::system::gpus::Hierarchy;
 use crate::units::{Bandwidth, Picoseconds};
@@ -37,6 +38,8 @@ pub struct GpuOptions {
     pub watched: Option<u64>,
     /// After which time a run is given up.
     pub limit: Picoseconds,
+    /// How many work-groups a timeline is to hold at most; none where there is to be none.
+    pub timeline: Option<usize>,
 }
 
 impl Default for GpuOptions {
@@ -52,6 +55,7 @@ impl Default for GpuOptions {
             leases: Leases::default(),
             watched: None,
             limit: Picoseconds::SECOND,
+            timeline: None,
         }
     }
 }
@@ -85,6 +89,8 @@ pub struct GpuRun {
     pub image: Option<Image>,
     /// Events of the model.
     pub events: u64,
+    /// What happened when, where that was asked for.
+    pub timeline: Option<Timeline>,
 }
 
 impl GpuRun {
@@ -151,6 +157,9 @@ impl WithProtocol for Play<'_, '_> {
         let Self { hierarchy, workload, options, hook } = self;
         check(hierarchy, workload, options)?;
         let mut gpus = Gpus::<P, C>::new(protocol, hierarchy, workload, options)?;
+        if let Some(most_groups) = options.timeline {
+            gpus.record(most_groups);
+        }
         let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
         engine.schedule(Picoseconds(0), Event::Phase);
         engine.run(&mut gpus)?;
@@ -192,18 +201,16 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
                 }
             }
         }
-        let links: Vec<&super::fabric::Links> = match self.pages {
-            Pages::Shared => self.shared.iter().collect(),
-            Pages::Own | Pages::Pinned | Pages::Migrating => vec![&self.pcie],
-        };
-        let carried = links.iter().flat_map(|links| links.carried());
+        let timeline = self.recorded(time);
+        let carried = self.links().iter().flat_map(Links::carried);
+        let links = carried.map(|(name, carried)| (name.to_owned(), carried)).collect();
         let [vector, scalar] = self.first.map(|caches| caches.counts);
         GpuRun {
             time,
             steps: self.phases.timed().collect(),
             cycle: Picoseconds(self.counts.cycle),
             instructions: self.done,
-            links: carried.map(|(name, carried)| (name.to_owned(), carried)).collect(),
+            links,
             vector,
             scalar,
             second: self.second.counts,
@@ -214,6 +221,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
             migrations: self.migration.map_or(0, |migration| migration.moved),
             image: self.image,
             events,
+            timeline,
         }
     }
 }

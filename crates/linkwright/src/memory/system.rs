@@ -22,6 +22,7 @@ use super::protocol::{Path, Protocol, TimestampStorageUnit};
 use super::requests::Requests;
 use super::run::GpuOptions;
 use super::statistics::InstructionCounts;
+use super::timeline::Timeline;
 use super::tlb::Translation;
 use crate::engine::{Model, Scheduler};
 use crate::system::gpus::{FirstLevel, Hierarchy};
@@ -137,6 +138,9 @@ pub(super) struct Gpus<'w, P: Protocol, C> {
     pub watched: Option<(u64, u64)>,
     pub stored_by: Option<u32>,
     pub limit: Picoseconds,
+    pub timeline: Option<Box<Timeline>>,
+    /// When the next interval of the timeline ends; never without one.
+    pub sample_at: u64,
     pub consistency: std::marker::PhantomData<C>,
 }
 
@@ -223,6 +227,8 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
             watched: options.watched.map(|byte| (byte / LINE, 1 << (byte % LINE))),
             stored_by: None,
             limit: options.limit,
+            timeline: None,
+            sample_at: u64::MAX,
             consistency: std::marker::PhantomData,
         })
     }
@@ -239,6 +245,9 @@ impl<P: Protocol, C: Consistency> Model for Gpus<'_, P, C> {
         event: Event,
         scheduler: &mut impl Scheduler<Event>,
     ) -> Result<(), GpuError> {
+        if scheduler.now().0 >= self.sample_at {
+            self.sample(scheduler.now());
+        }
         match event {
             // Whoever never ends goes on again and again.
             Event::Resume(_) if scheduler.now() > self.limit => return Err(self.too_long()),

@@ -1,5 +1,6 @@
 //! What a run of GPUs has done, as columns.
 
+use super::address::LINE;
 use super::driver::Step;
 use super::kernel::Workload;
 use super::kernel::benchmarks::Benchmark;
@@ -7,8 +8,10 @@ use super::kernel::recorded::LoadedWords;
 use super::litmus::{LITMUS_TESTS, Litmus, Observed};
 use super::run::GpuRun;
 use super::statistics::CacheCounts;
+use super::timeline::GroupSpan;
 use crate::diagnostic::Named;
 use crate::table::Table;
+use crate::units::Picoseconds;
 
 /// One row for each benchmark: its name, what it does, what its size counts and is a multiple of,
 /// a size that runs within seconds, and that of Table 3.2's footprint.
@@ -121,6 +124,81 @@ pub fn links(run: &GpuRun) -> Table {
             "",
             used.iter().map(|(_, carried)| carried.busy.0 as f64 / whole).collect::<Vec<_>>(),
         )
+}
+
+/// One row for each work-group that a run's timeline holds, in the order in which they ended: its
+/// kernel, its number in the launch, where it ran, and from when to when. Empty without a timeline.
+#[must_use]
+pub fn groups(workload: &Workload, run: &GpuRun, gpus: u32) -> Table {
+    let spans = run.timeline.as_ref().map_or(&[][..], |timeline| &timeline.groups);
+    let units = (run.vector.len() / gpus as usize).max(1) as u64;
+    let number = |of: &dyn Fn(&GroupSpan) -> u64| spans.iter().map(of).collect::<Vec<_>>();
+    let time = |of: fn(&GroupSpan) -> Picoseconds| {
+        spans.iter().map(|span| of(span).as_seconds()).collect::<Vec<_>>()
+    };
+    let kernels = spans.iter().map(|span| workload.launches[span.launch].name.to_string());
+    Table::new()
+        .with("kernel", "", kernels.collect::<Vec<_>>())
+        .with("launch", "", number(&|span| span.launch as u64))
+        .with("group", "", number(&|span| span.group.into()))
+        .with("gpu", "", number(&|span| u64::from(span.unit) / units))
+        .with("unit", "", number(&|span| u64::from(span.unit) % units))
+        .with("start", "s", time(|span| span.start))
+        .with("end", "s", time(|span| span.end))
+}
+
+/// One row for each interval of a run's timeline and each link and memory that did something in
+/// the run, interval by interval: what it is, from when, and how much. Empty without a timeline.
+///
+/// A link has the share of the interval for which it was busy, a memory what caches read and wrote
+/// in bytes a second, as their requests came.
+#[must_use]
+pub fn samples(run: &GpuRun, gpus: u32) -> Table {
+    let Some(timeline) = &run.timeline else { return sample_columns(Vec::new()) };
+    let interval = timeline.interval.0;
+    let starts: Vec<u64> = (0..timeline.intervals() as u64).map(|at| at * interval).collect();
+    let span = |start: u64| (start + interval).min(run.time.0).saturating_sub(start).max(1) as f64;
+    let banks = (run.second.len() / gpus as usize).max(1);
+    let memories = run.memory.len() / banks;
+    let told = |memory: usize| match memories {
+        1 if gpus > 1 => "shared memory".to_owned(),
+        _ => format!("memory of GPU {memory}"),
+    };
+    let links = run.links.iter().map(|(name, _)| (name.clone(), "busy", 1.0));
+    // Lines, and seconds in picoseconds.
+    let rate = LINE as f64 * Picoseconds::SECOND.0 as f64;
+    let of_memories =
+        (0..memories).flat_map(|memory| ["read", "written"].map(|what| (told(memory), what, rate)));
+    let mut rows = Vec::new();
+    for (number, (name, what, scale)) in links.chain(of_memories).enumerate() {
+        let rises: Vec<u64> = timeline.rises(number).collect();
+        if rises.iter().any(|rise| *rise > 0) {
+            rows.extend(starts.iter().zip(rises).map(|(start, rise)| Sample {
+                of: name.clone(),
+                what,
+                start: *start,
+                value: scale * rise as f64 / span(*start),
+            }));
+        }
+    }
+    rows.sort_by_key(|row| row.start);
+    sample_columns(rows)
+}
+
+struct Sample {
+    of: String,
+    what: &'static str,
+    start: u64,
+    value: f64,
+}
+
+fn sample_columns(rows: Vec<Sample>) -> Table {
+    let starts = rows.iter().map(|row| Picoseconds(row.start).as_seconds());
+    Table::new()
+        .with("of", "", rows.iter().map(|row| row.of.clone()).collect::<Vec<_>>())
+        .with("what", "", rows.iter().map(|row| row.what.to_owned()).collect::<Vec<_>>())
+        .with("start", "s", starts.collect::<Vec<_>>())
+        .with("value", "", rows.iter().map(|row| row.value).collect::<Vec<_>>())
 }
 
 /// One row for each litmus test: its name, its program, and how many wavefronts and addresses it

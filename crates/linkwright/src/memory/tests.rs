@@ -92,6 +92,52 @@ fn data_do_not_change_time() {
 }
 
 #[test]
+fn a_timeline_changes_no_time_and_holds_all_that_happened() {
+    for (_, memory) in MemorySystem::NAMED {
+        let play = |timeline| {
+            let options = GpuOptions { timeline, ..options(*memory) };
+            play(Benchmark::MatrixTranspose, 128, &options).unwrap()
+        };
+        let (without, with) = (play(None), play(Some(usize::MAX)));
+        assert_eq!(without.timeline, None);
+        assert_eq!((without.time, without.events), (with.time, with.events), "{memory:?}");
+        assert_eq!(without.steps, with.steps);
+        let timeline = with.timeline.as_ref().unwrap();
+        // Groups of 16 by 16 work-items, with four words of four rows each.
+        assert_eq!(timeline.group_count, 4);
+        let groups: std::collections::BTreeSet<u32> =
+            timeline.groups.iter().map(|span| span.group).collect();
+        assert_eq!(groups.len(), 4);
+        assert!(timeline.groups.iter().all(|span| span.start < span.end && span.end <= with.time));
+        let spans = timeline.intervals() as u64 * timeline.interval.0;
+        assert!(spans >= with.time.0 && spans - with.time.0 < timeline.interval.0);
+        // What links and memories did in all intervals is what they did in all.
+        for (number, (name, carried)) in with.links.iter().enumerate() {
+            let rises: Vec<u64> = timeline.rises(number).collect();
+            assert_eq!(rises.iter().sum::<u64>(), carried.busy.0, "{name}");
+            assert!(rises.iter().all(|rise| *rise <= timeline.interval.0), "{name}");
+        }
+        let sum = with.memory_sum();
+        let lines: u64 = (with.links.len()..)
+            .map(|number| timeline.rises(number).sum::<u64>())
+            .take(2 * with.memory.len() / 8)
+            .sum();
+        assert_eq!(lines, sum.reads + sum.writes, "{memory:?}");
+        assert_eq!(play(Some(3)).timeline.unwrap().groups, timeline.groups[..3]);
+    }
+}
+
+#[test]
+fn long_runs_have_longer_intervals() {
+    let options = GpuOptions { timeline: Some(0), ..options(MemorySystem::Rdma) };
+    let run = play(Benchmark::Chase, 65_536, &options).unwrap();
+    let timeline = run.timeline.unwrap();
+    assert!(run.time.0 > 1024 * 64_000, "{}", run.time);
+    assert!((512..=1024).contains(&timeline.intervals()));
+    assert!(timeline.groups.is_empty() && timeline.group_count > 0);
+}
+
+#[test]
 fn counts_are_those_of_the_open_simulator() {
     // MGPUSim's counts, 4 GPUs, unified: hits and misses of vector caches, remote accesses.
     let counted = [
@@ -259,7 +305,9 @@ fn wavefronts_that_wait_for_ever_are_told() {
             wavefront.barrier(Scope::Group).await;
         }
     });
-    let error = run(r9_nano(), &workload, &options(MemorySystem::Rdma), None).unwrap_err();
+    // Nor does a timeline keep the run going.
+    let options = GpuOptions { timeline: Some(9), ..options(MemorySystem::Rdma) };
+    let error = run(r9_nano(), &workload, &options, None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "4 wavefronts of bare wait for what never comes: wavefront 0 of group 0 waits at a barrier \

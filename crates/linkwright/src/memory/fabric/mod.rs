@@ -100,6 +100,13 @@ impl Links {
         (link.free + link.latency, at + 1 == self.starts[path as usize + 1])
     }
 
+    /// For how long each link was busy until a time, by what it was given before then.
+    pub fn busy_until(&self, time: u64) -> impl Iterator<Item = u64> {
+        // What is behind that time follows without a gap: nothing was given later.
+        let behind = move |link: &Link| link.free.saturating_sub(time);
+        self.links.iter().map(move |link| link.carried.busy.0 - behind(link))
+    }
+
     /// What each link has carried, by its name.
     pub fn carried(&self) -> impl Iterator<Item = (&str, Carried)> {
         self.names.iter().map(String::as_str).zip(self.links.iter().map(|link| link.carried))

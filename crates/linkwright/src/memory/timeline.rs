@@ -1,0 +1,185 @@
+//! What happened when in a run: work-groups on compute units, links and memory by intervals.
+//!
+//! Nothing of it is an event: what is sampled is taken down at the first event behind the end of an
+//! interval, when nothing has changed since. So a run takes the same time with it and without, and
+//! what waits for ever is still found when no event is left.
+
+use super::consistency::Consistency;
+use super::fabric::Links;
+use super::protocol::Protocol;
+use super::system::Gpus;
+use crate::units::Picoseconds;
+
+/// A work-group on a compute unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupSpan {
+    /// Its launch.
+    pub launch: usize,
+    /// Its number in the launch.
+    pub group: u32,
+    /// Its compute unit, over all GPUs.
+    pub unit: u32,
+    /// When the compute unit took it in.
+    pub start: Picoseconds,
+    /// When its last wavefront had ended.
+    pub end: Picoseconds,
+}
+
+/// What happened when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeline {
+    /// The work-groups that ended first, as many as were asked for.
+    pub groups: Vec<GroupSpan>,
+    /// How many there were.
+    pub group_count: u64,
+    /// How long an interval is; the last may be shorter.
+    pub interval: Picoseconds,
+    /// At the end of each interval, one after another: for how long each link was busy so far, in
+    /// picoseconds; then, for each memory, how many lines were read and written so far.
+    sums: Vec<u64>,
+    /// How many numbers an interval has.
+    width: usize,
+    most_groups: usize,
+}
+
+/// More intervals than this are put together by twos.
+const MOST_INTERVALS: usize = 1024;
+
+/// Cycles of the first intervals.
+const FIRST_CYCLES: u64 = 64;
+
+impl Timeline {
+    /// Nothing yet, of links and memories.
+    fn new(most_groups: usize, cycle: u64, width: usize) -> Self {
+        Self {
+            groups: Vec::new(),
+            group_count: 0,
+            interval: Picoseconds(FIRST_CYCLES * cycle),
+            sums: Vec::new(),
+            width,
+            most_groups,
+        }
+    }
+
+    /// How many intervals there are.
+    #[must_use]
+    pub fn intervals(&self) -> usize {
+        self.sums.len() / self.width.max(1)
+    }
+
+    /// By how much a number rose in each interval.
+    pub(super) fn rises(&self, number: usize) -> impl Iterator<Item = u64> {
+        let mut last = 0;
+        self.sums.iter().skip(number).step_by(self.width).map(move |sum| {
+            let rise = sum - last;
+            last = *sum;
+            rise
+        })
+    }
+
+    fn end_group(&mut self, span: GroupSpan) {
+        self.group_count += 1;
+        if self.groups.len() < self.most_groups {
+            self.groups.push(span);
+        }
+    }
+
+    /// Puts intervals together by twos; when the next one ends.
+    fn halve(&mut self) {
+        let width = self.width;
+        let kept = self.intervals() / 2;
+        for at in 0..kept {
+            let from = (2 * at + 1) * width;
+            self.sums.copy_within(from..from + width, at * width);
+        }
+        self.sums.truncate(kept * width);
+        self.interval.0 *= 2;
+    }
+}
+
+impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
+    /// Begins with a timeline of so many work-groups.
+    pub(super) fn record(&mut self, most_groups: usize) {
+        let memories = self.memory.counts.len() / self.counts.banks as usize;
+        let links: usize = self.links().iter().map(|links| links.carried().count()).sum();
+        let timeline = Timeline::new(most_groups, self.counts.cycle, links + 2 * memories);
+        self.sample_at = timeline.interval.0;
+        self.timeline = Some(Box::new(timeline));
+    }
+
+    /// The links that this memory system goes over.
+    pub(super) fn links(&self) -> &[Links] {
+        if self.pages == super::address::Pages::Shared {
+            &self.shared
+        } else {
+            std::slice::from_ref(&self.pcie)
+        }
+    }
+
+    /// Takes down what has changed in the intervals that are over.
+    #[cold]
+    pub(super) fn sample(&mut self, now: Picoseconds) {
+        while now.0 >= self.sample_at {
+            self.sample_until(self.sample_at);
+            let Some(timeline) = &mut self.timeline else { return };
+            if timeline.intervals() >= MOST_INTERVALS {
+                timeline.halve();
+            }
+            self.sample_at += timeline.interval.0;
+        }
+    }
+
+    fn sample_until(&mut self, time: u64) {
+        let Some(mut timeline) = self.timeline.take() else { return };
+        for links in self.links() {
+            timeline.sums.extend(links.busy_until(time));
+        }
+        for channels in self.memory.counts.chunks(self.counts.banks as usize) {
+            timeline.sums.push(channels.iter().map(|counts| counts.reads).sum());
+            timeline.sums.push(channels.iter().map(|counts| counts.writes).sum());
+        }
+        self.timeline = Some(timeline);
+    }
+
+    /// The last wavefront of a work-group has ended.
+    pub(super) fn end_group(&mut self, group: u32, now: Picoseconds) {
+        if let Some(timeline) = &mut self.timeline {
+            let ended = &self.groups[group as usize];
+            timeline.end_group(GroupSpan {
+                launch: self.phases.launch,
+                group: ended.number,
+                unit: ended.unit,
+                start: ended.start,
+                end: now,
+            });
+        }
+    }
+
+    /// What was recorded of a run that ended at a time.
+    pub(super) fn recorded(&mut self, end: Picoseconds) -> Option<Timeline> {
+        self.sample(end);
+        let is_between = self
+            .timeline
+            .as_ref()
+            .is_some_and(|timeline| end.0 > self.sample_at.saturating_sub(timeline.interval.0));
+        if is_between {
+            self.sample_until(end.0);
+        }
+        self.timeline.take().map(|timeline| *timeline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_put_together_by_twos() {
+        let mut timeline = Timeline::new(0, 1, 2);
+        timeline.sums = vec![1, 10, 3, 10, 6, 40, 10, 50];
+        timeline.halve();
+        assert_eq!(timeline.interval, Picoseconds(2 * FIRST_CYCLES));
+        assert_eq!(timeline.rises(0).collect::<Vec<_>>(), [3, 7]);
+        assert_eq!(timeline.rises(1).collect::<Vec<_>>(), [10, 40]);
+    }
+}
