@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, instead_of, shown};
+use crate::system::gpus::GpuError;
 
 /// Why a network cannot be had, or not as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,6 +27,48 @@ pub enum TrainingError {
         /// What is wrong with it.
         fault: Diagnosis,
     },
+    /// A GPU whose file lacks what is needed.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// Numbers that a GPU does not calculate with.
+    Precision {
+        /// What it lacks.
+        error: GpuError,
+        /// What it calculates with.
+        instead: Vec<&'static str>,
+    },
+    /// A device of no known model.
+    NoModel {
+        /// The GPU's name.
+        gpu: String,
+        /// Its server's name.
+        server: String,
+    },
+    /// GPUs in two servers, between which nothing is copied.
+    Apart {
+        /// How they were to communicate.
+        way: &'static str,
+        /// The first rank.
+        first: u32,
+        /// One in another server.
+        second: u32,
+    },
+    /// More stages of a pipeline than blocks of a network.
+    TooManyStages {
+        /// The stages.
+        stages: usize,
+        /// The blocks.
+        blocks: usize,
+    },
+    /// A batch that the GPUs, or the parts of a pipeline, do not divide.
+    Batch {
+        /// The samples.
+        batch: u64,
+        /// What has to divide them.
+        parts: u64,
+        /// What the parts are.
+        of: &'static str,
+    },
 }
 
 impl Diagnose for TrainingError {
@@ -38,6 +81,33 @@ impl Diagnose for TrainingError {
             }
             Self::Layer { network, layer, fault } => {
                 fault.clone().within(format_args!("{network}: layer `{}`", shown(layer)))
+            }
+            Self::Gpu(error) => error.diagnosis(),
+            Self::Precision { error, instead } => Diagnosis::of(error.diagnosis().problem)
+                .remedy(format!("train with {}", instead.join(" or "))),
+            Self::NoModel { gpu, server } => Diagnosis::of(format!(
+                "the model of `{}` in `{}` is not known, and with it neither its speed nor its memory",
+                shown(gpu),
+                shown(server)
+            ))
+            .remedy("name it in the machine's file: model = \"Tesla V100-SXM2-16GB\""),
+            Self::Apart { way, first, second } => Diagnosis::of(format!(
+                "`{way}` copies between GPUs of one server, but ranks {first} and {second} are in two"
+            ))
+            .remedy("take a way by collectives, such as `nccl`, or GPUs of one server"),
+            Self::TooManyStages { stages, blocks } => Diagnosis::of(format!(
+                "a pipeline of {stages} stages, but the network has {blocks} blocks"
+            ))
+            .remedy(format!("train on {blocks} GPUs or fewer, or by another way")),
+            Self::Batch { batch, parts, of } => {
+                let below = batch - batch % parts;
+                let near = if below == 0 {
+                    format!("{parts}")
+                } else {
+                    format!("{below} or {}", below + parts)
+                };
+                Diagnosis::of(format!("a batch of {batch} samples, which {parts} {of} do not divide"))
+                    .remedy(format!("take {near}"))
             }
         }
     }

@@ -5,6 +5,9 @@
 //! are derived from them, for one sample. What it leaves out: operations that frameworks add
 //! (copies, changes of layout, random numbers), and whatever a network computes beside its layers.
 //!
+//! A [`Training`] turns one into the program of a step on the GPUs of a system: times of layers by a
+//! [`Roofline`], and data that moves by one [`Way`] of several.
+//!
 //! [`Network::find`] gives a published network, [`Network::read`] one's own, and
 //! [`Network::with_input`] either on samples of another shape.
 //!
@@ -21,15 +24,29 @@
 mod dataset;
 mod derive;
 mod error;
+mod joins;
 mod layer;
 mod network;
+mod optimizer;
+mod precision;
+mod prepare;
 mod reader;
+mod roofline;
 mod shape;
+mod step;
+mod terms;
 #[cfg(test)]
 mod tests;
 
 pub use dataset::Dataset;
 pub use error::TrainingError;
+pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use network::Network;
+pub use optimizer::Optimizer;
+pub use precision::Precision;
+pub use prepare::{Training, model_of};
+pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
+pub use step::{LayerStep, PipelineStages, RankStep, Step, Way};
+pub use terms::{FrameworkCosts, KernelReach, Terms, UnifiedMemory};
 pub use shape::{MOST_EXTENT, Shape};

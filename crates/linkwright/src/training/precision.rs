@@ -1,0 +1,49 @@
+//! The numbers that a network is trained with.
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::Named;
+use crate::system::gpus::NumberType;
+
+/// The numbers of weights, gradients and activations, and what multiplies them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// 32-bit numbers on the plain cores.
+    #[default]
+    Fp32,
+    /// 32-bit numbers, which the matrix units take with 10 bits of mantissa.
+    Tf32,
+    /// 16-bit numbers (IEEE half precision) with a master copy of the weights in 32 bits.
+    Fp16,
+    /// 16-bit numbers (brain floating point) with a master copy of the weights in 32 bits.
+    Bf16,
+}
+
+impl Named for Precision {
+    const WHAT: &'static str = "precision";
+    const NAMED: &'static [(&'static str, Self)] =
+        &[("fp32", Self::Fp32), ("tf32", Self::Tf32), ("fp16", Self::Fp16), ("bf16", Self::Bf16)];
+}
+
+impl Precision {
+    /// The numbers that matrix units multiply.
+    #[must_use]
+    pub const fn number(self) -> NumberType {
+        match self {
+            Self::Fp32 => NumberType::Fp32,
+            Self::Tf32 => NumberType::Tf32,
+            Self::Fp16 => NumberType::Fp16,
+            Self::Bf16 => NumberType::Bf16,
+        }
+    }
+
+    /// Bytes of a weight, a gradient or an activation in a GPU's memory.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Fp32 | Self::Tf32 => 4,
+            Self::Fp16 | Self::Bf16 => 2,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What is trained, how, and on which GPUs: from a network to the program of a step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::error::TrainingError;
+use super::joins::Joins;
+use super::network::Network;
+use super::optimizer::Optimizer;
+use super::precision::Precision;
+use super::roofline::{GpuRates, LayerTime, LayerWork, Roofline};
+use super::step::{LayerStep, RankStep, Step, Way};
+use super::terms::{FrameworkCosts, Terms};
+use crate::program::Program;
+use crate::system::System;
+use crate::system::gpus::GpuModel;
+use crate::units::Bytes;
+
+/// Bytes of a number of a sample, where no dataset says otherwise: frameworks hand over 32 bits.
+const BYTES_OF_INPUT: u64 = 4;
+
+/// What is trained, and how.
+#[derive(Debug, Clone)]
+pub struct Training<'a> {
+    /// The network, on samples of the shape that it is to be trained on.
+    pub network: &'a Network,
+    /// Samples of a step, over all GPUs.
+    pub batch: u64,
+    /// The numbers.
+    pub precision: Precision,
+    /// What turns gradients into weights.
+    pub optimizer: Optimizer,
+    /// What the framework costs.
+    pub costs: FrameworkCosts,
+    /// How data moves.
+    pub way: Way,
+    /// Whether gradients are reduced while others are still computed.
+    pub overlaps: bool,
+    /// Parts of the batch that follow one another through a pipeline.
+    pub micro_batches: u32,
+    /// Measured times of layers by their index, of the samples that one GPU computes at once; they replace the model's.
+    pub measured: &'a BTreeMap<usize, LayerTime>,
+}
+
+impl Training<'_> {
+    /// Samples that one of so many GPUs computes at once.
+    ///
+    /// # Errors
+    /// A batch that the GPUs, or the parts of a pipeline, do not divide.
+    pub fn samples(&self, gpus: usize) -> Result<u64, TrainingError> {
+        let (parts, of) = match self.way {
+            Way::TensorParallel => (1, "GPUs"),
+            Way::Pipeline => (u64::from(self.micro_batches.max(1)), "parts of a pipeline's batch"),
+            _ => (gpus.max(1) as u64, "GPUs"),
+        };
+        if self.batch == 0 || !self.batch.is_multiple_of(parts) {
+            return Err(TrainingError::Batch { batch: self.batch, parts, of });
+        }
+        Ok(self.batch / parts)
+    }
+
+    /// The times of all layers on a GPU, one of so many.
+    ///
+    /// # Errors
+    /// A batch that does not divide, a GPU that is not known well enough.
+    pub fn layers(&self, gpu: &GpuModel, gpus: usize) -> Result<Vec<LayerTime>, TrainingError> {
+        let samples = self.samples(gpus)?;
+        let roofline = self.roofline(gpu)?;
+        let parts = if self.way == Way::TensorParallel { gpus as u64 } else { 1 };
+        let time = |(index, layer)| {
+            let measured = self.measured.get(&index).copied();
+            let work = LayerWork::of(layer).part(layer.split, parts);
+            measured.unwrap_or_else(|| roofline.layer(&work, samples, self.optimizer.state()))
+        };
+        Ok(self.network.layers.iter().enumerate().map(time).collect())
+    }
+
+    /// The program of a step on GPUs by their ids in the system, in the order of its ranks.
+    ///
+    /// # Errors
+    /// A batch that does not divide, GPUs that are not known well enough, a way that they cannot go.
+    pub fn program(&self, system: &System, gpus: &[u32]) -> Result<Program, TrainingError> {
+        let mut known: BTreeMap<&str, Arc<RankStep>> = BTreeMap::new();
+        let mut ranks = Vec::with_capacity(gpus.len());
+        let mut has_faults = true;
+        for gpu in gpus {
+            let model = model_of(system, *gpu)?;
+            has_faults &= has_page_faults(model);
+            let step = match known.get(model.name.as_str()) {
+                Some(step) => Arc::clone(step),
+                None => {
+                    let step = Arc::new(self.rank(model, gpus.len())?);
+                    known.insert(&model.name, Arc::clone(&step));
+                    step
+                }
+            };
+            ranks.push(step);
+        }
+        let step = Step {
+            name: &self.network.full_name(),
+            ranks: &ranks,
+            joins: &Joins::of(system, gpus),
+            costs: self.costs,
+            pages: Terms::own().pages(has_faults),
+            overlaps: self.overlaps,
+            micro_batches: self.micro_batches,
+        };
+        step.program(self.way)
+    }
+
+    fn rank(&self, gpu: &GpuModel, gpus: usize) -> Result<RankStep, TrainingError> {
+        let samples = self.samples(gpus)?;
+        let number = self.precision.bytes();
+        let parts = if self.way == Way::TensorParallel { gpus as u64 } else { 1 };
+        let times = self.layers(gpu, gpus)?;
+        let layers = times.into_iter().zip(&self.network.layers).map(|(time, layer)| LayerStep {
+            time,
+            weights: Bytes(LayerWork::of(layer).part(layer.split, parts).parameters * number),
+            output: Bytes(layer.output.elements() * samples * number),
+            unit: layer.unit,
+            split: layer.split,
+        });
+        let layers: Vec<LayerStep> = layers.collect();
+        let fused_update = if self.costs.fused_update && self.measured.is_empty() {
+            let numbers = layers.iter().map(|layer| layer.weights.0 / number).sum();
+            Some(self.roofline(gpu)?.update(numbers, self.optimizer.state()))
+        } else {
+            None
+        };
+        Ok(RankStep { layers, input: Bytes(self.input() * samples), fused_update })
+    }
+
+    /// Bytes of a sample as it is copied from the host.
+    fn input(&self) -> u64 {
+        let input = self.network.input;
+        let dataset = self.network.dataset();
+        dataset.map_or(input.elements() * BYTES_OF_INPUT, |dataset| dataset.bytes(input))
+    }
+
+    fn roofline(&self, gpu: &GpuModel) -> Result<Roofline, TrainingError> {
+        let gpu = GpuRates::of(gpu, self.precision)?;
+        Ok(Roofline { gpu, reach: Terms::own().kernel(), launch: self.costs.launch })
+    }
+}
+
+/// The model of a GPU of a system.
+///
+/// # Errors
+/// [`TrainingError::NoModel`] where it is not known.
+pub fn model_of(system: &System, gpu: u32) -> Result<&'static GpuModel, TrainingError> {
+    let place = system.gpu(gpu);
+    let server = system.kind_of(place.server).server();
+    let device = &server.devices()[server.gpus()[place.index as usize]];
+    device.gpu_model().ok_or_else(|| TrainingError::NoModel {
+        gpu: device.name.clone(),
+        server: server.name().to_owned(),
+    })
+}
+
+/// Whether a GPU's memory pages move when it touches them: NVIDIA's from Pascal on (compute capability 6), and AMD's.
+fn has_page_faults(model: &GpuModel) -> bool {
+    let capability = |processor: &String| processor.strip_prefix("sm_")?.parse::<u32>().ok();
+    model.processors.iter().filter_map(capability).all(|capability| capability >= 60)
+}

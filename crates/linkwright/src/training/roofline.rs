@@ -1,0 +1,247 @@
+//! How long the kernels of a layer take on a GPU.
+//!
+//! **The model.** A kernel takes a least time, and then as long as the slower of its arithmetic and its memory:
+//!
+//! ```text
+//! time = least + max(operations / (peak x reach x fill), bytes / (bandwidth x reach))
+//! ```
+//!
+//! Its fill is the part of the GPU's units that have a block: results are calculated by blocks of a tile each way,
+//! and where those are fewer than the units, a library divides long sums over several blocks. That is why a
+//! small batch on a large GPU reaches a small part of its peak (Williams et al., Roofline, CACM 2009, has the two bounds).
+//!
+//! The backward pass of a layer with weights is two kernels, for the gradients of its inputs and of its weights, each
+//! with the arithmetic of the forward pass; the first layer needs the second alone. Any other layer's reads what
+//! it saved and the gradients of its outputs, and writes those of its inputs. An update reads a gradient and
+//! the optimizer's state and writes both.
+//!
+//! **What it leaves out.** Caches that hold one layer's output for the next, kernels that fuse several layers,
+//! algorithms of convolution that need fewer operations (Winograd) or more memory, clocks that fall under load.
+
+use crate::system::gpus::{GpuModel, NumberType};
+use crate::units::{Bandwidth, OperationRate, Picoseconds};
+
+use super::error::TrainingError;
+use super::layer::{Layer, Split};
+use super::precision::Precision;
+use super::terms::KernelReach;
+
+/// A GPU as far as the time of kernels depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GpuRates {
+    /// Streaming multiprocessors, or compute units.
+    units: u64,
+    /// The peak of what multiplies, and whether that is matrix units.
+    peak: OperationRate,
+    has_matrix_units: bool,
+    memory: Bandwidth,
+    /// Bytes of a number.
+    number: u64,
+}
+
+impl GpuRates {
+    /// Those of a model that calculates with numbers of a precision: by its matrix units where they take them, by
+    /// its plain cores where not.
+    ///
+    /// # Errors
+    /// A model whose file lacks a section that this needs, and a precision that it does not calculate with.
+    pub fn of(model: &GpuModel, precision: Precision) -> Result<Self, TrainingError> {
+        let number = precision.number();
+        let (peak, has_matrix_units) = match (model.matrix_rate(number), model.vector_rate(number)) {
+            (Ok(rate), _) if number != NumberType::Fp32 => (rate, true),
+            (_, Ok(rate)) => (rate, false),
+            (_, Err(error)) => {
+                model.peak()?;
+                let takes = |other: &&Precision| {
+                    let other = other.number();
+                    model.vector_rate(other).is_ok() || model.matrix_rate(other).is_ok()
+                };
+                let all = [Precision::Fp32, Precision::Tf32, Precision::Fp16, Precision::Bf16];
+                let instead = all.iter().filter(takes).map(|it| it.number().name()).collect();
+                return Err(TrainingError::Precision { error, instead });
+            }
+        };
+        let (units, memory) = (u64::from(model.caches()?.units), model.memory()?.bandwidth);
+        Ok(Self { units, peak, has_matrix_units, memory, number: precision.bytes() })
+    }
+}
+
+/// What one kernel does.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kernel {
+    /// Multiply-adds, each two operations.
+    multiply_adds: u128,
+    /// Numbers that it reads and writes.
+    numbers: u128,
+    /// Results of its sums.
+    results: u128,
+}
+
+/// What one GPU does of a layer for one sample, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerWork {
+    /// Trained numbers.
+    pub parameters: u64,
+    /// Of the forward pass.
+    pub multiply_adds: u64,
+    /// Of its inputs.
+    pub read: u64,
+    /// Of its output.
+    pub written: u64,
+    /// Kept for the backward pass.
+    pub saved: u64,
+    /// Kernels that wait for each other.
+    pub steps: u32,
+    /// Whether it multiplies matrices.
+    pub is_matrix: bool,
+    /// Whether it reads the network's input alone, which has no gradients.
+    pub is_first: bool,
+}
+
+impl LayerWork {
+    /// A whole layer.
+    #[must_use]
+    pub fn of(layer: &Layer) -> Self {
+        Self {
+            parameters: layer.parameters,
+            multiply_adds: layer.multiply_adds,
+            read: layer.read,
+            written: layer.output.elements(),
+            saved: layer.saved,
+            steps: layer.steps,
+            is_matrix: layer.kind.is_matrix(),
+            is_first: layer.inputs.iter().all(Option::is_none),
+        }
+    }
+
+    /// The part of a layer that one of so many GPUs does under tensor parallelism; the last parts may be smaller.
+    #[must_use]
+    pub fn part(self, split: Option<Split>, parts: u64) -> Self {
+        let Self { parameters, multiply_adds, read, written, saved, .. } = self;
+        let part = |whole: u64| whole.div_ceil(parts.max(1));
+        match split {
+            None => self,
+            // What lies between has a part of its inputs, too; the first of them has all, and reads them once.
+            Some(Split::Columns) => Self {
+                parameters: part(parameters),
+                multiply_adds: part(multiply_adds),
+                read: if self.is_matrix { read } else { part(read) },
+                written: part(written),
+                saved: part(saved),
+                ..self
+            },
+            Some(Split::Rows) => Self {
+                parameters: part(parameters),
+                multiply_adds: part(multiply_adds),
+                read: part(read),
+                written,
+                saved: part(saved),
+                ..self
+            },
+        }
+    }
+}
+
+/// How long a layer takes, of one batch on one GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LayerTime {
+    /// Forward.
+    pub forward: Picoseconds,
+    /// The gradients of its weights and its inputs.
+    pub backward: Picoseconds,
+    /// New weights.
+    pub update: Picoseconds,
+}
+
+/// Times of layers on a GPU.
+#[derive(Debug, Clone, Copy)]
+pub struct Roofline {
+    /// The GPU.
+    pub gpu: GpuRates,
+    /// What kernels reach of it.
+    pub reach: KernelReach,
+    /// What the host takes to launch one.
+    pub launch: Picoseconds,
+}
+
+impl Roofline {
+    /// How long a layer takes with so many samples, and an optimizer that keeps so many numbers for each weight.
+    #[must_use]
+    pub fn layer(&self, work: &LayerWork, samples: u64, state: u64) -> LayerTime {
+        let samples = u128::from(samples);
+        let [read, written, saved, multiply_adds] =
+            [work.read, work.written, work.saved, work.multiply_adds]
+                .map(|it| u128::from(it) * samples);
+        let parameters = u128::from(work.parameters);
+        let steps = u64::from(work.steps.max(1));
+        let numbers = read + written + parameters;
+        let forward = Kernel { multiply_adds, numbers, results: written };
+        let backward = if work.is_matrix {
+            let of_inputs = self.kernels(Kernel { results: read, ..forward }, steps);
+            let inputs = if work.is_first { 0 } else { of_inputs };
+            // What has no weights multiplies two inputs, each of which has a gradient.
+            let second = if work.parameters > 0 {
+                self.kernels(Kernel { results: parameters, ..forward }, 1)
+            } else {
+                of_inputs
+            };
+            inputs + second
+        } else {
+            let numbers = numbers + saved;
+            self.kernels(Kernel { numbers, ..Kernel::default() }, steps)
+        };
+        LayerTime {
+            forward: Picoseconds(self.kernels(forward, steps)),
+            backward: Picoseconds(backward),
+            update: self.update(work.parameters, state),
+        }
+    }
+
+    /// The update of so many weights, with so many numbers of state for each.
+    #[must_use]
+    pub fn update(&self, parameters: u64, state: u64) -> Picoseconds {
+        if parameters == 0 {
+            return Picoseconds(0);
+        }
+        // Weight and gradient are read, the weight is written; state is read and written.
+        let numbers = u128::from(parameters) * u128::from(3 + 2 * state);
+        Picoseconds(self.kernel(Kernel { numbers, ..Kernel::default() }))
+    }
+
+    /// So many kernels that wait for each other and share the work, in picoseconds.
+    fn kernels(&self, whole: Kernel, steps: u64) -> u64 {
+        let of = u128::from(steps);
+        let Kernel { multiply_adds, numbers, results } = whole;
+        let one = Kernel {
+            multiply_adds: multiply_adds / of,
+            numbers: numbers / of,
+            results: results / of,
+        };
+        self.kernel(one).saturating_mul(steps)
+    }
+
+    fn kernel(&self, kernel: Kernel) -> u64 {
+        let GpuRates { peak, has_matrix_units, memory, number, .. } = self.gpu;
+        let share = self.reach.share[usize::from(has_matrix_units)];
+        let rate = peak.0 as f64 * share * self.fill(kernel);
+        let arithmetic = 2.0 * kernel.multiply_adds as f64 / rate;
+        let bytes = kernel.numbers as f64 * number as f64;
+        let seconds = arithmetic.max(bytes / (memory.0 as f64 * self.reach.memory));
+        let busy = Picoseconds::from_seconds(seconds).0.saturating_add(self.reach.least.0);
+        // The host launches the next while this one runs.
+        busy.max(self.launch.0)
+    }
+
+    /// The part of the units that have a block.
+    fn fill(&self, kernel: Kernel) -> f64 {
+        let Kernel { multiply_adds, results, .. } = kernel;
+        if multiply_adds == 0 || results == 0 {
+            return 1.0;
+        }
+        let tile = self.reach.tile[usize::from(self.gpu.has_matrix_units)] as f64;
+        let blocks = (results as f64 / (tile * tile)).max(1.0);
+        let depth = multiply_adds as f64 / results as f64;
+        let divided = blocks * (depth / self.reach.depth as f64).max(1.0);
+        (divided / self.gpu.units as f64).min(1.0)
+    }
+}

@@ -1,0 +1,164 @@
+//! A step of training as a program: what every rank computes, copies and reduces, layer by layer.
+//!
+//! A [`RankStep`] is what one GPU does of a step, whatever moves its data: the time of each layer, its weights, gradients
+//! and activations. A [`Way`] makes the [`Program`] of all ranks from them. Nothing here knows how long data travels:
+//! the runtime plays the program on the system.
+//!
+//! What all ways share: an iteration begins with what the framework does on the host; then each GPU copies its samples
+//! from the host, computes the layers forward, and backward from the last. A GPU computes one thing at a time. An
+//! iteration ends when every GPU has the new weights of all layers, so that the next one begins with all of them.
+//!
+//! What they leave out: samples of the next iteration that are copied while this one computes, weights that arrive
+//! while the next forward pass has begun, and time to read samples from disks.
+
+mod parts;
+mod pipeline;
+mod reduced;
+mod sharded;
+mod shared;
+mod tensor;
+mod to_first;
+mod writing;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub use parts::{LayerStep, RankStep};
+pub use pipeline::PipelineStages;
+
+use super::error::TrainingError;
+use super::joins::Joins;
+use super::terms::{FrameworkCosts, UnifiedMemory};
+use crate::diagnostic::Named;
+use crate::program::Program;
+
+/// How data moves between the GPUs of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Gradients are all-reduced, and every GPU updates all weights.
+    AllReduce,
+    /// Gradients are all-reduced, GPU 0 updates the weights and broadcasts them: MXNet with NCCL, as the text of
+    /// MGPU-TSM (section 2.2.3) has it.
+    AllReduceBroadcast,
+    /// Gradients are reduced to GPU 0, which updates the weights and broadcasts them, as the names of the kernels
+    /// have it there.
+    ReduceBroadcast,
+    /// Every layer's gradients are copied to GPU 0, which adds them, updates the weights and copies them back; by the
+    /// host's memory where no peer copy is possible.
+    PeerCopies,
+    /// The same, by a third GPU with links to both where two have none.
+    RelayedCopies,
+    /// GPU 0 reads the gradients in the others' memory, and they read the weights in its.
+    DirectAccess,
+    /// Weights and gradients are in the memory of the host, and one GPU at a time has them.
+    ZeroCopy,
+    /// Weights and gradients are pages that the driver moves to the GPU that touches them.
+    UnifiedMemory,
+    /// Weights and gradients are in GPU 0's memory alone, and every GPU's kernels use them there: the prototype of true
+    /// shared memory of MGPU-TSM (section 2.3.1, Figure 2-7e).
+    SharedMemory,
+    /// Every GPU has a part of the weights, the gradients and the optimizer's state; a layer's weights are
+    /// gathered before it is computed (ZeRO stage 3, PyTorch's FSDP).
+    FullySharded,
+    /// Every GPU has a part of each layer, and all compute the same samples (Megatron-LM).
+    TensorParallel,
+    /// Every GPU has some of the layers, and parts of the batch follow one another, one forward and one backward
+    /// (PipeDream's 1F1B).
+    Pipeline,
+}
+
+impl Named for Way {
+    const WHAT: &'static str = "way to communicate";
+    const NAMED: &'static [(&'static str, Self)] = &[
+        ("all-reduce", Self::AllReduce),
+        ("all-reduce-broadcast", Self::AllReduceBroadcast),
+        ("reduce-broadcast", Self::ReduceBroadcast),
+        ("p2p", Self::PeerCopies),
+        ("p2p-relay", Self::RelayedCopies),
+        ("p2p-direct", Self::DirectAccess),
+        ("zero-copy", Self::ZeroCopy),
+        ("unified-memory", Self::UnifiedMemory),
+        ("shared-memory", Self::SharedMemory),
+        ("fsdp", Self::FullySharded),
+        ("tensor", Self::TensorParallel),
+        ("pipeline", Self::Pipeline),
+    ];
+}
+
+impl Way {
+    /// Whether every GPU trains on samples of its own.
+    #[must_use]
+    pub const fn is_data_parallel(self) -> bool {
+        !matches!(self, Self::TensorParallel | Self::Pipeline)
+    }
+
+    /// Whether GPU 0 aggregates gradients, which takes memory that the others keep.
+    #[must_use]
+    pub const fn has_server(self) -> bool {
+        matches!(
+            self,
+            Self::AllReduceBroadcast
+                | Self::ReduceBroadcast
+                | Self::PeerCopies
+                | Self::RelayedCopies
+                | Self::DirectAccess
+                | Self::SharedMemory
+        )
+    }
+}
+
+/// A step of training on some GPUs.
+#[derive(Debug, Clone)]
+pub struct Step<'a> {
+    /// What people call it.
+    pub name: &'a str,
+    /// What each rank does; ranks of like GPUs share it.
+    pub ranks: &'a [Arc<RankStep>],
+    /// How their GPUs reach each other.
+    pub joins: &'a Joins,
+    /// What the framework costs.
+    pub costs: FrameworkCosts,
+    /// What a driver takes to move pages.
+    pub pages: UnifiedMemory,
+    /// Whether gradients are reduced while others are still computed.
+    pub overlaps: bool,
+    /// Parts of the batch that follow one another through a pipeline.
+    pub micro_batches: u32,
+}
+
+impl Step<'_> {
+    /// The program of one iteration.
+    ///
+    /// # Errors
+    /// A way that the GPUs cannot go: copies between servers, more stages than layers.
+    pub fn program(&self, way: Way) -> Result<Program, TrainingError> {
+        if !matches!(
+            way,
+            Way::AllReduce
+                | Way::AllReduceBroadcast
+                | Way::ReduceBroadcast
+                | Way::FullySharded
+                | Way::TensorParallel
+                | Way::Pipeline
+        ) && let Some((first, second)) = self.joins.apart()
+        {
+            return Err(TrainingError::Apart { way: way.name(), first, second });
+        }
+        match way {
+            Way::AllReduce | Way::AllReduceBroadcast | Way::ReduceBroadcast => {
+                Ok(reduced::program(self, way))
+            }
+            Way::PeerCopies => Ok(to_first::program(self, to_first::Copies::Staged)),
+            Way::RelayedCopies => Ok(to_first::program(self, to_first::Copies::Relayed)),
+            Way::DirectAccess => Ok(to_first::program(self, to_first::Copies::Direct)),
+            Way::ZeroCopy => Ok(shared::zero_copy(self)),
+            Way::UnifiedMemory => Ok(shared::unified_memory(self)),
+            Way::SharedMemory => Ok(shared::shared_memory(self)),
+            Way::FullySharded => Ok(sharded::program(self)),
+            Way::TensorParallel => Ok(tensor::program(self)),
+            Way::Pipeline => pipeline::program(self),
+        }
+    }
+}

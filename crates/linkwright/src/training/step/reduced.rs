@@ -1,0 +1,66 @@
+//! Gradients by collectives, in buckets, while the backward pass computes the rest.
+
+use super::parts::Bucket;
+use super::writing::{Region, Writing};
+use super::{Step, Way};
+use crate::program::{Collective, Program, Rank, Request};
+use crate::units::{Bytes, Picoseconds};
+
+/// The program: every GPU updates its weights, or the first does and broadcasts them.
+pub(super) fn program(step: &Step<'_>, way: Way) -> Program {
+    let mut all = Writing::new(step.ranks.len());
+    for rank in 0..step.ranks.len() as Rank {
+        write(&mut all, step, rank, way);
+    }
+    all.finish(step.name)
+}
+
+fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
+    let own = &*step.ranks[rank as usize];
+    let is_alone = step.ranks.len() < 2;
+    let cost = if is_alone && way == Way::AllReduce { Picoseconds(0) } else { step.costs.collective };
+    // A single GPU sends nothing, but some frameworks call their library all the same.
+    let call = |all: &mut Writing, kind, size, after: &[Request]| {
+        let size = if is_alone { Bytes(0) } else { size };
+        all.collective(rank, (kind, size), cost, after)
+    };
+    let kind = match way {
+        Way::ReduceBroadcast => Collective::Reduce,
+        _ => Collective::AllReduce,
+    };
+    all.begin(step, rank);
+    all.forward(rank, own);
+    let buckets = own.buckets(step.costs.bucket);
+    let mut known: Vec<(Bucket, Request)> = Vec::new();
+    let mut reduced = Vec::new();
+    all.within((rank, Region::Backward), |all| {
+        for bucket in buckets {
+            let ready = all.compute(rank, bucket.backward, &[]);
+            known.push((bucket, ready));
+            if step.overlaps {
+                reduced.push(call(all, kind, bucket.size, &[ready]));
+            }
+        }
+    });
+    if !step.overlaps {
+        let sizes = known.iter().map(|(bucket, ready)| (bucket.size, *ready));
+        reduced = sizes.map(|(size, ready)| call(all, kind, size, &[ready])).collect();
+    }
+    all.within((rank, Region::Update), |all| {
+        if way == Way::AllReduce {
+            all.wait(rank, &reduced);
+            all.compute(rank, own.update(), &[]);
+            return;
+        }
+        let mut come = Vec::new();
+        for ((bucket, _), reduced) in known.iter().zip(&reduced) {
+            let ready = if rank == 0 {
+                all.reduce(rank, (Bytes(0), bucket.update), &[*reduced])
+            } else {
+                *reduced
+            };
+            come.push(call(all, Collective::Broadcast, bucket.size, &[ready]));
+        }
+        all.wait(rank, &come);
+    });
+}

@@ -1,0 +1,83 @@
+//! Gradients go to GPU 0, which updates the weights, and weights come back from it.
+//!
+//! Copies: every layer's gradients are copied as soon as they are known, added on GPU 0 by one kernel, and its
+//! new weights are copied back (MXNet's `device` key-value store, as MGPU-TSM, section 2.2.2, describes it). Direct access:
+//! the kernel that adds reads the other GPUs' memory, and they read the weights there, without copy engines.
+
+use super::Step;
+use super::writing::{Region, Without, Writing};
+use crate::program::{Program, Rank, Request};
+use crate::units::Bytes;
+
+/// How gradients and weights move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copies {
+    /// By copies, over the host's memory where no peer copy is possible.
+    Staged,
+    /// By copies, over a third GPU where two have no links.
+    Relayed,
+    /// By reading the other's memory.
+    Direct,
+}
+
+/// The program.
+pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
+    let ranks = step.ranks.len() as Rank;
+    let mut all = Writing::new(step.ranks.len());
+    // Of each rank, when the gradients of each layer are known: layers are the same on all.
+    let known: Vec<Vec<Request>> = (0..ranks).map(|rank| compute(&mut all, step, rank)).collect();
+    let mut last = vec![Vec::new(); step.ranks.len()];
+    for (at, bucket) in step.ranks[0].buckets(step.costs.bucket).iter().enumerate() {
+        let mut come = vec![known[0][at]];
+        for rank in 1..ranks {
+            come.push(go(&mut all, step, copies, (rank, 0), bucket.size, known[rank as usize][at]));
+        }
+        // A kernel that reads the others' memory adds as the data comes.
+        let added = match copies {
+            Copies::Direct => Bytes(0),
+            Copies::Staged | Copies::Relayed => Bytes(bucket.size.0 * u64::from(ranks - 1)),
+        };
+        let updated = all.reduce(0, (added, bucket.update), &come);
+        last[0].push(updated);
+        for rank in 1..ranks {
+            last[rank as usize].push(go(&mut all, step, copies, (0, rank), bucket.size, updated));
+        }
+    }
+    for (rank, last) in (0..).zip(&last) {
+        all.within((rank, Region::Update), |all| all.wait(rank, last));
+    }
+    all.finish(step.name)
+}
+
+/// What a rank computes; returns when the gradients of each bucket are known.
+fn compute(all: &mut Writing, step: &Step<'_>, rank: Rank) -> Vec<Request> {
+    let own = &*step.ranks[rank as usize];
+    all.begin(step, rank);
+    all.forward(rank, own);
+    all.within((rank, Region::Backward), |all| {
+        let mut known = Vec::new();
+        for bucket in own.buckets(step.costs.bucket) {
+            known.push(all.compute(rank, bucket.backward, &[]));
+        }
+        match known.last() {
+            Some(last) if !step.overlaps => vec![*last; known.len()],
+            _ => known,
+        }
+    })
+}
+
+fn go(
+    all: &mut Writing,
+    step: &Step<'_>,
+    copies: Copies,
+    ends: (Rank, Rank),
+    size: Bytes,
+    after: Request,
+) -> Request {
+    let without = match copies {
+        Copies::Direct => return all.access(ends, size, &[after]).1,
+        Copies::Staged => Without::Staging,
+        Copies::Relayed => Without::Relay,
+    };
+    all.transfer(step, ends, (size, without), &[after])
+}

@@ -1,0 +1,232 @@
+//! What kernels reach of a GPU and what frameworks cost, each a constant with its source.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::{InputError, from_toml};
+use crate::units::{Bytes, Picoseconds};
+
+use super::error::TrainingError;
+
+/// The values that are compiled in; the tests read them, so that they cannot fail for a user.
+static TERMS: LazyLock<Terms> = LazyLock::new(|| {
+    Terms::read("terms.toml", include_str!("terms.toml")).expect("the compiled-in terms are valid")
+});
+
+/// A time in a file of terms: microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Microseconds(Picoseconds);
+
+impl TryFrom<f64> for Microseconds {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        if (0.0..=1e6).contains(&value) {
+            Ok(Self(Picoseconds((value * 1e6).round() as u64)))
+        } else {
+            Err(format!("{value} is not from 0 to 1,000,000 microseconds"))
+        }
+    }
+}
+
+/// A part of a peak.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Share(f64);
+
+impl TryFrom<f64> for Share {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        if value > 0.0 && value <= 1.0 {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is no part of a peak: above 0, 1 at most"))
+        }
+    }
+}
+
+/// A count that is at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "u64")]
+struct Count(u64);
+
+impl TryFrom<u64> for Count {
+    type Error = String;
+
+    fn try_from(value: u64) -> Result<Self, String> {
+        if (1..=1 << 20).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is not from 1 to 1,048,576"))
+        }
+    }
+}
+
+/// All terms.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// Those that measurements gave.
+    fitted: Vec<String>,
+    kernel: Kernel,
+    pages: Pages,
+    framework: BTreeMap<String, FrameworkTerms>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kernel {
+    least: Microseconds,
+    plain: Share,
+    matrix: Share,
+    memory: Share,
+    plain_tile: Count,
+    matrix_tile: Count,
+    depth: Count,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pages {
+    service: Microseconds,
+    batch: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrameworkTerms {
+    launch: Microseconds,
+    iteration: Microseconds,
+    gpu: Microseconds,
+    copy: Microseconds,
+    collective: Microseconds,
+    fused_update: bool,
+    bucket: u64,
+}
+
+/// What a framework costs around its kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameworkCosts {
+    /// To launch one kernel from the host.
+    pub launch: Picoseconds,
+    /// Of an iteration, whatever it computes.
+    pub iteration: Picoseconds,
+    /// The same for each GPU.
+    pub gpu: Picoseconds,
+    /// Of a copy between GPUs, before its first byte.
+    pub copy: Picoseconds,
+    /// Of the call of a collective, on one GPU, too.
+    pub collective: Picoseconds,
+    /// Whether all weights are updated by one kernel.
+    pub fused_update: bool,
+    /// Gradients that are reduced at once; none where every layer's are apart.
+    pub bucket: Option<Bytes>,
+}
+
+/// What a kernel reaches of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelReach {
+    /// Of a kernel that does nothing.
+    pub least: Picoseconds,
+    /// Part of the peak that products of matrices reach, on plain cores and on matrix units.
+    pub share: [f64; 2],
+    /// Results that a block calculates each way, on plain cores and on matrix units.
+    pub tile: [u64; 2],
+    /// Part of the peak that the memory reaches.
+    pub memory: f64,
+    /// Terms of a sum that a block adds at least.
+    pub depth: u64,
+}
+
+/// What a driver takes to move pages of unified memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnifiedMemory {
+    /// Of a batch of page faults, before its pages move.
+    pub service: Picoseconds,
+    /// What the pages of a batch hold; none where GPUs have no page faults, and all moves at once.
+    pub batch: Option<Bytes>,
+}
+
+impl UnifiedMemory {
+    /// What serving the faults takes by which so much moves.
+    #[must_use]
+    pub fn faults(&self, size: Bytes) -> Picoseconds {
+        let batches = self.batch.map_or(1, |batch| size.0.div_ceil(batch.0.max(1)));
+        Picoseconds(self.service.0.saturating_mul(batches))
+    }
+}
+
+impl Terms {
+    /// Those that are compiled in.
+    #[must_use]
+    pub fn own() -> &'static Self {
+        &TERMS
+    }
+
+    /// Reads terms from their TOML text.
+    ///
+    /// # Errors
+    /// Text that is none, with line and column.
+    pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
+        from_toml(file, text)
+    }
+
+    /// The names of those that measurements gave.
+    #[must_use]
+    pub fn fitted(&self) -> &[String] {
+        &self.fitted
+    }
+
+    /// What kernels reach.
+    #[must_use]
+    pub fn kernel(&self) -> KernelReach {
+        let Kernel { least, plain, matrix, memory, plain_tile, matrix_tile, depth } = self.kernel;
+        KernelReach {
+            least: least.0,
+            share: [plain.0, matrix.0],
+            tile: [plain_tile.0, matrix_tile.0],
+            memory: memory.0,
+            depth: depth.0,
+        }
+    }
+
+    /// What a driver takes to move pages, of GPUs with page faults or without.
+    #[must_use]
+    pub fn pages(&self, has_faults: bool) -> UnifiedMemory {
+        let Pages { service, batch } = self.pages;
+        UnifiedMemory { service: service.0, batch: has_faults.then_some(Bytes(batch)) }
+    }
+
+    /// The names of the frameworks.
+    #[must_use]
+    pub fn frameworks(&self) -> Vec<&str> {
+        self.framework.keys().map(String::as_str).collect()
+    }
+
+    /// What a framework costs.
+    ///
+    /// # Errors
+    /// A name that none has.
+    pub fn framework(&self, name: &str) -> Result<FrameworkCosts, TrainingError> {
+        let found = self.framework.get(name).ok_or_else(|| TrainingError::Unknown {
+            what: "framework",
+            name: name.to_owned(),
+            known: self.framework.keys().cloned().collect(),
+        })?;
+        let FrameworkTerms { launch, iteration, gpu, copy, collective, fused_update, bucket } =
+            *found;
+        Ok(FrameworkCosts {
+            launch: launch.0,
+            iteration: iteration.0,
+            gpu: gpu.0,
+            copy: copy.0,
+            collective: collective.0,
+            fused_update,
+            bucket: (bucket > 0).then_some(Bytes(bucket)),
+        })
+    }
+}
