@@ -18,6 +18,7 @@ use linkwright::simulation::cluster::{Fidelity, Mapping};
 use linkwright::simulation::played::GpuSpeed;
 use linkwright::simulation::{QueueDiscipline, RunTime, ServerChoice};
 use linkwright::system::{BandwidthProfile, NetworkKind, Server, System};
+use linkwright::training::{Optimizer, Precision, Way};
 
 use pyo3::prelude::*;
 
@@ -31,6 +32,7 @@ use crate::pattern::pattern_names;
 use crate::plan::{algorithm_names, collective_names};
 use crate::simulation::planner_names;
 use crate::system::import_format_names;
+use crate::training::framework_names;
 
 /// A closed set of named values.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -80,7 +82,7 @@ of_core!(
     Ties
 );
 
-/// Likewise, of what runs inside GPUs.
+/// Likewise, of what runs inside GPUs and of training.
 macro_rules! of_gpus {
     ($($choice:ty),*) => {
         $(impl Choice for $choice {
@@ -94,7 +96,7 @@ macro_rules! of_gpus {
     };
 }
 
-of_gpus!(Benchmark, Distribution, DramTiming, MemorySystem);
+of_gpus!(Benchmark, Distribution, DramTiming, MemorySystem, Optimizer, Precision, Way);
 
 /// The profile of that name, or that of the machine where none is named.
 pub fn profile_of(machine: &Server, name: Option<&str>) -> PyResult<BandwidthProfile> {
@@ -197,8 +199,9 @@ impl Choice for NetworkKind {
 /// The names of every closed choice, by what they choose: a list for each, as the core has it.
 ///
 /// The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-/// collective, discipline, fidelity, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm, network, pattern,
-/// planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
+/// collective, discipline, fidelity, framework, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm,
+/// network, optimizer, pattern, planner, policy, precision, processes, protocol, reduction, routing, run_time,
+/// server_choice, tie, training_way and workload.
 #[pyfunction]
 pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
     fn named<T: Choice>() -> Vec<&'static str> {
@@ -216,6 +219,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("distribution", named::<Distribution>()),
         ("dram", named::<DramTiming>()),
         ("fidelity", named::<Fidelity>()),
+        ("framework", framework_names()),
         ("gpu_speed", named::<GpuSpeed>()),
         ("import_format", import_format_names()),
         ("links", named::<WantedLinks>()),
@@ -224,8 +228,10 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("mapping", Mapping::NAMES.to_vec()),
         ("nccl_algorithm", named::<ExpectedAlgorithm>()),
         ("network", fabric_names()),
+        ("optimizer", named::<Optimizer>()),
         ("pattern", pattern_names()),
         ("planner", planner_names()),
+        ("precision", named::<Precision>()),
         ("processes", named::<Processes>()),
         ("policy", policy_names()),
         ("protocol", named::<Protocol>()),
@@ -234,6 +240,7 @@ pub fn choice_names() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("run_time", named::<RunTime>()),
         ("server_choice", named::<ServerChoice>()),
         ("tie", tie_names()),
+        ("training_way", named::<Way>()),
         ("workload", workload_names()),
     ])
 }

@@ -10,6 +10,7 @@ use linkwright::memory::GpuError;
 use linkwright::simulation::SimulationError;
 use linkwright::simulation::cluster::{ClusterError, PlacementError};
 use linkwright::system::SystemError;
+use linkwright::training::TrainingError;
 use pyo3::PyErr;
 
 /// The exceptions that `linkwright.errors` defines.
@@ -90,6 +91,14 @@ pub fn gpus(error: GpuError) -> PyErr {
     match error {
         GpuError::TooLong { .. } => exceptions::TimeLimitError::new_err(told(error)),
         other => exceptions::SimulationError::new_err(told(other)),
+    }
+}
+
+/// Why a step of training cannot be had.
+pub fn training(error: TrainingError) -> PyErr {
+    match error {
+        TrainingError::Gpu(_) | TrainingError::NoModel { .. } => machine(error),
+        other => range(other),
     }
 }
 

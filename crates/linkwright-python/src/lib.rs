@@ -37,6 +37,7 @@ mod system_origin;
 mod table;
 mod thermal;
 mod timing;
+mod training;
 mod values;
 mod worker;
 
@@ -108,6 +109,8 @@ mod _core {
     use crate::thermal::{Floorplan, ThermalMap};
     #[pymodule_export]
     use crate::timing::{Timing, time_sweep};
+    #[pymodule_export]
+    use crate::training::{NeuralNetwork, TrainingStep, neural_networks};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -34,6 +34,7 @@ use crate::system_origin::Origin;
 use crate::table::Table;
 use crate::thermal::{Floorplan, ThermalMap};
 use crate::timing::Timing;
+use crate::training::{NeuralNetwork, TrainingStep};
 
 fn refuse(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("the pickle is not of this version of Linkwright: {error}"))
@@ -92,6 +93,7 @@ pickled!(
     Job,
     Match,
     NcclTestsLog,
+    NeuralNetwork,
     Owner,
     Pattern,
     Program,
@@ -103,6 +105,7 @@ pickled!(
     Table,
     ThermalMap,
     Timing,
+    TrainingStep,
     Tree,
     Tried,
 );

@@ -34,6 +34,7 @@ mod reader;
 mod roofline;
 mod shape;
 mod step;
+pub mod tables;
 mod terms;
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,8 @@
 //! **What it leaves out.** Caches that hold one layer's output for the next, kernels that fuse several layers,
 //! algorithms of convolution that need fewer operations (Winograd) or more memory, clocks that fall under load.
 
+use serde::{Deserialize, Serialize};
+
 use crate::system::gpus::{GpuModel, NumberType};
 use crate::units::{Bandwidth, OperationRate, Picoseconds};
 
@@ -143,7 +145,7 @@ impl LayerWork {
 }
 
 /// How long a layer takes, of one batch on one GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LayerTime {
     /// Forward.
     pub forward: Picoseconds,

@@ -1,0 +1,358 @@
+//! `linkwright.NeuralNetwork` and `linkwright.TrainingStep`: steps of training as programs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use linkwright::diagnostic::Diagnosis;
+use linkwright::training::{
+    self, FrameworkCosts, LayerTime, Network, Optimizer, Precision, Shape, Terms, Training, Way,
+    model_of, tables,
+};
+use linkwright::units::{Bytes, Picoseconds};
+use pyo3::prelude::*;
+
+use crate::choices::Choice;
+use crate::errors;
+use crate::number::{int, ints, optional_int, whole};
+use crate::program::Program;
+use crate::system::System;
+use crate::table::Table;
+
+/// The most samples of a step, and the most parts of a pipeline's batch.
+const MOST_SAMPLES: u64 = 1 << 24;
+const MOST_MICRO_BATCHES: u32 = 4096;
+
+/// The names of the frameworks whose costs are known.
+pub fn framework_names() -> Vec<&'static str> {
+    Terms::own().frameworks()
+}
+
+/// The networks that Linkwright has: name, where it was published, trained numbers.
+#[pyfunction]
+pub fn neural_networks() -> Vec<(String, String, u64)> {
+    let of = |it: &Network| (it.full_name(), it.source.clone(), it.parameters());
+    Network::all().iter().map(of).collect()
+}
+
+/// A network that is trained, layer by layer; numbers are of one sample.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct NeuralNetwork(Arc<Network>);
+
+#[pymethods]
+impl NeuralNetwork {
+    /// The network of a name of `neural_networks`; upper and lower case are one, and hyphens may
+    /// be left out.
+    ///
+    /// Raises:
+    ///     SimulationError: If there is none; the message names the nearest.
+    #[staticmethod]
+    fn find(name: &str) -> PyResult<Self> {
+        let found = Network::find(name).map_err(errors::training)?;
+        Ok(Self(Arc::new(found.clone())))
+    }
+
+    /// Reads a network from its TOML text; `file` names the text in errors.
+    ///
+    /// Raises:
+    ///     InputError: If the text is no network, or its layers do not meet, with line and column.
+    #[staticmethod]
+    #[pyo3(signature = (text, file = "<text>"))]
+    fn from_toml(text: &str, file: &str) -> PyResult<Self> {
+        let read = Network::read(file, text).map_err(errors::input)?;
+        Ok(Self(Arc::new(read)))
+    }
+
+    /// What it is called, with its variant where it has several.
+    #[getter]
+    fn name(&self) -> String {
+        self.0.full_name()
+    }
+
+    /// Where it was published; empty where the file does not say.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.0.source
+    }
+
+    /// What the source leaves open, and how it is taken.
+    #[getter]
+    fn assumptions(&self) -> Vec<String> {
+        self.0.assumptions.clone()
+    }
+
+    /// The shape of one sample, such as `3 x 224 x 224`.
+    #[getter]
+    fn input(&self) -> String {
+        self.0.input.to_string()
+    }
+
+    /// What a sample is: `images`, `sequences` or `samples`.
+    #[getter]
+    fn samples(&self) -> &'static str {
+        match self.0.input {
+            Shape::Image { .. } => "images",
+            Shape::Tokens { .. } => "sequences",
+            Shape::Vector { .. } => "samples",
+        }
+    }
+
+    /// Tokens of a sample; None where samples are no sequences.
+    #[getter]
+    fn tokens(&self) -> Option<u64> {
+        match self.0.input {
+            Shape::Tokens { tokens, .. } => Some(tokens),
+            Shape::Image { .. } | Shape::Vector { .. } => None,
+        }
+    }
+
+    /// Trained numbers.
+    #[getter]
+    fn parameters(&self) -> u64 {
+        self.0.parameters()
+    }
+
+    /// Multiply-adds of the forward pass.
+    #[getter]
+    fn multiply_adds(&self) -> u64 {
+        self.0.multiply_adds()
+    }
+
+    /// Numbers that are kept for the backward pass.
+    #[getter]
+    fn saved(&self) -> u64 {
+        self.0.saved()
+    }
+
+    /// Samples of an epoch of the dataset that it is usually trained on; None where none is named.
+    #[getter]
+    fn epoch(&self) -> Option<u64> {
+        self.0.dataset().map(|dataset| dataset.samples)
+    }
+
+    /// The same network on images of another size, or sequences of another length.
+    ///
+    /// Args:
+    ///     size: Points of an image, each way.
+    ///     tokens: Tokens of a sequence.
+    ///
+    /// Raises:
+    ///     SimulationError: If its samples are none of these, or a layer cannot take the shape.
+    #[pyo3(signature = (*, size: "int | None" = None, tokens: "int | None" = None))]
+    fn with_input(
+        &self,
+        #[pyo3(from_py_with = optional_int)] size: Option<i128>,
+        #[pyo3(from_py_with = optional_int)] tokens: Option<i128>,
+    ) -> PyResult<Self> {
+        let extent = |what, value| whole(what, value, training::MOST_EXTENT);
+        let input = match (self.0.input, size, tokens) {
+            (input, None, None) => input,
+            (Shape::Image { channels, .. }, Some(size), None) => {
+                let size = extent("points of an image", size)?;
+                Shape::Image { channels, height: size, width: size }
+            }
+            (Shape::Tokens { width, .. }, None, Some(tokens)) => {
+                Shape::Tokens { tokens: extent("tokens of a sequence", tokens)?, width }
+            }
+            (input, ..) => {
+                let name = self.0.full_name();
+                let problem = format!("`{name}` takes samples of {input}");
+                let remedy = "give the size of images, or the tokens of sequences";
+                return Err(errors::range(Diagnosis::of(problem).remedy(remedy)));
+            }
+        };
+        let made = self.0.with_input(input).map_err(errors::training)?;
+        Ok(Self(Arc::new(made)))
+    }
+
+    /// One row for each layer.
+    ///
+    /// Columns: name, kind, inputs, output, block (that is repeated, counted from 0), parameters,
+    /// multiply_adds, elementwise (other operations), activations, saved (for the backward pass).
+    fn layers(&self) -> PyResult<Table> {
+        Table::new(tables::layers(&self.0))
+    }
+
+    fn __repr__(&self) -> String {
+        let Network { layers, input, .. } = &*self.0;
+        let (name, parameters) = (self.0.full_name(), self.0.parameters());
+        format!(
+            "<NeuralNetwork: {name}, {} layers, {parameters} parameters, {input}>",
+            layers.len()
+        )
+    }
+}
+
+/// A step of training on some GPUs of a system: what each of them computes, copies and reduces.
+#[pyclass(frozen, eq, module = "linkwright")]
+#[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TrainingStep {
+    network: NeuralNetwork,
+    program: Program,
+    times: BTreeMap<String, Vec<LayerTime>>,
+    gpus: Vec<u32>,
+    samples: u64,
+    costs: FrameworkCosts,
+    way: Way,
+}
+
+#[pymethods]
+impl TrainingStep {
+    /// A step.
+    ///
+    /// Args:
+    ///     network: What is trained.
+    ///     system: What it is trained on.
+    ///     gpus: Ids in the system, in the order of the ranks.
+    ///     batch: Samples of the step, over all GPUs.
+    ///     way: How data moves between the GPUs.
+    ///     precision: The numbers that are multiplied.
+    ///     optimizer: What turns gradients into weights.
+    ///     framework: Whose costs around kernels count.
+    ///     overlap: Whether gradients are reduced while others are computed.
+    ///     bucket: Bytes of gradients that are reduced at once, 0 for every layer's apart; the
+    ///         framework's where absent.
+    ///     micro_batches: Parts of the batch that follow one another through a pipeline; four times
+    ///         the GPUs where absent.
+    ///
+    /// Raises:
+    ///     MachineError: If a GPU's model is not known well enough.
+    ///     SimulationError: If the batch does not divide, the GPUs cannot go that way or do not
+    ///         calculate with such numbers, or a choice is unknown.
+    #[new]
+    #[pyo3(signature = (
+        network: "NeuralNetwork", system: "System", gpus: "Sequence[int]", *, batch: "int",
+        way: "TrainingWayName" = "all-reduce", precision: "PrecisionName" = "fp32",
+        optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
+        overlap = true, bucket: "int | None" = None, micro_batches: "int | None" = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn new(
+        network: &NeuralNetwork,
+        system: &System,
+        #[pyo3(from_py_with = ints)] gpus: Vec<i128>,
+        #[pyo3(from_py_with = int)] batch: i128,
+        way: &str,
+        precision: &str,
+        optimizer: &str,
+        framework: &str,
+        overlap: bool,
+        #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
+        #[pyo3(from_py_with = optional_int)] micro_batches: Option<i128>,
+    ) -> PyResult<Self> {
+        let of = &*system.cluster().system;
+        let gpus = ranks_on(of.gpus(), &gpus)?;
+        let mut costs = Terms::own().framework(framework).map_err(errors::training)?;
+        if let Some(bucket) = bucket {
+            let bucket = whole("bytes of a bucket", bucket, u64::MAX)?;
+            costs.bucket = (bucket > 0).then_some(Bytes(bucket));
+        }
+        let micro_batches = match micro_batches {
+            Some(count) => whole("parts of a batch", count, MOST_MICRO_BATCHES)?,
+            None => 4 * gpus.len() as u32,
+        };
+        let way = Way::named(way)?;
+        let training = Training {
+            network: &network.0,
+            batch: whole("samples of a step", batch, MOST_SAMPLES)?,
+            precision: Precision::named(precision)?,
+            optimizer: Optimizer::named(optimizer)?,
+            costs,
+            way,
+            overlaps: overlap,
+            micro_batches,
+            measured: &BTreeMap::new(),
+        };
+        let program = training.program(of, &gpus).map_err(errors::training)?;
+        let mut times = BTreeMap::new();
+        for gpu in &gpus {
+            let model = model_of(of, *gpu).map_err(errors::training)?;
+            let layers = training.layers(model, gpus.len()).map_err(errors::training)?;
+            times.insert(model.product.clone(), layers);
+        }
+        let samples = training.samples(gpus.len()).map_err(errors::training)?;
+        let program = Program(Arc::new(program));
+        Ok(Self { network: network.clone(), program, times, gpus, samples, costs, way })
+    }
+
+    /// What every rank does.
+    #[getter]
+    fn program(&self) -> Program {
+        self.program.clone()
+    }
+
+    /// Samples that one GPU computes at once.
+    #[getter]
+    fn samples_at_once(&self) -> u64 {
+        self.samples
+    }
+
+    /// The GPUs by their ids in the system.
+    #[getter]
+    fn gpus(&self) -> Vec<u32> {
+        self.gpus.clone()
+    }
+
+    /// How data moves between them.
+    #[getter]
+    fn way(&self) -> &'static str {
+        Choice::name(self.way)
+    }
+
+    /// The models of the GPUs.
+    #[getter]
+    fn models(&self) -> Vec<&str> {
+        self.times.keys().map(String::as_str).collect()
+    }
+
+    /// What a copy between GPUs costs on the host, in seconds.
+    #[getter]
+    fn copy_cost(&self) -> f64 {
+        self.costs.copy.as_seconds()
+    }
+
+    /// One row for each layer: how long it computes on a GPU of a model, in seconds.
+    ///
+    /// Columns: name, kind, forward, backward, update.
+    ///
+    /// Raises:
+    ///     SimulationError: If none of the GPUs is of that model.
+    fn layers(&self, model: &str) -> PyResult<Table> {
+        let times = self.times.get(model).ok_or_else(|| {
+            let known: Vec<&str> = self.times.keys().map(String::as_str).collect();
+            errors::unknown_choice("GPU of the step", model, &known)
+        })?;
+        Table::new(tables::times(&self.network.0, times))
+    }
+
+    /// Seconds that a GPU of a model computes: forward, backward, and new weights.
+    fn computing(&self, model: &str) -> PyResult<(f64, f64, f64)> {
+        let times = self.times.get(model).into_iter().flatten();
+        let of = |part: fn(&LayerTime) -> Picoseconds| {
+            times.clone().map(|time| part(time).as_seconds()).sum()
+        };
+        Ok((of(|time| time.forward), of(|time| time.backward), of(|time| time.update)))
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, gpus) = (self.network.0.full_name(), self.gpus.len());
+        format!("<TrainingStep: {name} on {gpus} GPUs, {}>", self.way())
+    }
+}
+
+/// GPUs of a system by their ids, each once.
+fn ranks_on(gpus: u32, wanted: &[i128]) -> PyResult<Vec<u32>> {
+    if wanted.is_empty() {
+        let problem = "no GPU trains the network";
+        return Err(errors::range(Diagnosis::of(problem).remedy("name one or more")));
+    }
+    let mut taken = Vec::with_capacity(wanted.len());
+    for gpu in wanted {
+        let gpu = crate::number::gpu_of(gpus as usize, *gpu)? as u32;
+        if taken.contains(&gpu) {
+            return Err(errors::repeated_gpu(gpu as usize));
+        }
+        taken.push(gpu);
+    }
+    Ok(taken)
+}

@@ -1,0 +1,41 @@
+//! Networks and steps as columns.
+
+use super::network::Network;
+use super::roofline::LayerTime;
+use crate::table::Table;
+
+/// One row for each layer: what it is and what one sample takes of it.
+#[must_use]
+pub fn layers(network: &Network) -> Table {
+    let layers = || network.layers.iter();
+    let named = |place: &Option<usize>| {
+        place.map_or("input", |at| network.layers[at].name.as_str()).to_owned()
+    };
+    let inputs = layers().map(|it| it.inputs.iter().map(named).collect::<Vec<_>>().join(" "));
+    Table::new()
+        .with("name", "", layers().map(|it| it.name.clone()).collect::<Vec<_>>())
+        .with("kind", "", layers().map(|it| it.kind.name().to_owned()).collect::<Vec<_>>())
+        .with("inputs", "", inputs.collect::<Vec<_>>())
+        .with("output", "", layers().map(|it| it.output.to_string()).collect::<Vec<_>>())
+        .with("block", "", layers().map(|it| u64::from(it.unit)).collect::<Vec<_>>())
+        .with("parameters", "", layers().map(|it| it.parameters).collect::<Vec<_>>())
+        .with("multiply_adds", "", layers().map(|it| it.multiply_adds).collect::<Vec<_>>())
+        .with("elementwise", "", layers().map(|it| it.elementwise).collect::<Vec<_>>())
+        .with("activations", "", layers().map(|it| it.output.elements()).collect::<Vec<_>>())
+        .with("saved", "", layers().map(|it| it.saved).collect::<Vec<_>>())
+}
+
+/// One row for each layer: how long it takes in a step on one GPU.
+#[must_use]
+pub fn times(network: &Network, times: &[LayerTime]) -> Table {
+    let layers = || network.layers.iter();
+    let seconds = |of: fn(&LayerTime) -> crate::units::Picoseconds| {
+        times.iter().map(|time| of(time).as_seconds()).collect::<Vec<f64>>()
+    };
+    Table::new()
+        .with("name", "", layers().map(|it| it.name.clone()).collect::<Vec<_>>())
+        .with("kind", "", layers().map(|it| it.kind.name().to_owned()).collect::<Vec<_>>())
+        .with("forward", "s", seconds(|time| time.forward))
+        .with("backward", "s", seconds(|time| time.backward))
+        .with("update", "s", seconds(|time| time.update))
+}
