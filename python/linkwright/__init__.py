@@ -23,6 +23,7 @@ from linkwright._core import (
     Job,
     Match,
     NcclTestsLog,
+    NeuralNetwork,
     Owner,
     Pattern,
     Program,
@@ -36,6 +37,7 @@ from linkwright._core import (
     Table,
     ThermalMap,
     Timing,
+    TrainingStep,
     Tree,
     Tried,
     __version__,
@@ -60,6 +62,7 @@ from linkwright._core import (
     kernel_terms,
     nccl_choices,
     nccl_release,
+    neural_networks,
     packing_rate,
     pattern_names,
     plan,
@@ -81,6 +84,7 @@ from linkwright._core import (
     tie_names,
     time_errors,
     time_sweep,
+    training_terms,
     workload_names,
     workloads,
     write_jobs,
@@ -110,8 +114,10 @@ if TYPE_CHECKING:
     from linkwright.runs.server.play import run_scenario
     from linkwright.runs.server.run import ScenarioRun
     from linkwright.runs.thermal.run import Heat, find_heat
+    from linkwright.runs.training.run import TrainingRun
     from linkwright.runs.worth.run import Worth
     from linkwright.systems import load_fabric, load_floorplan, load_system
+    from linkwright.training import train
 
 __all__ = [
     "MOST_JOBS",
@@ -139,6 +145,7 @@ __all__ = [
     "MachineError",
     "Match",
     "NcclTestsLog",
+    "NeuralNetwork",
     "Owner",
     "Pattern",
     "Program",
@@ -160,6 +167,8 @@ __all__ = [
     "ThermalMap",
     "TimeLimitError",
     "Timing",
+    "TrainingRun",
+    "TrainingStep",
     "Tree",
     "Tried",
     "Worth",
@@ -191,6 +200,7 @@ __all__ = [
     "load_system",
     "nccl_choices",
     "nccl_release",
+    "neural_networks",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -217,6 +227,8 @@ __all__ = [
     "tie_names",
     "time_errors",
     "time_sweep",
+    "train",
+    "training_terms",
     "workload_names",
     "workloads",
     "write_jobs",
@@ -244,6 +256,8 @@ _WHERE = {
     "run_scenario": "linkwright.runs.server.play",
     "ScenarioRun": "linkwright.runs.server.run",
     "Worth": "linkwright.runs.worth.run",
+    "TrainingRun": "linkwright.runs.training.run",
+    "train": "linkwright.training",
 }
 
 

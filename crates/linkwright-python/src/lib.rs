@@ -110,7 +110,7 @@ mod _core {
     #[pymodule_export]
     use crate::timing::{Timing, time_sweep};
     #[pymodule_export]
-    use crate::training::{NeuralNetwork, TrainingStep, neural_networks};
+    use crate::training::{NeuralNetwork, TrainingStep, neural_networks, training_terms};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -27,6 +27,12 @@ pub fn framework_names() -> Vec<&'static str> {
     Terms::own().frameworks()
 }
 
+/// What kernels reach of a GPU and frameworks cost, as TOML, each with its source.
+#[pyfunction]
+pub fn training_terms() -> &'static str {
+    Terms::TEXT
+}
+
 /// The networks that Linkwright has: name, where it was published, trained numbers.
 #[pyfunction]
 pub fn neural_networks() -> Vec<(String, String, u64)> {
@@ -214,8 +220,11 @@ impl TrainingStep {
     ///         framework's where absent.
     ///     micro_batches: Parts of the batch that follow one another through a pipeline; four times
     ///         the GPUs where absent.
+    ///     terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
+    ///         which counts where absent.
     ///
     /// Raises:
+    ///     InputError: If the terms are none, with line and column.
     ///     MachineError: If a GPU's model is not known well enough.
     ///     SimulationError: If the batch does not divide, the GPUs cannot go that way or do not
     ///         calculate with such numbers, or a choice is unknown.
@@ -224,7 +233,8 @@ impl TrainingStep {
         network: "NeuralNetwork", system: "System", gpus: "Sequence[int]", *, batch: "int",
         way: "TrainingWayName" = "all-reduce", precision: "PrecisionName" = "fp32",
         optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
-        overlap = true, bucket: "int | None" = None, micro_batches: "int | None" = None
+        overlap = true, bucket: "int | None" = None, micro_batches: "int | None" = None,
+        terms: "str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -239,10 +249,15 @@ impl TrainingStep {
         overlap: bool,
         #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
         #[pyo3(from_py_with = optional_int)] micro_batches: Option<i128>,
+        terms: Option<&str>,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
         let gpus = ranks_on(of.gpus(), &gpus)?;
-        let mut costs = Terms::own().framework(framework).map_err(errors::training)?;
+        let terms = match terms {
+            Some(text) => &Terms::read("<terms>", text).map_err(errors::input)?,
+            None => Terms::own(),
+        };
+        let mut costs = terms.framework(framework).map_err(errors::training)?;
         if let Some(bucket) = bucket {
             let bucket = whole("bytes of a bucket", bucket, u64::MAX)?;
             costs.bucket = (bucket > 0).then_some(Bytes(bucket));
@@ -257,6 +272,7 @@ impl TrainingStep {
             batch: whole("samples of a step", batch, MOST_SAMPLES)?,
             precision: Precision::named(precision)?,
             optimizer: Optimizer::named(optimizer)?,
+            terms,
             costs,
             way,
             overlaps: overlap,

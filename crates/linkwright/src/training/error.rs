@@ -60,6 +60,11 @@ pub enum TrainingError {
         /// The blocks.
         blocks: usize,
     },
+    /// A network whose file does not say how its layers are cut.
+    NoSplit {
+        /// Its name.
+        network: String,
+    },
     /// A batch that the GPUs, or the parts of a pipeline, do not divide.
     Batch {
         /// The samples.
@@ -99,6 +104,11 @@ impl Diagnose for TrainingError {
                 "a pipeline of {stages} stages, but the network has {blocks} blocks"
             ))
             .remedy(format!("train on {blocks} GPUs or fewer, or by another way")),
+            Self::NoSplit { network } => Diagnosis::of(format!(
+                "`{}` does not say how its layers are cut for tensor parallelism",
+                shown(network)
+            ))
+            .remedy("write split = \"columns\" and \"rows\" in its file, or take another way"),
             Self::Batch { batch, parts, of } => {
                 let below = batch - batch % parts;
                 let near = if below == 0 {

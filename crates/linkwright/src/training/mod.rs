@@ -48,6 +48,6 @@ pub use optimizer::Optimizer;
 pub use precision::Precision;
 pub use prepare::{Training, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
+pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Step, Way};
 pub use terms::{FrameworkCosts, KernelReach, Terms, UnifiedMemory};
-pub use shape::{MOST_EXTENT, Shape};

@@ -30,6 +30,8 @@ pub struct Training<'a> {
     pub precision: Precision,
     /// What turns gradients into weights.
     pub optimizer: Optimizer,
+    /// What kernels reach, and drivers take.
+    pub terms: &'a Terms,
     /// What the framework costs.
     pub costs: FrameworkCosts,
     /// How data moves.
@@ -96,12 +98,18 @@ impl Training<'_> {
             };
             ranks.push(step);
         }
+        if self.way == Way::TensorParallel
+            && gpus.len() > 1
+            && self.network.layers.iter().all(|layer| layer.split.is_none())
+        {
+            return Err(TrainingError::NoSplit { network: self.network.full_name() });
+        }
         let step = Step {
             name: &self.network.full_name(),
             ranks: &ranks,
             joins: &Joins::of(system, gpus),
             costs: self.costs,
-            pages: Terms::own().pages(has_faults),
+            pages: self.terms.pages(has_faults),
             overlaps: self.overlaps,
             micro_batches: self.micro_batches,
         };
@@ -139,7 +147,7 @@ impl Training<'_> {
 
     fn roofline(&self, gpu: &GpuModel) -> Result<Roofline, TrainingError> {
         let gpu = GpuRates::of(gpu, self.precision)?;
-        Ok(Roofline { gpu, reach: Terms::own().kernel(), launch: self.costs.launch })
+        Ok(Roofline { gpu, reach: self.terms.kernel(), launch: self.costs.launch })
     }
 }
 

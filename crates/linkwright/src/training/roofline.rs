@@ -49,7 +49,8 @@ impl GpuRates {
     /// A model whose file lacks a section that this needs, and a precision that it does not calculate with.
     pub fn of(model: &GpuModel, precision: Precision) -> Result<Self, TrainingError> {
         let number = precision.number();
-        let (peak, has_matrix_units) = match (model.matrix_rate(number), model.vector_rate(number)) {
+        let (peak, has_matrix_units) = match (model.matrix_rate(number), model.vector_rate(number))
+        {
             (Ok(rate), _) if number != NumberType::Fp32 => (rate, true),
             (_, Ok(rate)) => (rate, false),
             (_, Err(error)) => {

@@ -12,7 +12,7 @@ use super::error::TrainingError;
 
 /// The values that are compiled in; the tests read them, so that they cannot fail for a user.
 static TERMS: LazyLock<Terms> = LazyLock::new(|| {
-    Terms::read("terms.toml", include_str!("terms.toml")).expect("the compiled-in terms are valid")
+    Terms::read("terms.toml", Terms::TEXT).expect("the compiled-in terms are valid")
 });
 
 /// A time in a file of terms: microseconds.
@@ -161,6 +161,9 @@ impl UnifiedMemory {
 }
 
 impl Terms {
+    /// The text of those that are compiled in.
+    pub const TEXT: &'static str = include_str!("terms.toml");
+
     /// Those that are compiled in.
     #[must_use]
     pub fn own() -> &'static Self {

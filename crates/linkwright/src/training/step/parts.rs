@@ -94,15 +94,19 @@ impl RankStep {
         buckets
     }
 
-    /// The blocks, in the order of the forward pass.
+    /// The blocks, in the order of the forward pass; where nothing is repeated, every layer with weights begins one.
     pub(super) fn units(&self) -> Vec<Unit> {
+        let is_repeated = self.layers.iter().any(|layer| layer.unit > 0);
         let mut units: Vec<Unit> = Vec::new();
         let mut last = None;
+        let mut has_weights = false;
         for layer in &self.layers {
-            if last != Some(layer.unit) {
+            let begins = has_weights && layer.weights.0 > 0;
+            if last.is_none_or(|last| if is_repeated { last != layer.unit } else { begins }) {
                 units.push(Unit::default());
-                last = Some(layer.unit);
             }
+            last = Some(layer.unit);
+            has_weights |= layer.weights.0 > 0;
             if let Some(unit) = units.last_mut() {
                 unit.forward.0 += layer.time.forward.0;
                 unit.backward.0 += layer.time.backward.0;

@@ -57,19 +57,22 @@ pub(super) fn program(step: &Step<'_>) -> Result<Program, TrainingError> {
     let stages = step.ranks.len();
     let units = step.ranks[0].units();
     let times: Vec<u64> = units.iter().map(|unit| unit.forward.0 + unit.backward.0).collect();
-    let cuts = PipelineStages::of(&times, stages).ok_or(TrainingError::TooManyStages {
-        stages,
-        blocks: units.len(),
-    })?;
+    let cuts = PipelineStages::of(&times, stages)
+        .ok_or(TrainingError::TooManyStages { stages, blocks: units.len() })?;
     let mut all = Writing::new(stages);
-    let own: Vec<Vec<Unit>> =
-        cuts.0.iter().zip(step.ranks).map(|(cut, rank)| rank.units()[cut.clone()].to_vec()).collect();
+    let own: Vec<Vec<Unit>> = cuts
+        .0
+        .iter()
+        .zip(step.ranks)
+        .map(|(cut, rank)| rank.units()[cut.clone()].to_vec())
+        .collect();
     for rank in 0..stages as Rank {
         all.begin(step, rank);
     }
     let mut pipe = Pipe { step, own: &own, come: vec![[Vec::new(), Vec::new()]; stages] };
     // A stage's next turn is written once what it waits for is.
-    let mut turns: Vec<_> = (0..stages).map(|stage| pipe.turns(stage).into_iter().peekable()).collect();
+    let mut turns: Vec<_> =
+        (0..stages).map(|stage| pipe.turns(stage).into_iter().peekable()).collect();
     let mut is_moving = true;
     while is_moving {
         is_moving = false;

@@ -18,7 +18,8 @@ pub(super) fn program(step: &Step<'_>, way: Way) -> Program {
 fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {
     let own = &*step.ranks[rank as usize];
     let is_alone = step.ranks.len() < 2;
-    let cost = if is_alone && way == Way::AllReduce { Picoseconds(0) } else { step.costs.collective };
+    let cost =
+        if is_alone && way == Way::AllReduce { Picoseconds(0) } else { step.costs.collective };
     // A single GPU sends nothing, but some frameworks call their library all the same.
     let call = |all: &mut Writing, kind, size, after: &[Request]| {
         let size = if is_alone { Bytes(0) } else { size };

@@ -69,9 +69,8 @@ pub(super) fn unified_memory(step: &Step<'_>) -> Program {
             come
         });
         turn = (rank + 1 < ranks).then(|| all.signal((rank, rank + 1), &[come]));
-        let done = all.within((rank, Region::Backward), |all| {
-            all.compute(rank, own.backward(), &[])
-        });
+        let done =
+            all.within((rank, Region::Backward), |all| all.compute(rank, own.backward(), &[]));
         given.push(done);
     }
     // Gradients leave for GPU 0 one GPU after another, too.

@@ -187,22 +187,38 @@ impl Writing {
         let relay = || step.joins.relay(from, to);
         match step.joins.of_pair(from, to) {
             Join::Fabric => {
-                let sent =
-                    self.copy(from, (stream, CopyDirection::Peer(to), size), RouteClass::Any, after);
+                let sent = self.copy(
+                    from,
+                    (stream, CopyDirection::Peer(to), size),
+                    RouteClass::Any,
+                    after,
+                );
                 self.signal((from, to), &[sent])
             }
             Join::Pcie | Join::Staged if without == Without::Relay && relay().is_some() => {
                 let by = relay().unwrap_or(from);
-                let sent =
-                    self.copy(from, (stream, CopyDirection::Peer(by), size), RouteClass::Any, after);
+                let sent = self.copy(
+                    from,
+                    (stream, CopyDirection::Peer(by), size),
+                    RouteClass::Any,
+                    after,
+                );
                 let come = self.signal((from, by), &[sent]);
-                let sent =
-                    self.copy(by, (stream, CopyDirection::Peer(to), size), RouteClass::Any, &[come]);
+                let sent = self.copy(
+                    by,
+                    (stream, CopyDirection::Peer(to), size),
+                    RouteClass::Any,
+                    &[come],
+                );
                 self.signal((by, to), &[sent])
             }
             Join::Pcie => {
-                let sent =
-                    self.copy(from, (stream, CopyDirection::Peer(to), size), RouteClass::Host, after);
+                let sent = self.copy(
+                    from,
+                    (stream, CopyDirection::Peer(to), size),
+                    RouteClass::Host,
+                    after,
+                );
                 self.signal((from, to), &[sent])
             }
             Join::Staged | Join::Network => {

@@ -1,0 +1,119 @@
+"""Charts of a step of training: what its time goes into, how it scales, and its layers."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, SPARE_COLOURS, inline_chart, rounded
+from linkwright.runs.training.run import TrainingRun
+
+__all__ = ["layer_times", "scaling_lines", "step_parts"]
+
+WIDTH = 640
+PARTS = {
+    "computing": BLUE,
+    "exposed communication": ORANGE,
+    "framework": SKY_BLUE,
+    "idle": GREY,
+}
+
+
+def step_parts(run: TrainingRun) -> alt.Chart:
+    """What a step's time goes into, by each way to communicate."""
+    rows = []
+    for step in run.steps:
+        parts = step.parts
+        spent = parts.computing, parts.exposed, parts.framework, parts.idle
+        rows += [
+            {
+                "communication": step.communication,
+                "part": part,
+                "order": order,
+                "milliseconds": rounded(seconds * 1e3),
+            }
+            for order, (part, seconds) in enumerate(zip(PARTS, spent, strict=True))
+        ]
+    chart: alt.Chart = (
+        inline_chart(rows, "What a step's time goes into", "Means over the GPUs.")
+        .mark_bar()
+        .encode(
+            y=alt.Y(
+                "communication:N", title=None, sort=[step.communication for step in run.steps]
+            ),
+            x=alt.X("milliseconds:Q", title="time (ms)"),
+            color=alt.Color(
+                "part:N",
+                title=None,
+                scale=alt.Scale(domain=list(PARTS), range=list(PARTS.values())),
+            ),
+            order=alt.Order("order:Q"),
+            tooltip=["communication:N", "part:N", "milliseconds:Q"],
+        )
+        .properties(width=WIDTH)
+    )
+    return chart
+
+
+def scaling_lines(run: TrainingRun) -> alt.Chart:
+    """The speed-up over one GPU, by GPUs; one line for each way and kind."""
+    rows = [
+        {
+            "GPUs": row.gpus,
+            "speed-up": rounded(row.speed_up),
+            "communication": row.communication,
+            "scaling": row.kind,
+        }
+        for row in run.scaling
+    ]
+    names = list(dict.fromkeys(row.communication for row in run.scaling))
+    colours = [BLUE, ORANGE, SKY_BLUE, *SPARE_COLOURS]
+    chart: alt.Chart = (
+        inline_chart(rows, "Speed-up by GPUs", "Samples a second over those of one GPU.")
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("GPUs:Q", scale=alt.Scale(type="log", base=2)),
+            y=alt.Y("speed-up:Q", scale=alt.Scale(type="log", base=2)),
+            color=alt.Color(
+                "communication:N",
+                title=None,
+                scale=alt.Scale(domain=names, range=(colours * len(names))[: len(names)]),
+            ),
+            strokeDash=alt.StrokeDash("scaling:N", title=None),
+            tooltip=["communication:N", "scaling:N", "GPUs:Q", "speed-up:Q"],
+        )
+        .properties(width=WIDTH)
+    )
+    return chart
+
+
+def layer_times(run: TrainingRun) -> alt.Chart:
+    """How long each layer takes on the first model of GPU, in the order of the network."""
+    [model, *_] = run.best.step.models
+    rows = [
+        {
+            "layer": row["name"],
+            "place": place,
+            "part": part,
+            "microseconds": rounded(row[part] * 1e6),
+        }
+        for place, row in enumerate(run.best.step.layers(model))
+        for part in ("forward", "backward", "update")
+    ]
+    chart: alt.Chart = (
+        inline_chart(rows, "Time of each layer", f"On {model}, in the order of the network.")
+        .mark_bar()
+        .encode(
+            x=alt.X("place:O", title=None, axis=alt.Axis(labels=False, ticks=False)),
+            y=alt.Y("microseconds:Q", title="time (µs)"),
+            color=alt.Color(
+                "part:N",
+                title=None,
+                scale=alt.Scale(
+                    domain=["forward", "backward", "update"], range=[BLUE, ORANGE, SKY_BLUE]
+                ),
+            ),
+            tooltip=["layer:N", "part:N", "microseconds:Q"],
+        )
+        .properties(width=WIDTH)
+    )
+    return chart

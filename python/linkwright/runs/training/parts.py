@@ -1,0 +1,95 @@
+"""What the time of a step goes into, in the mean over its GPUs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from linkwright import ClusterRun
+
+__all__ = ["Parts", "parts_of"]
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A step's time in seconds, in the mean over its GPUs.
+
+    Attributes:
+        framework: The framework's work on the host before the step.
+        computing: Kernels of layers and of updates.
+        communication: In which data moves, to the GPU or from it, beside what it computes or not.
+        exposed: Of this, what no computation hides.
+        idle: In which a GPU does none of these.
+    """
+
+    framework: float
+    computing: float
+    communication: float
+    exposed: float
+    idle: float
+
+
+def parts_of(run: ClusterRun) -> Parts:
+    """The parts of a run of one step that kept all of its spans."""
+    ranks = run.ranks().num_rows
+    frameworks, computing, moving = (defaultdict[int, list[Span]](list) for _ in range(3))
+    for row in run.regions():
+        if row["region"] == "framework":
+            frameworks[row["rank"]].append((row["start"], row["end"]))
+    for row in run.computation():
+        computing[row["rank"]].append((row["start"], row["end"]))
+    for table in (run.kernels(), run.copies()):
+        for row in table:
+            moving[row["rank"]].append((row["start"], row["end"]))
+    for row in run.messages():
+        for rank in (row["source"], row["destination"]):
+            # What carries nothing tells another rank that something is done.
+            if row["size"] > 0:
+                moving[rank].append((row["sent"], row["delivered"]))
+    sums = [0.0] * 5
+    for rank in range(ranks):
+        host = _union(frameworks[rank])
+        kernels = _less(_union(computing[rank]), host)
+        data = _union(moving[rank])
+        hidden = _less(data, [*host, *kernels])
+        spent = _length(host), _length(kernels), _length(data), _length(hidden)
+        idle = run.makespan - spent[0] - spent[1] - spent[3]
+        sums = [total + part for total, part in zip(sums, (*spent, idle), strict=True)]
+    return Parts(*(max(0.0, total) / max(ranks, 1) for total in sums))
+
+
+def _union(spans: Iterable[Span]) -> list[Span]:
+    """The same times as spans that do not meet, in their order."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        elif end > start:
+            joined.append((start, end))
+    return joined
+
+
+def _less(spans: Sequence[Span], taken: Iterable[Span]) -> list[Span]:
+    """What of spans that do not meet is in none of the others."""
+    others = _union(taken)
+    left: list[Span] = []
+    at = 0
+    for start, end in spans:
+        while at < len(others) and others[at][1] <= start:
+            at += 1
+        here, begin = at, start
+        while here < len(others) and others[here][0] < end:
+            if others[here][0] > begin:
+                left.append((begin, others[here][0]))
+            begin = max(begin, others[here][1])
+            here += 1
+        if begin < end:
+            left.append((begin, end))
+    return left
+
+
+def _length(spans: Iterable[Span]) -> float:
+    return sum(end - start for start, end in spans)

@@ -1,0 +1,142 @@
+"""`linkwright.train`: what a step of training takes on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from linkwright import NeuralNetwork, System
+from linkwright.errors import SimulationError
+from linkwright.files import portable_name, sha256
+from linkwright.runs.training.play import (
+    LARGEST_SCALING,
+    LIBRARY,
+    Played,
+    Recipe,
+    load_network,
+    play_step,
+)
+from linkwright.runs.training.run import Scaled, TrainingRun
+from linkwright.systems import load_system
+
+__all__ = ["train"]
+
+
+def train(
+    network: NeuralNetwork | str | Path,
+    machine: System | str | Path = "dgx1-v100",
+    *,
+    gpus: int | Sequence[int] | None = None,
+    batch: int = 256,
+    communication: str | Sequence[str] = LIBRARY,
+    size: int | None = None,
+    tokens: int | None = None,
+    scaling: bool | None = None,
+    precision: str = "fp32",
+    optimizer: str = "momentum",
+    framework: str = "pytorch",
+    overlap: bool = True,
+    bucket: int | None = None,
+    micro_batches: int | None = None,
+    terms: str | None = None,
+) -> TrainingRun:
+    """What a step of training a network takes on a machine.
+
+    Args:
+        network: One of `neural_networks`, one's own file (TOML), or a `NeuralNetwork`.
+        machine: A preset's name, a machine's file, or a `System`.
+        gpus: How many, from the lowest ids, or which; all where absent.
+        batch: Samples of a step, over all GPUs.
+        communication: How data moves, or several ways that are compared: `nccl`, a planner of
+            all-reduces such as `packing`, or a way such as `p2p`, `fsdp` or `pipeline`; a way
+            by collectives takes a planner behind a colon, as `fsdp:packing`.
+        size: Points of an image each way, where the network takes images.
+        tokens: Of a sequence, where the network takes sequences.
+        scaling: Whether the same is played on 1, 2, 4, ... GPUs; up to 16 where absent.
+        precision: The numbers that are multiplied: `fp32`, `tf32`, `fp16` or `bf16`.
+        optimizer: `sgd`, `momentum` or `adam`.
+        framework: Whose costs around kernels count: `pytorch` or a release of MXNet.
+        overlap: Whether gradients are reduced while others are computed.
+        bucket: Bytes of gradients that are reduced at once, 0 for every layer's apart; the
+            framework's where absent.
+        micro_batches: Parts of the batch that follow one another through a pipeline; four times
+            the GPUs where absent.
+        terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`.
+
+    Raises:
+        FileError: If there is no such network, machine or file.
+        InputError: If a file is not what it should be, with its place.
+        MachineError: If a GPU's model is not known well enough.
+        SimulationError: If the batch does not divide, the machine has fewer GPUs or cannot go
+            that way, or a choice is unknown.
+    """
+    text: str | None = None
+    what = network
+    if not isinstance(network, NeuralNetwork):
+        network, text = load_network(network)
+    if size is not None or tokens is not None:
+        network = network.with_input(size=size, tokens=tokens)
+    wanted = gpus if isinstance(gpus, int) else None
+    system = machine if isinstance(machine, System) else load_system(machine, gpus=wanted)
+    chosen = _gpus_of(system, gpus)
+    recipe = Recipe(
+        network, batch, precision, optimizer, framework, overlap, bucket, micro_batches, terms
+    )
+    ways = [communication] if isinstance(communication, str) else list(communication)
+    if not ways:
+        raise SimulationError("no way to communicate was named", f"name one, such as `{LIBRARY}`")
+    steps = [play_step(recipe, system, chosen, way) for way in ways]
+    if scaling is None:
+        scaling = len(chosen) <= LARGEST_SCALING
+    scaled = _scaling(recipe, system, chosen, steps) if scaling and len(chosen) > 1 else []
+    manifest: dict[str, Any] = {
+        "network": network.name if text is None else portable_name(str(what)),
+        "sha256": None if text is None else sha256(text.encode()),
+        "input": network.input,
+        "machine": portable_name(system.name),
+        "gpus": list(chosen),
+        "communication": ways,
+        **recipe.facts(),
+    }
+    return TrainingRun(recipe, system, chosen, steps, scaled, manifest)
+
+
+def _gpus_of(system: System, gpus: int | Sequence[int] | None) -> list[int]:
+    count = system.gpu_count
+    if gpus is None:
+        return list(range(count))
+    if not isinstance(gpus, int):
+        return list(gpus)
+    if not 1 <= gpus <= count:
+        raise SimulationError(
+            f"{gpus} GPUs are wanted, and the machine has {count}", f"take 1 to {count}"
+        )
+    return list(range(gpus))
+
+
+def _scaling(
+    recipe: Recipe, system: System, gpus: Sequence[int], steps: Sequence[Played]
+) -> list[Scaled]:
+    """The steps on 1, 2, 4, ... GPUs, as far as these divide the batch."""
+    counts = [count for count in (2**power for power in range(20)) if count < len(gpus)]
+    scaled = []
+    for step in steps:
+        way = step.communication
+        for kind in ("strong", "weak"):
+            own = recipe.batch // len(gpus)
+            played: list[tuple[int, Played]] = []
+            for count in counts:
+                batch = own * count if kind == "weak" else recipe.batch
+                if batch and batch % count == 0:
+                    part = gpus[:count]
+                    played.append((count, play_step(recipe, system, part, way, batch=batch)))
+            played.append((len(gpus), step))
+            if played[0][0] != 1:
+                continue
+            alone = played[0][1].rate
+            scaled += [
+                Scaled(kind, way, count, of.batch, of.time, of.rate / alone if alone else 0.0)
+                for count, of in played
+            ]
+    return scaled
