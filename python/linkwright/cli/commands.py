@@ -26,6 +26,7 @@ COMMANDS = {
     "replay": "linkwright.cli.replay:replay",
     "run": "linkwright.cli.run:run",
     "compare": "linkwright.cli.run:compare",
+    "train": "linkwright.cli.train:train_command",
     "gpu": "linkwright.cli.gpu:app",
     "thermal": "linkwright.cli.thermal:thermal",
     "study": "linkwright.cli.study:app",

@@ -29,3 +29,4 @@ mod routing;
 mod server;
 mod servers_on_fabrics;
 mod systems;
+mod training;

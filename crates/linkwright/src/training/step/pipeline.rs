@@ -149,3 +149,37 @@ impl Pipe<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The shortest longest run, by trying every cut.
+    fn brute_force(times: &[u64], stages: usize) -> u64 {
+        if stages == 1 {
+            return times.iter().sum();
+        }
+        let first = 1..=times.len() + 1 - stages;
+        let cut =
+            |at: usize| times[..at].iter().sum::<u64>().max(brute_force(&times[at..], stages - 1));
+        first.map(cut).min().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_longest_stage_is_as_short_as_any_cut_makes_it(
+            times in proptest::collection::vec(0_u64..50, 1..9), stages in 1_usize..9,
+        ) {
+            let cuts = PipelineStages::of(&times, stages);
+            prop_assert_eq!(cuts.is_some(), stages <= times.len());
+            if let Some(PipelineStages(cuts)) = cuts {
+                let longest = cuts.iter().map(|cut| times[cut.clone()].iter().sum::<u64>()).max();
+                prop_assert_eq!(longest, Some(brute_force(&times, stages)));
+                prop_assert!(cuts.iter().all(|cut| !cut.is_empty()));
+                prop_assert!(cuts.windows(2).all(|pair| pair[0].end == pair[1].start));
+                prop_assert_eq!((cuts[0].start, cuts[stages - 1].end), (0, times.len()));
+            }
+        }
+    }
+}

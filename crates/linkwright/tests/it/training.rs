@@ -1,0 +1,234 @@
+//! Steps of training, played: what every way to communicate must keep.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use linkwright::diagnostic::Named;
+use linkwright::program::Operation;
+use linkwright::runtime::{Job, MpiProtocol, Outcome};
+use linkwright::simulation::cluster::{
+    Cluster, ClusterOutcome, CollectiveChoices, CollectiveProtocol, Fidelity,
+};
+use linkwright::system::{System, toml_format};
+use linkwright::training::{
+    LayerTime, Network, Optimizer, Precision, Terms, Training, TrainingError, Way, model_of,
+};
+use linkwright::units::Picoseconds;
+use proptest::prelude::*;
+
+use super::played::cluster;
+
+const TEXT: &str = r#"
+name = "small"
+source = "a test"
+input = { channels = 3, height = 32, width = 32 }
+layers = [
+    { name = "first", kind = "convolution", channels = 64, kernel = 3, padding = 1 },
+    { name = "relu", kind = "relu" },
+    { name = "pool", kind = "max-pooling", kernel = 2 },
+    { name = "wide", kind = "fully-connected", width = 512, split = "columns" },
+    { name = "narrow", kind = "fully-connected", width = 10, split = "rows" },
+]
+"#;
+
+fn small() -> Network {
+    Network::read("small.toml", TEXT).unwrap()
+}
+
+fn training(network: &Network, way: Way, batch: u64) -> Training<'_> {
+    static NONE: BTreeMap<usize, LayerTime> = BTreeMap::new();
+    Training {
+        network,
+        batch,
+        precision: Precision::Fp32,
+        optimizer: Optimizer::Momentum,
+        terms: Terms::own(),
+        costs: Terms::own().framework("mxnet-18-04").unwrap(),
+        way,
+        overlaps: true,
+        micro_batches: 4,
+        measured: &NONE,
+    }
+}
+
+fn ways() -> impl Iterator<Item = Way> {
+    Way::NAMED.iter().map(|(_, way)| *way)
+}
+
+fn on(text: &str) -> Cluster {
+    let collectives =
+        CollectiveChoices { protocol: CollectiveProtocol::Nccl, ..CollectiveChoices::default() };
+    let protocol = MpiProtocol {
+        send_overhead: Picoseconds(0),
+        copy_per_byte: Picoseconds(0),
+        rendezvous_delay: Picoseconds(0),
+        ..MpiProtocol::default()
+    };
+    Cluster { collectives, protocol, ..cluster(text, Fidelity::Flow) }
+}
+
+fn play(
+    training: &Training<'_>,
+    cluster: &Cluster,
+    gpus: &[u32],
+    iterations: u32,
+) -> Result<ClusterOutcome, TrainingError> {
+    let program = training.program(&cluster.system, gpus)?;
+    let iterations = NonZeroU32::new(iterations).unwrap();
+    let job = Job { iterations, ..Job::new(&Arc::new(program), gpus.to_vec()) };
+    Ok(cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Continue(())).unwrap())
+}
+
+fn time(outcome: &Outcome) -> u64 {
+    outcome.jobs[0].end.0
+}
+
+#[test]
+fn every_way_comes_to_its_end_and_no_step_is_shorter_than_what_a_gpu_computes() {
+    let network = small();
+    let cluster = on("machine = \"dgx1-v100\"");
+    for way in ways() {
+        for gpus in [1_u32, 2, 4, 8] {
+            let gpus: Vec<u32> = (0..gpus).collect();
+            let training = training(&network, way, 64);
+            let step = match play(&training, &cluster, &gpus, 1) {
+                Ok(step) => step,
+                // Three layers with weights are no eight stages.
+                Err(TrainingError::TooManyStages { .. }) => {
+                    assert!(way == Way::Pipeline && gpus.len() > 3);
+                    continue;
+                }
+                Err(error) => panic!("{way:?} {error}"),
+            };
+            let model = model_of(&cluster.system, 0).unwrap();
+            let layers = training.layers(model, gpus.len()).unwrap();
+            let computed: u64 = layers.iter().map(|it| it.forward.0 + it.backward.0).sum();
+            let of_one =
+                if way == Way::Pipeline { 4 * computed / gpus.len() as u64 } else { computed };
+            assert!(time(&step.jobs) >= of_one, "{way:?} on {} GPUs", gpus.len());
+            let busiest = step.inside.iter().map(|(channel, carried)| {
+                carried.data.0 as f64 / cluster.system.channel(*channel).bandwidth.0 as f64
+            });
+            let busiest = busiest.fold(0.0, f64::max);
+            let seconds = Picoseconds(time(&step.jobs)).as_seconds();
+            assert!(seconds >= busiest, "{way:?} on {} GPUs: {seconds} {busiest}", gpus.len());
+        }
+    }
+}
+
+#[test]
+fn one_gpu_communicates_nothing() {
+    let network = small();
+    let cluster = on("machine = \"dgx1-v100\"");
+    for way in ways() {
+        let program = training(&network, way, 16).program(&cluster.system, &[0]).unwrap();
+        let is_between = |operation: &&Operation| {
+            matches!(
+                operation,
+                Operation::Send { .. } | Operation::Receive { .. } | Operation::Collective { .. }
+            )
+        };
+        let [rank] = &program.ranks[..] else { panic!("{} ranks", program.ranks.len()) };
+        assert_eq!(rank.operations().iter().find(is_between), None, "{way:?}");
+    }
+}
+
+#[test]
+fn iterations_repeat() {
+    let network = small();
+    let cluster = on("machine = \"dgx1-v100\"");
+    for way in ways().filter(|way| *way != Way::Pipeline) {
+        let training = training(&network, way, 64);
+        let times = [1, 2, 3]
+            .map(|count| time(&play(&training, &cluster, &[0, 1, 2, 3], count).unwrap().jobs));
+        assert_eq!(times[1] - times[0], times[2] - times[1], "{way:?}");
+    }
+}
+
+#[test]
+fn gpus_of_two_servers_copy_nothing_and_reduce_all_the_same() {
+    let network = small();
+    let cluster = on("kind = \"single-switch\"\nservers = 2\nmachine = \"dgx1-v100\"");
+    let gpus: Vec<u32> = (0..16).collect();
+    for way in ways() {
+        let found = play(&training(&network, way, 64), &cluster, &gpus, 1);
+        match way {
+            Way::AllReduce
+            | Way::AllReduceBroadcast
+            | Way::ReduceBroadcast
+            | Way::FullySharded
+            | Way::TensorParallel => assert!(found.is_ok(), "{way:?}"),
+            Way::Pipeline => {
+                assert_eq!(
+                    found.unwrap_err(),
+                    TrainingError::TooManyStages { stages: 16, blocks: 3 }
+                );
+            }
+            _ => {
+                let error = found.unwrap_err();
+                let apart = TrainingError::Apart { way: way.name(), first: 0, second: 8 };
+                assert_eq!(error, apart);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_batch_that_does_not_divide_is_refused_with_those_that_do() {
+    let network = small();
+    let cluster = on("machine = \"dgx1-v100\"");
+    let error = training(&network, Way::AllReduce, 30).program(&cluster.system, &[0, 1, 2, 3]);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "a batch of 30 samples, which 4 GPUs do not divide; take 28 or 32"
+    );
+    let error = training(&network, Way::AllReduce, 3).program(&cluster.system, &[0, 1, 2, 3]);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "a batch of 3 samples, which 4 GPUs do not divide; take 4"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Wider links never slow a step.
+    #[test]
+    fn more_bandwidth_never_slows_a_step(
+        at in 0_usize..12, slow in 5_u32..40, more in 1_u32..40, gpus in 2_u32..5,
+    ) {
+        let network = small();
+        let (_, way) = Way::NAMED[at];
+        let clique = |rate: u32| {
+            let links: String = (0..gpus).flat_map(|a| (a + 1..gpus).map(move |b| format!(
+                "[[link]]\nkind = \"nvlink2\"\nbandwidth = \"{rate} GB/s\"\nbetween = [[\"GPU{a}\", \"GPU{b}\"]]\n"
+            ))).collect();
+            let names: Vec<String> = (0..gpus).map(|gpu| format!("\"GPU{gpu}\"")).collect();
+            let pcie: Vec<String> = (0..gpus).map(|gpu| format!("[\"GPU{gpu}\", \"CPU0\"]")).collect();
+            format!(
+                "name = \"clique\"\nsource = \"a test\"\n[[device]]\nkind = \"gpu\"\n\
+                 model = \"Tesla V100-SXM2-16GB\"\nnames = [{}]\n[[device]]\nkind = \"cpu\"\n\
+                 names = [\"CPU0\"]\n[[link]]\nkind = \"pcie3\"\nbetween = [{}]\n{links}",
+                names.join(", "), pcie.join(", ")
+            )
+        };
+        let gpus: Vec<u32> = (0..gpus).collect();
+        let seconds = |rate| {
+            let server = toml_format::read("<test>", &clique(rate)).unwrap();
+            let system = System::of_server(Arc::new(server));
+            let cluster = Cluster { system: Arc::new(system), ..on("machine = \"dgx1-v100\"") };
+            match play(&training(&network, way, 48), &cluster, &gpus, 1) {
+                Ok(step) => Some(time(&step.jobs)),
+                Err(TrainingError::TooManyStages { .. }) => None,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        // Times of flows are rounded up to whole picoseconds, once for each.
+        let slack = 1_000_000;
+        if let (Some(slow), Some(fast)) = (seconds(slow), seconds(slow + more)) {
+            prop_assert!(fast <= slow + slack, "{way:?}: {fast} with more, {slow} with less");
+        }
+    }
+}
