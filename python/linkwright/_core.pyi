@@ -21,6 +21,7 @@ from linkwright.names import (
     DistributionName,
     DramName,
     FidelityName,
+    FrameworkName,
     GpuSpeedName,
     ImportFormatName,
     LinksName,
@@ -29,15 +30,18 @@ from linkwright.names import (
     MemorySystemName,
     NcclAlgorithmName,
     NetworkName,
+    OptimizerName,
     PatternName,
     PlannerName,
     PolicyName,
+    PrecisionName,
     ProcessesName,
     ProtocolName,
     ReductionName,
     RunTimeName,
     ServerChoiceName,
     TieName,
+    TrainingWayName,
     WorkloadName,
 )
 
@@ -59,6 +63,7 @@ __all__ = [
     "Job",
     "Match",
     "NcclTestsLog",
+    "NeuralNetwork",
     "Owner",
     "Pattern",
     "Program",
@@ -72,6 +77,7 @@ __all__ = [
     "Table",
     "ThermalMap",
     "Timing",
+    "TrainingStep",
     "Tree",
     "Tried",
     "__version__",
@@ -98,6 +104,7 @@ __all__ = [
     "kernel_terms",
     "nccl_choices",
     "nccl_release",
+    "neural_networks",
     "packing_rate",
     "pattern_names",
     "plan",
@@ -119,6 +126,7 @@ __all__ = [
     "tie_names",
     "time_errors",
     "time_sweep",
+    "training_terms",
     "workload_names",
     "workloads",
     "write_jobs",
@@ -3189,6 +3197,177 @@ class Timing:
         could have carried in the time.
         """
 
+@final
+class NeuralNetwork:
+    """A network that is trained, layer by layer; numbers are of one sample."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    @staticmethod
+    def find(name: str) -> NeuralNetwork:
+        """The network of a name of `neural_networks`; upper and lower case are one, and hyphens may
+        be left out.
+
+        Raises:
+            SimulationError: If there is none; the message names the nearest.
+        """
+
+    @staticmethod
+    def from_toml(text: str, file: str = "<text>") -> NeuralNetwork:
+        """Reads a network from its TOML text; `file` names the text in errors.
+
+        Raises:
+            InputError: If the text is no network, or its layers do not meet, with line and column.
+        """
+
+    @property
+    def name(self) -> str:
+        """What it is called, with its variant where it has several."""
+
+    @property
+    def source(self) -> str:
+        """Where it was published; empty where the file does not say."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What the source leaves open, and how it is taken."""
+
+    @property
+    def input(self) -> str:
+        """The shape of one sample, such as `3 x 224 x 224`."""
+
+    @property
+    def samples(self) -> str:
+        """What a sample is: `images`, `sequences` or `samples`."""
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of a sample; None where samples are no sequences."""
+
+    @property
+    def parameters(self) -> int:
+        """Trained numbers."""
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds of the forward pass."""
+
+    @property
+    def saved(self) -> int:
+        """Numbers that are kept for the backward pass."""
+
+    @property
+    def epoch(self) -> int | None:
+        """Samples of an epoch of the dataset that it is usually trained on; None where none is named."""
+
+    def with_input(self, *, size: int | None = None, tokens: int | None = None) -> NeuralNetwork:
+        """The same network on images of another size, or sequences of another length.
+
+        Args:
+            size: Points of an image, each way.
+            tokens: Tokens of a sequence.
+
+        Raises:
+            SimulationError: If its samples are none of these, or a layer cannot take the shape.
+        """
+
+    def layers(self) -> Table:
+        """One row for each layer.
+
+        Columns: name, kind, inputs, output, block (that is repeated, counted from 0), parameters,
+        multiply_adds, elementwise (other operations), activations, saved (for the backward pass).
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class TrainingStep:
+    """A step of training on some GPUs of a system: what each of them computes, copies and reduces."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __new__(
+        cls,
+        network: NeuralNetwork,
+        system: System,
+        gpus: Sequence[int],
+        *,
+        batch: int,
+        way: TrainingWayName = "all-reduce",
+        precision: PrecisionName = "fp32",
+        optimizer: OptimizerName = "momentum",
+        framework: FrameworkName = "pytorch",
+        overlap: bool = True,
+        bucket: int | None = None,
+        micro_batches: int | None = None,
+        terms: str | None = None,
+    ) -> TrainingStep:
+        """A step.
+
+        Args:
+            network: What is trained.
+            system: What it is trained on.
+            gpus: Ids in the system, in the order of the ranks.
+            batch: Samples of the step, over all GPUs.
+            way: How data moves between the GPUs.
+            precision: The numbers that are multiplied.
+            optimizer: What turns gradients into weights.
+            framework: Whose costs around kernels count.
+            overlap: Whether gradients are reduced while others are computed.
+            bucket: Bytes of gradients that are reduced at once, 0 for every layer's apart; the
+                framework's where absent.
+            micro_batches: Parts of the batch that follow one another through a pipeline; four times
+                the GPUs where absent.
+            terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
+                which counts where absent.
+
+        Raises:
+            InputError: If the terms are none, with line and column.
+            MachineError: If a GPU's model is not known well enough.
+            SimulationError: If the batch does not divide, the GPUs cannot go that way or do not
+                calculate with such numbers, or a choice is unknown.
+        """
+
+    @property
+    def program(self) -> Program:
+        """What every rank does."""
+
+    @property
+    def samples_at_once(self) -> int:
+        """Samples that one GPU computes at once."""
+
+    @property
+    def gpus(self) -> list[int]:
+        """The GPUs by their ids in the system."""
+
+    @property
+    def way(self) -> str:
+        """How data moves between them."""
+
+    @property
+    def models(self) -> list[str]:
+        """The models of the GPUs."""
+
+    @property
+    def copy_cost(self) -> float:
+        """What a copy between GPUs costs on the host, in seconds."""
+
+    def layers(self, model: str) -> Table:
+        """One row for each layer: how long it computes on a GPU of a model, in seconds.
+
+        Columns: name, kind, forward, backward, update.
+
+        Raises:
+            SimulationError: If none of the GPUs is of that model.
+        """
+
+    def computing(self, model: str) -> tuple[float, float, float]:
+        """Seconds that a GPU of a model computes: forward, backward, and new weights."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
 def policy_names() -> list[PolicyName]:
     """The allocation policies, in the order of the paper's tables."""
 
@@ -3274,8 +3453,9 @@ def choice_names() -> dict[str, list[str]]:
     """The names of every closed choice, by what they choose: a list for each, as the core has it.
 
     The kinds are algorithm, application, arbitration, bandwidth_model, bandwidth_profile,
-    collective, discipline, fidelity, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm, network, pattern,
-    planner, policy, processes, protocol, reduction, routing, run_time, server_choice, tie and workload.
+    collective, discipline, fidelity, framework, gpu_speed, import_format, links, litmus_test, mapping, nccl_algorithm,
+    network, optimizer, pattern, planner, policy, precision, processes, protocol, reduction, routing, run_time,
+    server_choice, tie, training_way and workload.
     """
 
 def reduction_names() -> list[ReductionName]:
@@ -3810,6 +3990,12 @@ def time_sweep(
             connection, or the schedule waits for ever.
         KeyboardInterrupt: Within a second of Ctrl-C.
     """
+
+def neural_networks() -> list[tuple[str, str, int]]:
+    """The networks that Linkwright has: name, where it was published, trained numbers."""
+
+def training_terms() -> str:
+    """What kernels reach of a GPU and frameworks cost, as TOML, each with its source."""
 
 def _reduced(value: object) -> tuple[Callable[[str, str], Any], tuple[str, str]]: ...
 def _restored(*args: Any) -> Any: ...

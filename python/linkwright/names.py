@@ -20,6 +20,7 @@ __all__ = [
     "DistributionName",
     "DramName",
     "FidelityName",
+    "FrameworkName",
     "GpuSpeedName",
     "ImportFormatName",
     "LinksName",
@@ -28,9 +29,11 @@ __all__ = [
     "MemorySystemName",
     "NcclAlgorithmName",
     "NetworkName",
+    "OptimizerName",
     "PatternName",
     "PlannerName",
     "PolicyName",
+    "PrecisionName",
     "ProcessesName",
     "ProtocolName",
     "ReductionName",
@@ -38,6 +41,7 @@ __all__ = [
     "RunTimeName",
     "ServerChoiceName",
     "TieName",
+    "TrainingWayName",
     "WorkloadName",
 ]
 
@@ -103,6 +107,7 @@ DisciplineName: TypeAlias = Literal["fifo", "backfill"]
 DistributionName: TypeAlias = Literal["unified", "discrete"]
 DramName: TypeAlias = Literal["ideal", "hbm2"]
 FidelityName: TypeAlias = Literal["packet", "flow", "fluid"]
+FrameworkName: TypeAlias = Literal["mxnet-0-11", "mxnet-18-04", "pytorch"]
 GpuSpeedName: TypeAlias = Literal["reference", "own"]
 ImportFormatName: TypeAlias = Literal["nvidia-smi", "rocm-smi", "nccl-xml", "toml"]
 LinksName: TypeAlias = Literal["auto", "nvlink", "xgmi", "pcie", "hybrid"]
@@ -136,6 +141,7 @@ MemorySystemName: TypeAlias = Literal[
 ]
 NcclAlgorithmName: TypeAlias = Literal["ring", "tree", "nvls"]
 NetworkName: TypeAlias = Literal["fat-tree", "dragonfly", "torus", "quartz", "single-switch"]
+OptimizerName: TypeAlias = Literal["sgd", "momentum", "adam"]
 PatternName: TypeAlias = Literal["ring", "chain", "tree", "star", "all-to-all", "ring+tree"]
 PlannerName: TypeAlias = Literal[
     "packing",
@@ -159,6 +165,7 @@ PlannerName: TypeAlias = Literal[
     "mpi",
 ]
 PolicyName: TypeAlias = Literal["baseline", "topology-aware", "greedy", "preserve"]
+PrecisionName: TypeAlias = Literal["fp32", "tf32", "fp16", "bf16"]
 ProcessesName: TypeAlias = Literal["each", "one"]
 ProtocolName: TypeAlias = Literal["LL", "LL128", "Simple"]
 ReductionName: TypeAlias = Literal["sum", "product", "min", "max"]
@@ -175,6 +182,20 @@ RoutingName: TypeAlias = Literal[
 RunTimeName: TypeAlias = Literal["formula", "played"]
 ServerChoiceName: TypeAlias = Literal["first-fit", "pack", "spread"]
 TieName: TypeAlias = Literal["nearest", "published"]
+TrainingWayName: TypeAlias = Literal[
+    "all-reduce",
+    "all-reduce-broadcast",
+    "reduce-broadcast",
+    "p2p",
+    "p2p-relay",
+    "p2p-direct",
+    "zero-copy",
+    "unified-memory",
+    "shared-memory",
+    "fsdp",
+    "tensor",
+    "pipeline",
+]
 WorkloadName: TypeAlias = Literal[
     "alexnet",
     "vgg-16",

@@ -37,9 +37,7 @@ def step_parts(run: TrainingRun) -> alt.Chart:
         inline_chart(rows, "What a step's time goes into", "Means over the GPUs.")
         .mark_bar()
         .encode(
-            y=alt.Y(
-                "communication:N", title=None, sort=[step.communication for step in run.steps]
-            ),
+            y=alt.Y("communication:N", title=None, sort=[step.communication for step in run.steps]),
             x=alt.X("milliseconds:Q", title="time (ms)"),
             color=alt.Color(
                 "part:N",

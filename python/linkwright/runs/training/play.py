@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from linkwright import (
     ClusterJob,
@@ -22,6 +22,9 @@ from linkwright import (
 from linkwright.errors import FileError, SimulationError, printable
 from linkwright.files import read_text, sha256
 from linkwright.runs.training.parts import Parts, parts_of
+
+if TYPE_CHECKING:
+    from linkwright import names
 
 __all__ = ["LARGEST_SCALING", "Played", "Recipe", "communications", "load_network", "play_step"]
 
@@ -165,9 +168,9 @@ def play_step(
         gpus,
         batch=samples,
         way=way,
-        precision=recipe.precision,
-        optimizer=recipe.optimizer,
-        framework=recipe.framework,
+        precision=cast("names.PrecisionName", recipe.precision),
+        optimizer=cast("names.OptimizerName", recipe.optimizer),
+        framework=cast("names.FrameworkName", recipe.framework),
         overlap=recipe.overlap,
         bucket=recipe.bucket,
         micro_batches=recipe.micro_batches,

@@ -275,7 +275,7 @@ class TrainingRun(Run):
             for row in busiest_links(best.run, 10)
         ]
         heads = ["busiest links", "load", "data"]
-        sections = [
+        return [
             Section(
                 "Steps",
                 sheets=[self._step_sheet()],
@@ -300,7 +300,6 @@ class TrainingRun(Run):
             Section("What the sources leave open", points=self.notes),
             Section("What the model leaves out", points=LEFT_OUT),
         ]
-        return sections
 
     def _facts(self) -> list[tuple[str, str]]:
         network, epoch = self.recipe.network, self._epoch()
