@@ -47,7 +47,17 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = files! {
     "mlp",
     "lenet",
+    "alexnet",
+    "caffenet",
     "vgg-16",
+    "googlenet",
+    "inception-v3",
+    "resnet-50",
+    "resnet-110",
+    "lstm",
+    "gpt2-1.5b",
+    "llama3-8b",
+    "llama3-70b",
 };
 
 /// The networks as compiled in; the tests read them, so that they cannot fail for a user.
@@ -56,6 +66,13 @@ static NETWORKS: LazyLock<Vec<Network>> = LazyLock::new(|| {
     let networks: Result<Vec<_>, _> = read.collect();
     networks.expect("the compiled-in networks are valid").into_iter().flatten().collect()
 });
+
+/// The text of a network's file.
+#[cfg(test)]
+pub(super) fn text(name: &str) -> &'static str {
+    let found = FILES.iter().find(|(file, _)| file.strip_suffix(".toml") == Some(name));
+    found.map(|(_, text)| *text).expect("the file is there")
+}
 
 impl Network {
     /// Every network in every variant; the first of a name is what the name alone means.
@@ -78,17 +95,12 @@ impl Network {
         found.ok_or_else(|| {
             let mut known: Vec<String> = Vec::new();
             for network in Self::all() {
-                if known
-                    .last()
-                    .is_none_or(|last| !network.full_name().starts_with(&format!("{last}:")))
-                {
-                    known.push(network.name.clone());
-                }
-                if !network.variant.is_empty() {
-                    known.push(network.full_name());
+                for name in [network.name.clone(), network.full_name()] {
+                    if !known.contains(&name) {
+                        known.push(name);
+                    }
                 }
             }
-            known.dedup();
             TrainingError::Unknown { what: "network", name: name.to_owned(), known }
         })
     }
@@ -200,6 +212,7 @@ impl Network {
             shape: self.shape_of(*place),
         });
         let given: Vec<Given<'_>> = given.collect();
+        check_tied(&kind, &given, &self.layers)?;
         let Derived { output, parameters, multiply_adds, elementwise, read, steps } =
             derive(&kind, &given)?;
         let Spot { name, unit, split } = spot;
@@ -239,6 +252,21 @@ impl Network {
             layer.saved = own[at] + if wanted[at] { layer.output.elements() } else { 0 };
         }
     }
+}
+
+/// Refuses a layer that shares the matrix of an embedding where there is none of its shape.
+fn check_tied(kind: &LayerKind, given: &[Given<'_>], layers: &[Layer]) -> Result<(), Diagnosis> {
+    let (LayerKind::FullyConnected { width: own, tied: true, .. }, [input]) = (*kind, given) else {
+        return Ok(());
+    };
+    let numbers = input.shape.elements() / input.shape.positions();
+    let shared = LayerKind::Embedding { vocabulary: own, width: numbers };
+    if layers.iter().any(|layer| layer.kind == shared) {
+        return Ok(());
+    }
+    let problem =
+        format!("no embedding of {own} token numbers in {numbers} is there to be tied to");
+    Err(Diagnosis::of(problem).remedy("leave `tied` out, or give both the same shape"))
 }
 
 /// What of a layer its kind and inputs do not say.

@@ -28,6 +28,7 @@ use linkwright::simulation::cluster::PlacementError;
 use linkwright::system::composition::NodeError;
 use linkwright::system::{FabricError, GpuError, NoReducingSwitch, ServerError, SystemError};
 use linkwright::thermal::ThermalError;
+use linkwright::training::TrainingError;
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 /// A problem and a remedy as lines; the message is both, with a semicolon between.
@@ -75,6 +76,7 @@ fn every_error_says_problem_and_remedy_apart() {
         no_reducing_switch(),
         protocol_error(),
         thermal_error(),
+        training_error(),
     ];
     let found = found.concat();
     let known = include_str!("diagnoses.txt");
@@ -468,5 +470,20 @@ fn thermal_error() -> String {
         &ThermalError::NoSink { target: 3.0, coolest: 1.0, hottest: 2.0 },
         &ThermalError::Unsettled { unaccounted: 0.5 },
         &ThermalError::Layer { name: "x".to_owned(), known: vec!["x".to_owned()] },
+    ])
+}
+
+fn training_error() -> String {
+    told(&[
+        &TrainingError::Unknown {
+            what: "network",
+            name: "x".to_owned(),
+            known: vec!["x".to_owned()],
+        },
+        &TrainingError::Layer {
+            network: "x".to_owned(),
+            layer: "y".to_owned(),
+            fault: Diagnosis::of("z").remedy("w"),
+        },
     ])
 }

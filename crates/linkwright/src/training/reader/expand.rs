@@ -22,6 +22,8 @@ pub(super) const OF_USE: [&str; 4] = ["name", "use", "from", "repeat"];
 
 /// Layers that stand for a name.
 pub(super) struct Block<'a> {
+    /// The text that describes it: the network's own, or one of shared blocks.
+    pub source: Source<'a>,
     /// Names of numbers that every use gives.
     pub arguments: Vec<&'a str>,
     /// Whether its parameters are gathered at once.
@@ -32,7 +34,9 @@ pub(super) struct Block<'a> {
 
 /// Where entries stand.
 #[derive(Clone, Copy)]
-struct Scope<'s> {
+struct Scope<'s, 'a> {
+    /// The text that has them.
+    source: Source<'a>,
     /// What stands before each name.
     prefix: &'s str,
     /// The arguments of the block.
@@ -45,7 +49,6 @@ struct Scope<'s> {
 
 /// A network that grows entry by entry.
 pub(super) struct Expansion<'e, 'a> {
-    source: Source<'a>,
     blocks: &'e BTreeMap<&'a str, Block<'a>>,
     network: Network,
     names: BTreeSet<String>,
@@ -56,22 +59,19 @@ pub(super) struct Expansion<'e, 'a> {
 }
 
 impl<'e, 'a> Expansion<'e, 'a> {
-    pub(super) fn new(
-        source: Source<'a>,
-        blocks: &'e BTreeMap<&'a str, Block<'a>>,
-        network: Network,
-    ) -> Self {
+    pub(super) fn new(blocks: &'e BTreeMap<&'a str, Block<'a>>, network: Network) -> Self {
         let names = BTreeSet::new();
-        Self { source, blocks, network, names, uses: 0, unit: None, units: 0 }
+        Self { blocks, network, names, uses: 0, unit: None, units: 0 }
     }
 
     /// The network with all layers of a list.
     pub(super) fn expand(
         mut self,
+        source: Source<'a>,
         layers: &'a [Spanned<DeValue<'a>>],
     ) -> Result<Network, InputError> {
         let numbers = Numbers::new();
-        let scope = Scope { prefix: "", numbers: &numbers, input: None, depth: 0 };
+        let scope = Scope { source, prefix: "", numbers: &numbers, input: None, depth: 0 };
         self.entries(layers, scope)?;
         self.network.settle();
         Ok(self.network)
@@ -81,13 +81,13 @@ impl<'e, 'a> Expansion<'e, 'a> {
     fn entries(
         &mut self,
         layers: &'a [Spanned<DeValue<'a>>],
-        scope: Scope<'_>,
+        scope: Scope<'_, 'a>,
     ) -> Result<Option<usize>, InputError> {
         let mut ends: BTreeMap<String, Option<usize>> = BTreeMap::new();
         ends.insert(INPUT.to_owned(), scope.input);
         let mut last = scope.input;
         for entry in layers {
-            let keys = Keys::of(self.source, entry, "a layer")?;
+            let keys = Keys::of(scope.source, entry, "a layer")?;
             let inputs = inputs(&keys, &ends)?;
             let given = if inputs.is_empty() { vec![last] } else { inputs };
             let name = own_name(&keys, &ends)?;
@@ -107,7 +107,7 @@ impl<'e, 'a> Expansion<'e, 'a> {
         keys: &Keys<'a>,
         name: &str,
         inputs: Vec<Option<usize>>,
-        scope: Scope<'_>,
+        scope: Scope<'_, 'a>,
     ) -> Result<Option<usize>, InputError> {
         let kind = kinds::kind(keys, scope.numbers)?;
         let split = split(keys, &kind)?;
@@ -164,7 +164,7 @@ impl<'e, 'a> Expansion<'e, 'a> {
         keys: &Keys<'a>,
         name: &str,
         inputs: Vec<Option<usize>>,
-        scope: Scope<'_>,
+        scope: Scope<'_, 'a>,
     ) -> Result<Option<usize>, InputError> {
         let (wanted, span) = keys.text("use")?.unwrap_or_default();
         let blocks = self.blocks;
@@ -200,9 +200,20 @@ impl<'e, 'a> Expansion<'e, 'a> {
             if block.unit {
                 self.unit = None;
             }
-            let inner =
-                Scope { prefix: &prefix, numbers: &numbers, input: last, depth: scope.depth + 1 };
-            last = self.entries(block.layers, inner)?;
+            let inner = Scope {
+                source: block.source,
+                prefix: &prefix,
+                numbers: &numbers,
+                input: last,
+                depth: scope.depth + 1,
+            };
+            last = self.entries(block.layers, inner).map_err(|error| {
+                if block.source.file == scope.source.file {
+                    return error;
+                }
+                // Who uses a shared block can mend only how.
+                keys.refuse(keys.span(), error.problem, error.remedy)
+            })?;
             if block.unit {
                 self.unit = None;
             }

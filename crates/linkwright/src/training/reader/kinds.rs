@@ -16,7 +16,7 @@ const PADDING: (u64, u64) = (0, 1024);
 const COMMON: [&str; 5] = ["name", "kind", "from", "then", "split"];
 
 /// Every kind with its own keys.
-const KINDS: &[(&str, &[&str])] = &[
+pub(super) const KINDS: &[(&str, &[&str])] = &[
     ("convolution", &["channels", "kernel", "stride", "padding", "groups", "bias"]),
     ("fully-connected", &["width", "bias", "tied"]),
     ("max-pooling", &["kernel", "stride", "padding", "ceiling"]),

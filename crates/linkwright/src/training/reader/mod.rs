@@ -1,23 +1,11 @@
-//! Reads networks: layers, blocks of them with numbers for arguments, and variants.
-//!
-//! ```toml
-//! name = "small"
-//! input = { channels = 1, height = 28, width = 28 }
-//! layers = [
-//!     { name = "conv1", kind = "convolution", channels = 20, kernel = 5, then = ["tanh"] },
-//!     { kind = "max-pooling", kernel = 2 },
-//!     { use = "dense", width = 500, repeat = 2 },
-//!     { kind = "fully-connected", width = 10, then = ["softmax"] },
-//! ]
-//!
-//! [block.dense]
-//! arguments = ["width"]
-//! layers = [{ kind = "fully-connected", width = "width", then = ["relu"] }]
-//! ```
+//! Reads networks: layers, blocks of them with numbers for arguments, and variants. The reference
+//! of formats has an example, and every key.
 
 mod expand;
 mod kinds;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -32,14 +20,35 @@ use super::shape::{MOST_EXTENT, Shape};
 use crate::diagnostic::{InputError, instead_of, toml_table};
 
 /// The keys of a file.
-const KEYS: [&str; 8] =
-    ["name", "source", "assumptions", "dataset", "input", "layers", "block", "variant"];
+const KEYS: [&str; 9] =
+    ["name", "source", "assumptions", "dataset", "input", "layers", "blocks", "block", "variant"];
 /// The keys of a variant.
 const OF_VARIANT: [&str; 5] = ["name", "assumptions", "dataset", "input", "layers"];
 /// The keys of a block.
 const OF_BLOCK: [&str; 3] = ["arguments", "unit", "layers"];
 /// The keys of shapes, by how many there are.
 const OF_SHAPE: [&str; 4] = ["tokens", "channels", "height", "width"];
+
+/// Blocks by their names.
+type Blocks<'a> = BTreeMap<&'a str, Block<'a>>;
+type SharedTable = Spanned<DeTable<'static>>;
+
+macro_rules! shared {
+    ($($name:literal,)*) => {
+        &[$((
+            $name,
+            concat!("blocks/", $name, ".toml"),
+            include_str!(concat!("../networks/blocks/", $name, ".toml")),
+        ),)*]
+    };
+}
+
+/// Files of blocks that several networks have, and that `blocks` asks for by name.
+const SHARED: &[(&str, &str, &str)] = shared! {
+    "alexnet",
+    "bottleneck",
+    "llama",
+};
 
 /// Every variant that a text describes; at least one.
 ///
@@ -50,7 +59,14 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Network>, InputError> {
     let source = Source { file, text };
     let keys = Keys::new(source, table.get_ref(), text.len()..text.len());
     keys.check("a network", &KEYS)?;
-    let blocks = blocks(&keys)?;
+    let shared = shared(&keys)?;
+    let mut known = Blocks::new();
+    for (file, text, table) in &shared {
+        let source = Source { file, text };
+        known.extend(blocks(&Keys::new(source, table.get_ref(), 0..0))?);
+    }
+    known.extend(blocks(&keys)?);
+    let blocks = known;
     let Some(list) = keys.list("variant")? else {
         return Ok(vec![variant(&keys, None, &blocks)?]);
     };
@@ -75,8 +91,21 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Network>, InputError> {
     Ok(variants)
 }
 
-fn blocks<'a>(keys: &Keys<'a>) -> Result<BTreeMap<&'a str, Block<'a>>, InputError> {
-    let mut blocks = BTreeMap::new();
+/// The shared blocks that a file asks for, by the files that they are from.
+fn shared(keys: &Keys<'_>) -> Result<Vec<(&'static str, &'static str, SharedTable)>, InputError> {
+    let each = keys.texts("blocks")?.into_iter().map(|(name, span)| {
+        let Some((_, file, text)) = SHARED.iter().find(|(known, ..)| *known == name) else {
+            let known: Vec<&str> = SHARED.iter().map(|(known, ..)| *known).collect();
+            return Err(keys.refuse(span, "there are no such blocks", instead_of(name, &known)));
+        };
+        Ok((*file, *text, toml_table(file, text)?))
+    });
+    each.collect()
+}
+
+/// The blocks that a text describes.
+fn blocks<'a>(keys: &Keys<'a>) -> Result<Blocks<'a>, InputError> {
+    let mut blocks = Blocks::new();
     let Some(value) = keys.get("block") else { return Ok(blocks) };
     let all = Keys::of(keys.source(), value, "`block`")?;
     for (name, value) in all.every() {
@@ -90,6 +119,7 @@ fn blocks<'a>(keys: &Keys<'a>) -> Result<BTreeMap<&'a str, Block<'a>>, InputErro
             Ok(name)
         });
         let made = Block {
+            source: keys.source(),
             arguments: arguments.collect::<Result<_, _>>()?,
             unit: block.flag("unit", false)?,
             layers: needed_layers(&block)?,
@@ -103,7 +133,7 @@ fn blocks<'a>(keys: &Keys<'a>) -> Result<BTreeMap<&'a str, Block<'a>>, InputErro
 fn variant<'a>(
     file: &Keys<'a>,
     own: Option<&Keys<'a>>,
-    blocks: &BTreeMap<&'a str, Block<'a>>,
+    blocks: &Blocks<'a>,
 ) -> Result<Network, InputError> {
     let holder = own.unwrap_or(file);
     let text = |keys: &Keys<'a>, key| Ok(keys.text(key)?.map(|(text, _)| text.to_owned()));
@@ -147,7 +177,7 @@ fn variant<'a>(
         layers: Vec::new(),
     };
     let layers = needed_layers(holder)?;
-    Expansion::new(file.source(), blocks, network).expand(layers)
+    Expansion::new(blocks, network).expand(file.source(), layers)
 }
 
 /// The entries of a list that has some.
