@@ -352,8 +352,9 @@ fn counts(kind: &LayerKind, input: Shape, output: Shape, inputs: u64) -> Counts 
     }
 }
 
-/// What a layer's backward pass needs, of an input and an output that belong together.
-pub(super) fn kept(kind: &LayerKind, input: Shape, output: Shape) -> Kept {
+/// What a layer's backward pass needs, of an input and an output that belong together. Functions
+/// that are not done in place leave their input behind, too.
+pub(super) fn kept(kind: &LayerKind, input: Shape, output: Shape, in_place: bool) -> Kept {
     use LayerKind as Kind;
     let (inputs, from_output, own) = match *kind {
         Kind::Convolution { .. } | Kind::FullyConnected { .. } | Kind::Embedding { .. } => {
@@ -362,7 +363,8 @@ pub(super) fn kept(kind: &LayerKind, input: Shape, output: Shape) -> Kept {
         // As cuDNN takes them.
         Kind::MaxPooling(_) => (true, true, 0),
         Kind::Activation(Activation::Gelu | Activation::Silu) => (true, false, 0),
-        Kind::Activation(_) | Kind::Softmax => (false, true, 0),
+        Kind::Activation(_) => (!in_place, true, 0),
+        Kind::Softmax => (false, true, 0),
         // Mean and variance are of the whole batch.
         Kind::BatchNormalization => (true, false, 0),
         Kind::LayerNormalization { .. } => (true, false, 2 * input.positions()),

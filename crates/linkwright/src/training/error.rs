@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnose, Diagnosis, instead_of, shown};
 use crate::system::gpus::GpuError;
+use crate::units::Bytes;
 
 /// Why a network cannot be had, or not as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -74,6 +75,24 @@ pub enum TrainingError {
         /// What the parts are.
         of: &'static str,
     },
+    /// A batch for which a GPU has not the memory.
+    Memory {
+        /// The GPU.
+        gpu: u32,
+        /// Samples of the batch on it.
+        samples: u64,
+        /// What they take.
+        needed: Bytes,
+        /// What it has.
+        capacity: Bytes,
+        /// The most samples that fit; none where not even one does.
+        most: Option<u64>,
+    },
+}
+
+/// A size in the unit in which memory is sold.
+fn gibibytes(size: u64) -> String {
+    format!("{:.2} GiB", size as f64 / (1_u64 << 30) as f64)
 }
 
 impl Diagnose for TrainingError {
@@ -118,6 +137,24 @@ impl Diagnose for TrainingError {
                 };
                 Diagnosis::of(format!("a batch of {batch} samples, which {parts} {of} do not divide"))
                     .remedy(format!("take {near}"))
+            }
+            Self::Memory { gpu, samples, needed, capacity, most } => {
+                let more = gibibytes(needed.0.saturating_sub(capacity.0));
+                let s = if *samples == 1 { "" } else { "s" };
+                let problem = format!(
+                    "a batch of {samples} sample{s} takes {} of GPU {gpu}, {more} more than it has",
+                    gibibytes(needed.0)
+                );
+                let remedy = match most {
+                    Some(1) => "take one sample".to_owned(),
+                    Some(most) => format!("take {most} samples or fewer"),
+                    None => format!(
+                        "not even one fits: take a GPU with more than {}, numbers of 16 bits, or spread \
+                         the network over several GPUs",
+                        gibibytes(capacity.0)
+                    ),
+                };
+                Diagnosis::of(problem).remedy(remedy)
             }
         }
     }

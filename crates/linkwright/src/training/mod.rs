@@ -24,6 +24,7 @@
 mod dataset;
 mod derive;
 mod error;
+mod footprint;
 mod joins;
 mod layer;
 mod network;
@@ -41,6 +42,7 @@ mod tests;
 
 pub use dataset::Dataset;
 pub use error::TrainingError;
+pub use footprint::{Footprint, Holding, InFlight, Keeping};
 pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};
 pub use network::Network;
@@ -50,4 +52,4 @@ pub use prepare::{Training, model_of};
 pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Step, Way};
-pub use terms::{FrameworkCosts, KernelReach, Terms, UnifiedMemory};
+pub use terms::{FrameworkCosts, KernelReach, MemoryTerms, Terms, UnifiedMemory};

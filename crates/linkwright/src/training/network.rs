@@ -236,11 +236,22 @@ impl Network {
 
     /// What is kept for the backward pass, which later layers decide, too.
     pub(super) fn settle(&mut self) {
+        let kept = self.kept(true);
+        for (layer, kept) in self.layers.iter_mut().zip(kept) {
+            layer.saved = kept;
+        }
+    }
+
+    /// Elements of each layer that are kept for the backward pass, of one sample, where functions
+    /// such as a rectifier are done in place or, as some frameworks do, beside their input.
+    #[must_use]
+    pub fn kept(&self, in_place: bool) -> Vec<u64> {
         let mut wanted = vec![false; self.layers.len()];
-        let mut own = vec![0; self.layers.len()];
+        let mut own = Vec::with_capacity(self.layers.len());
         for (at, layer) in self.layers.iter().enumerate() {
-            let needs = kept(&layer.kind, self.shape_of(layer.inputs[0]), layer.output);
-            own[at] = needs.own;
+            let input = self.shape_of(layer.inputs[0]);
+            let needs = kept(&layer.kind, input, layer.output, in_place);
+            own.push(needs.own);
             wanted[at] |= needs.output;
             if needs.inputs {
                 for input in layer.inputs.iter().flatten() {
@@ -248,9 +259,9 @@ impl Network {
                 }
             }
         }
-        for (at, layer) in self.layers.iter_mut().enumerate() {
-            layer.saved = own[at] + if wanted[at] { layer.output.elements() } else { 0 };
-        }
+        let each = self.layers.iter().zip(wanted).zip(own);
+        each.map(|((layer, wanted), own)| own + if wanted { layer.output.elements() } else { 0 })
+            .collect()
     }
 }
 

@@ -106,6 +106,44 @@ struct FrameworkTerms {
     collective: Microseconds,
     fused_update: bool,
     bucket: u64,
+    memory: MemoryText,
+}
+
+/// What comes to something besides it, as a share of it.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Surplus(f64);
+
+impl TryFrom<f64> for Surplus {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        if (0.0..=100.0).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is not from 0 to 100"))
+        }
+    }
+}
+
+/// What a framework keeps in a GPU's memory: `context` in MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemoryText {
+    context: u32,
+    workspace: Surplus,
+    in_place: bool,
+}
+
+/// What a framework keeps in a GPU's memory besides what training needs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MemoryTerms {
+    /// Code, and what libraries set aside.
+    pub context: Bytes,
+    /// Work space, as a share of the activations.
+    pub workspace: f64,
+    /// Whether functions such as a rectifier are done in place of their input.
+    pub in_place: bool,
 }
 
 /// What a framework costs around its kernels.
@@ -215,13 +253,9 @@ impl Terms {
     /// # Errors
     /// A name that none has.
     pub fn framework(&self, name: &str) -> Result<FrameworkCosts, TrainingError> {
-        let found = self.framework.get(name).ok_or_else(|| TrainingError::Unknown {
-            what: "framework",
-            name: name.to_owned(),
-            known: self.framework.keys().cloned().collect(),
-        })?;
-        let FrameworkTerms { launch, iteration, gpu, copy, collective, fused_update, bucket } =
-            *found;
+        let FrameworkTerms {
+            launch, iteration, gpu, copy, collective, fused_update, bucket, ..
+        } = *self.find(name)?;
         Ok(FrameworkCosts {
             launch: launch.0,
             iteration: iteration.0,
@@ -230,6 +264,27 @@ impl Terms {
             collective: collective.0,
             fused_update,
             bucket: (bucket > 0).then_some(Bytes(bucket)),
+        })
+    }
+
+    /// What a framework keeps in a GPU's memory.
+    ///
+    /// # Errors
+    /// A name that none has.
+    pub fn memory(&self, name: &str) -> Result<MemoryTerms, TrainingError> {
+        let MemoryText { context, workspace, in_place } = self.find(name)?.memory;
+        Ok(MemoryTerms {
+            context: Bytes(u64::from(context) << 20),
+            workspace: workspace.0,
+            in_place,
+        })
+    }
+
+    fn find(&self, name: &str) -> Result<&FrameworkTerms, TrainingError> {
+        self.framework.get(name).ok_or_else(|| TrainingError::Unknown {
+            what: "framework",
+            name: name.to_owned(),
+            known: self.framework.keys().cloned().collect(),
         })
     }
 }

@@ -485,5 +485,19 @@ fn training_error() -> String {
             layer: "y".to_owned(),
             fault: Diagnosis::of("z").remedy("w"),
         },
+        &TrainingError::Memory {
+            gpu: 3,
+            samples: 2,
+            needed: Bytes(3 << 30),
+            capacity: Bytes(1 << 30),
+            most: Some(1),
+        },
+        &TrainingError::Memory {
+            gpu: 3,
+            samples: 1,
+            needed: Bytes(3 << 30),
+            capacity: Bytes(1 << 30),
+            most: None,
+        },
     ])
 }

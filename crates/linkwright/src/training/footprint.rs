@@ -1,0 +1,249 @@
+//! The memory of a GPU before and during training.
+//!
+//! What it represents: weights and gradients; the optimizer's state, with a master copy of the
+//! weights where these have 16 bits; activations that the backward pass needs, which grow with the
+//! samples; work space as a share of them; the framework's own; and, where one GPU aggregates the
+//! gradients of all, what it keeps for that. What it leaves out: gaps between allocations, larger
+//! work space where a library finds it worth while, and activations that are computed again instead
+//! of kept.
+//!
+//! The constants are a framework's, in `terms.toml`, with what they were calibrated on.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::TrainingError;
+use super::layer::Split;
+use super::network::Network;
+use super::optimizer::Optimizer;
+use super::precision::Precision;
+use super::terms::MemoryTerms;
+use crate::units::Bytes;
+
+/// Bytes of a number of the optimizer's state, and of a master copy of a weight.
+const MASTER: u64 = 4;
+/// More samples than any GPU has memory for.
+const MOST_SAMPLES: u64 = 1 << 40;
+
+/// How a network is trained, as far as memory depends on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Keeping {
+    /// Numbers of weights, gradients and activations.
+    pub precision: Precision,
+    /// What is kept for each weight.
+    pub optimizer: Optimizer,
+    /// What the framework keeps.
+    pub terms: MemoryTerms,
+}
+
+/// What of a network one GPU holds, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Holding {
+    /// Weights.
+    pub weights: u64,
+    /// Gradients of its own samples.
+    pub gradients: u64,
+    /// Weights that it updates: their optimizer's state and master copies are its.
+    pub updated: u64,
+    /// Numbers that it keeps to aggregate the gradients of all GPUs.
+    pub aggregated: u64,
+    /// Weights and gradients of others that it has for a while.
+    pub gathered: u64,
+    /// One sample.
+    pub sample: u64,
+    /// What the backward pass of one sample needs.
+    pub activations: u64,
+    /// The most samples out of so many whose activations it has at once: pipelines keep more or
+    /// fewer parts of a batch. One is all of them.
+    pub in_flight: InFlight,
+}
+
+/// Which part of its samples a GPU has activations of at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// So many parts.
+    pub parts: u64,
+    /// Out of so many.
+    pub of: u64,
+}
+
+impl Default for InFlight {
+    fn default() -> Self {
+        Self { parts: 1, of: 1 }
+    }
+}
+
+impl Holding {
+    /// A whole network that is trained on samples of the GPU's own; it updates all weights.
+    #[must_use]
+    pub fn replica(network: &Network, in_place: bool) -> Self {
+        Self::part(network, in_place, 0..network.layers.len(), 1)
+    }
+
+    /// The same where another GPU updates the weights.
+    #[must_use]
+    pub fn worker(self) -> Self {
+        Self { updated: 0, ..self }
+    }
+
+    /// The same where this GPU updates the weights of all: it keeps the sum of the gradients and, as
+    /// MXNet's key-value store does, weights of its own.
+    #[must_use]
+    pub fn server(self) -> Self {
+        Self { aggregated: 2 * self.weights, ..self }
+    }
+
+    /// A part of each parameter of a network (ZeRO stage 3, FSDP) on each of so many GPUs. The
+    /// weights of two units are gathered at once, one of them ahead, and the gradients of one.
+    #[must_use]
+    pub fn sharded(network: &Network, in_place: bool, gpus: u64) -> Self {
+        let whole = Self::replica(network, in_place);
+        let own = whole.weights.div_ceil(gpus);
+        let mut units: BTreeMap<u32, u64> = BTreeMap::new();
+        for layer in &network.layers {
+            *units.entry(layer.unit).or_default() += layer.parameters;
+        }
+        let largest = units.into_values().max().unwrap_or(0);
+        let gathered = if gpus > 1 { 3 * largest } else { 0 };
+        Self { weights: own, gradients: own, updated: own, gathered, ..whole }
+    }
+
+    /// A part of each layer that the network's file cuts (tensor parallelism), on each of so many
+    /// GPUs; all of the others.
+    #[must_use]
+    pub fn tensor(network: &Network, in_place: bool, gpus: u64) -> Self {
+        Self::part(network, in_place, 0..network.layers.len(), gpus)
+    }
+
+    /// Some layers in a row, a stage of a pipeline, which has activations of some parts of a batch.
+    ///
+    /// # Panics
+    /// A range that leaves the network.
+    #[must_use]
+    pub fn stage(
+        network: &Network,
+        in_place: bool,
+        layers: Range<usize>,
+        in_flight: InFlight,
+    ) -> Self {
+        Self { in_flight, ..Self::part(network, in_place, layers, 1) }
+    }
+
+    fn part(network: &Network, in_place: bool, layers: Range<usize>, cut: u64) -> Self {
+        let kept = network.kept(in_place);
+        let mut made = Self { sample: network.input.elements(), ..Self::default() };
+        for (layer, kept) in network.layers[layers.clone()].iter().zip(&kept[layers]) {
+            made.weights += layer.parameters.div_ceil(if layer.split.is_some() { cut } else { 1 });
+            // Behind rows the output is whole again.
+            let is_cut = layer.split == Some(Split::Columns);
+            made.activations += kept.div_ceil(if is_cut { cut } else { 1 });
+        }
+        Self { gradients: made.weights, updated: made.weights, ..made }
+    }
+
+    /// The memory that so many samples take.
+    #[must_use]
+    pub fn footprint(&self, samples: u64, keeping: Keeping) -> Footprint {
+        let Keeping { precision, optimizer, terms } = keeping;
+        let number = precision.bytes();
+        let bytes = |numbers: u64, size: u64| Bytes(numbers.saturating_mul(size));
+        let masters = if number < MASTER { 1 } else { 0 };
+        let InFlight { parts, of } = self.in_flight;
+        let at_once = samples.saturating_mul(parts).div_ceil(of.max(1));
+        let activations = bytes(self.activations.saturating_mul(at_once), number);
+        Footprint {
+            context: terms.context,
+            weights: bytes(self.weights, number),
+            gradients: bytes(self.gradients, number),
+            optimizer: bytes(self.updated, MASTER * (optimizer.state() + masters)),
+            aggregation: bytes(self.aggregated, number),
+            gathered: bytes(self.gathered, number),
+            samples: bytes(self.sample.saturating_mul(samples), MASTER),
+            activations,
+            workspace: Bytes((activations.0 as f64 * terms.workspace) as u64),
+        }
+    }
+
+    /// The most samples whose footprint a GPU's memory holds; none where not even one fits.
+    #[must_use]
+    pub fn most_samples(&self, capacity: Bytes, keeping: Keeping) -> Option<u64> {
+        let fits = |samples: u64| self.footprint(samples, keeping).total() <= capacity;
+        let (mut least, mut most) = (0, MOST_SAMPLES);
+        while least < most {
+            let middle = least + (most - least).div_ceil(2);
+            if fits(middle) {
+                least = middle;
+            } else {
+                most = middle - 1;
+            }
+        }
+        (least > 0).then_some(least)
+    }
+
+    /// The memory that so many samples take on a GPU that has so much.
+    ///
+    /// # Errors
+    /// More than it has: by how much, and the most samples that fit.
+    pub fn fitting(
+        &self,
+        gpu: u32,
+        capacity: Bytes,
+        samples: u64,
+        keeping: Keeping,
+    ) -> Result<Footprint, TrainingError> {
+        let footprint = self.footprint(samples, keeping);
+        let needed = footprint.total();
+        if needed <= capacity {
+            return Ok(footprint);
+        }
+        let most = self.most_samples(capacity, keeping);
+        Err(TrainingError::Memory { gpu, samples, needed, capacity, most })
+    }
+}
+
+/// The memory of one GPU, by what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Footprint {
+    /// The framework's own.
+    pub context: Bytes,
+    /// Weights.
+    pub weights: Bytes,
+    /// Gradients.
+    pub gradients: Bytes,
+    /// The optimizer's state, and master copies of weights.
+    pub optimizer: Bytes,
+    /// What it takes to aggregate the gradients of all GPUs.
+    pub aggregation: Bytes,
+    /// Weights and gradients of others, for a while.
+    pub gathered: Bytes,
+    /// The samples.
+    pub samples: Bytes,
+    /// What the backward pass needs.
+    pub activations: Bytes,
+    /// Work space.
+    pub workspace: Bytes,
+}
+
+impl Footprint {
+    /// Before the first step: the framework, weights, gradients and room for the samples.
+    #[must_use]
+    pub fn before(&self) -> Bytes {
+        sum(&[self.context, self.weights, self.gradients, self.samples])
+    }
+
+    /// While it trains.
+    #[must_use]
+    pub fn total(&self) -> Bytes {
+        let Self { optimizer, aggregation, gathered, activations, workspace, .. } = *self;
+        sum(&[self.before(), optimizer, aggregation, gathered, activations, workspace])
+    }
+}
+
+fn sum(parts: &[Bytes]) -> Bytes {
+    Bytes(parts.iter().fold(0, |sum, part| sum.saturating_add(part.0)))
+}
+
+#[cfg(test)]
+mod tests;
