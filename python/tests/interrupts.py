@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["interrupt", "interrupted", "running"]
+__all__ = ["PATIENCE", "interrupt", "interrupted", "running"]
 
 PATIENCE = 120
 """Seconds after which a process that should have ended is given up, and ended."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from commands import linkwright
+from interrupts import PATIENCE, interrupted, running
 
 from linkwright import (
     GpuKernel,
@@ -59,6 +64,40 @@ def test_without_data_the_time_is_the_same_and_no_answer_is_known() -> None:
     assert timed.correct is None
     with pytest.raises(SimulationError, match="the run had no data; run with data=True"):
         timed.buffer("output")
+
+
+def test_ctrl_c_ends_a_run_at_once() -> None:
+    with interrupted():
+        GpuSystem(gpus=4).run("mm", 2048, data=False)
+
+
+def test_ctrl_c_ends_the_filling_of_buffers_at_once() -> None:
+    with interrupted(after=0.1):
+        GpuSystem(gpus=4).run("relu", 2**28)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_terminal_is_shown_how_fast_a_run_goes() -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "linkwright", "gpu", "run", "mm", "--size", "1024"]
+    with running(*words, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65_536):
+                shown += piece
+                if process.returncode is None and b"cycles/s" in shown:
+                    process.send_signal(signal.SIGINT)
+                    process.wait(timeout=PATIENCE)
+        except OSError:
+            pass
+        assert process.wait(timeout=PATIENCE) == 130
+    os.close(ours)
+    text = shown.decode()
+    assert re.search(r"mm, [0-9.]+ .s simulated, [0-9,]+ cycles/s", text)
+    assert "error: interrupted" in text
 
 
 def test_a_timeline_holds_what_happened_when(tmp_path: Path) -> None:

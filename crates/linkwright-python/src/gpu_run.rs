@@ -7,7 +7,7 @@ use linkwright::diagnostic::Diagnosis;
 use linkwright::engine::Progress;
 use linkwright::memory::kernel::benchmarks::Benchmark;
 use linkwright::memory::kernel::recorded::LoadedWords;
-use linkwright::memory::kernel::{Mismatch, Workload};
+use linkwright::memory::kernel::{Image, Mismatch, Workload};
 use linkwright::memory::protocol::Leases;
 use linkwright::memory::{
     self, Distribution, DramTiming, GpuError, GpuOptions, MemorySystem, tables,
@@ -327,6 +327,16 @@ impl Of {
         }
     }
 
+    /// Memory compared with a CPU's answer, which may take as long to compute as the run has.
+    fn checked(&self, py: Python<'_>, image: Image) -> PyResult<(Image, Option<Mismatch>)> {
+        let of = self.clone();
+        worker::interruptible(py, move || {
+            let (workload, _) = of.workload()?;
+            let mismatch = (workload.check)(&image).err();
+            Ok((image, mismatch))
+        })?
+    }
+
     fn name(&self) -> &str {
         match &self.what {
             What::Benchmark { name, .. } => name,
@@ -374,22 +384,28 @@ impl GpuRun {
         };
         let played = worker::watched(py, report, |hook| {
             let (workload, kept) = of.workload()?;
-            let run = memory::run(hierarchy, &workload, &options, Some(&mut *hook));
+            let run = memory::run(hierarchy, &workload, &options, Some(hook));
             let run = run.map_err(errors::gpus)?;
             let steps = tables::steps(&workload, &run);
             let groups = tables::groups(&workload, &run, of.system.gpus);
-            let mut mismatch = run.image.as_ref().and_then(|image| (workload.check)(image).err());
-            if let Some(wrong) = &mut mismatch {
-                // Who is to blame is known once it is known for what: the run is played again.
-                let watched = Some(wrong.address);
-                let watching = GpuOptions { watched, timeline: None, ..options };
-                let (workload, _) = of.workload()?;
-                let again = memory::run(hierarchy, &workload, &watching, Some(hook));
-                wrong.stored_by = again.map_err(errors::gpus)?.stored_by;
-            }
-            Ok::<_, PyErr>((run, steps, groups, mismatch, kept.take()))
+            Ok::<_, PyErr>((run, steps, groups, kept.take()))
         })?;
-        let (run, steps, groups, mismatch, loads) = played?;
+        let (mut run, steps, groups, loads) = played?;
+        let mut mismatch = None;
+        if let Some(image) = run.image.take() {
+            let (image, found) = of.checked(py, image)?;
+            (run.image, mismatch) = (Some(image), found);
+        }
+        if let Some(wrong) = &mut mismatch {
+            // Who is to blame is known once it is known for what: the run is played again.
+            let watched = Some(wrong.address);
+            let watching = GpuOptions { watched, timeline: None, ..options };
+            let again = worker::watched(py, report, |hook| {
+                let (workload, _) = of.workload()?;
+                memory::run(hierarchy, &workload, &watching, Some(hook)).map_err(errors::gpus)
+            })?;
+            wrong.stored_by = again?.stored_by;
+        }
         Ok(Self { of, run, steps, groups, mismatch, loads })
     }
 }

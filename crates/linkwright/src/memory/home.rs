@@ -3,14 +3,13 @@
 //! What it represents: a directory with an entry for each line, beside the controller of a shared
 //! memory or beside the bank of the second level that is a line's home. A home serves one request
 //! a line at a time: it asks the caches that the protocol names ([`Protocol::before_request`]),
-//! waits for their answers, and serves. Answers and later probes go the same way in the order in
-//! which they leave, so that no probe overtakes an answer, and the asking cache need not confirm
-//! it. What it leaves out: directories that are full.
+//! waits for their answers ([`probing`](super::probing)), and serves. What it leaves out:
+//! directories that are full.
 
 use super::address::AddressMap;
-use super::cache::{Mshrs, NONE, copy_masked};
+use super::cache::{Mshrs, NONE};
 use super::consistency::Consistency;
-use super::protocol::{Access, Ask, Path, Probe, Probes, Protocol};
+use super::protocol::{Access, Ask, Path, Protocol};
 use super::requests::{Fifo, Request, Stage};
 use super::system::{Event, Gpus};
 use crate::engine::Scheduler;
@@ -98,7 +97,11 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
 
     /// Whether the second level that is a request's home has the line, or is given the whole of
     /// it: then the request is served.
-    fn serves_at_once(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) -> bool {
+    pub(super) fn serves_at_once(
+        &mut self,
+        index: u32,
+        scheduler: &mut impl Scheduler<Event>,
+    ) -> bool {
         if self.path != Path::HomeL2 {
             return false;
         }
@@ -144,7 +147,7 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
     }
 
     /// A home that lacks a line, or is no cache, goes to memory.
-    fn ask_memory(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
+    pub(super) fn ask_memory(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
         if self.path == Path::OwnL2 {
             self.take_turn(index);
             self.at_memory(index, scheduler);
@@ -226,82 +229,6 @@ impl<P: Protocol, C: Consistency> Gpus<'_, P, C> {
         request.stage = Stage::BackAtSecond;
         (request.path, request.crossed, request.bytes) = (path, 0, bytes);
         scheduler.schedule(Picoseconds(at), Event::Cross(index));
-    }
-
-    /// A home asks second levels before it serves a request.
-    fn probe(&mut self, index: u32, probes: Probes, scheduler: &mut impl Scheduler<Event>) {
-        let request = self.requests.get_mut(index);
-        request.probes = probes.gpus.count_ones() as u8;
-        let Request { line, physical, .. } = *request;
-        let now = scheduler.now().0;
-        // Not before answers that have begun to leave.
-        let at = if self.path == Path::OwnL2 { now } else { now + self.second.latency() };
-        let bytes = self.hierarchy.messages.request;
-        for gpu in (0..self.counts.gpus).filter(|gpu| probes.gpus >> gpu & 1 == 1) {
-            let bank = gpu * self.counts.banks + self.map.bank(physical);
-            let path = self.way(bank, physical, false);
-            let stage = Stage::Probe(probes.probe);
-            let request = Request::new(line, physical, now, gpu);
-            let probe = Request { load: index, bank, stage, path, bytes, ..request };
-            let probe = self.requests.add(probe);
-            scheduler.schedule(Picoseconds(at), Event::Cross(probe));
-        }
-    }
-
-    /// A second level is asked for a copy: it gives up what the home wants, and says so.
-    pub(super) fn probed(
-        &mut self,
-        index: u32,
-        probe: Probe,
-        scheduler: &mut impl Scheduler<Event>,
-    ) {
-        let Request { bank, physical, line, .. } = *self.requests.get(index);
-        let mut dirty = 0;
-        if let Some(place) = self.second.lines.find(bank, self.map.within_bank(physical), line) {
-            let lines = &mut self.second.lines;
-            dirty = lines.clean(place);
-            if let Some(bytes) = lines.bytes(place).copied()
-                && let Some(payload) = self.requests.payload_mut(index)
-            {
-                payload.write = bytes;
-            }
-            match self.protocol.on_probe(*lines.state(place), probe) {
-                Some(state) => *lines.state(place) = state,
-                None => lines.forget(place),
-            }
-        }
-        let sizes = &self.hierarchy.messages;
-        let bytes = if dirty == 0 { sizes.acknowledgement } else { sizes.write };
-        let path = self.way(bank, physical, true);
-        let request = self.requests.get_mut(index);
-        (request.mask, request.stage) = (dirty, Stage::Probed);
-        (request.path, request.crossed, request.bytes) = (path, 0, bytes);
-        let at = scheduler.now().0 + self.second.directory;
-        scheduler.schedule(Picoseconds(at), Event::Cross(index));
-    }
-
-    /// The answer to a probe is at its home, which goes on after the last.
-    pub(super) fn probe_done(&mut self, index: u32, scheduler: &mut impl Scheduler<Event>) {
-        let Request { load: asking, line, physical, mask, .. } = *self.requests.get(index);
-        if mask != 0 {
-            let channel = self.channel(physical);
-            self.memory.counts[channel as usize].writes += 1;
-            if let (Some(image), Some(written)) = (&mut self.image, self.requests.written(index)) {
-                copy_masked(image.line(line), written, mask);
-            }
-        }
-        self.requests.remove(index);
-        let request = self.requests.get_mut(asking);
-        request.probes -= 1;
-        if request.probes > 0 {
-            return;
-        }
-        let request = *request;
-        if self.serves_at_once(asking, scheduler) {
-            self.release_home(&request, scheduler);
-        } else {
-            self.ask_memory(asking, scheduler);
-        }
     }
 
     /// A home is done with a request: those that waited for it go on.

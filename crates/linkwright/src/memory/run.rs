@@ -157,10 +157,14 @@ impl WithProtocol for Play<'_, '_> {
         let Self { hierarchy, workload, options, hook } = self;
         check(hierarchy, workload, options)?;
         let mut gpus = Gpus::<P, C>::new(protocol, hierarchy, workload, options)?;
+        let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
+        if options.with_data {
+            let tick = || Scheduler::<Event>::tick(&mut engine, (0, 0));
+            gpus.image = Some(Image::filled(gpus.map.size(), &workload.buffers, tick)?);
+        }
         if let Some(most_groups) = options.timeline {
             gpus.record(most_groups);
         }
-        let mut engine = hook.map_or_else(Engine::unwatched, Engine::new);
         engine.schedule(Picoseconds(0), Event::Phase);
         engine.run(&mut gpus)?;
         Ok(gpus.result(engine.now(), engine.events()))

@@ -155,7 +155,7 @@ fn shape(of: &FirstLevel, cycle: u64) -> Shape {
 }
 
 impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
-    /// GPUs at rest, with a workload's buffers in their memory.
+    /// GPUs at rest, with places for a workload's buffers in their memory.
     ///
     /// # Errors
     /// Buffers that the memory does not hold.
@@ -202,7 +202,7 @@ impl<'w, P: Protocol, C: Consistency> Gpus<'w, P, C> {
             counts,
             hierarchy,
             workload,
-            image: with_data.then(|| Image::of(map.size(), &workload.buffers)),
+            image: None,
             map,
             requests: Requests::new(with_data),
             loads: Vec::new(),

@@ -6,7 +6,7 @@ use super::kernel::{
 };
 use super::*;
 use crate::diagnostic::Named;
-use crate::engine::Hook;
+use crate::engine::{Hook, Progress};
 use crate::system::gpus::{self, Hierarchy};
 use crate::units::Picoseconds;
 
@@ -372,6 +372,17 @@ fn the_caller_can_end_a_run() {
     let hook: Hook<'_> = &mut hook;
     let error = run(r9_nano(), &workload, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
     assert!(matches!(error, GpuError::Engine(_)), "{error}");
+    // Nor does it wait for buffers to be filled.
+    let large = Benchmark::Relu.workload(r9_nano().page, 1 << 28, 4).unwrap();
+    let mut asked = 0;
+    let mut hook = |progress: Progress| {
+        asked += 1;
+        assert_eq!((progress.done, progress.events), (0, 0));
+        std::ops::ControlFlow::Break(())
+    };
+    let hook: Hook<'_> = &mut hook;
+    run(r9_nano(), &large, &options(MemorySystem::Rdma), Some(hook)).unwrap_err();
+    assert_eq!(asked, 1);
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct Carried {
     pub bytes: u64,
     /// For how long it was busy.
     pub busy: Picoseconds,
+    /// How long a message has waited for those before it, at most.
+    pub longest_wait: Picoseconds,
 }
 
 /// How long a message keeps a link.
@@ -93,7 +95,9 @@ impl Links {
         let at = self.starts[path as usize] + u32::from(crossed);
         let link = &mut self.links[self.channels[at as usize] as usize];
         let time = link.rate.time(bytes);
-        link.free = link.free.max(now) + time;
+        let start = link.free.max(now);
+        link.free = start + time;
+        link.carried.longest_wait.0 = link.carried.longest_wait.0.max(start - now);
         link.carried.messages += 1;
         link.carried.bytes += bytes;
         link.carried.busy.0 += time;
@@ -202,6 +206,9 @@ pub fn shared(hierarchy: &Hierarchy, gpus: u32, bandwidth: Bandwidth) -> [Links;
         links
     })
 }
+
+#[cfg(test)]
+mod contract;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! What runs: buffers and the launches over them, with the answer that a CPU gives.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::fmt;
 use std::rc::Rc;
 
@@ -146,15 +147,29 @@ impl Image {
     /// Memory of so many bytes with what buffers hold at the start.
     #[must_use]
     pub fn of(size: u64, buffers: &[Buffer]) -> Self {
+        let Ok(image) = Self::filled(size, buffers, || Ok::<_, Infallible>(()));
+        image
+    }
+
+    /// The same, asking at each word whether to go on.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub fn filled<E>(
+        size: u64,
+        buffers: &[Buffer],
+        mut tick: impl FnMut() -> Result<(), E>,
+    ) -> Result<Self, E> {
         let mut image = Self { bytes: vec![0; size as usize] };
         for buffer in buffers {
             if let Some(initial) = &buffer.initial {
                 for word in 0..buffer.size.0 / 4 {
                     image.set(buffer.address + 4 * word, initial(word));
+                    tick()?;
                 }
             }
         }
-        image
+        Ok(image)
     }
 
     /// The word at an address.
