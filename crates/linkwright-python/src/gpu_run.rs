@@ -216,6 +216,7 @@ impl GpuSystem {
         benchmark: "BenchmarkName | GpuKernel", size = None, *, data = true, limit = 1.0, timeline = 0,
         progress: "Callable[[int, float], object] | None" = None
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn run(
         &self,
         py: Python<'_>,

@@ -1,5 +1,7 @@
 //! Runs of whole workloads: answers, counts, and that data do not change time.
 
+mod code;
+
 use super::kernel::benchmarks::Benchmark;
 use super::kernel::{
     AtomicOperation, LANES, Launch, Layout, Mismatch, Scope, Wavefront, Workload, flat,
