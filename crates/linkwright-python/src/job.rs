@@ -4,7 +4,7 @@ use linkwright::allocation::Shape;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::simulation::{self, MixOptions, Workload, generate, job_file};
 use linkwright::table::Table as CoreTable;
-use linkwright::units::Picoseconds;
+use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -29,6 +29,8 @@ impl Job {
     ///     sensitive: Whether allocation treats it as bandwidth sensitive.
     ///     arrival: When it enters the queue, in seconds.
     ///     iterations: Its work, in iterations of the workload.
+    ///     compute_per_iteration: Seconds that its GPUs compute in an iteration, measured by oneself.
+    ///     bytes_per_iteration: Bytes that its GPUs reduce in an iteration, known by oneself.
     ///
     /// Raises:
     ///     SimulationError: If the workload is unknown or a number out of range.
@@ -36,8 +38,10 @@ impl Job {
     #[new]
     #[pyo3(signature = (
         name, workload: "WorkloadName", gpus: "int", *, pattern: "PatternName" = "ring", sensitive = None,
-        arrival: "float" = 0.0, iterations: "int | None" = None
+        arrival: "float" = 0.0, iterations: "int | None" = None,
+        compute_per_iteration: "float | None" = None, bytes_per_iteration: "int | None" = None
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
         name: String,
         workload: &str,
@@ -46,6 +50,8 @@ impl Job {
         sensitive: Option<bool>,
         #[pyo3(from_py_with = real)] arrival: f64,
         #[pyo3(from_py_with = optional_int)] iterations: Option<i128>,
+        #[pyo3(from_py_with = optional_real)] compute_per_iteration: Option<f64>,
+        #[pyo3(from_py_with = optional_int)] bytes_per_iteration: Option<i128>,
     ) -> PyResult<Self> {
         let gpus = number::whole("gpus", gpus, u32::MAX)?;
         let workload = Workload::find(workload).map_err(errors::simulation)?;
@@ -56,6 +62,10 @@ impl Job {
         if let Some(iterations) = iterations {
             job.iterations = number::whole("iterations", iterations, u64::MAX)?;
         }
+        let time = |seconds| number::time("the time of an iteration", seconds);
+        job.compute_per_iteration = compute_per_iteration.map(time).transpose()?;
+        let bytes = |bytes| number::whole("bytes_per_iteration", bytes, u64::MAX).map(Bytes);
+        job.bytes_per_iteration = bytes_per_iteration.map(bytes).transpose()?;
         if job.gpus == 0 || job.iterations == 0 || job.name.trim().is_empty() {
             let needed = "a job needs a name, at least one GPU and at least one iteration";
             return Err(errors::range(Diagnosis::of(needed)));
@@ -103,6 +113,18 @@ impl Job {
     #[getter]
     fn iterations(&self) -> u64 {
         self.0.iterations
+    }
+
+    /// Its own seconds of computing in an iteration; None if they are the workload's.
+    #[getter]
+    fn compute_per_iteration(&self) -> Option<f64> {
+        self.0.compute_per_iteration.map(Picoseconds::as_seconds)
+    }
+
+    /// Its own bytes of an iteration; None if they are the workload's.
+    #[getter]
+    fn bytes_per_iteration(&self) -> Option<u64> {
+        self.0.bytes_per_iteration.map(|bytes| bytes.0)
     }
 
     /// Seconds that it runs on GPUs of this effective bandwidth, in GB/s.

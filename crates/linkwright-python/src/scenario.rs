@@ -327,7 +327,7 @@ impl Scenario {
         let built = worker::interruptible(py, move || scenario.build(&given))?;
         let built = built.map_err(|error| errors::input(of_settings(error, &self.1.settings)))?;
         let origin = match (&built.work, lone(&built.cluster.system)) {
-            (Work::Mix(_), Some(server)) if self.run_time() == RunTime::Formula.name() => {
+            (Work::Mix(_), Some(server)) if self.run_time() != RunTime::Played.name() => {
                 Origin::Server(server)
             }
             _ => Origin::Scenario(self.1.clone(), files),

@@ -42,7 +42,7 @@ impl SimulationResult {
         &self.policy
     }
 
-    /// What said how long each job ran: `formula` or `played`.
+    /// What said how long each job ran: `formula`, `regression` or `played`.
     #[getter]
     fn run_time(&self) -> &'static str {
         self.run_time.name()
@@ -131,8 +131,8 @@ impl SimulationResult {
 ///     servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
 ///         fewest are free; `spread`, where the most are.
 ///     unhealthy: GPUs that are out of order from the start.
-///     run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
-///         message, beside those of all other jobs.
+///     run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
+///         every job's iterations run on the real wiring, message by message, beside those of all other jobs.
 ///     planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
 ///     fidelity: Of played jobs, `fluid`, `flow` or `packet`.
 ///     host_copies: Of played jobs, whether the images of every iteration are copied from the host.
@@ -211,7 +211,10 @@ pub fn simulate(
         let (machines, unhealthy) = (&machines[..], &unhealthy[..]);
         let sharing = Sharing { machines, policy, servers, discipline, unhealthy };
         match run_time {
-            RunTime::Formula => Ok((simulate_on(core, sharing, &jobs, hook)?, None)),
+            RunTime::Formula | RunTime::Regression => {
+                let model = run_time.bandwidth_model();
+                Ok((simulate_on(core, sharing, model, &jobs, hook)?, None))
+            }
             RunTime::Played => {
                 let outcome = play(&cluster, (planner, iteration), sharing, &jobs, hook)?;
                 Ok((outcome.records, Some(outcome.plans)))

@@ -32,7 +32,7 @@ pub(super) fn read(
         ("bucket", settings.bucket.is_some()),
     ];
     let said = said.into_iter().find(|(_, is_said)| *is_said);
-    if let (Some((key, _)), Some(RunTime::Formula)) = (said, wanted) {
+    if let (Some((key, _)), true) = (said, wanted.is_some_and(RunTime::is_formula)) {
         let problem = format!("`{key}` beside a formula, which knows no steps of an iteration");
         let remedy = "remove it, or write `run_time = \"played\"`";
         return Err(jobs.refuse(key, &problem, remedy));

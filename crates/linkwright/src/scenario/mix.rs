@@ -86,12 +86,12 @@ const OF_PLAYED: [&str; 3] = ["fidelity", "protocol", "collectives"];
 fn run_time(scenario: &Fields<'_>, iteration: IterationSettings) -> Result<RunTime, InputError> {
     let said = OF_PLAYED.into_iter().find(|key| scenario.has(key));
     let jobs = scenario.table("jobs")?;
-    let wanted = jobs.choice("run_time")?;
+    let wanted: Option<RunTime> = jobs.choice("run_time")?;
     match (wanted, said) {
         (None, None) if iteration == IterationSettings::default() => Ok(RunTime::Formula),
         (None, None) => Ok(RunTime::Played),
         (None, Some(_)) => Ok(RunTime::Played),
-        (Some(RunTime::Formula), Some(key)) => {
+        (Some(wanted), Some(key)) if wanted.is_formula() => {
             let problem = format!("`{key}` beside a formula, in which no message is sent");
             let remedy = "remove it, or write `run_time = \"played\"`";
             Err(scenario.refuse(key, &problem, remedy))
@@ -190,15 +190,15 @@ impl Mix {
         }
         // By the formula a job runs within one server.
         let healthy = match self.run_time {
-            RunTime::Formula => healthy.into_iter().max().unwrap_or(0),
+            RunTime::Formula | RunTime::Regression => healthy.into_iter().max().unwrap_or(0),
             RunTime::Played => healthy.into_iter().sum(),
         };
         match &self.jobs {
             JobSource::File(file) => {
                 let text = text_of(scenario, file, files)?;
                 let iterations = match (self.run_time, self.fidelity) {
-                    (RunTime::Formula, _) | (_, Fidelity::Fluid) => u64::MAX,
                     (RunTime::Played, Fidelity::Flow | Fidelity::Packet) => MOST_PLAYED_ITERATIONS,
+                    _ => u64::MAX,
                 };
                 if is_record(text, &self.recorded.columns) {
                     let most = Limits { gpus: healthy, iterations };
@@ -222,7 +222,7 @@ impl Mix {
                 };
                 let of = match (self.run_time, system.servers()) {
                     (_, 1) => "the machine",
-                    (RunTime::Formula, _) => "a server at most",
+                    (RunTime::Formula | RunTime::Regression, _) => "a server at most",
                     (RunTime::Played, _) => "the system",
                 };
                 let problem = format!(
@@ -240,7 +240,7 @@ impl Mix {
     /// What else would let a large job run.
     fn larger(&self, system: &System) -> &'static str {
         match self.run_time {
-            RunTime::Formula if system.servers() > 1 => {
+            wanted if wanted.is_formula() && system.servers() > 1 => {
                 ", or let jobs run on several servers by `run_time = \"played\"`"
             }
             _ => "",

@@ -1,9 +1,11 @@
 //! A job: which workload, on how many GPUs, from when on.
 
+use std::borrow::Cow;
+
 use super::error::SimulationError;
-use super::workload::Workload;
+use super::workload::{Work, Workload};
 use crate::allocation::Shape;
-use crate::units::{Bandwidth, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 
 /// One job of a shared server.
@@ -25,6 +27,12 @@ pub struct Job {
     pub arrival: Picoseconds,
     /// Its work, in iterations of the workload; at least one.
     pub iterations: u64,
+    /// How long its GPUs compute in an iteration, where it was measured; else as the workload's do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_per_iteration: Option<Picoseconds>,
+    /// What its GPUs reduce in an iteration, where it was measured; else what the workload's do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_iteration: Option<Bytes>,
 }
 
 impl Job {
@@ -39,7 +47,27 @@ impl Job {
             sensitive: workload.sensitive,
             arrival: Picoseconds(0),
             iterations: workload.iterations,
+            compute_per_iteration: None,
+            bytes_per_iteration: None,
         }
+    }
+
+    /// Its workload, with the job's own numbers in place of the published ones.
+    ///
+    /// An iteration of one's own numbers is no step of training: nothing is copied from the host, and all is
+    /// reduced at the end.
+    ///
+    /// # Errors
+    /// A workload that the table does not hold.
+    pub fn work(&self) -> Result<Cow<'static, Workload>, SimulationError> {
+        let published = Workload::find(&self.workload)?;
+        if self.compute_per_iteration.is_none() && self.bytes_per_iteration.is_none() {
+            return Ok(Cow::Borrowed(published));
+        }
+        let compute = self.compute_per_iteration.unwrap_or(published.compute_per_iteration());
+        let bytes = self.bytes_per_iteration.unwrap_or(published.bytes_per_iteration());
+        let work = Work::Fixed { compute_per_iteration: compute, bytes_per_iteration: bytes };
+        Ok(Cow::Owned(Workload { work, ..published.clone() }))
     }
 
     /// How long the job runs on GPUs of this effective bandwidth; see
@@ -48,8 +76,7 @@ impl Job {
     /// # Errors
     /// A workload that the table does not hold; a run of more than 213 days.
     pub fn run_time(&self, effective_bandwidth: Bandwidth) -> Result<Picoseconds, SimulationError> {
-        let workload = Workload::find(&self.workload)?;
-        let run_time = workload.run_time(self.gpus, self.iterations, effective_bandwidth);
+        let run_time = self.work()?.run_time(self.gpus, self.iterations, effective_bandwidth);
         run_time.ok_or_else(|| SimulationError::RunTooLong {
             job: self.name.clone(),
             bandwidth: effective_bandwidth,
@@ -61,6 +88,22 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn own_numbers_stand_in_for_the_workload_s() {
+        let vgg = Workload::find("vgg-16").unwrap();
+        let published = Job::new("published", vgg, 2);
+        assert_eq!(published.work().as_deref(), Ok(vgg));
+        let compute = Picoseconds(2_000_000_000);
+        let own = Job { compute_per_iteration: Some(compute), ..published.clone() };
+        assert_eq!(own.work().unwrap().bytes_per_iteration(), vgg.bytes_per_iteration());
+        let silent = Job { bytes_per_iteration: Some(Bytes(0)), iterations: 5, ..own };
+        // Nothing to send: as fast on any links.
+        for bandwidth in [1, 50] {
+            let bandwidth = Bandwidth::gigabytes_per_second(bandwidth);
+            assert_eq!(silent.run_time(bandwidth), Ok(Picoseconds(5 * compute.0)));
+        }
+    }
 
     #[test]
     fn a_run_without_an_end_names_its_job() {

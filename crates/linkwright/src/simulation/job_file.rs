@@ -10,7 +10,8 @@
 //! The header names the columns, in any order. `job`, `workload` and `gpus` must be there;
 //! the others may be left out or left empty, and then come from the workload: arrival at
 //! zero, a ring, the workload's sensitivity and iterations. An arrival is a time with its unit
-//! or a bare number of seconds. Lines that start with `#`, and blank lines, are
+//! or a bare number of seconds. `compute_per_iteration` and `bytes_per_iteration` are numbers of one's own,
+//! such as `6.2 ms` and `553 MB`, in place of the workload's. Lines that start with `#`, and blank lines, are
 //! skipped. Jobs may stand in any order; those of one arrival time queue in the file's.
 
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ use super::job::Job;
 use super::workload::Workload;
 use crate::allocation::Shape;
 use crate::diagnostic::{InputError, Position};
-use crate::units::Picoseconds;
+use crate::units::{Bytes, Picoseconds};
 
 /// A column, whose number is its place in [`COLUMNS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +37,24 @@ enum Column {
     Pattern,
     Sensitive,
     Iterations,
+    Compute,
+    Bytes,
 }
 
 /// The names of the columns, in the order in which they are written.
-const COLUMNS: [&str; 7] =
-    ["job", "arrival", "workload", "gpus", "pattern", "sensitive", "iterations"];
+const COLUMNS: [&str; 9] = [
+    "job",
+    "arrival",
+    "workload",
+    "gpus",
+    "pattern",
+    "sensitive",
+    "iterations",
+    "compute_per_iteration",
+    "bytes_per_iteration",
+];
+/// How many of them every job has; the others are a job's own numbers, of which most have none.
+const COMMON: usize = 7;
 const REQUIRED: [Column; 3] = [Column::Job, Column::Workload, Column::Gpus];
 
 impl Column {
@@ -200,6 +214,18 @@ impl<'a> Row<'a> {
         if let Some(field) = self.optional(Column::Iterations) {
             job.iterations = self.count(field, u64::MAX)?;
         }
+        if let Some(field) = self.optional(Column::Compute) {
+            job.compute_per_iteration = Some(field.value.parse().map_err(|_| {
+                let remedy = "write a time with its unit, such as `6.2 ms`, below 213 days";
+                self.refuse(field, "not a time", remedy.to_owned())
+            })?);
+        }
+        if let Some(field) = self.optional(Column::Bytes) {
+            job.bytes_per_iteration = Some(field.value.parse().map_err(|_| {
+                let remedy = "write a size with its unit, such as `553 MB`";
+                self.refuse(field, "not a size", remedy.to_owned())
+            })?);
+        }
         Ok(job)
     }
 }
@@ -246,7 +272,7 @@ pub fn read_for(file: &str, text: &str, most: Most) -> Result<Vec<Job>, Simulati
         .map(|(text, number)| Line { file, number, text });
     let Some(header_line) = lines.next() else {
         let line = Line { file, number: 1, text: "" };
-        let remedy = format!("begin with a header such as `{}`", COLUMNS.join(","));
+        let remedy = format!("begin with a header such as `{}`", COLUMNS[..COMMON].join(","));
         return Err(line.refuse_end("the file has no header", remedy).into());
     };
     let header = Header::read(header_line)?;
@@ -298,7 +324,10 @@ fn seconds(time: Picoseconds) -> String {
 /// Writes jobs with all their columns, so that [`read`] gives back equal jobs.
 #[must_use]
 pub fn write(jobs: &[Job]) -> String {
-    let mut text = COLUMNS.join(",");
+    let is_own =
+        |job: &Job| job.compute_per_iteration.is_some() || job.bytes_per_iteration.is_some();
+    let has_own = jobs.iter().any(is_own);
+    let mut text = COLUMNS[..if has_own { COLUMNS.len() } else { COMMON }].join(",");
     text.push('\n');
     for job in jobs {
         let Job { gpus, sensitive, iterations, .. } = job;
@@ -306,7 +335,13 @@ pub fn write(jobs: &[Job]) -> String {
         let (name, workload) = (quote(&job.name), quote(&job.workload));
         let pattern = job.pattern.name();
         let _ =
-            writeln!(text, "{name},{arrival},{workload},{gpus},{pattern},{sensitive},{iterations}");
+            write!(text, "{name},{arrival},{workload},{gpus},{pattern},{sensitive},{iterations}");
+        if has_own {
+            let compute = job.compute_per_iteration.map(seconds).unwrap_or_default();
+            let bytes = job.bytes_per_iteration.map(|Bytes(bytes)| format!("{bytes} B"));
+            let _ = write!(text, ",{compute},{}", bytes.unwrap_or_default());
+        }
+        text.push('\n');
     }
     text
 }
@@ -355,6 +390,19 @@ mod tests {
     }
 
     #[test]
+    fn own_numbers_have_units() {
+        let header = "job,workload,gpus,compute_per_iteration,bytes_per_iteration\n";
+        let jobs = read("", &format!("{header}a,vgg-16,2,6.2 ms,\nb,gmm,2,,0 B\n")).unwrap();
+        let own = |job: &Job| (job.compute_per_iteration, job.bytes_per_iteration);
+        assert_eq!(own(&jobs[0]), (Some(Picoseconds(6_200_000_000)), None));
+        assert_eq!(own(&jobs[1]), (None, Some(Bytes(0))));
+        let error = refusal(&format!("{header}a,vgg-16,2,6.2,\n"));
+        assert!(error.starts_with("jobs.csv:2:12: not a time: `6.2`; write a time wi"), "{error}");
+        let error = refusal(&format!("{header}a,vgg-16,2,,much\n"));
+        assert!(error.starts_with("jobs.csv:2:13: not a size: `much`; write a size"), "{error}");
+    }
+
+    #[test]
     fn arrivals_have_a_unit_or_are_seconds() {
         for (text, time) in [("12.5", 12_500_000_000_000), ("0 s", 0), ("300ms", 300_000_000_000)] {
             let jobs = read("", &format!("{HEADER}a,{text},gmm,1,,,")).unwrap();
@@ -393,10 +441,13 @@ mod tests {
 
     fn any_job() -> impl Strategy<Value = Job> {
         let settings = (1_u32.., 0..Shape::NAMED.len(), any::<bool>(), any::<u64>(), 1_u64..);
-        (0..Workload::all().len(), settings).prop_map(|(workload, settings)| {
+        let own = any::<(Option<u64>, Option<u64>)>();
+        (0..Workload::all().len(), settings, own).prop_map(|(workload, settings, own)| {
             let (gpus, pattern, sensitive, arrival, iterations) = settings;
             let mut job = Job::new("", &Workload::all()[workload], gpus);
             job.pattern = Shape::NAMED[pattern];
+            job.compute_per_iteration = own.0.map(Picoseconds);
+            job.bytes_per_iteration = own.1.map(Bytes);
             Job { sensitive, arrival: Picoseconds(arrival), iterations, ..job }
         })
     }

@@ -21,15 +21,18 @@ pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
 pub use workload::{Work, Workload};
 
+use crate::allocation::BandwidthModel;
 use crate::diagnostic::Named;
 
 /// What says how long a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunTime {
-    /// MAPA's formula, from the links that it got: [`Workload::run_time`].
+    /// MAPA's formula, from the links that it got: [`Workload::run_time`], at the bandwidth of the sound model.
     #[default]
     Formula,
+    /// The same formula at the bandwidth of MAPA's regression, as if that were what GPUs reach.
+    Regression,
     /// Its program, played on the system: [`played`].
     Played,
 }
@@ -37,5 +40,22 @@ pub enum RunTime {
 impl Named for RunTime {
     const WHAT: &'static str = "run-time model";
     const NAMED: &'static [(&'static str, Self)] =
-        &[("formula", Self::Formula), ("played", Self::Played)];
+        &[("formula", Self::Formula), ("regression", Self::Regression), ("played", Self::Played)];
+}
+
+impl RunTime {
+    /// Whether a formula says it, in which no message is sent.
+    #[must_use]
+    pub const fn is_formula(self) -> bool {
+        !matches!(self, Self::Played)
+    }
+
+    /// The model whose bandwidth a formula takes; that which backfilling expects of played jobs.
+    #[must_use]
+    pub const fn bandwidth_model(self) -> BandwidthModel {
+        match self {
+            Self::Regression => BandwidthModel::Published,
+            Self::Formula | Self::Played => BandwidthModel::Sound,
+        }
+    }
 }

@@ -1,13 +1,16 @@
 //! The multi-tenant server: what must hold for any mix, under any policy and discipline.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::{BandwidthModel, GpuSet, POLICIES, PreparedMachine, Shape, policy};
 use linkwright::simulation::{
-    Job, JobRecord, MixOptions, QueueDiscipline, SimulationError, Workload, generate, simulate,
+    Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, Workload,
+    generate, simulate, simulate_on,
 };
 use linkwright::system::presets::preset;
-use linkwright::system::{BandwidthProfile, toml_format};
+use linkwright::system::{BandwidthProfile, System, toml_format};
 use linkwright::units::{Bandwidth, Picoseconds};
 use proptest::prelude::*;
 
@@ -170,6 +173,35 @@ fn the_published_model_picks_but_does_not_set_the_run_time() {
         let run_time = jobs[record.job].run_time(bandwidth).unwrap();
         assert_eq!(record.start.checked_add(run_time), Some(record.finish));
     }
+}
+
+#[test]
+fn run_times_at_the_regression_s_bandwidth_follow_the_links_that_are_used() {
+    let system = System::of_server(Arc::new(preset("dgx1-v100").unwrap()));
+    let machines = [prepared("dgx1-v100", BandwidthModel::Sound)];
+    let sharing = Sharing {
+        machines: &machines,
+        policy: policy("baseline").unwrap(),
+        servers: ServerChoice::FirstFit,
+        discipline: QueueDiscipline::Fifo,
+        unhealthy: &[],
+    };
+    let play = |jobs: &[Job]| {
+        let hook = &mut |_| ControlFlow::Continue(());
+        simulate_on(&system, sharing, BandwidthModel::Published, jobs, hook)
+    };
+    let jobs = generate(&MixOptions { seed: 3, ..MixOptions::default() }).unwrap();
+    for record in play(&jobs).unwrap() {
+        let predicted = published::effective_bandwidth(record.links());
+        let bandwidth = Bandwidth((predicted * 1e9).round() as u64);
+        let run_time = jobs[record.job].run_time(bandwidth).unwrap();
+        assert_eq!(record.start.checked_add(run_time), Some(record.finish));
+    }
+    // Of all 28 pairs of a machine the regression makes less than nothing.
+    let mut all = Job::new("all", Workload::find("gmm").unwrap(), 8);
+    all.pattern = Shape::AllToAll;
+    let error = play(&[all]).unwrap_err();
+    assert!(matches!(error, SimulationError::RunTooLong { .. }), "{error}");
 }
 
 fn any_mix() -> impl Strategy<Value = Vec<Job>> {

@@ -312,8 +312,11 @@ class ScenarioRun(Run):
         return [Sheet(["policy", *heads], rows, ["policy"])]
 
     def _run_times(self) -> str:
-        if self.results[0].run_time == "formula":
-            return "by the formula"
+        match self.results[0].run_time:
+            case "formula":
+                return "by the formula"
+            case "regression":
+                return "by the formula at the published regression's bandwidth"
         scenario = self.scenario
         return f"played as {scenario.fidelity}s, all-reduces by {scenario.planner}"
 

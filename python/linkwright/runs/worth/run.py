@@ -382,7 +382,7 @@ class Worth(Run):
         if any(self.held(name) for name in self.found):
             held["GPUs held per server by jobs of several"] = charts.held(self)
         first = f"Seed {self.seeds[0]}"
-        is_formula = self.scenario.run_time == "formula"
+        is_formula = self.scenario.run_time != "played"
         facts = {
             "Scenario": self.path.name,
             "System": self.system.name,

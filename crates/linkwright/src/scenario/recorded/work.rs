@@ -128,6 +128,7 @@ impl Recorded {
         names.dedup();
         let how = match self.machine.run_time {
             RunTime::Formula => "by the formula".to_owned(),
+            RunTime::Regression => "by the formula at the regression's bandwidth".to_owned(),
             RunTime::Played => format!("with all-reduces by {}", self.machine.planner.name()),
         };
         let of_others =
@@ -180,7 +181,10 @@ impl Lengths<'_> {
         let mut hook = |_| ControlFlow::Continue(());
         let jobs = [job];
         let records = match self.machine.run_time {
-            RunTime::Formula => simulate_on(system, sharing, &jobs, &mut hook)?,
+            RunTime::Formula | RunTime::Regression => {
+                let model = self.machine.run_time.bandwidth_model();
+                simulate_on(system, sharing, model, &jobs, &mut hook)?
+            }
             RunTime::Played => {
                 let cluster = Cluster { fidelity, ..self.cluster.clone() };
                 let how = (self.machine.planner, self.machine.iteration);

@@ -57,7 +57,7 @@ pub struct IterationSettings {
 }
 
 /// The steps of an iteration: copying, and then computing and reducing in turns.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Steps {
     /// What each GPU gets from its host first.
     pub(super) copied: Bytes,
@@ -192,8 +192,8 @@ fn rank_of(steps: &Steps, rate: OperationRate, gpus: u32) -> RankProgram {
     rank.finish()
 }
 
-/// A workload, and the speeds of the ranks that run it.
-type Known = (&'static str, Vec<OperationRate>);
+/// A workload's name, its steps, and the speeds of the ranks that run it.
+type Known = (String, Steps, Vec<OperationRate>);
 
 /// The programs of workloads, each made once.
 #[derive(Debug)]
@@ -226,25 +226,23 @@ impl Programs {
     }
 
     /// The steps of a workload on so many GPUs.
-    pub(super) fn steps(&self, name: &str, gpus: usize) -> Result<Steps, SimulationError> {
-        Ok(self.settings.steps(Workload::find(name)?, gpus))
+    pub(super) fn steps(&self, workload: &Workload, gpus: usize) -> Steps {
+        self.settings.steps(workload, gpus)
     }
 
-    /// The program of a workload on these GPUs of the system, in the order of its ranks.
+    /// The program of a workload's steps on these GPUs of the system, in the order of its ranks.
     pub(super) fn of(
         &mut self,
         system: &System,
         name: &str,
+        steps: &Steps,
         gpus: &[usize],
-    ) -> Result<Arc<Program>, SimulationError> {
-        let workload = Workload::find(name)?;
+    ) -> Arc<Program> {
         let rates = self.speeds.of_gpus(system, gpus);
-        let known = self.known.entry((&workload.name, rates));
-        let settings = self.settings;
-        let program = known.or_insert_with_key(|(name, rates)| {
-            Arc::new(program_of(name, &settings.steps(workload, rates.len()), rates))
-        });
-        Ok(Arc::clone(program))
+        let known = self.known.entry((name.to_owned(), steps.clone(), rates));
+        let program = known
+            .or_insert_with_key(|(name, steps, rates)| Arc::new(program_of(name, steps, rates)));
+        Arc::clone(program)
     }
 }
 

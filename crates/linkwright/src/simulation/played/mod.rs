@@ -224,7 +224,8 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         let of = &self.jobs[job];
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let (network, plans) = self.runtime.planning();
-        let steps = self.programs.steps(&of.workload, record.gpu_count())?;
+        let workload = of.work()?;
+        let steps = self.programs.steps(&workload, record.gpu_count());
         let sizes = steps.buckets.iter().map(|(_, size)| *size);
         let planned = plans.of_allocation(network, self.system, &record.parts, sizes);
         let (gpus, variant) = planned.map_err(|fault| SimulationError::Planning {
@@ -234,7 +235,7 @@ impl<T: Carries> Shared<'_, '_, '_, T> {
         self.runtime.lowering_mut().admit(variant);
         let iterations = u32::try_from(of.iterations).ok().and_then(NonZeroU32::new);
         let on = gpus.iter().map(|gpu| *gpu as u32);
-        let program = self.programs.of(self.system, &of.workload, &gpus)?;
+        let program = self.programs.of(self.system, &of.workload, &steps, &gpus);
         let job_of_runtime = runtime::Job {
             name: of.name.clone(),
             iterations: iterations.expect("the jobs were checked before the run"),

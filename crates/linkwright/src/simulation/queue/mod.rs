@@ -25,9 +25,10 @@ pub use self::record::{JobRecord, Part};
 pub use self::servers::ServerChoice;
 use super::error::SimulationError;
 use super::job::Job;
+use crate::allocation::bandwidth::published;
 use crate::allocation::{
-    Effort, GpuSet, Objective, Pattern, Policy, PreparedMachine, Request, Selection, ServerState,
-    Shape,
+    BandwidthModel, Effort, GpuSet, Objective, Pattern, Policy, PreparedMachine, Request,
+    Selection, ServerState, Shape,
 };
 use crate::diagnostic::Named;
 use crate::engine::Scheduler;
@@ -84,8 +85,8 @@ impl Choice {
 /// What ends jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// The formula says when, of GPUs of one server.
-    ByFormula,
+    /// The formula says when, of GPUs of one server, at the bandwidth of a model.
+    ByFormula(BandwidthModel),
     /// Only that they have ended, and what the formula says is what backfilling expects; they may run on
     /// several servers.
     Played,
@@ -155,7 +156,7 @@ impl<'a> Queue<'a> {
                 let job = job.name.clone();
                 return Err(SimulationError::JobTooLarge { job, size, gpus: all });
             }
-            if size > largest && ends == Ends::ByFormula {
+            if size > largest && ends != Ends::Played {
                 let job = job.name.clone();
                 return Err(SimulationError::JobOfServers { job, size, gpus: largest });
             }
@@ -318,9 +319,11 @@ impl<'a> Queue<'a> {
         now: Picoseconds,
     ) -> Result<Picoseconds, SimulationError> {
         let bandwidth = |sound: f64| Bandwidth((sound * 1e9).round() as u64);
-        let within = |(server, selection): &(usize, Selection)| {
-            let gpus = selection.chosen.gpus();
-            bandwidth(self.servers[*server].0.sound_bandwidth(gpus))
+        let within = |(server, selection): &(usize, Selection)| match self.ends {
+            Ends::ByFormula(BandwidthModel::Published) => {
+                bandwidth(published::effective_bandwidth(selection.chosen.links))
+            }
+            _ => bandwidth(self.servers[*server].0.sound_bandwidth(selection.chosen.gpus())),
         };
         let effective = match &choice.parts[..] {
             [part] => within(part),

@@ -191,10 +191,10 @@ impl Fluid<'_, '_> {
         &mut self,
         job: usize,
     ) -> Result<Result<Iteration, PlanningFault>, SimulationError> {
-        let name = &self.jobs[job].workload;
+        let workload = self.jobs[job].work()?;
         let record = self.queue.record(job).expect("it has just got its GPUs");
         let ranks = self.plans.ranks(self.system, &record.parts);
-        let steps = self.programs.steps(name, ranks.gpus.len())?;
+        let steps = self.programs.steps(&workload, ranks.gpus.len());
         // All wait for the slowest.
         let slowest = self.programs.slowest(self.system, &ranks.gpus);
         let mut phases = Vec::new();
