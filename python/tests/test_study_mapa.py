@@ -9,15 +9,20 @@ from pathlib import Path
 import pytest
 from frozen.studies import quick_mapa
 
-from linkwright import Allocator, System, published_effective_bandwidth
+from linkwright import Allocator, Job, System, generate_jobs, published_effective_bandwidth
+from linkwright.names import WorkloadName
 from linkwright.studies import mapa
 from linkwright.studies.mapa.bandwidth import effective_bandwidth
 from linkwright.studies.mapa.fragmentation import fragmentation
+from linkwright.studies.mapa.links import all_reduce_by_size, data_of_networks, speedup_by_link
 from linkwright.studies.mapa.mix import fragmentation_jobs, play
 from linkwright.studies.mapa.published import published
+from linkwright.studies.mapa.readings import READINGS, ReadingName, as_read, every_reading, jobs_of, networks
 from linkwright.studies.mapa.regression import regression, ring_points
 from linkwright.studies.mapa.speedup import speedup
 from linkwright.studies.mapa.statements import STATEMENTS
+from linkwright.studies.mapa.table_3_readings import readings
+from linkwright.studies.mapa.trends import by_bandwidth, by_gpus, by_scores, rank_correlation
 from linkwright.studies.tables import StudyTable, section_markdown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +101,76 @@ def test_table_3_stands_beside_its_reproduction(study: mapa.MapaStudy) -> None:
     assert throughput > 1.05
 
 
+def test_every_reading_is_in_the_table_once(study: mapa.MapaStudy) -> None:
+    said, *rows = table(study, "Throughput over the baseline in 32 readings").rows
+    assert list(said[6:9]) == [published()["speedup"][row][-1] for row in said_policies(study)]
+    assert len({row[1:6] for row in rows}) == len(rows) == 32
+    assert {row[0] for row in rows} == {"", "`text`", "`published-fit`"}
+    distances = [row[9] for row in rows if isinstance(row[9], float)]
+    assert distances == sorted(distances)
+
+
+def said_policies(study: mapa.MapaStudy) -> tuple[str, ...]:
+    return table(study, "Throughput over the baseline in 32 readings").columns[6:9]
+
+
+def test_the_slope_of_figure_2b_is_what_the_text_s_reading_is_calibrated_on() -> None:
+    entry = published()["link_speedup"]
+    pcie, double = (published_effective_bandwidth(*mix) for mix in ((0, 0, 1), (1, 0, 0)))
+
+    def slope(name: WorkloadName, reading: ReadingName) -> float:
+        job = as_read(Job("job", name, 2), READINGS[reading])
+        return job.run_time(pcie) / job.run_time(double)
+
+    assert slope(entry["network"], "text") == pytest.approx(entry["most"])
+    assert 1.5 < slope("alexnet", "text") < entry["most"]
+    assert slope(entry["less"], "text") == 1.0
+    assert slope(entry["network"], "published-fit") == pytest.approx(2.08, abs=0.01)
+
+
+def test_readings_change_what_they_say_and_nothing_else() -> None:
+    assert len(set(every_reading())) == 32
+    fit, text = READINGS["published-fit"], READINGS["text"]
+    assert {fit, text} < set(every_reading())
+    for plain, read in zip(generate_jobs(3), jobs_of(3, fit), strict=True):
+        for bandwidth in (5.0, 50.0):
+            assert read.run_time(bandwidth) == pytest.approx(plain.run_time(bandwidth))
+    for job in jobs_of(3, text):
+        assert job.workload in networks()
+        assert job.sensitive or job.run_time(5.0) == job.run_time(50.0)
+
+
+def test_links_part_from_a_tenth_of_a_megabyte_on() -> None:
+    by_size, said = all_reduce_by_size().tables
+    for at, (_, *values) in enumerate(by_size.rows):
+        double, single, pcie = (value for value in values if isinstance(value, float))
+        assert (double > single > pcie) == (at >= 2)
+    assert [row[2] for row in said.rows] == ["yes", "no", "yes"]
+
+
+def test_the_mean_size_of_googlenet_s_data_is_not_what_the_paper_says() -> None:
+    (data,) = data_of_networks().tables
+    held = {str(row[0]): row[-1] for row in data.rows}
+    assert held.pop("googlenet") == "no"
+    assert set(held.values()) == {"yes", ""}
+
+
+def test_ranks_correlate() -> None:
+    assert rank_correlation([1, 2, 3], [10, 100, 1000]) == pytest.approx(1)
+    assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    # Ranks 1.5, 1.5, 3 against 1, 2, 3.
+    assert rank_correlation([7, 7, 9], [1, 2, 3]) == pytest.approx(0.8660254)
+
+
+def test_effective_bandwidth_tells_the_run_time_better_than_aggregated_bandwidth() -> None:
+    correlations, _ = by_scores(READINGS["text"]).tables
+    for _, _, aggregated, regressed, sound in correlations.rows:
+        assert isinstance(aggregated, float)
+        assert isinstance(regressed, float)
+        assert isinstance(sound, float)
+        assert -1 <= sound < regressed < aggregated < 0
+
+
 def test_every_statement_is_checked_with_every_seed(study: mapa.MapaStudy) -> None:
     checked = [
         row
@@ -119,7 +194,7 @@ def test_no_ring_of_the_dgx_has_the_published_quartile() -> None:
 
 
 def test_fragmenting_jobs_are_a_hundred_of_two_to_five_gpus() -> None:
-    jobs = fragmentation_jobs(0, 100)
+    jobs = fragmentation_jobs(0, 100, READINGS["text"])
     assert len(jobs) == 100
     assert {job.gpus for job in jobs} == {2, 3, 4, 5}
     assert len({job.workload for job in jobs}) == 6
@@ -175,12 +250,20 @@ def test_markdown_tables_have_as_many_cells_as_heads(study: mapa.MapaStudy) -> N
 
 def test_the_documentation_shows_what_the_study_gives() -> None:
     page = (ROOT / "docs" / "studies" / "mapa.md").read_text(encoding="utf-8")
-    runs = play("dgx1-v100", range(mapa.SEEDS))
+    chosen = READINGS["text"]
+    runs = play("dgx1-v100", range(mapa.SEEDS), chosen)
     sections = [
-        fragmentation(range(mapa.SEEDS)),
+        all_reduce_by_size(),
+        speedup_by_link(chosen),
+        fragmentation(range(mapa.SEEDS), chosen),
+        data_of_networks(),
+        by_gpus(chosen),
+        by_scores(chosen),
         regression(),
-        speedup(runs),
+        speedup(runs, chosen),
+        readings(range(mapa.SEEDS)),
         effective_bandwidth(runs),
+        by_bandwidth(runs, chosen),
     ]
     # The machines of 16 GPUs are left to the full run: they take most of its time.
     for section in sections:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -36,11 +36,22 @@ def _root() -> None:
 
 
 @app.command()
-def mapa(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
+def mapa(
+    quick: Quick = False,
+    to: Directory = None,
+    json: Json = False,
+    reading: Annotated[
+        Literal["text", "published-fit"],
+        typer.Option(
+            help="How the unpublished mix of jobs is read: as the text has it, or nine workloads "
+            "fitted to the seconds that it prints."
+        ),
+    ] = "text",
+) -> None:
     """Repeat MAPA's evaluation (SC'21): its tables, published beside reproduced."""
     from linkwright.studies.mapa import run
 
-    _show(run, quick, to, json)
+    _show(partial(run, reading=reading), quick, to, json)
 
 
 @app.command()

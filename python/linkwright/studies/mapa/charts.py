@@ -19,7 +19,14 @@ from linkwright.plot import (
     rounded,
 )
 
-__all__ = ["DecisionTime", "ModelPoint", "decision_times", "predicted_against_model"]
+__all__ = [
+    "DecisionTime",
+    "LinkPoint",
+    "ModelPoint",
+    "bandwidth_by_size",
+    "decision_times",
+    "predicted_against_model",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,55 @@ class DecisionTime:
     machine: str
     gpus: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class LinkPoint:
+    """The bus bandwidth in GB/s of an all-reduce of so many bytes on a class of links."""
+
+    link: str
+    size: int
+    bandwidth: float
+
+
+LINKS = {"double": "two NVLinks", "single": "one NVLink", "pcie": "PCIe"}
+
+
+def bandwidth_by_size(points: Sequence[LinkPoint], *, title: str | None = None) -> alt.Chart:
+    """Bus bandwidth of an all-reduce by size, a line for each class of links (Fig. 2a), in GB/s."""
+    rows = [
+        {
+            "link": LINKS[point.link],
+            "size": point.size,
+            "bandwidth": rounded(point.bandwidth),
+        }
+        for point in points
+    ]
+    names, colours = list(LINKS.values()), [BLUE, ORANGE, GREY]
+    default = "All-reduce of two GPUs by size and link"
+    chart: alt.Chart = (
+        inline_chart(rows, title or default, "Logarithmic sizes; NCCL's own choice of protocol.")
+        .mark_line(point={"filled": True, "size": 45})
+        .encode(
+            x=alt.X("size:Q", title="size (B)", scale=alt.Scale(type="log")),
+            y=alt.Y("bandwidth:Q", title="bus bandwidth (GB/s)"),
+            color=alt.Color(
+                "link:N",
+                title="link",
+                sort=names,
+                scale=alt.Scale(domain=names, range=colours),
+            ),
+            shape=alt.Shape(
+                "link:N",
+                title="link",
+                sort=names,
+                scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])),
+            ),
+            tooltip=["link:N", "size:Q", "bandwidth:Q"],
+        )
+        .properties(width=460, height=260)
+    )
+    return chart
 
 
 def predicted_against_model(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from linkwright import Allocator, Pattern, System, simulate
+from linkwright import Allocator, Pattern, System
 from linkwright.quartiles import Quartiles
 from linkwright.runs.server.charts import allocation_quality
 from linkwright.runs.server.summary import job_rows
-from linkwright.studies.mapa.mix import Progress, fragmentation_jobs
+from linkwright.studies.mapa.mix import Progress, fragmentation_jobs, played
 from linkwright.studies.mapa.published import published
+from linkwright.studies.mapa.readings import Reading
 from linkwright.studies.tables import Cell, Section, StudyTable
 
 __all__ = ["fragmentation"]
@@ -18,26 +19,26 @@ __all__ = ["fragmentation"]
 MACHINE = "dgx1-v100"
 
 
-def fragmentation(seeds: Sequence[int], progress: Progress | None = None) -> Section:
+def fragmentation(
+    seeds: Sequence[int], chosen: Reading, progress: Progress | None = None
+) -> Section:
     """The section on Fig. 4; the first seed's jobs are drawn."""
     machine = System(MACHINE)
     count = published()["fragmentation"]["jobs"]
     results = []
     for done, seed in enumerate(seeds, start=1):
-        jobs = fragmentation_jobs(seed, count)
-        results.append(
-            simulate(machine, jobs, "baseline", bandwidth_model="published", ties="published")
-        )
+        jobs = fragmentation_jobs(seed, count, chosen)
+        results.append(played(machine, jobs, "baseline", chosen))
         if progress is not None:
             progress("fragmentation", done, len(seeds))
     by_seed = [_qualities(job_rows(result)) for result in results]
     return Section(
         title="Fig. 4: fragmentation under the lowest free ids",
         text=[
-            f"{count} training jobs of two to five GPUs, uniform over six nets, run first in, "
-            f"first out on `{MACHINE}` under `baseline`. The quality of an allocation is the "
-            "bandwidth of the pairs that its ring uses, as a share of the best ring on the idle "
-            f"machine. Seed {seeds[0]}, and the range over {len(seeds)} seeds.",
+            f"{count} training jobs of two to five GPUs, uniform over six networks, run "
+            f"({chosen.discipline}) on `{MACHINE}` under `baseline`. The quality of an allocation "
+            "is the bandwidth of the pairs that its ring uses, as a share of the best ring on the "
+            f"idle machine. Seed {seeds[0]}, and the range over {len(seeds)} seeds.",
         ],
         tables=[
             _example_table(machine),
@@ -121,9 +122,9 @@ def _statement_table(by_seed: Sequence[dict[int, list[float]]]) -> StudyTable:
         note=(
             "The model fragments the machine less than the paper's was. Three GPUs have one of "
             "seven qualities, between 100 % (125 GB/s) and 39 % (49 GB/s), so that a quartile "
-            "jumps: the upper one is 80 % with every second seed, as published, and the lower "
-            "one mostly 70 %, a step or two above. Which jobs end when decides what is "
-            "fragmented; the paper's run times were measured, and its list is unpublished."
+            "jumps: the upper one is 80 %, as published, with about every second seed, and the "
+            "lower one mostly a step or two above. Which jobs end when decides what is fragmented; "
+            "the paper's run times were measured, and its list is unpublished."
         ),
     )
 

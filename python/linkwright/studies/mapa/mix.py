@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from linkwright import Job, SimulationResult, System, generate_jobs, simulate, workload_names
+from linkwright import Job, SimulationResult, System, generate_jobs, simulate
 from linkwright.names import PolicyName
 from linkwright.runs.server.summary import job_rows
+from linkwright.studies.mapa.readings import LARGEST, Reading, as_read, jobs_of, networks
 
 __all__ = [
     "MODELS",
@@ -23,6 +24,7 @@ __all__ = [
     "bandwidths",
     "fragmentation_jobs",
     "play",
+    "played",
     "under_model",
 ]
 
@@ -31,9 +33,6 @@ Progress = Callable[[str, int, int], object]
 
 MODELS: tuple[Model, ...] = ("published", "sound")
 POLICIES: tuple[PolicyName, ...] = ("baseline", "topology-aware", "greedy", "preserve")
-NETS = 6
-JOBS = 300
-LARGEST = 5
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,7 @@ class Run:
 def play(
     machine_name: str,
     seeds: Sequence[int],
+    chosen: Reading,
     progress: Progress | None = None,
     *,
     mean_interarrival: float | None = None,
@@ -67,6 +67,7 @@ def play(
     Args:
         machine_name: The machine, a preset.
         seeds: A mix per seed.
+        chosen: How the mix is read.
         progress: Called after each seed.
         mean_interarrival: Mean seconds between arrivals; all wait from the start where absent.
     """
@@ -75,13 +76,32 @@ def play(
     choices.append(("preserve", "sound"))
     runs: list[Run] = []
     for seed in seeds:
-        jobs = generate_jobs(seed, JOBS, LARGEST, mean_interarrival=mean_interarrival)
+        jobs = jobs_of(seed, chosen, mean_interarrival=mean_interarrival)
         for policy, model in choices:
-            result = simulate(machine, jobs, policy, bandwidth_model=model, ties="published")
+            result = played(machine, jobs, policy, chosen, model)
             runs.append(Run(machine_name, seed, policy, model, result, job_rows(result)))
         if progress is not None:
             progress(f"job mixes on {machine_name}", len(runs) // len(choices), len(seeds))
     return runs
+
+
+def played(
+    machine: System,
+    jobs: Sequence[Job],
+    policy: PolicyName,
+    chosen: Reading,
+    model: Model = "published",
+) -> SimulationResult:
+    """Jobs in a reading under a policy that ranks by a model."""
+    return simulate(
+        machine,
+        jobs,
+        policy,
+        bandwidth_model=model,
+        ties="published",
+        discipline=chosen.discipline,
+        run_time=chosen.run_time,
+    )
 
 
 def under_model(runs: Sequence[Run], model: Model) -> list[Run]:
@@ -98,9 +118,8 @@ def bandwidths(run: Run, model: Model, *, one_gpu: bool = False) -> list[float |
     return [row[column] for row in run.sensitive(one_gpu=one_gpu)]
 
 
-def fragmentation_jobs(seed: int, count: int) -> list[Job]:
-    """Training jobs of two to five GPUs, uniform over the paper's six nets (Fig. 4)."""
-    nets = workload_names()[:NETS]
+def fragmentation_jobs(seed: int, count: int, chosen: Reading) -> list[Job]:
+    """Training jobs of two to five GPUs, uniform over the paper's six networks (Fig. 4)."""
     # A fifth of a mix has one GPU; twice the number is left with enough for any seed.
-    drawn = generate_jobs(seed, 2 * count, LARGEST, workloads=nets)
-    return [job for job in drawn if job.gpus > 1][:count]
+    drawn = generate_jobs(seed, 2 * count, LARGEST, workloads=networks())
+    return [as_read(job, chosen) for job in drawn if job.gpus > 1][:count]

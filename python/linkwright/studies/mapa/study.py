@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkwright.studies.mapa.readings import ReadingName
 from linkwright.studies.study import TimedStudy
 
 __all__ = ["INTRODUCTION", "TITLE", "MapaStudy"]
@@ -17,9 +18,10 @@ INTRODUCTION = (
     "model of the same machines and puts each published number beside the reproduced one.",
     "What can be compared is limited by what was published. The job lists, the measured run "
     "times and the measured bandwidths are not; the figures are box plots without a table, so "
-    "that the paper's sentences about them are what is checked. The workloads' compute times are "
-    "calibrated to the paper's run times on good links, hence ratios between policies are "
-    "results, and seconds are not. Where numbers part, the table shows both.",
+    "that the paper's sentences about them are what is checked. How fast networks compute is "
+    "calibrated on the one slope that Fig. 2b's sentence prints, or in another reading on the "
+    "paper's run times on good links: ratios between policies are results, and seconds are not. "
+    "Where numbers part, the table shows both.",
 )
 
 
@@ -29,10 +31,12 @@ class MapaStudy(TimedStudy):
 
     Attributes:
         seeds: The seeds of the job mixes; the first stands for the paper's list.
+        reading: How the mixes were read.
     """
 
     seeds: Sequence[int]
+    reading: ReadingName
 
     def fields(self) -> dict[str, Any]:
-        """What the JSON holds, with the seeds."""
-        return {**super().fields(), "seeds": list(self.seeds)}
+        """What the JSON holds, with the seeds and the reading."""
+        return {**super().fields(), "seeds": list(self.seeds), "reading": self.reading}
