@@ -1410,6 +1410,8 @@ class Job:
         sensitive: bool | None = None,
         arrival: float = 0.0,
         iterations: int | None = None,
+        compute_per_iteration: float | None = None,
+        bytes_per_iteration: int | None = None,
     ) -> Job:
         """A job; sensitivity and iterations are the workload's where absent.
 
@@ -1421,6 +1423,8 @@ class Job:
             sensitive: Whether allocation treats it as bandwidth sensitive.
             arrival: When it enters the queue, in seconds.
             iterations: Its work, in iterations of the workload.
+            compute_per_iteration: Seconds that its GPUs compute in an iteration, measured by oneself.
+            bytes_per_iteration: Bytes that its GPUs reduce in an iteration, known by oneself.
 
         Raises:
             SimulationError: If the workload is unknown or a number out of range.
@@ -1454,6 +1458,14 @@ class Job:
     @property
     def iterations(self) -> int:
         """Its work, in iterations of the workload."""
+
+    @property
+    def compute_per_iteration(self) -> float | None:
+        """Its own seconds of computing in an iteration; None if they are the workload's."""
+
+    @property
+    def bytes_per_iteration(self) -> int | None:
+        """Its own bytes of an iteration; None if they are the workload's."""
 
     def run_time(self, effective_bandwidth: float) -> float:
         """Seconds that it runs on GPUs of this effective bandwidth, in GB/s.
@@ -2600,7 +2612,7 @@ class SimulationResult:
 
     @property
     def run_time(self) -> RunTimeName:
-        """What said how long each job ran: `formula` or `played`."""
+        """What said how long each job ran: `formula`, `regression` or `played`."""
 
     @property
     def plans(self) -> int | None:
@@ -3938,8 +3950,8 @@ def simulate(
         servers: In which server a job looks for GPUs first: `first-fit`, in their order; `pack`, where the
             fewest are free; `spread`, where the most are.
         unhealthy: GPUs that are out of order from the start.
-        run_time: `formula`, or `played`: every job's iterations run on the real wiring, message by
-            message, beside those of all other jobs.
+        run_time: `formula`; `regression`: the same at the bandwidth of the published regression; or `played`:
+            every job's iterations run on the real wiring, message by message, beside those of all other jobs.
         planner: Of played jobs, what plans their all-reduces: one of `planner_names`.
         fidelity: Of played jobs, `fluid`, `flow` or `packet`.
         host_copies: Of played jobs, whether the images of every iteration are copied from the host.

@@ -179,7 +179,7 @@ RoutingName: TypeAlias = Literal[
     "dimension-order",
     "shortest-path",
 ]
-RunTimeName: TypeAlias = Literal["formula", "played"]
+RunTimeName: TypeAlias = Literal["formula", "regression", "played"]
 ServerChoiceName: TypeAlias = Literal["first-fit", "pack", "spread"]
 TieName: TypeAlias = Literal["nearest", "published"]
 TrainingWayName: TypeAlias = Literal[

@@ -17,7 +17,14 @@ from linkwright.studies.mapa.fragmentation import fragmentation
 from linkwright.studies.mapa.links import all_reduce_by_size, data_of_networks, speedup_by_link
 from linkwright.studies.mapa.mix import fragmentation_jobs, play
 from linkwright.studies.mapa.published import published
-from linkwright.studies.mapa.readings import READINGS, ReadingName, as_read, every_reading, jobs_of, networks
+from linkwright.studies.mapa.readings import (
+    READINGS,
+    ReadingName,
+    as_read,
+    every_reading,
+    jobs_of,
+    networks,
+)
 from linkwright.studies.mapa.regression import regression, ring_points
 from linkwright.studies.mapa.speedup import speedup
 from linkwright.studies.mapa.statements import STATEMENTS

@@ -166,7 +166,7 @@ def _throughput(chosen: Reading) -> str:
     if chosen.by_slope:
         return (
             "gains more than published in the median; the published gains of topology-aware and "
-            "preserve lie within the range of the seeds, and greedy's at its lower end"
+            "preserve lie within the range of the seeds, and greedy's just below it"
         )
     return "gains about half of what is published"
 
