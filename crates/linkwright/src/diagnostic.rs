@@ -4,6 +4,7 @@
 //! reads the same five things: file, line and column, the problem, the value, the remedy.
 
 mod diagnosis;
+pub(crate) mod fields;
 mod named;
 mod toml;
 

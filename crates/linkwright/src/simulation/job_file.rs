@@ -19,11 +19,11 @@ use std::fmt::{Display, Write as _};
 use std::str::FromStr;
 
 use super::error::SimulationError;
-use super::fields::{Field, quote, split};
 use super::generate::MOST_JOBS;
 use super::job::Job;
 use super::workload::Workload;
 use crate::allocation::Shape;
+use crate::diagnostic::fields::{Field, quote, split};
 use crate::diagnostic::{InputError, Position};
 use crate::units::{Bytes, Picoseconds};
 

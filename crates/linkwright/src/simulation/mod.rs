@@ -5,7 +5,6 @@
 
 pub mod cluster;
 pub mod error;
-pub(crate) mod fields;
 pub mod generate;
 pub mod job;
 pub mod job_file;

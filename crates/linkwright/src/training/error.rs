@@ -75,11 +75,18 @@ pub enum TrainingError {
         /// What the parts are.
         of: &'static str,
     },
-    /// A batch for which a GPU has not the memory.
+    /// Times of layers that were measured with another number of samples.
+    MeasuredSamples {
+        /// The samples that were measured.
+        measured: u64,
+        /// Those that a GPU computes at once.
+        samples: u64,
+    },
+    /// More samples than a GPU has memory for.
     Memory {
         /// The GPU.
         gpu: u32,
-        /// Samples of the batch on it.
+        /// Samples that it computes at once.
         samples: u64,
         /// What they take.
         needed: Bytes,
@@ -138,16 +145,21 @@ impl Diagnose for TrainingError {
                 Diagnosis::of(format!("a batch of {batch} samples, which {parts} {of} do not divide"))
                     .remedy(format!("take {near}"))
             }
+            Self::MeasuredSamples { measured, samples } => Diagnosis::of(format!(
+                "the layers were measured with {measured} samples, and each GPU computes {samples} at \
+                 once"
+            ))
+            .remedy(format!("measure them with {samples}, or take a batch that gives each {measured}")),
             Self::Memory { gpu, samples, needed, capacity, most } => {
                 let more = gibibytes(needed.0.saturating_sub(capacity.0));
-                let s = if *samples == 1 { "" } else { "s" };
+                let (plural, takes) = if *samples == 1 { ("", "takes") } else { ("s", "take") };
                 let problem = format!(
-                    "a batch of {samples} sample{s} takes {} of GPU {gpu}, {more} more than it has",
+                    "{samples} sample{plural} at once {takes} {} of GPU {gpu}, {more} more than it has",
                     gibibytes(needed.0)
                 );
                 let remedy = match most {
-                    Some(1) => "take one sample".to_owned(),
-                    Some(most) => format!("take {most} samples or fewer"),
+                    Some(1) => "give it one".to_owned(),
+                    Some(most) => format!("give it {most} or fewer"),
                     None => format!(
                         "not even one fits: take a GPU with more than {}, numbers of 16 bits, or spread \
                          the network over several GPUs",

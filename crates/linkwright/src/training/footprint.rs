@@ -9,6 +9,8 @@
 //!
 //! The constants are a framework's, in `terms.toml`, with what they were calibrated on.
 
+mod ways;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -39,7 +41,7 @@ pub struct Keeping {
 }
 
 /// What of a network one GPU holds, in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holding {
     /// Weights.
     pub weights: u64,
@@ -55,24 +57,9 @@ pub struct Holding {
     pub sample: u64,
     /// What the backward pass of one sample needs.
     pub activations: u64,
-    /// The most samples out of so many whose activations it has at once: pipelines keep more or
-    /// fewer parts of a batch. One is all of them.
-    pub in_flight: InFlight,
-}
-
-/// Which part of its samples a GPU has activations of at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InFlight {
-    /// So many parts.
-    pub parts: u64,
-    /// Out of so many.
-    pub of: u64,
-}
-
-impl Default for InFlight {
-    fn default() -> Self {
-        Self { parts: 1, of: 1 }
-    }
+    /// How many times the samples that it computes at once it has activations of: stages of a
+    /// pipeline begin several parts of a batch before they end one.
+    pub under_way: u64,
 }
 
 impl Holding {
@@ -86,6 +73,12 @@ impl Holding {
     #[must_use]
     pub fn worker(self) -> Self {
         Self { updated: 0, ..self }
+    }
+
+    /// The same where weights and gradients are in other memory than its own.
+    #[must_use]
+    pub fn guest(self) -> Self {
+        Self { weights: 0, gradients: 0, updated: 0, ..self }
     }
 
     /// The same where this GPU updates the weights of all: it keeps the sum of the gradients and, as
@@ -117,30 +110,29 @@ impl Holding {
         Self::part(network, in_place, 0..network.layers.len(), gpus)
     }
 
-    /// Some layers in a row, a stage of a pipeline, which has activations of some parts of a batch.
+    /// Some layers in a row, a stage of a pipeline, which has activations of so many parts of a
+    /// batch.
     ///
     /// # Panics
     /// A range that leaves the network.
     #[must_use]
-    pub fn stage(
-        network: &Network,
-        in_place: bool,
-        layers: Range<usize>,
-        in_flight: InFlight,
-    ) -> Self {
-        Self { in_flight, ..Self::part(network, in_place, layers, 1) }
+    pub fn stage(network: &Network, in_place: bool, layers: Range<usize>, under_way: u64) -> Self {
+        Self { under_way, ..Self::part(network, in_place, layers, 1) }
     }
 
     fn part(network: &Network, in_place: bool, layers: Range<usize>, cut: u64) -> Self {
         let kept = network.kept(in_place);
-        let mut made = Self { sample: network.input.elements(), ..Self::default() };
+        let (mut weights, mut activations) = (0, 0);
         for (layer, kept) in network.layers[layers.clone()].iter().zip(&kept[layers]) {
-            made.weights += layer.parameters.div_ceil(if layer.split.is_some() { cut } else { 1 });
+            weights += layer.parameters.div_ceil(if layer.split.is_some() { cut } else { 1 });
             // Behind rows the output is whole again.
             let is_cut = layer.split == Some(Split::Columns);
-            made.activations += kept.div_ceil(if is_cut { cut } else { 1 });
+            activations += kept.div_ceil(if is_cut { cut } else { 1 });
         }
-        Self { gradients: made.weights, updated: made.weights, ..made }
+        let (sample, under_way) = (network.input.elements(), 1);
+        let (gradients, updated) = (weights, weights);
+        let (aggregated, gathered) = (0, 0);
+        Self { weights, gradients, updated, aggregated, gathered, sample, activations, under_way }
     }
 
     /// The memory that so many samples take.
@@ -150,8 +142,7 @@ impl Holding {
         let number = precision.bytes();
         let bytes = |numbers: u64, size: u64| Bytes(numbers.saturating_mul(size));
         let masters = if number < MASTER { 1 } else { 0 };
-        let InFlight { parts, of } = self.in_flight;
-        let at_once = samples.saturating_mul(parts).div_ceil(of.max(1));
+        let at_once = samples.saturating_mul(self.under_way);
         let activations = bytes(self.activations.saturating_mul(at_once), number);
         Footprint {
             context: terms.context,

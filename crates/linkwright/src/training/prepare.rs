@@ -116,7 +116,7 @@ impl Training<'_> {
         step.program(self.way)
     }
 
-    fn rank(&self, gpu: &GpuModel, gpus: usize) -> Result<RankStep, TrainingError> {
+    pub(super) fn rank(&self, gpu: &GpuModel, gpus: usize) -> Result<RankStep, TrainingError> {
         let samples = self.samples(gpus)?;
         let number = self.precision.bytes();
         let parts = if self.way == Way::TensorParallel { gpus as u64 } else { 1 };

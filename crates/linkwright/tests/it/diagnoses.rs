@@ -485,6 +485,7 @@ fn training_error() -> String {
             layer: "y".to_owned(),
             fault: Diagnosis::of("z").remedy("w"),
         },
+        &TrainingError::MeasuredSamples { measured: 32, samples: 64 },
         &TrainingError::Memory {
             gpu: 3,
             samples: 2,

@@ -232,3 +232,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_way_has_memory_for_each_gpu_and_more_of_the_first_where_it_aggregates() {
+    let network = Network::find("gpt2-1.5b").unwrap();
+    let cluster = on("machine = \"dgx1-v100\"");
+    let gpus: Vec<u32> = (0..8).collect();
+    let terms = Terms::own().memory("pytorch").unwrap();
+    let totals = |way| {
+        let training = Training { precision: Precision::Fp16, ..training(network, way, 8) };
+        let found = training.footprints(&cluster.system, &gpus, terms).unwrap();
+        let totals: Vec<u64> = found.iter().map(|it| it.total().0).collect();
+        let fits = training.fitting(&cluster.system, &gpus, terms).is_ok();
+        // A V100 has 16 GiB.
+        assert_eq!(fits, totals.iter().all(|total| *total <= 16 << 30), "{way:?}");
+        totals
+    };
+    for way in ways() {
+        let totals = totals(way);
+        assert_eq!(totals.len(), 8);
+        if way.has_server() {
+            assert!(totals[0] > totals[1], "{way:?}");
+        }
+        if way != Way::Pipeline {
+            assert!(totals[1..].iter().all(|total| *total == totals[1]), "{way:?}");
+        }
+    }
+    // Parts of weights, gradients and state take less than all of them.
+    let whole = totals(Way::AllReduce)[0];
+    for way in [Way::FullySharded, Way::TensorParallel, Way::Pipeline] {
+        assert!(totals(way).iter().all(|total| 2 * total < whole), "{way:?}");
+    }
+    let error = training(network, Way::AllReduce, 8).fitting(&cluster.system, &gpus, terms);
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.starts_with("1 sample at once takes ") && error.contains(" of GPU 0, "),
+        "{error}"
+    );
+}

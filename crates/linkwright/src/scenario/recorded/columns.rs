@@ -2,8 +2,8 @@
 
 use super::values::{Moment, duration, gpus_of};
 use super::{BAR, LeftOut, Line};
+use crate::diagnostic::fields::Field;
 use crate::diagnostic::{InputError, Position, instead_of};
-use crate::simulation::fields::Field;
 use crate::simulation::{SimulationError, Workload};
 use crate::units::Picoseconds;
 

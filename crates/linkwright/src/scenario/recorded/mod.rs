@@ -33,9 +33,9 @@ pub use columns::Columns;
 use columns::{Header, Role};
 pub(super) use work::{Limits, Machine, Recorded};
 
+use crate::diagnostic::fields::{Field, split};
 use crate::diagnostic::{InputError, Position};
 use crate::simulation::MOST_JOBS;
-use crate::simulation::fields::{Field, split};
 use crate::units::Picoseconds;
 
 /// A job that ran.

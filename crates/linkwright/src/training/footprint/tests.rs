@@ -146,8 +146,7 @@ fn a_batch_that_does_not_fit_says_by_how_much_and_what_would() {
     let error = inception.fitting(0, capacity, 128, keeping).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a batch of 128 samples takes 20.95 GiB of GPU 0, 4.95 GiB more than it has; take 95 samples \
-         or fewer"
+        "128 samples at once take 20.95 GiB of GPU 0, 4.95 GiB more than it has; give it 95 or fewer"
     );
     let Some(most) = inception.most_samples(capacity, keeping) else { panic!("one fits") };
     assert!(inception.footprint(most, keeping).total() <= capacity);
@@ -181,9 +180,8 @@ fn parts_of_a_network_make_the_whole() {
     assert_eq!(Holding::tensor(network, true, 1), whole);
     assert_eq!(Holding::sharded(network, true, 1), whole);
     let middle = network.layers.len() / 2;
-    let half = InFlight { parts: 1, of: 2 };
     let stages =
-        [0..middle, middle..network.layers.len()].map(|it| Holding::stage(network, true, it, half));
+        [0..middle, middle..network.layers.len()].map(|it| Holding::stage(network, true, it, 2));
     assert_eq!(stages[0].weights + stages[1].weights, whole.weights);
     assert_eq!(stages[0].activations + stages[1].activations, whole.activations);
     // Norms alone are on every GPU.

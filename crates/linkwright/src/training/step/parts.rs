@@ -43,7 +43,9 @@ pub(super) struct Bucket {
 
 /// A repeated block, or a layer by itself between two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Unit {
+pub(in crate::training) struct Unit {
+    /// How many layers it has.
+    pub layers: usize,
     pub forward: Picoseconds,
     pub backward: Picoseconds,
     pub weights: Bytes,
@@ -95,7 +97,7 @@ impl RankStep {
     }
 
     /// The blocks, in the order of the forward pass; where nothing is repeated, every layer with weights begins one.
-    pub(super) fn units(&self) -> Vec<Unit> {
+    pub(in crate::training) fn units(&self) -> Vec<Unit> {
         let is_repeated = self.layers.iter().any(|layer| layer.unit > 0);
         let mut units: Vec<Unit> = Vec::new();
         let mut last = None;
@@ -108,6 +110,7 @@ impl RankStep {
             last = Some(layer.unit);
             has_weights |= layer.weights.0 > 0;
             if let Some(unit) = units.last_mut() {
+                unit.layers += 1;
                 unit.forward.0 += layer.time.forward.0;
                 unit.backward.0 += layer.time.backward.0;
                 unit.weights.0 += layer.weights.0;

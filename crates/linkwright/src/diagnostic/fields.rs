@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::diagnostic::Position;
+use super::Position;
 
 /// A field of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn unquote(line: &str, quote: usize) -> Option<(String, usize)> {
 
 /// A value as a field that [`split`] gives back unchanged, on a line that is no comment.
 /// The value must not hold a line break.
-pub(super) fn quote(value: &str) -> Cow<'_, str> {
+pub(crate) fn quote(value: &str) -> Cow<'_, str> {
     if value.contains([',', '"']) || value.starts_with('#') || value.trim() != value {
         Cow::Owned(format!("\"{}\"", value.replace('"', "\"\"")))
     } else {
