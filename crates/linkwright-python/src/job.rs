@@ -2,8 +2,9 @@
 
 use linkwright::allocation::Shape;
 use linkwright::diagnostic::Diagnosis;
-use linkwright::simulation::{self, MixOptions, Workload, generate, job_file};
+use linkwright::simulation::{self, MixOptions, generate, job_file};
 use linkwright::table::Table as CoreTable;
+use linkwright::training::Workload;
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
 
@@ -54,7 +55,8 @@ impl Job {
         #[pyo3(from_py_with = optional_int)] bytes_per_iteration: Option<i128>,
     ) -> PyResult<Self> {
         let gpus = number::whole("gpus", gpus, u32::MAX)?;
-        let workload = Workload::find(workload).map_err(errors::simulation)?;
+        let workload =
+            Workload::find(workload).map_err(|error| errors::simulation(error.into()))?;
         let mut job = simulation::Job::new(name, workload, gpus);
         job.pattern = Shape::from_name(pattern).map_err(errors::allocation)?;
         job.sensitive = sensitive.unwrap_or(job.sensitive);

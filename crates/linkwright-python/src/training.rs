@@ -37,7 +37,7 @@ pub fn training_terms() -> &'static str {
 #[pyfunction]
 pub fn neural_networks() -> Vec<(String, String, u64)> {
     let of = |it: &Network| (it.full_name(), it.source.clone(), it.parameters());
-    Network::all().iter().map(of).collect()
+    Network::all().into_iter().map(of).collect()
 }
 
 /// A network that is trained, layer by layer; numbers are of one sample.

@@ -34,10 +34,11 @@ use crate::program::Collective;
 use crate::simulation::cluster::Fidelity;
 use crate::simulation::played::{IterationSettings, MOST_PLAYED_ITERATIONS, Planner};
 use crate::simulation::{
-    Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, ServerChoice, SimulationError, Workload,
-    generate, job_file,
+    Job, MOST_JOBS, MixOptions, QueueDiscipline, RunTime, ServerChoice, SimulationError, generate,
+    job_file,
 };
 use crate::system::{BandwidthProfile, System};
+use crate::training::Workload;
 
 /// Where the jobs come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

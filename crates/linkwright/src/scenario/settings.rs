@@ -17,10 +17,11 @@ use crate::runtime::Rendezvous;
 use crate::simulation::cluster::{Choice, CollectiveProtocol, Fidelity, Mapping};
 use crate::simulation::played::GpuSpeed;
 use crate::simulation::played::Planner;
-use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice, Workload};
+use crate::simulation::{MOST_JOBS, QueueDiscipline, RunTime, ServerChoice};
 use crate::system::composition::{InterfaceRule, MOST_NODE_GPUS, PortOrder};
 use crate::system::fabric::FABRICS;
 use crate::system::{BandwidthProfile, NetworkKind, presets};
+use crate::training::Workload;
 
 /// What a setting may be.
 #[derive(Debug, Clone, Copy)]

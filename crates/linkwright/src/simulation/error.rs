@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::allocation::AllocationError;
 use crate::diagnostic::{Diagnose, Diagnosis, InputError, shown};
 use crate::engine::{EngineError, Progress};
+use crate::training::UnknownWorkload;
 use crate::units::{Bandwidth, Bytes};
 
 use super::cluster::ClusterError;
@@ -100,12 +101,8 @@ pub enum SimulationError {
     #[error(transparent)]
     Played(#[from] Box<ClusterError>),
     /// A workload that the table does not hold.
-    UnknownWorkload {
-        /// The name asked for.
-        name: String,
-        /// The names that exist.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownWorkload(#[from] UnknownWorkload),
     /// A mix of more jobs than are drawn.
     TooManyJobs {
         /// The jobs asked for.
@@ -193,10 +190,7 @@ impl Diagnose for SimulationError {
                     .remedy(format!("ask for {LEAST_BUCKET} or more"))
             }
             Self::Played(error) => error.diagnosis(),
-            Self::UnknownWorkload { name, known } => {
-                Diagnosis::of(format!("there is no workload `{}`", shown(name)))
-                    .remedy(format!("the workloads are {known}"))
-            }
+            Self::UnknownWorkload(error) => error.diagnosis(),
             Self::TooManyJobs { count } => {
                 Diagnosis::of(format!("a mix of {count} jobs is more than {MOST_JOBS}"))
                     .remedy(format!("ask for 1 to {MOST_JOBS}"))

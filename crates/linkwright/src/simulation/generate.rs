@@ -11,8 +11,8 @@ use std::num::NonZeroU64;
 
 use super::error::SimulationError;
 use super::job::Job;
-use super::workload::Workload;
 use crate::engine::Random;
+use crate::training::Workload;
 use crate::units::Picoseconds;
 
 /// The stream of a seed from which arrivals are drawn, apart from the jobs' own, so that

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::error::SimulationError;
-use super::workload::{Work, Workload};
 use crate::allocation::Shape;
+use crate::training::{Work, Workload};
 use crate::units::{Bandwidth, Bytes, Picoseconds};
 use serde::{Deserialize, Serialize};
 

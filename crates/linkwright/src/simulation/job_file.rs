@@ -21,10 +21,10 @@ use std::str::FromStr;
 use super::error::SimulationError;
 use super::generate::MOST_JOBS;
 use super::job::Job;
-use super::workload::Workload;
 use crate::allocation::Shape;
 use crate::diagnostic::fields::{Field, quote, split};
 use crate::diagnostic::{InputError, Position};
+use crate::training::Workload;
 use crate::units::{Bytes, Picoseconds};
 
 /// A column, whose number is its place in [`COLUMNS`].

@@ -1,6 +1,6 @@
 //! Jobs on a shared server.
 //!
-//! A [`Job`] runs one of the published [`Workload`]s on some GPUs. Jobs come from a
+//! A [`Job`] runs one of the published [`Workload`](crate::training::Workload)s on some GPUs. Jobs come from a
 //! [`job_file`] or from [`generate()`], which draws the mix of MAPA's evaluation.
 
 pub mod cluster;
@@ -11,14 +11,12 @@ pub mod job_file;
 pub mod played;
 pub mod queue;
 pub mod tables;
-pub mod workload;
 
 pub use error::SimulationError;
 pub use generate::{MOST_JOBS, MixOptions, generate};
 pub use job::Job;
 pub use queue::formula::{simulate, simulate_on};
 pub use queue::{JobRecord, Part, QueueDiscipline, ServerChoice, Sharing};
-pub use workload::{Work, Workload};
 
 use crate::allocation::BandwidthModel;
 use crate::diagnostic::Named;
@@ -27,7 +25,8 @@ use crate::diagnostic::Named;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunTime {
-    /// MAPA's formula, from the links that it got: [`Workload::run_time`], at the bandwidth of the sound model.
+    /// MAPA's formula, from the links that it got: [`Workload::run_time`](crate::training::Workload::run_time), at the bandwidth of the
+    /// sound model.
     #[default]
     Formula,
     /// The same formula at the bandwidth of MAPA's regression, as if that were what GPUs reach.

@@ -40,6 +40,7 @@ pub mod tables;
 mod terms;
 #[cfg(test)]
 mod tests;
+pub mod workload;
 
 pub use dataset::Dataset;
 pub use error::TrainingError;
@@ -55,3 +56,4 @@ pub use roofline::{GpuRates, LayerTime, LayerWork, Roofline};
 pub use shape::{MOST_EXTENT, Shape};
 pub use step::{LayerStep, PipelineStages, RankStep, Step, Way};
 pub use terms::{FrameworkCosts, KernelReach, MemoryTerms, Terms, UnifiedMemory};
+pub use workload::{UnknownWorkload, Work, Workload};

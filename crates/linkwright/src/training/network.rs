@@ -1,6 +1,6 @@
 //! Networks: layers in an order in which each reads only what is before it.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -60,12 +60,22 @@ const FILES: &[(&str, &str)] = files! {
     "llama3-70b",
 };
 
-/// The networks as compiled in; the tests read them, so that they cannot fail for a user.
-static NETWORKS: LazyLock<Vec<Network>> = LazyLock::new(|| {
-    let read = FILES.iter().map(|(file, text)| reader::read(file, text));
-    let networks: Result<Vec<_>, _> = read.collect();
-    networks.expect("the compiled-in networks are valid").into_iter().flatten().collect()
-});
+/// The networks of each file, read when one of them is asked for; the tests read them all, so that
+/// none can fail for a user.
+static READ: [OnceLock<Vec<Network>>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+
+/// The networks of one file: a name's variants.
+fn of_file(at: usize) -> &'static [Network] {
+    READ[at].get_or_init(|| {
+        let (file, text) = FILES[at];
+        reader::read(file, text).expect("the compiled-in networks are valid")
+    })
+}
+
+/// A name without what people leave out.
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['-', '_'], "")
+}
 
 /// The text of a network's file.
 #[cfg(test)]
@@ -77,8 +87,8 @@ pub(super) fn text(name: &str) -> &'static str {
 impl Network {
     /// Every network in every variant; the first of a name is what the name alone means.
     #[must_use]
-    pub fn all() -> &'static [Self] {
-        &NETWORKS
+    pub fn all() -> Vec<&'static Self> {
+        (0..FILES.len()).flat_map(of_file).collect()
     }
 
     /// The network of a name (`resnet-50`), or of a name and a variant (`googlenet:plain`). Upper
@@ -87,12 +97,13 @@ impl Network {
     /// # Errors
     /// A name that no network has.
     pub fn find(name: &str) -> Result<&'static Self, TrainingError> {
-        let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
         let wanted = plain(name);
-        let found = Self::all().iter().find(|network| {
-            plain(&network.name) == wanted || plain(&network.full_name()) == wanted
-        });
-        found.ok_or_else(|| {
+        let (whole, variant) = wanted.split_once(':').unwrap_or((&wanted, ""));
+        // A file is called as its network is.
+        let is_it = |(file, _): &(&str, &str)| plain(file.trim_end_matches(".toml")) == whole;
+        let variants = FILES.iter().position(is_it).map_or(&[][..], of_file);
+        let is_meant = |it: &&Self| variant.is_empty() || plain(&it.variant) == variant;
+        variants.iter().find(is_meant).ok_or_else(|| {
             let mut known: Vec<String> = Vec::new();
             for network in Self::all() {
                 for name in [network.name.clone(), network.full_name()] {

@@ -125,6 +125,8 @@ fn names_are_found_as_people_write_them() {
 fn networks_are_sound() {
     for network in Network::all() {
         let name = network.full_name();
+        assert_eq!(Network::find(&name), Ok(network));
+        assert_eq!(Network::find(&network.name).map(|it| &it.name), Ok(&network.name));
         assert!(!network.source.is_empty() && network.dataset().is_some(), "{name}");
         let mut names: Vec<&str> = network.layers.iter().map(|layer| layer.name.as_str()).collect();
         names.sort_unstable();

@@ -28,7 +28,7 @@ use linkwright::simulation::cluster::PlacementError;
 use linkwright::system::composition::NodeError;
 use linkwright::system::{FabricError, GpuError, NoReducingSwitch, ServerError, SystemError};
 use linkwright::thermal::ThermalError;
-use linkwright::training::TrainingError;
+use linkwright::training::{TrainingError, UnknownWorkload};
 use linkwright::units::{Bandwidth, Bytes, Picoseconds};
 
 /// A problem and a remedy as lines; the message is both, with a semicolon between.
@@ -358,7 +358,10 @@ fn simulation_error() -> String {
         },
         &SimulationError::Interrupted { done: 3, total: 3 },
         &SimulationError::TooManyIterations { job: "x".to_owned(), iterations: 3 },
-        &SimulationError::UnknownWorkload { name: "x".to_owned(), known: "x".to_owned() },
+        &SimulationError::UnknownWorkload(UnknownWorkload {
+            name: "x".to_owned(),
+            known: "x".to_owned(),
+        }),
         &SimulationError::TooManyJobs { count: 3 },
         &SimulationError::NoWorkloads { known: "x".to_owned() },
         &SimulationError::NoGpus,

@@ -6,9 +6,10 @@ use linkwright::allocation::{
     AllocationError, Allocator, BandwidthModel, Effort, GpuSet, Objective, POLICIES, Pattern,
     PreparedMachine, Request, ServerState, Shape, policy,
 };
-use linkwright::simulation::{Job, QueueDiscipline, SimulationError, Workload, simulate};
+use linkwright::simulation::{Job, QueueDiscipline, SimulationError, simulate};
 use linkwright::system::presets::preset;
 use linkwright::system::{BandwidthProfile, DeviceKind, GpuGraph, LinkKind, Server, ServerBuilder};
+use linkwright::training::Workload;
 
 /// GPUs on one bridge; some pairs have one or two NVLinks, as on a torus of rows of eight.
 fn torus(gpus: usize) -> Server {

@@ -18,10 +18,10 @@ use linkwright::simulation::cluster::{
 };
 use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome, play};
 use linkwright::simulation::{
-    Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, Workload,
-    generate,
+    Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, generate,
 };
 use linkwright::system::BandwidthProfile;
+use linkwright::training::Workload;
 use linkwright::units::{Bytes, Picoseconds};
 use proptest::prelude::*;
 

@@ -4,8 +4,9 @@ use linkwright::collectives::Collective::AllReduce;
 use linkwright::collectives::plan::{Candidates, Links};
 use linkwright::simulation::cluster::{Cluster, Fidelity};
 use linkwright::simulation::played::{IterationSettings, Planner, PlayedOutcome};
-use linkwright::simulation::{Job, JobRecord, ServerChoice, SimulationError, Workload, tables};
+use linkwright::simulation::{Job, JobRecord, ServerChoice, SimulationError, tables};
 use linkwright::table::Column;
+use linkwright::training::Workload;
 use linkwright::units::Picoseconds;
 
 use crate::played::{cluster, job, played_in};

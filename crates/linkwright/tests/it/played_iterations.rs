@@ -2,9 +2,8 @@
 
 use linkwright::simulation::cluster::Fidelity;
 use linkwright::simulation::played::{GpuSpeed, IterationSettings, Planner};
-use linkwright::simulation::{
-    Job, JobRecord, QueueDiscipline, ServerChoice, SimulationError, Workload,
-};
+use linkwright::simulation::{Job, JobRecord, QueueDiscipline, ServerChoice, SimulationError};
+use linkwright::training::Workload;
 use linkwright::units::Bytes;
 
 use crate::played::{cluster, job, played_with};

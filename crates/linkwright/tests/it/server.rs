@@ -6,11 +6,12 @@ use std::sync::Arc;
 use linkwright::allocation::bandwidth::published;
 use linkwright::allocation::{BandwidthModel, GpuSet, POLICIES, PreparedMachine, Shape, policy};
 use linkwright::simulation::{
-    Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, Workload,
-    generate, simulate, simulate_on,
+    Job, JobRecord, MixOptions, QueueDiscipline, ServerChoice, Sharing, SimulationError, generate,
+    simulate, simulate_on,
 };
 use linkwright::system::presets::preset;
 use linkwright::system::{BandwidthProfile, System, toml_format};
+use linkwright::training::Workload;
 use linkwright::units::{Bandwidth, Picoseconds};
 use proptest::prelude::*;
 

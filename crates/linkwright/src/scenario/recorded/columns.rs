@@ -4,7 +4,7 @@ use super::values::{Moment, duration, gpus_of};
 use super::{BAR, LeftOut, Line};
 use crate::diagnostic::fields::Field;
 use crate::diagnostic::{InputError, Position, instead_of};
-use crate::simulation::{SimulationError, Workload};
+use crate::training::Workload;
 use crate::units::Picoseconds;
 
 /// What a column tells.
@@ -316,7 +316,7 @@ impl Row<'_> {
             None => None,
             Some(field) => {
                 let found = Workload::find(&field.value);
-                let found = found.map_err(|_: SimulationError| {
+                let found = found.map_err(|_| {
                     let remedy = format!("the workloads are {}", Workload::known());
                     self.line.refuse(field, "unknown workload", remedy)
                 })?;

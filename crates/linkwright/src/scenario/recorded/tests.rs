@@ -6,7 +6,8 @@ use super::values::{Moment, duration, gpus_of};
 use super::*;
 use crate::scenario::tests::read as read_scenario;
 use crate::scenario::{Asked, Built, Files, Given, Scenario, Work};
-use crate::simulation::{Job, Workload};
+use crate::simulation::Job;
+use crate::training::Workload;
 
 const SACCT: &str = "JobID|Submit|Start|End|ElapsedRaw|Elapsed|AllocTRES|ReqTRES|State|User\n\
     11|2024-03-01T08:00:00|2024-03-01T08:01:00|2024-03-01T09:01:00|3600|01:00:00|billing=8,cpu=8,gres/gpu=4,gres/gpu:v100=4,node=1|cpu=8,gres/gpu=4|COMPLETED|ann\n\

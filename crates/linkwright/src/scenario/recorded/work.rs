@@ -22,9 +22,10 @@ use crate::scenario::{FileName, ServerEntry};
 use crate::simulation::cluster::{Cluster, Fidelity};
 use crate::simulation::played::{IterationSettings, Planner, play};
 use crate::simulation::{
-    Job, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, Workload, simulate_on,
+    Job, QueueDiscipline, RunTime, ServerChoice, Sharing, SimulationError, simulate_on,
 };
 use crate::system::BandwidthProfile;
+use crate::training::Workload;
 use crate::units::Picoseconds;
 
 /// Whose GPUs an idle system gives a job: those with the most effective bandwidth.

@@ -19,9 +19,9 @@ use crate::program::{
     Collective, CopyDirection, Operation, Program, RankBuilder, RankProgram, WORLD,
 };
 use crate::simulation::error::SimulationError;
-use crate::simulation::workload::{Workload, reference_rate};
 use crate::system::gpus::NumberType;
 use crate::system::{Server, System};
+use crate::training::workload::{Workload, reference_rate};
 use crate::units::{Bytes, OperationRate, Picoseconds};
 
 /// How fast GPUs compute.

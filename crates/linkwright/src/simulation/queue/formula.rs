@@ -1,7 +1,7 @@
 //! Run times by MAPA's formula.
 //!
 //! What it represents: a job's run time follows from the links that it was given, by
-//! [`Workload::run_time`](crate::simulation::Workload::run_time), so that a bad allocation holds its
+//! [`Workload::run_time`](crate::training::Workload::run_time), so that a bad allocation holds its
 //! GPUs for longer and the queue behind it waits.
 //!
 //! The run time follows one bandwidth model, whichever the policy ranks by, so that policies are compared in one

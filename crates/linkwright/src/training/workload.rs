@@ -25,8 +25,11 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use thiserror::Error;
 
-use super::error::SimulationError;
+use super::network::Network;
+use super::shape::Shape;
+use crate::diagnostic::{Diagnose, Diagnosis, shown};
 use crate::system::gpus::{self, NumberType};
 use crate::units::{Bandwidth, Bytes, OperationRate, Picoseconds};
 
@@ -54,8 +57,7 @@ const BYTES_PER_PARAMETER: u64 = 4;
 const BYTES_PER_POINT: u64 = 12;
 
 /// What one iteration is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// One step of training a net.
     Training {
@@ -78,7 +80,7 @@ pub enum Work {
 }
 
 /// A program that a job runs.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     /// The name by which job files call it.
     pub name: String,
@@ -89,20 +91,83 @@ pub struct Workload {
     /// Collective calls of each GPU in an iteration.
     pub collective_calls_per_iteration: u32,
     /// What an iteration is made of.
-    #[serde(flatten)]
     pub work: Work,
+}
+
+/// A name that no workload has.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", self.diagnosis())]
+pub struct UnknownWorkload {
+    /// The name asked for.
+    pub name: String,
+    /// The names that exist.
+    pub known: String,
+}
+
+impl Diagnose for UnknownWorkload {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::of(format!("there is no workload `{}`", shown(&self.name)))
+            .remedy(format!("the workloads are {}", self.known))
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    workload: Vec<Workload>,
+    workload: Vec<Row>,
+}
+
+/// A workload as the table has it: a net by the name of its layers, or a time and bytes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    sensitive: bool,
+    iterations: u64,
+    collective_calls_per_iteration: u32,
+    network: Option<String>,
+    images_per_gpu: Option<u32>,
+    multiply_adds_per_image: Option<u64>,
+    compute_per_iteration: Option<Picoseconds>,
+    bytes_per_iteration: Option<Bytes>,
+}
+
+impl Row {
+    /// The workload, with what its network's layers say; `None` where the row lacks something.
+    fn workload(self) -> Option<Workload> {
+        let work = match self.network {
+            Some(name) => {
+                let network = Network::find(&name).ok()?;
+                let Shape::Image { height, width, .. } = network.input else { return None };
+                Work::Training {
+                    parameters: network.parameters(),
+                    multiply_adds_per_image: (self.multiply_adds_per_image)
+                        .unwrap_or_else(|| network.multiply_adds()),
+                    images_per_gpu: self.images_per_gpu?,
+                    points_per_image: height * width,
+                }
+            }
+            None => Work::Fixed {
+                compute_per_iteration: self.compute_per_iteration?,
+                bytes_per_iteration: self.bytes_per_iteration?,
+            },
+        };
+        Some(Workload {
+            name: self.name,
+            sensitive: self.sensitive,
+            iterations: self.iterations,
+            collective_calls_per_iteration: self.collective_calls_per_iteration,
+            work,
+        })
+    }
 }
 
 /// The table as compiled in; the tests read it, so that it cannot fail for a user.
 static TABLE: LazyLock<Vec<Workload>> = LazyLock::new(|| {
     let table: Result<Table, _> = toml::from_str(include_str!("workloads.toml"));
-    table.expect("the compiled-in workload table is valid").workload
+    let rows = table.expect("the compiled-in workload table is valid").workload;
+    let workloads: Option<Vec<_>> = rows.into_iter().map(Row::workload).collect();
+    workloads.expect("every row of it is whole")
 });
 
 impl Workload {
@@ -116,10 +181,11 @@ impl Workload {
     ///
     /// # Errors
     /// A name that the table does not hold.
-    pub fn find(name: &str) -> Result<&'static Self, SimulationError> {
-        Self::all().iter().find(|workload| workload.name == name).ok_or_else(|| {
-            SimulationError::UnknownWorkload { name: name.to_owned(), known: Self::known() }
-        })
+    pub fn find(name: &str) -> Result<&'static Self, UnknownWorkload> {
+        Self::all()
+            .iter()
+            .find(|workload| workload.name == name)
+            .ok_or_else(|| UnknownWorkload { name: name.to_owned(), known: Self::known() })
     }
 
     /// The names of the published workloads, for messages: `alexnet, vgg-16, ...`.
@@ -181,7 +247,7 @@ impl Workload {
     /// over a bandwidth of zero.
     ///
     /// ```
-    /// use linkwright::simulation::Workload;
+    /// use linkwright::training::Workload;
     /// use linkwright::units::Bandwidth;
     ///
     /// let vgg = Workload::find("vgg-16")?;
@@ -191,7 +257,7 @@ impl Workload {
     /// assert_eq!(seconds(57_857_000_000), Some(364.0));
     /// assert_eq!(seconds(12_330_000_000), Some(835.0));
     /// assert_eq!(seconds(0), None);
-    /// # Ok::<(), linkwright::simulation::SimulationError>(())
+    /// # Ok::<(), linkwright::training::UnknownWorkload>(())
     /// ```
     #[must_use]
     pub fn run_time(
@@ -232,6 +298,28 @@ mod tests {
         assert_eq!(sensitive, 4);
         let error = Workload::find("vgg").unwrap_err().to_string();
         assert!(error.starts_with("there is no workload `vgg`; the workloads are alexnet,"));
+    }
+
+    /// What was typed in before layers were counted, from Caffe's and torchvision's own counts.
+    #[test]
+    fn layers_give_what_was_counted_by_hand() {
+        for (name, parameters, multiply_adds, points) in [
+            ("alexnet", 60_965_224, 724_406_816, 51_529),
+            ("vgg-16", 138_357_544, 15_470_264_320, 50_176),
+            ("resnet-50", 25_557_032, 3_857_973_248, 50_176),
+            ("inception-v3", 23_834_568, 5_700_000_000, 89_401),
+            ("caffenet", 60_965_224, 724_406_816, 51_529),
+            ("googlenet", 13_378_280, 1_591_044_096, 50_176),
+        ] {
+            let Work::Training {
+                parameters: ours, multiply_adds_per_image, points_per_image, ..
+            } = Workload::find(name).unwrap().work
+            else {
+                panic!("{name} is a net")
+            };
+            let found = (ours, multiply_adds_per_image, points_per_image);
+            assert_eq!(found, (parameters, multiply_adds, points), "{name}");
+        }
     }
 
     /// Figure 5b, read as the calls of a run: one per layer and iteration, and a broadcast.
