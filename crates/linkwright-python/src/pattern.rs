@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::number::{int, int_pairs};
+use crate::program::Program;
 use crate::system::System;
 
 /// An edge's two vertices and the bytes from the first to the second and back.
@@ -63,6 +64,18 @@ impl Pattern {
     #[pyo3(signature = (text, file = "<text>"))]
     fn from_edge_list(text: &str, file: &str) -> PyResult<Self> {
         allocation::Pattern::read_edge_list(file, text).map(Self).map_err(errors::allocation)
+    }
+
+    /// The pattern of a program: which of its ranks exchange data.
+    ///
+    /// Messages and copies between GPUs join two ranks; a collective joins the neighbours in NCCL's
+    /// ring over its ranks, or all of them where each has a part for each.
+    ///
+    /// Raises:
+    ///     AllocationError: If the program has more than 128 ranks.
+    #[staticmethod]
+    fn from_program(program: &Program) -> PyResult<Self> {
+        allocation::Pattern::of_program(&program.0).map(Self).map_err(errors::allocation)
     }
 
     /// The pattern seen in two snapshots of `nvidia-smi nvlink` counters.

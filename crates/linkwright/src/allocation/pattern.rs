@@ -3,9 +3,13 @@
 //! A pattern is MAPA's application graph (Section 3.1, Fig. 8): vertices are the GPUs that
 //! the job asks for, edges say that two of them communicate. Weights play no part.
 
+use std::collections::BTreeSet;
+
 use super::error::AllocationError;
 use super::gpu_set::MAX_GPUS;
 use crate::diagnostic::{InputError, Position};
+use crate::program::{Collective, CopyDirection, Operation, Program, Rank};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The shape of a pattern, by its name in job files.
@@ -110,6 +114,45 @@ impl Pattern {
         Ok(Self::with_shape(Shape::Custom, size, edges.to_vec()))
     }
 
+    /// The pattern of a program: an edge between each two ranks that exchange data, by messages, by copies, or as
+    /// neighbours in what a collective makes of its ranks.
+    ///
+    /// A collective that combines or spreads data is NCCL's ring over its communicator (MAPA, Section 3.1); one with
+    /// a part for each rank at a root is a star, an all-to-all joins all, a scan is a chain. What carries no data, as a
+    /// barrier or a signal, has no edge.
+    ///
+    /// # Errors
+    /// More ranks than [`MAX_GPUS`].
+    pub fn of_program(program: &Program) -> Result<Self, AllocationError> {
+        let size = program.ranks.len();
+        if size == 0 || size > MAX_GPUS {
+            return Err(AllocationError::PatternSize { size });
+        }
+        let mut edges = BTreeSet::new();
+        let mut join = |a: Rank, b: Rank| {
+            if a != b {
+                edges.insert((a.min(b) as usize, a.max(b) as usize));
+            }
+        };
+        for (rank, operations) in (0..).zip(&program.ranks) {
+            for operation in operations.operations() {
+                if operation.size() == Bytes(0) {
+                    continue;
+                }
+                match *operation {
+                    Operation::Send { to, .. } => join(rank, to),
+                    Operation::Copy { direction: CopyDirection::Peer(to), .. } => join(rank, to),
+                    Operation::Collective { kind, root, communicator, .. } => {
+                        let ranks = &program.communicators[communicator as usize];
+                        joined(kind, root, ranks, &mut join);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Self::from_edges(size, &edges.into_iter().collect::<Vec<_>>())
+    }
+
     fn with_shape(shape: Shape, size: usize, mut edges: Vec<(usize, usize)>) -> Self {
         for edge in &mut edges {
             *edge = (edge.0.min(edge.1), edge.0.max(edge.1));
@@ -193,6 +236,33 @@ impl Pattern {
     }
 }
 
+/// Joins what a collective of data makes neighbours of.
+fn joined(kind: Collective, root: Rank, ranks: &[Rank], join: &mut impl FnMut(Rank, Rank)) {
+    let chain = ranks.windows(2);
+    match kind {
+        Collective::Barrier => {}
+        Collective::Gather | Collective::Scatter => {
+            ranks.iter().for_each(|rank| join(root, *rank));
+        }
+        Collective::AllToAll => {
+            for (at, a) in ranks.iter().enumerate() {
+                ranks[at + 1..].iter().for_each(|b| join(*a, *b));
+            }
+        }
+        Collective::Scan => chain.for_each(|pair| join(pair[0], pair[1])),
+        Collective::Broadcast
+        | Collective::Reduce
+        | Collective::AllReduce
+        | Collective::AllGather
+        | Collective::ReduceScatter => {
+            chain.for_each(|pair| join(pair[0], pair[1]));
+            if let [first, .., last] = ranks {
+                join(*first, *last);
+            }
+        }
+    }
+}
+
 fn is_cycle_or_edge(size: usize, edges: &[(usize, usize)]) -> bool {
     if size <= 2 {
         return edges.len() == size - 1;
@@ -220,6 +290,8 @@ fn is_cycle_or_edge(size: usize, edges: &[(usize, usize)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::RouteClass;
+    use crate::program::{RankBuilder, WORLD};
 
     #[test]
     fn shapes_have_the_edges_of_the_paper() {
@@ -232,6 +304,48 @@ mod tests {
         assert_eq!(edges(Shape::Star, 5), 4);
         assert_eq!(edges(Shape::AllToAll, 5), 10);
         assert_eq!(edges(Shape::RingTree, 5), 8);
+    }
+
+    #[test]
+    fn a_program_joins_what_exchanges_data() {
+        let program = |operations: &[&[Operation]]| {
+            let rank = |operations: &&[Operation]| {
+                let mut rank = RankBuilder::default();
+                operations.iter().for_each(|operation| {
+                    rank.run(*operation);
+                });
+                rank.finish()
+            };
+            let ranks: Vec<_> = operations.iter().map(rank).collect();
+            let communicators = vec![(0..ranks.len() as Rank).collect(), vec![1, 2]];
+            Program { name: String::new(), communicators, regions: Vec::new(), ranks }
+        };
+        let send = |to, size| {
+            let (tag, communicator, route) = (0, WORLD, RouteClass::Any);
+            Operation::Send { to, tag, communicator, size: Bytes(size), route }
+        };
+        let call = |kind, communicator| {
+            Operation::Collective { kind, root: 0, communicator, size: Bytes(8) }
+        };
+        let copy = |to| {
+            let (direction, route) = (CopyDirection::Peer(to), RouteClass::Any);
+            Operation::Copy { direction, size: Bytes(8), route }
+        };
+        let found = |operations: &[&[Operation]]| {
+            Pattern::of_program(&program(operations)).unwrap().edges().to_vec()
+        };
+        assert_eq!(found(&[&[send(2, 8), send(1, 0)], &[], &[]]), [(0, 2)]);
+        assert_eq!(found(&[&[], &[copy(0)], &[]]), [(0, 1)]);
+        let all = call(Collective::AllReduce, WORLD);
+        assert_eq!(Pattern::of_program(&program(&[&[all]; 5])).unwrap().shape(), Shape::Ring);
+        let some = call(Collective::AllReduce, 1);
+        assert_eq!(found(&[&[], &[some], &[some], &[]]), [(1, 2)]);
+        let each = call(Collective::AllToAll, WORLD);
+        assert_eq!(Pattern::of_program(&program(&[&[each]; 5])).unwrap().shape(), Shape::AllToAll);
+        let gather = call(Collective::Gather, WORLD);
+        assert_eq!(found(&[&[gather]; 4]), [(0, 1), (0, 2), (0, 3)]);
+        assert_eq!(found(&[&[call(Collective::Barrier, WORLD)]; 3]), []);
+        assert!(Pattern::of_program(&program(&[&[all]; 129])).is_err());
     }
 
     #[test]

@@ -107,6 +107,11 @@ impl<'a> Fields<'a> {
         self.tree.contains_key(key)
     }
 
+    /// Its keys.
+    pub fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.tree.keys().map(String::as_str)
+    }
+
     /// Whether it has any.
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()

@@ -49,6 +49,7 @@ mod settings;
 mod source;
 #[cfg(test)]
 mod tests;
+mod training_job;
 mod tree;
 
 pub use build::{Built, Work};

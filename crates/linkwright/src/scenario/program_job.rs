@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use super::fields::{Fields, FileName, deadline};
 use super::files::{Beside, Files, bytes_of, text_of};
 use super::source::Place;
+use super::training_job::TrainingSource;
 use super::tree::Node;
 use crate::diagnostic::InputError;
 use crate::program::otf2::Archive;
@@ -17,6 +18,7 @@ use crate::program::trace::{TraceNote, TraceOptions, archive_name, program_of};
 use crate::program::workload::Gpu;
 use crate::program::{Program, goal};
 use crate::simulation::cluster::Mapping;
+use crate::system::System;
 use crate::units::Picoseconds;
 
 /// Where a job's program comes from.
@@ -40,6 +42,8 @@ pub enum ProgramSource {
         /// The region of the main loop, if it is not that which TraceR's users mark.
         main_loop: Option<String>,
     },
+    /// Steps of training, on the GPUs that the job gets.
+    Training(TrainingSource),
 }
 
 impl ProgramSource {
@@ -51,6 +55,16 @@ impl ProgramSource {
             }
             Self::Goal(file) => format!("goal {}", file.name),
             Self::Trace { anchor, main_loop } => format!("trace {} {main_loop:?}", anchor.name),
+            Self::Training(training) => format!("training {training:?}"),
+        }
+    }
+
+    /// How many ranks it has, where that is known before its program is made.
+    pub(super) const fn ranks(&self) -> Option<u32> {
+        match self {
+            Self::Skeleton { ranks, .. } => Some(*ranks),
+            Self::Training(training) => Some(training.ranks),
+            Self::Goal(_) | Self::Trace { .. } => None,
         }
     }
 }
@@ -188,6 +202,15 @@ fn program(
     fields: &Fields<'_>,
     sound: &mut Sound,
 ) -> Result<(ProgramSource, Option<f64>), InputError> {
+    if fields.has("train") {
+        let others = ["program", "goal", "trace", "main_loop", "gpu"];
+        if let Some(other) = others.iter().find(|other| fields.has(other)) {
+            let problem = format!("`{other}` beside a network that is trained");
+            let remedy = format!("remove `{other}` or `train`");
+            return Err(fields.refuse(other, &problem, remedy));
+        }
+        return Ok((ProgramSource::Training(TrainingSource::read(fields)?), None));
+    }
     let (goal, trace) = (fields.file("goal")?, fields.file("trace")?);
     let key = if trace.is_some() { "trace" } else { "goal" };
     let others: &[&str] = match (&goal, &trace) {
@@ -272,6 +295,7 @@ impl JobEntry {
     pub(super) fn files(&self) -> impl Iterator<Item = &FileName> {
         let program = match &self.program {
             ProgramSource::Goal(file) | ProgramSource::Trace { anchor: file, .. } => Some(file),
+            ProgramSource::Training(training) => training.file(),
             ProgramSource::Skeleton { .. } => None,
         };
         let mapping = match &self.mapping {
@@ -286,20 +310,25 @@ impl JobEntry {
         match (&self.name, &self.program) {
             (Some(name), _) => name,
             (None, ProgramSource::Skeleton { application, .. }) => application,
+            (None, ProgramSource::Training(training)) => training.natural_name(),
             (None, ProgramSource::Goal(file)) => file.stem(".goal"),
             (None, ProgramSource::Trace { anchor, .. }) => archive_name(&anchor.name),
         }
     }
 
-    /// Its program, with the files of the scenario, and what reading its trace had to leave out;
-    /// `scenario` names that in errors.
+    /// Its program on the GPUs of a system that it got, with the files of the scenario, and what reading its trace
+    /// had to leave out; `scenario` names that in errors. Only training heeds the GPUs.
     pub(super) fn build(
         &self,
         scenario: &str,
         files: &Files,
+        on: (&System, &[u32]),
     ) -> Result<(Arc<Program>, Vec<TraceNote>), InputError> {
         let mut notes = Vec::new();
         let program = match &self.program {
+            ProgramSource::Training(training) => {
+                return Ok((training.program(scenario, files, on)?, notes));
+            }
             ProgramSource::Skeleton { application: name, ranks, parameters } => {
                 let made = application(name).and_then(|found| found.program(*ranks, parameters));
                 made.map_err(|error| self.places.ranks.refuse_as(scenario, &error, "", ""))?

@@ -13,6 +13,7 @@ use crate::program::Program;
 use crate::program::trace::TraceNote;
 use crate::program::workload::{Gpu, read_mapping};
 use crate::simulation::cluster::{ClusterJob, Fidelity, Mapping, PlacementError, place};
+use crate::system::System;
 
 /// The jobs of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +24,30 @@ pub struct Programs {
     pub jobs: Vec<JobEntry>,
 }
 
+/// A job's program, or how many GPUs it needs before it can be made.
+enum Made {
+    Program(Arc<Program>),
+    WithGpus(u32),
+}
+
+impl Made {
+    fn ranks(&self) -> u32 {
+        match self {
+            Self::Program(program) => program.ranks.len() as u32,
+            Self::WithGpus(ranks) => *ranks,
+        }
+    }
+
+    fn program(self) -> Option<Arc<Program>> {
+        match self {
+            Self::Program(program) => Some(program),
+            Self::WithGpus(_) => None,
+        }
+    }
+}
+
 /// The program of each job, and the notes of what was read for them.
-type Made = (Vec<Arc<Program>>, Vec<(String, TraceNote)>);
+type AllMade = (Vec<Made>, Vec<(String, TraceNote)>);
 
 /// The jobs, each with its GPUs, and what was left out of traces, by the program's name.
 pub(super) type Placed = (Vec<ClusterJob>, Vec<(String, TraceNote)>);
@@ -112,26 +135,34 @@ impl Programs {
         mapping.into_iter().chain(self.jobs.iter().flat_map(JobEntry::files))
     }
 
-    /// The jobs on so many GPUs.
+    /// The jobs on the GPUs of a system.
     pub(super) fn build(
         &self,
         scenario: &str,
-        gpus: u32,
+        system: &System,
         seed: u64,
         files: &Files,
     ) -> Result<Placed, InputError> {
         let names = self.names();
+        let gpus = system.gpus();
         self.check_room(scenario, gpus)?;
-        let (programs, notes) = self.programs(scenario, files)?;
-        let mappings = self.mappings(scenario, &programs, gpus, files)?;
+        let (mut programs, notes) = self.programs(scenario, system, files)?;
+        let sizes: Vec<u32> = programs.iter().map(Made::ranks).collect();
+        let mappings = self.mappings(scenario, &sizes, gpus, files)?;
         let wanted: Vec<(&str, u32, &Mapping)> = names
             .iter()
-            .zip(&programs)
+            .zip(&sizes)
             .zip(&mappings)
-            .map(|((name, program), mapping)| (name.as_str(), program.ranks.len() as u32, mapping))
+            .map(|((name, size), mapping)| (name.as_str(), *size, mapping))
             .collect();
         let placed = place(&wanted, gpus, seed)
-            .map_err(|error| self.unplaced(scenario, &error, &sizes_of(&programs)))?;
+            .map_err(|error| self.unplaced(scenario, &error, &sizes))?;
+        for ((made, entry), gpus) in programs.iter_mut().zip(&self.jobs).zip(&placed) {
+            if let Made::WithGpus(_) = made {
+                *made = Made::Program(entry.build(scenario, files, (system, gpus))?.0);
+            }
+        }
+        let programs = programs.into_iter().filter_map(Made::program);
         let parts = names.into_iter().zip(programs).zip(placed);
         let jobs = self.jobs.iter().zip(parts).map(|(entry, ((name, program), gpus))| ClusterJob {
             name,
@@ -148,10 +179,7 @@ impl Programs {
 
     /// Refuses more ranks than GPUs before any program is made.
     fn check_room(&self, scenario: &str, gpus: u32) -> Result<(), InputError> {
-        let known = |job: &JobEntry| match job.program {
-            ProgramSource::Skeleton { ranks, .. } => ranks,
-            ProgramSource::Goal(_) | ProgramSource::Trace { .. } => 0,
-        };
+        let known = |job: &JobEntry| job.program.ranks().unwrap_or(0);
         let sizes: Vec<u32> = self.jobs.iter().map(known).collect();
         let ranks = sizes.iter().copied().map(u64::from).sum();
         if ranks <= u64::from(gpus) {
@@ -182,11 +210,20 @@ impl Programs {
 
     /// The program of each job; equal ones are made once and shared. Beside them the notes of
     /// each trace that was read.
-    fn programs(&self, scenario: &str, files: &Files) -> Result<Made, InputError> {
+    fn programs(
+        &self,
+        scenario: &str,
+        system: &System,
+        files: &Files,
+    ) -> Result<AllMade, InputError> {
         let mut made: BTreeMap<String, Arc<Program>> = BTreeMap::new();
         let mut programs = Vec::with_capacity(self.jobs.len());
         let mut notes = Vec::new();
         for job in &self.jobs {
+            if let ProgramSource::Training(training) = &job.program {
+                programs.push(Made::WithGpus(training.ranks));
+                continue;
+            }
             let source = job.program.identity();
             let program = match made.get(&source) {
                 Some(program) => {
@@ -194,14 +231,14 @@ impl Programs {
                     Arc::clone(program)
                 }
                 None => {
-                    let (program, of_trace) = job.build(scenario, files)?;
+                    let (program, of_trace) = job.build(scenario, files, (system, &[]))?;
                     let of_program = |note| (program.name.clone(), note);
                     notes.extend(of_trace.into_iter().map(of_program));
                     made.insert(source, Arc::clone(&program));
                     program
                 }
             };
-            programs.push(program);
+            programs.push(Made::Program(program));
         }
         Ok((programs, notes))
     }
@@ -209,21 +246,20 @@ impl Programs {
     fn mappings(
         &self,
         scenario: &str,
-        programs: &[Arc<Program>],
+        sizes: &[u32],
         gpus: u32,
         files: &Files,
     ) -> Result<Vec<Mapping>, InputError> {
-        let sizes = sizes_of(programs);
         let read = |file: &FileName, sizes: &[u32]| {
             read_mapping(&file.name, text_of(scenario, file, files)?, sizes, gpus)
         };
         let of_all: Vec<Mapping> = match &self.mapping {
             ScenarioMapping::Given(mapping) => vec![mapping.clone(); self.jobs.len()],
             ScenarioMapping::File(file) => {
-                read(file, &sizes)?.into_iter().map(Mapping::Gpus).collect()
+                read(file, sizes)?.into_iter().map(Mapping::Gpus).collect()
             }
         };
-        let jobs = self.jobs.iter().zip(of_all).zip(sizes);
+        let jobs = self.jobs.iter().zip(of_all).zip(sizes.iter().copied());
         jobs.map(|((job, of_all), size)| match &job.mapping {
             None => Ok(of_all),
             Some(ScenarioMapping::Given(mapping)) => Ok(mapping.clone()),
@@ -252,11 +288,6 @@ impl Programs {
         };
         unplaced(scenario, place, error)
     }
-}
-
-/// The ranks of each program.
-fn sizes_of(programs: &[Arc<Program>]) -> Vec<u32> {
-    programs.iter().map(|program| program.ranks.len() as u32).collect()
 }
 
 /// Refuses more ranks than GPUs before the jobs are read, which makes the program of each.

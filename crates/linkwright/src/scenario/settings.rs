@@ -321,13 +321,16 @@ settings! {
         "mean time between arrivals, exponentially distributed";
     "" job: Kind::Tables, "", "jobs of ranks that run programs, each on GPUs that a mapping names";
     "job" name: Kind::Text, "its program's, with a number", "a name of its own";
-    "job" program: Kind::Name(applications), "either this, `goal` or `trace`",
+    "job" program: Kind::Name(applications), "either this, `goal`, `trace` or `train`",
         "a skeleton of an application";
     "job" goal: Kind::File, "", "a file of GOAL text";
     "job" trace: Kind::File, "", "the anchor of an OTF2 archive";
     "job" main_loop: Kind::Text, "TRACER_Loop", "the region of a trace that is its main loop";
-    "job" ranks: COUNT, "", "ranks of a skeleton";
-    "job" parameters: Kind::Free, "its own", "a skeleton's parameters";
+    "job" train: Kind::Text, "", "a network that is trained, or its file (TOML)";
+    "job" ranks: COUNT, "", "ranks of a skeleton, or the GPUs of training";
+    "job" parameters: Kind::Free, "its own",
+        "a skeleton's parameters; of training batch, communication, precision, optimizer, framework, overlap, \
+         bucket, micro_batches, size (of images) and tokens";
     "job" iterations: COUNT, "1", "how often the main loop runs";
     "job" start: Kind::Time, "0 ps", "when it arrives; its ranks start when its GPUs are free";
     "job" computation_scale: Kind::Number, "1", "what times of computation are multiplied by";

@@ -15,6 +15,9 @@ static TERMS: LazyLock<Terms> = LazyLock::new(|| {
     Terms::read("terms.toml", Terms::TEXT).expect("the compiled-in terms are valid")
 });
 
+/// The framework that counts where nobody names one.
+const DEFAULT_FRAMEWORK: &str = "pytorch";
+
 /// A time in a file of terms: microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
@@ -246,6 +249,15 @@ impl Terms {
     #[must_use]
     pub fn frameworks(&self) -> Vec<&str> {
         self.framework.keys().map(String::as_str).collect()
+    }
+
+    /// That which counts where nobody names one.
+    ///
+    /// # Panics
+    /// Never: the compiled-in terms have it.
+    #[must_use]
+    pub fn default_framework(&self) -> FrameworkCosts {
+        self.framework(DEFAULT_FRAMEWORK).expect("the terms have the default framework")
     }
 
     /// What a framework costs.

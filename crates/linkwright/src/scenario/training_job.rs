@@ -1,0 +1,186 @@
+//! A `[[job]]` that trains a network: its program follows from the GPUs that it gets.
+//!
+//! ```toml
+//! [[job]]
+//! train = "resnet-50"                # or a file of one's own
+//! ranks = 8
+//! parameters = { batch = 256, communication = "all-reduce", precision = "tf32" }
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fields::{Fields, FileName};
+use super::files::{Files, text_of};
+use super::source::Place;
+use crate::diagnostic::{InputError, Named, closest};
+use crate::program::Program;
+use crate::system::System;
+use crate::training::{
+    FrameworkCosts, Network, Optimizer, Precision, Shape, Terms, Training, TrainingError, Way,
+};
+use crate::units::Bytes;
+
+/// How the name of a network's file ends.
+const FILE: &str = ".toml";
+/// What `parameters` may hold.
+const PARAMETERS: [&str; 10] = [
+    "batch",
+    "communication",
+    "precision",
+    "optimizer",
+    "framework",
+    "overlap",
+    "bucket",
+    "micro_batches",
+    "size",
+    "tokens",
+];
+/// Samples of a step where nobody says, for each GPU.
+const BATCH_OF_GPU: u64 = 32;
+
+/// What a job trains.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Trained {
+    /// A network that Linkwright has.
+    Named(&'static Network),
+    /// One's own.
+    File(FileName),
+}
+
+/// How a job trains a network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainingSource {
+    pub(super) network: Trained,
+    /// GPUs of the job.
+    pub(super) ranks: u32,
+    batch: u64,
+    way: Way,
+    precision: Precision,
+    optimizer: Optimizer,
+    costs: FrameworkCosts,
+    overlaps: bool,
+    micro_batches: u32,
+    size: Option<u64>,
+    tokens: Option<u64>,
+    /// Where errors of its network, and of its way on the GPUs, point.
+    places: [Place; 2],
+}
+
+impl TrainingSource {
+    /// The job in a table that has `train`.
+    pub(super) fn read(fields: &Fields<'_>) -> Result<Self, InputError> {
+        let name: String = fields.or("train", String::new())?;
+        let network = match fields.file("train")? {
+            Some(file) if name.ends_with(FILE) => Trained::File(file),
+            _ => {
+                let found = fields.named("train", Network::find)?;
+                Trained::Named(found.ok_or_else(|| {
+                    fields.refuse("train", "no network", "name one, or a file that ends in .toml")
+                })?)
+            }
+        };
+        let Some(ranks) = fields.optional::<u32>("ranks")? else {
+            let remedy = "write on how many GPUs it is trained, such as `ranks = 8`";
+            return Err(fields.refuse("train", "a network without `ranks`", remedy));
+        };
+        let of = fields.table("parameters")?;
+        if let Some(key) = of.keys().find(|key| !PARAMETERS.contains(key)) {
+            let near = closest(key, &PARAMETERS);
+            let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+            let remedy = format!("{near}a job that trains takes {}", PARAMETERS.join(", "));
+            return Err(of.refuse(key, "unknown parameter", remedy));
+        }
+        let framework = of.named("framework", |name| Terms::own().framework(name))?;
+        let mut costs = match framework {
+            Some(costs) => costs,
+            None => Terms::own().default_framework(),
+        };
+        if let Some(bucket) = of.optional::<Bytes>("bucket")? {
+            costs.bucket = (bucket.0 > 0).then_some(bucket);
+        }
+        let places = [fields.place("train"), fields.place("parameters")];
+        Ok(Self {
+            network,
+            ranks,
+            batch: of.or("batch", BATCH_OF_GPU * u64::from(ranks))?,
+            way: of.choice("communication")?.unwrap_or(Way::AllReduce),
+            precision: of.choice("precision")?.unwrap_or_default(),
+            optimizer: of.choice("optimizer")?.unwrap_or_default(),
+            costs,
+            overlaps: of.or("overlap", true)?,
+            micro_batches: of.count("micro_batches", ranks.saturating_mul(4).max(1))?,
+            size: of.optional("size")?,
+            tokens: of.optional("tokens")?,
+            places,
+        })
+    }
+
+    /// The file that it needs.
+    pub(super) fn file(&self) -> Option<&FileName> {
+        match &self.network {
+            Trained::File(file) => Some(file),
+            Trained::Named(_) => None,
+        }
+    }
+
+    /// What people call it where it has no other name.
+    pub(super) fn natural_name(&self) -> &str {
+        match &self.network {
+            Trained::Named(network) => &network.name,
+            Trained::File(file) => file.stem(FILE),
+        }
+    }
+
+    /// The program on the GPUs of its ranks.
+    pub(super) fn program(
+        &self,
+        scenario: &str,
+        files: &Files,
+        (system, gpus): (&System, &[u32]),
+    ) -> Result<Arc<Program>, InputError> {
+        let [of_network, of_way] = self.places;
+        let refuse = |place: Place, error: &TrainingError| {
+            place.refuse_as(scenario, error, "", "see the file format in the reference")
+        };
+        let network = match &self.network {
+            Trained::Named(network) => (*network).clone(),
+            Trained::File(file) => Network::read(&file.name, text_of(scenario, file, files)?)?,
+        };
+        let network = match self.shape(network.input) {
+            None => network,
+            Some(shape) => network.with_input(shape).map_err(|error| refuse(of_way, &error))?,
+        };
+        let training = Training {
+            network: &network,
+            batch: self.batch,
+            precision: self.precision,
+            optimizer: self.optimizer,
+            terms: Terms::own(),
+            costs: self.costs,
+            way: self.way,
+            overlaps: self.overlaps,
+            micro_batches: self.micro_batches,
+            measured: &BTreeMap::new(),
+        };
+        let program = training.program(system, gpus).map_err(|error| {
+            let place = match error {
+                TrainingError::Gpu(_) | TrainingError::NoModel { .. } => of_network,
+                _ => of_way,
+            };
+            refuse(place, &error)
+        })?;
+        Ok(Arc::new(program))
+    }
+
+    /// The shape of a sample where it is not the network's own.
+    fn shape(&self, input: Shape) -> Option<Shape> {
+        match (input, self.size, self.tokens) {
+            (Shape::Image { channels, .. }, Some(size), _) => {
+                Some(Shape::Image { channels, height: size, width: size })
+            }
+            (Shape::Tokens { width, .. }, _, Some(tokens)) => Some(Shape::Tokens { tokens, width }),
+            _ => None,
+        }
+    }
+}
