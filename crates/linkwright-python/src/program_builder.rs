@@ -143,6 +143,37 @@ impl ProgramBuilder {
         self.push(rank, Operation::Compute { duration }, &Order { stream, blocking, after })
     }
 
+    /// Lets time pass and occupies nothing, as the host's part of a call does.
+    ///
+    /// Args:
+    ///     rank: Whose operation it is.
+    ///     duration: Seconds, or a text such as "30 us"; nothing multiplies it.
+    ///     stream: As in `compute`.
+    ///     blocking: As in `compute`.
+    ///     after: As in `compute`.
+    ///
+    /// Returns:
+    ///     As for `compute`.
+    ///
+    /// Raises:
+    ///     SimulationError: As for `compute`.
+    #[pyo3(signature = (
+        rank: "int", duration: "float | str", *, stream: "int" = 0, blocking = true,
+        after: "Sequence[ProgramOperation] | None" = None
+    ))]
+    fn delay(
+        &mut self,
+        #[pyo3(from_py_with = int)] rank: i128,
+        duration: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] stream: i128,
+        blocking: bool,
+        after: Option<Handles<'_>>,
+    ) -> PyResult<ProgramOperation> {
+        let rank = self.rank(rank)?;
+        let duration = self.duration(rank, duration)?;
+        self.push(rank, Operation::Delay { duration }, &Order { stream, blocking, after })
+    }
+
     /// Sends a message; complete when its buffer may be used again.
     ///
     /// Args:

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use linkwright::diagnostic::Diagnosis;
+use linkwright::program::Collective;
 use linkwright::training::{
     self, FrameworkCosts, LayerTime, Network, Optimizer, Precision, Shape, Terms, Training, Way,
-    model_of, tables,
+    alone, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
@@ -295,6 +296,41 @@ impl TrainingStep {
     #[getter]
     fn program(&self) -> Program {
         self.program.clone()
+    }
+
+    /// The collectives of the step, each once: which, and the bytes that each GPU contributes.
+    fn collectives(&self) -> Vec<(&'static str, u64)> {
+        let calls = collectives_of(&self.program.0);
+        calls.into_iter().map(|(kind, size)| (kind.name(), size.0)).collect()
+    }
+
+    /// The program of the first GPU alone, in which each collective lasts so long: that of all, where every GPU does
+    /// the same and only collectives join them.
+    ///
+    /// Args:
+    ///     times: Of each of `collectives`: which, the bytes, and the seconds.
+    ///
+    /// Raises:
+    ///     SimulationError: If GPUs exchange data otherwise, their models differ, or a time is missing.
+    #[pyo3(signature = (times: "Sequence[tuple[str, int, float]]"))]
+    fn alone(&self, times: Vec<(String, u64, f64)>) -> PyResult<Program> {
+        let known: BTreeMap<(String, u64), f64> =
+            times.into_iter().map(|(kind, size, seconds)| ((kind, size), seconds)).collect();
+        for (kind, size) in self.collectives() {
+            if !known.contains_key(&(kind.to_owned(), size)) {
+                let problem = format!("no time is given of {kind} of {size} bytes");
+                return Err(errors::range(Diagnosis::of(problem)));
+            }
+        }
+        let time = |kind: Collective, size: Bytes| {
+            let seconds = known.get(&(kind.name().to_owned(), size.0));
+            Picoseconds::from_seconds(seconds.copied().unwrap_or_default())
+        };
+        let alone = alone(&self.program.0, time).filter(|_| self.times.len() == 1);
+        alone.map(|program| Program(Arc::new(program))).ok_or_else(|| {
+            let problem = "the GPUs of the step do not all do the same";
+            errors::range(Diagnosis::of(problem).remedy("play the program of all of them"))
+        })
     }
 
     /// Samples that one GPU computes at once.

@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn a_program_joins_what_exchanges_data() {
-        let program = |operations: &[&[Operation]]| {
-            let rank = |operations: &&[Operation]| {
+        let program = |operations: &[Vec<Operation>]| {
+            let rank = |operations: &Vec<Operation>| {
                 let mut rank = RankBuilder::default();
                 operations.iter().for_each(|operation| {
                     rank.run(*operation);
@@ -324,28 +324,30 @@ mod tests {
             let (tag, communicator, route) = (0, WORLD, RouteClass::Any);
             Operation::Send { to, tag, communicator, size: Bytes(size), route }
         };
-        let call = |kind, communicator| {
-            Operation::Collective { kind, root: 0, communicator, size: Bytes(8) }
+        let call = |kind, communicator| Operation::Collective {
+            kind,
+            root: 0,
+            communicator,
+            size: Bytes(8),
         };
         let copy = |to| {
             let (direction, route) = (CopyDirection::Peer(to), RouteClass::Any);
             Operation::Copy { direction, size: Bytes(8), route }
         };
-        let found = |operations: &[&[Operation]]| {
+        let found = |operations: &[Vec<Operation>]| {
             Pattern::of_program(&program(operations)).unwrap().edges().to_vec()
         };
-        assert_eq!(found(&[&[send(2, 8), send(1, 0)], &[], &[]]), [(0, 2)]);
-        assert_eq!(found(&[&[], &[copy(0)], &[]]), [(0, 1)]);
-        let all = call(Collective::AllReduce, WORLD);
-        assert_eq!(Pattern::of_program(&program(&[&[all]; 5])).unwrap().shape(), Shape::Ring);
-        let some = call(Collective::AllReduce, 1);
-        assert_eq!(found(&[&[], &[some], &[some], &[]]), [(1, 2)]);
-        let each = call(Collective::AllToAll, WORLD);
-        assert_eq!(Pattern::of_program(&program(&[&[each]; 5])).unwrap().shape(), Shape::AllToAll);
-        let gather = call(Collective::Gather, WORLD);
-        assert_eq!(found(&[&[gather]; 4]), [(0, 1), (0, 2), (0, 3)]);
-        assert_eq!(found(&[&[call(Collective::Barrier, WORLD)]; 3]), []);
-        assert!(Pattern::of_program(&program(&[&[all]; 129])).is_err());
+        assert_eq!(found(&[vec![send(2, 8), send(1, 0)], vec![], vec![]]), [(0, 2)]);
+        assert_eq!(found(&[vec![], vec![copy(0)], vec![]]), [(0, 1)]);
+        let of_all =
+            |kind, ranks| Pattern::of_program(&program(&vec![vec![call(kind, WORLD)]; ranks]));
+        assert_eq!(of_all(Collective::AllReduce, 5).unwrap().shape(), Shape::Ring);
+        assert_eq!(of_all(Collective::AllToAll, 5).unwrap().shape(), Shape::AllToAll);
+        assert_eq!(of_all(Collective::Gather, 4).unwrap().edges(), [(0, 1), (0, 2), (0, 3)]);
+        assert_eq!(of_all(Collective::Barrier, 3).unwrap().edges(), []);
+        assert!(of_all(Collective::AllReduce, 129).is_err());
+        let some = vec![call(Collective::AllReduce, 1)];
+        assert_eq!(found(&[vec![], some.clone(), some, vec![]]), [(1, 2)]);
     }
 
     #[test]

@@ -66,6 +66,12 @@ impl RankProgram {
         &self.operations
     }
 
+    /// The same with other operations in the places of these.
+    #[must_use]
+    pub fn mapped(&self, with: impl FnMut(Operation) -> Operation) -> Self {
+        Self { operations: self.operations.iter().copied().map(with).collect(), ..self.clone() }
+    }
+
     /// What an operation waits for.
     ///
     /// # Panics

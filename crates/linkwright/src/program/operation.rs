@@ -20,6 +20,11 @@ pub enum Operation {
         /// How long, before the job's scaling of computation.
         duration: Picoseconds,
     },
+    /// Lets time pass and occupies nothing, as the host's part of a call does.
+    Delay {
+        /// How long; a job's scaling of computation leaves it as it is.
+        duration: Picoseconds,
+    },
     /// Adds what has come to what the GPU holds, as a collective does between two messages. It
     /// occupies the rank's processor, as computing does.
     Reduce {
@@ -98,7 +103,11 @@ impl Operation {
             | Self::Copy { size, .. }
             | Self::Reduce { size, .. }
             | Self::Collective { size, .. } => size,
-            Self::Compute { .. } | Self::Join | Self::Enter { .. } | Self::Leave { .. } => Bytes(0),
+            Self::Compute { .. }
+            | Self::Delay { .. }
+            | Self::Join
+            | Self::Enter { .. }
+            | Self::Leave { .. } => Bytes(0),
         }
     }
 }

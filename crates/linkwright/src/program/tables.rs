@@ -5,7 +5,7 @@ use crate::table::Table;
 
 /// One row per operation of a rank, in its order.
 ///
-/// Columns: kind (`compute`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`, `enter`,
+/// Columns: kind (`compute`, `delay`, `reduce`, `copy`, `send`, `receive`, `collective`, `join`, `enter`,
 /// `leave`), collective (its name; empty for other operations), direction (of a copy:
 /// `host-to-device`, `device-to-host`, `peer`; empty for others), duration (in picoseconds), rate
 /// (of a reduction, where it is stated), peer (the other rank, or the root of a collective; absent
@@ -88,6 +88,9 @@ impl Row {
         match *operation {
             Operation::Compute { duration } => {
                 Self { kind: "compute", duration: Some(duration.0), ..Self::default() }
+            }
+            Operation::Delay { duration } => {
+                Self { kind: "delay", duration: Some(duration.0), ..Self::default() }
             }
             Operation::Reduce { size, rate } => Self {
                 kind: "reduce",

@@ -37,6 +37,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
         match operation {
             Operation::Join => self.complete(at, STARTED),
             Operation::Compute { duration } => self.compute(at, duration, scheduler)?,
+            Operation::Delay { duration } => self.delay(at, duration, scheduler)?,
             Operation::Enter { region } => {
                 let id = self.ranks[rank as usize].id;
                 self.observer.entered(id, region, Picoseconds(self.now));

@@ -324,7 +324,10 @@ fn check(plan: &Plan, call: &CollectiveCall) -> Result<(), RuntimeError> {
             Operation::Reduce { rate: None | Some(Bandwidth(0)), .. } => {
                 return fault(format!("states no rate of the reduction in operation {index}"));
             }
-            Operation::Reduce { .. } | Operation::Compute { .. } | Operation::Join => continue,
+            Operation::Reduce { .. }
+            | Operation::Compute { .. }
+            | Operation::Delay { .. }
+            | Operation::Join => continue,
         };
         if peer >= call.ranks {
             return fault(format!("names rank {peer} in operation {index}"));

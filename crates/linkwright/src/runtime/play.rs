@@ -100,6 +100,7 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             RuntimeEvent::Processor(rank) => self.end_work(rank, PROCESSOR, scheduler)?,
             RuntimeEvent::Library(rank) => self.end_work(rank, LIBRARY, scheduler)?,
             RuntimeEvent::Rendezvous(envelope) => self.send_leg(Leg::Data, envelope, scheduler),
+            RuntimeEvent::Delay(delay) => self.end_delay(delay),
             RuntimeEvent::Kernel(timed) => self.kernel_event(timed, scheduler)?,
             RuntimeEvent::Arrive(job) => {
                 if self.occupancy.arrive(job) {

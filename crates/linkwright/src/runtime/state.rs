@@ -55,6 +55,8 @@ pub struct Runtime<'a, T, L, O = ()> {
     pub(super) envelopes: Slab<Envelope>,
     pub(super) announcements: Slab<Announcement>,
     pub(super) copies: Slab<CopyUnderWay>,
+    /// What operations let time pass.
+    pub(super) delays: Slab<OperationRef>,
     pub(super) works: Slab<Work>,
     pub(super) kernels: Kernels,
     pub(super) matcher: Matcher,
@@ -127,6 +129,7 @@ impl<'a, T: Transport, L: Lowering, O: Observer> Runtime<'a, T, L, O> {
             envelopes: Slab::new(),
             announcements: Slab::new(),
             copies: Slab::new(),
+            delays: Slab::new(),
             works: Slab::new(),
             kernels: Kernels::new(),
             matcher: Matcher::new(),

@@ -104,7 +104,7 @@ fn problem(
     operation: &Operation,
 ) -> Option<String> {
     let (communicator, peer) = match *operation {
-        Operation::Compute { .. } | Operation::Join => return None,
+        Operation::Compute { .. } | Operation::Delay { .. } | Operation::Join => return None,
         Operation::Reduce { rate, .. } => {
             let stands = rate == Some(Bandwidth(0));
             return stands.then(|| "reduces 0 bytes in a second; state a rate above".to_owned());

@@ -10,6 +10,7 @@ use super::error::RuntimeError;
 use super::frame::OperationRef;
 use super::lane::{Work, WorkKind};
 use super::observer::Observer;
+use super::plan::STARTED;
 use super::rank::PROCESSOR;
 use super::state::Runtime;
 
@@ -22,6 +23,8 @@ pub enum RuntimeEvent<N> {
     Library(u32),
     /// The data of a large message may go.
     Rendezvous(u32),
+    /// A time that an operation let pass is over.
+    Delay(u32),
     /// Something is to happen to a kernel.
     Kernel(u32),
     /// A job arrives.
@@ -58,6 +61,27 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             return self.end_work(rank, lane, scheduler);
         }
         self.schedule(rank, lane, work, scheduler)
+    }
+
+    /// Lets time pass for an operation, beside whatever its rank does.
+    pub(super) fn delay(
+        &mut self,
+        at: OperationRef,
+        duration: Picoseconds,
+        scheduler: &mut impl Scheduler<RuntimeEvent<T::Event>>,
+    ) -> Result<(), RuntimeError> {
+        self.propagate(at, STARTED);
+        let Some(end) = self.now.checked_add(duration.0) else { return Err(self.too_long(at)) };
+        let delay = self.delays.insert(at);
+        scheduler.schedule(Picoseconds(end), RuntimeEvent::Delay(delay));
+        Ok(())
+    }
+
+    /// The time is over.
+    pub(super) fn end_delay(&mut self, delay: u32) {
+        let at = self.delays[delay];
+        self.delays.release(delay);
+        self.complete(at, 0);
     }
 
     fn schedule(

@@ -43,7 +43,8 @@ impl Scenario {
                 (Work::Mix(jobs), notes)
             }
             Asked::Programs(programs) => {
-                let (jobs, notes) = programs.build(&self.file, &cluster.system, self.seed, files)?;
+                let (jobs, notes) =
+                    programs.build(&self.file, &cluster.system, self.seed, files)?;
                 let told = |(name, note): &(String, TraceNote)| format!("{name}: {note}");
                 (Work::Programs(jobs), notes.iter().map(told).collect())
             }

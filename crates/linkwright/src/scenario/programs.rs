@@ -155,8 +155,8 @@ impl Programs {
             .zip(&mappings)
             .map(|((name, size), mapping)| (name.as_str(), *size, mapping))
             .collect();
-        let placed = place(&wanted, gpus, seed)
-            .map_err(|error| self.unplaced(scenario, &error, &sizes))?;
+        let placed =
+            place(&wanted, gpus, seed).map_err(|error| self.unplaced(scenario, &error, &sizes))?;
         for ((made, entry), gpus) in programs.iter_mut().zip(&self.jobs).zip(&placed) {
             if let Made::WithGpus(_) = made {
                 *made = Made::Program(entry.build(scenario, files, (system, gpus))?.0);

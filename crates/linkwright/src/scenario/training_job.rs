@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::fields::{Fields, FileName};
 use super::files::{Files, text_of};
 use super::source::Place;
-use crate::diagnostic::{InputError, Named, closest};
+use crate::diagnostic::{InputError, closest};
 use crate::program::Program;
 use crate::system::System;
 use crate::training::{

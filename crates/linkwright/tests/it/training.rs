@@ -6,14 +6,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use linkwright::diagnostic::Named;
-use linkwright::program::Operation;
+use linkwright::program::{Operation, Program, RankBuilder, WORLD};
 use linkwright::runtime::{Job, MpiProtocol, Outcome};
 use linkwright::simulation::cluster::{
     Cluster, ClusterOutcome, CollectiveChoices, CollectiveProtocol, Fidelity,
 };
 use linkwright::system::{System, toml_format};
 use linkwright::training::{
-    LayerTime, Network, Optimizer, Precision, Terms, Training, TrainingError, Way, model_of,
+    LayerTime, Network, Optimizer, Precision, Terms, Training, TrainingError, Way, alone,
+    collectives_of, model_of,
 };
 use linkwright::units::Picoseconds;
 use proptest::prelude::*;
@@ -76,9 +77,18 @@ fn play(
     iterations: u32,
 ) -> Result<ClusterOutcome, TrainingError> {
     let program = training.program(&cluster.system, gpus)?;
+    Ok(play_program(cluster, program, gpus, iterations))
+}
+
+fn play_program(
+    cluster: &Cluster,
+    program: Program,
+    gpus: &[u32],
+    iterations: u32,
+) -> ClusterOutcome {
     let iterations = NonZeroU32::new(iterations).unwrap();
     let job = Job { iterations, ..Job::new(&Arc::new(program), gpus.to_vec()) };
-    Ok(cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Continue(())).unwrap())
+    cluster.replay(&[job], &mut (), &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 fn time(outcome: &Outcome) -> u64 {
@@ -145,6 +155,38 @@ fn iterations_repeat() {
             .map(|count| time(&play(&training, &cluster, &[0, 1, 2, 3], count).unwrap().jobs));
         assert_eq!(times[1] - times[0], times[2] - times[1], "{way:?}");
     }
+}
+
+/// What one rank does, with the time that each collective takes by itself, is what all do.
+#[test]
+fn one_of_ranks_that_are_alike_takes_as_long_as_all() {
+    let network = small();
+    let cluster = on("machine = \"dgx1-v100\"");
+    let gpus: Vec<u32> = (0..8).collect();
+    for way in [Way::AllReduce, Way::FullySharded, Way::TensorParallel] {
+        let training = training(&network, way, 64);
+        let program = training.program(&cluster.system, &gpus).unwrap();
+        let whole = play_program(&cluster, program.clone(), &gpus, 1);
+        let time_of = |kind, size| {
+            let mut rank = RankBuilder::default();
+            rank.run(Operation::Collective { kind, root: 0, communicator: WORLD, size });
+            let lone = Program {
+                name: "lone".to_owned(),
+                communicators: vec![gpus.clone()],
+                regions: Vec::new(),
+                ranks: vec![rank.finish(); 8],
+            };
+            Picoseconds(time(&play_program(&cluster, lone, &gpus, 1).jobs))
+        };
+        assert!(!collectives_of(&program).is_empty());
+        let one = alone(&program, time_of).unwrap();
+        let one = play_program(&cluster, one, &[0], 1);
+        let [one, whole] = [one, whole].map(|it| time(&it.jobs) as f64);
+        assert!((one / whole - 1.0).abs() < 0.05, "{way:?}: {one} for all, {whole} by all");
+    }
+    let copies = training(&network, Way::PeerCopies, 64);
+    let program = copies.program(&cluster.system, &gpus).unwrap();
+    assert_eq!(alone(&program, |_, _| Picoseconds(0)), None);
 }
 
 #[test]

@@ -16,6 +16,7 @@ from linkwright import (
     TrainingStep,
     __version__,
     choice_names,
+    expect,
     neural_networks,
     planner_names,
 )
@@ -30,6 +31,8 @@ __all__ = ["LARGEST_SCALING", "Played", "Recipe", "communications", "load_networ
 
 # Scaling is played for each power of two up to so many GPUs unless it is asked for.
 LARGEST_SCALING = 16
+# On more GPUs that all do the same, one is played, and its collectives take what NCCL's do alone.
+MOST_PLAYED = 256
 # Far more than a step has of any kind.
 SPANS = 5_000_000
 # Data that collectives of NCCL move, planned by NCCL's own choice.
@@ -176,7 +179,10 @@ def play_step(
         micro_batches=recipe.micro_batches,
         terms=recipe.terms,
     )
-    job = ClusterJob(step.program, name=recipe.network.name, mapping=list(gpus))
+    program, mapping = step.program, list(gpus)
+    if len(gpus) > MOST_PLAYED and planner is None:
+        program, mapping = step.alone(_times(step, system, gpus)), mapping[:1]
+    job = ClusterJob(program, name=recipe.network.name, mapping=mapping)
     collectives: dict[str, Any] = {"protocol": "nccl"}
     if planner is not None:
         collectives["planner"] = planner
@@ -189,6 +195,28 @@ def play_step(
         [job], fidelity="flow", collectives=collectives, protocol=protocol, timeline=SPANS
     )
     return Played(communication, samples, step, run, parts_of(run))
+
+
+def _times(
+    step: TrainingStep, system: System, gpus: Sequence[int]
+) -> list[tuple[str, int, float]]:
+    """How long each collective of a step takes on idle links, as `collective expect` says."""
+    of_kind: dict[str, list[int]] = {}
+    for kind, contributed in step.collectives():
+        of_kind.setdefault(kind, []).append(contributed)
+    times = []
+    for kind, sizes in of_kind.items():
+        # The whole buffer, as nccl-tests counts it.
+        ranks = len(gpus) if kind == "all-gather" else 1
+        found = expect(
+            system,
+            gpus,
+            cast("names.CollectiveName", kind),
+            [size * ranks for size in sizes],
+            root=0 if kind in ("broadcast", "reduce") else None,
+        )
+        times += [(kind, size, row["time"]) for size, row in zip(sizes, found, strict=True)]
+    return times
 
 
 def _way_of(communication: str) -> tuple[Any, str | None]:

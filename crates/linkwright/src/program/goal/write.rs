@@ -141,9 +141,10 @@ fn statement(operation: &Operation, tags: &Tags, options: &Options) -> String {
             let duration = Picoseconds(serialisation(size.0, Bandwidth(rate)));
             format!("calc {}", rounded(duration, options.time_unit))
         }
-        // No collective is left in a lowered program, and no copy in one that can be written.
+        // No collective is left in a lowered program, and no copy or delay in one that can be written.
         Operation::Collective { .. }
         | Operation::Copy { .. }
+        | Operation::Delay { .. }
         | Operation::Join
         | Operation::Enter { .. }
         | Operation::Leave { .. } => "calc 0".to_owned(),
@@ -156,6 +157,7 @@ fn check_words(program: &Program) -> Result<(), WriteError> {
         for (operation, what) in (0..).zip(of_rank.operations()) {
             let (what, remedy) = match *what {
                 Operation::Copy { .. } => ("a copy", "leave it out, or make it a computation"),
+                Operation::Delay { .. } => ("a delay", "make it a computation"),
                 Operation::Reduce { rate: None, .. } => {
                     ("a reduction as fast as the GPU's memory", "state its rate")
                 }

@@ -236,3 +236,36 @@ fn scenarios_choose_by_collective() {
         refused("[collectives]\nallreduce = \"ring\"\n").contains("did you mean `all_reduce`?")
     );
 }
+
+#[test]
+fn a_job_trains_a_network_on_the_gpus_that_it_got() {
+    let text = "\
+        fidelity = \"flow\"\n\
+        [system]\nserver = \"dgx1-v100\"\n\
+        [collectives]\nprotocol = \"nccl\"\n\
+        [[job]]\ntrain = \"lenet\"\nranks = 4\nparameters = { batch = 256 }\n\
+        [[job]]\ntrain = \"mlp\"\nranks = 2\nmapping = [6, 7]\n\
+        parameters = { communication = \"p2p\", framework = \"mxnet-0-11\" }\n";
+    let scenario = read(text).unwrap();
+    let built = scenario.build(&Files::default()).unwrap();
+    let Work::Programs(jobs) = &built.work else { panic!("a mix") };
+    assert_eq!([jobs[0].name.as_str(), &jobs[1].name], ["lenet", "mlp"]);
+    assert_eq!(jobs[0].program.ranks.len(), 4);
+    let refused = |old: &str, new: &str| {
+        let scenario = read(&text.replace(old, new));
+        let built = scenario.and_then(|scenario| scenario.build(&Files::default()).map(|_| ()));
+        built.unwrap_err().to_string()
+    };
+    let said = refused("batch = 256", "batch = 255");
+    assert!(said.contains("a batch of 255 samples, which 4 GPUs do not divide"), "{said}");
+    let said = refused("batch = 256", "bath = 256");
+    assert!(said.contains("unknown parameter") && said.contains("did you mean `batch`"), "{said}");
+    let said = refused("\"lenet\"", "\"lenett\"");
+    assert!(said.contains("there is no network `lenett`") && said.contains("lenet"), "{said}");
+    let said = refused("ranks = 4\n", "");
+    assert!(said.contains("a network without `ranks`"), "{said}");
+    let said = refused("train = \"lenet\"", "train = \"lenet\"\nprogram = \"amg\"");
+    assert!(said.contains("`program` beside a network that is trained"), "{said}");
+    let said = refused("p2p", "p2q");
+    assert!(said.contains("way to communicate") && said.contains("p2p"), "{said}");
+}

@@ -11,6 +11,7 @@
 //! What they leave out: samples of the next iteration that are copied while this one computes, weights that arrive
 //! while the next forward pass has begun, and time to read samples from disks.
 
+mod alike;
 mod parts;
 mod pipeline;
 mod reduced;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use alike::{alone, collectives_of};
 pub use parts::{LayerStep, RankStep};
 pub use pipeline::PipelineStages;
 

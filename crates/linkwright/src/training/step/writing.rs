@@ -102,7 +102,9 @@ impl Writing {
     pub(super) fn begin(&mut self, step: &Step<'_>, rank: Rank) {
         let gpus = step.ranks.len() as u64;
         let framework = Picoseconds(step.costs.iteration.0 + gpus * step.costs.gpu.0);
-        self.within((rank, Region::Framework), |all| all.compute(rank, framework, &[]));
+        self.within((rank, Region::Framework), |all| {
+            all.rank(rank).run(Operation::Delay { duration: framework })
+        });
         let input = step.ranks[rank as usize].input;
         if input.0 > 0 {
             self.within((rank, Region::Input), |all| {
@@ -137,7 +139,7 @@ impl Writing {
         self.on_stream(rank, REDUCING, |rank| {
             let mut last = rank.run_after(Operation::Join, after);
             if cost.0 > 0 {
-                last = rank.run(Operation::Compute { duration: cost });
+                last = rank.run(Operation::Delay { duration: cost });
             }
             if size.0 > 0 {
                 let (root, communicator) = (0, WORLD);

@@ -191,7 +191,7 @@ fn advance(
                 lane.pending.push((index, (from, communicator, tag)));
                 lane.times.push((ready, None));
             }
-            Operation::Reduce { .. } | Operation::Copy { .. } => {
+            Operation::Reduce { .. } | Operation::Copy { .. } | Operation::Delay { .. } => {
                 unreachable!("LogGP knows of messages and computation alone")
             }
             Operation::Collective { .. }
