@@ -50,6 +50,7 @@ CASES: dict[str, list[str]] = {
     "replay": ["laghos", "--ranks", "4"],
     "run": ["scenario.toml"],
     "compare": ["scenario.toml"],
+    "train": ["lenet", "--gpus", "2", "--batch", "64", "--communication", "nccl,p2p"],
     "gpu list": [],
     "gpu run": ["relu", "--size", "1024"],
     "gpu compare": ["relu", "--memory", "rdma", "--memory", "tsm-wt-c-rc", "--gpus", "1"],

@@ -141,6 +141,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "collective time": [("all-reduce", *MACHINE, *SMALL)],
     "collective compare": [("all-reduce", *MACHINE)],
     "collective expect": [("all-reduce", *MACHINE, *SMALL)],
+    "train": [(HOSTILE,), ("lenet", *MACHINE), ("lenet", "--communication", HOSTILE)],
     "gpu list": [()],
     "gpu run": [("relu", "--size", "64", "--preset", HOSTILE), (HOSTILE,), (HOSTILE + ".kernel",)],
     "gpu compare": [(HOSTILE,), ("relu", "--memory", "rdma", "--preset", HOSTILE)],

@@ -28,6 +28,7 @@ from linkwright import (
     Job,
     LinkwrightError,
     NcclTestsLog,
+    NeuralNetwork,
     Owner,
     Pattern,
     Program,
@@ -37,6 +38,7 @@ from linkwright import (
     Table,
     ThermalMap,
     Timing,
+    TrainingStep,
     compare_scenario,
     find_heat,
     generate_jobs,
@@ -50,6 +52,7 @@ from linkwright import (
     run_scenario,
     settings,
     simulate,
+    train,
 )
 from linkwright.nccl_tests import load_log
 
@@ -134,6 +137,14 @@ VALUES: dict[str, Callable[[], list[Any]]] = {
         System("hgx-h100", network=Fabric.from_text(Fabric("torus", dimensions=[4, 4]).to_dot())),
         replay_scenario(MIX).system,
     ],
+    "NeuralNetwork": lambda: [
+        NeuralNetwork.find("lenet"),
+        NeuralNetwork.find("vgg-16").with_input(size=64),
+    ],
+    "TrainingStep": lambda: [
+        TrainingStep(NeuralNetwork.find("lenet"), DGX1, [0, 1], batch=64, way="p2p")
+    ],
+    "TrainingRun": lambda: [train("lenet", DGX1, gpus=2, batch=64)],
     "Table": lambda: [DGX1.devices(), DGX1.links(), a_run().ranks(), a_run().jobs()],
     "ThermalMap": lambda: [load_floorplan(PACKAGE).sink_for(80, 6)],
     "Timing": lambda: [a_schedule().time(1 << 20)],

@@ -16,7 +16,9 @@ from linkwright import (
     Match,
     Owner,
     Pattern,
+    Program,
     System,
+    applications,
     bus_factor,
     packing_rate,
     pattern_names,
@@ -75,6 +77,18 @@ def allocate(
             help="Instead, two snapshots of nvidia-smi nvlink -gt d around a run of the job.",
         ),
     ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Instead, what the job runs: a trace (OTF2, GOAL), an application, or a network "
+            "that is trained; the last two on --gpus.",
+        ),
+    ] = None,
+    communication: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="How a network's training moves data, as for train."),
+    ] = "nccl",
     sensitive: Annotated[
         bool,
         typer.Option("--sensitive/--insensitive", help="Whether bandwidth matters to the job."),
@@ -133,7 +147,14 @@ def allocate(
     if state is not None and busy:
         raise typer.BadParameter("--busy and --state both say which GPUs are taken; give one.")
     server_machine = given_machine(machine)
-    wanted = _pattern(pattern, gpus, edges, counters, server_machine)
+    if program is None:
+        wanted = _pattern(pattern, gpus, edges, counters, server_machine)
+    elif edges is not None or counters is not None:
+        raise typer.BadParameter(
+            "--program, --edges and --counters each say who talks to whom; give one."
+        )
+    else:
+        wanted = _pattern_of(program, gpus, communication, server_machine)
     choices: dict[str, Any] = {
         "policy": policy,
         "bandwidth_model": bandwidth_model,
@@ -205,11 +226,43 @@ def _pattern(
     elif size is not None:
         return Pattern(shape, size)
     else:
-        raise typer.BadParameter("Say how many GPUs: --gpus, or --edges, or --counters.")
+        raise typer.BadParameter("Say how many GPUs: --gpus, or --edges, --counters or --program.")
     if size not in (None, pattern.size):
         joined = counted(pattern.size, "GPU")
         raise typer.BadParameter(f"{source} {joined} and --gpus asks for {size}.")
     return pattern
+
+
+def _pattern_of(name: str, gpus: int | None, communication: str, machine: System) -> Pattern:
+    """The pattern of what a job runs: a trace, an application, or a network that is trained."""
+    # What a decision by a pattern's name does not need.
+    from linkwright.programs import load_program
+
+    is_trained = gpus is not None and not Path(name).exists() and name not in _applications()
+    made = (
+        _training(name, gpus, communication, machine)
+        if is_trained and gpus is not None
+        else load_program(name, ranks=gpus if name in _applications() else None)
+    )
+    pattern = Pattern.from_program(made)
+    if gpus not in (None, pattern.size):
+        joined = counted(pattern.size, "GPU")
+        raise typer.BadParameter(f"`{name}` runs on {joined} and --gpus asks for {gpus}.")
+    return pattern
+
+
+def _applications() -> list[str]:
+    return [name for name, _, _ in applications()]
+
+
+def _training(name: str, gpus: int, communication: str, machine: System) -> Program:
+    """A step of training on the first of a machine's GPUs; which they are changes no pattern of ranks."""
+    from linkwright.runs.training.play import Recipe, load_network, make_step
+
+    network, _ = load_network(name)
+    recipe = Recipe(network, batch=gpus)
+    step, _ = make_step(recipe, machine, range(gpus), communication)
+    return step.program
 
 
 def _decide(

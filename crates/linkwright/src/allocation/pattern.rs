@@ -290,7 +290,6 @@ fn is_cycle_or_edge(size: usize, edges: &[(usize, usize)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::RouteClass;
     use crate::program::{RankBuilder, WORLD};
 
     #[test]
@@ -321,7 +320,7 @@ mod tests {
             Program { name: String::new(), communicators, regions: Vec::new(), ranks }
         };
         let send = |to, size| {
-            let (tag, communicator, route) = (0, WORLD, RouteClass::Any);
+            let (tag, communicator, route) = (0, WORLD, Default::default());
             Operation::Send { to, tag, communicator, size: Bytes(size), route }
         };
         let call = |kind, communicator| Operation::Collective {
@@ -331,7 +330,7 @@ mod tests {
             size: Bytes(8),
         };
         let copy = |to| {
-            let (direction, route) = (CopyDirection::Peer(to), RouteClass::Any);
+            let (direction, route) = (CopyDirection::Peer(to), Default::default());
             Operation::Copy { direction, size: Bytes(8), route }
         };
         let found = |operations: &[Vec<Operation>]| {

@@ -19,11 +19,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("network", &["engine", "system"]),
     ("program", &["engine", "network"]),
     ("runtime", &["engine", "system", "network", "program"]),
-    ("allocation", &["graph", "system"]),
+    ("allocation", &["graph", "system", "program"]),
     ("collectives", &["engine", "graph", "system", "network", "program", "runtime"]),
     ("memory", &["engine", "system", "network"]),
     ("thermal", &[]),
-    ("training", &["system", "program", "collectives"]),
+    ("training", &["system", "network", "program"]),
     (
         "simulation",
         &[

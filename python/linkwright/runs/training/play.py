@@ -27,7 +27,16 @@ from linkwright.runs.training.parts import Parts, parts_of
 if TYPE_CHECKING:
     from linkwright import names
 
-__all__ = ["LARGEST_SCALING", "Played", "Recipe", "communications", "load_network", "play_step"]
+__all__ = [
+    "LARGEST_SCALING",
+    "LIBRARY",
+    "Played",
+    "Recipe",
+    "communications",
+    "load_network",
+    "make_step",
+    "play_step",
+]
 
 # Scaling is played for each power of two up to so many GPUs unless it is asked for.
 LARGEST_SCALING = 16
@@ -141,6 +150,33 @@ def load_network(name_or_path: str | Path) -> tuple[NeuralNetwork, str | None]:
         ) from error
 
 
+def make_step(
+    recipe: Recipe,
+    system: System,
+    gpus: Sequence[int],
+    communication: str = LIBRARY,
+    *,
+    batch: int | None = None,
+) -> tuple[TrainingStep, str | None]:
+    """A step, and the planner of its collectives; None for NCCL's own choice. As for `play_step`."""
+    way, planner = _way_of(communication)
+    step = TrainingStep(
+        recipe.network,
+        system,
+        gpus,
+        batch=recipe.batch if batch is None else batch,
+        way=way,
+        precision=cast("names.PrecisionName", recipe.precision),
+        optimizer=cast("names.OptimizerName", recipe.optimizer),
+        framework=cast("names.FrameworkName", recipe.framework),
+        overlap=recipe.overlap,
+        bucket=recipe.bucket,
+        micro_batches=recipe.micro_batches,
+        terms=recipe.terms,
+    )
+    return step, planner
+
+
 def play_step(
     recipe: Recipe,
     system: System,
@@ -163,22 +199,8 @@ def play_step(
         MachineError: If a GPU's model is not known well enough.
         SimulationError: If the batch does not divide, or the GPUs cannot go that way.
     """
-    way, planner = _way_of(communication)
+    step, planner = make_step(recipe, system, gpus, communication, batch=batch)
     samples = recipe.batch if batch is None else batch
-    step = TrainingStep(
-        recipe.network,
-        system,
-        gpus,
-        batch=samples,
-        way=way,
-        precision=cast("names.PrecisionName", recipe.precision),
-        optimizer=cast("names.OptimizerName", recipe.optimizer),
-        framework=cast("names.FrameworkName", recipe.framework),
-        overlap=recipe.overlap,
-        bucket=recipe.bucket,
-        micro_batches=recipe.micro_batches,
-        terms=recipe.terms,
-    )
     program, mapping = step.program, list(gpus)
     if len(gpus) > MOST_PLAYED and planner is None:
         program, mapping = step.alone(_times(step, system, gpus)), mapping[:1]
@@ -197,9 +219,7 @@ def play_step(
     return Played(communication, samples, step, run, parts_of(run))
 
 
-def _times(
-    step: TrainingStep, system: System, gpus: Sequence[int]
-) -> list[tuple[str, int, float]]:
+def _times(step: TrainingStep, system: System, gpus: Sequence[int]) -> list[tuple[str, int, float]]:
     """How long each collective of a step takes on idle links, as `collective expect` says."""
     of_kind: dict[str, list[int]] = {}
     for kind, contributed in step.collectives():

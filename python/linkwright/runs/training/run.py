@@ -163,7 +163,11 @@ class TrainingRun(Run):
                 "time": step.time,
                 "samples_per_second": step.rate,
                 "tokens_per_second": self.rate(step) if self.recipe.network.tokens else None,
-                **asdict(step.parts),
+                "framework": step.parts.framework,
+                "computing": step.parts.computing,
+                "communication_time": step.parts.communication,
+                "exposed": step.parts.exposed,
+                "idle": step.parts.idle,
                 "samples_at_once": step.step.samples_at_once,
                 "data": sum(row["data"] for row in step.run.links()),
             }

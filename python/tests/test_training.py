@@ -1,0 +1,176 @@
+"""Steps of training: what `train` answers, in Python and in the shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkwright import (
+    FileError,
+    InputError,
+    NeuralNetwork,
+    Pattern,
+    SimulationError,
+    System,
+    TrainingStep,
+    load_system,
+    neural_networks,
+    train,
+    training_terms,
+)
+from linkwright.runs.training import parts, play
+from commands import linkwright
+
+DGX1 = System("dgx1-v100")
+WAYS = [
+    *("nccl", "packing", "nccl-ring", "all-reduce-broadcast", "reduce-broadcast", "p2p"),
+    *("p2p-relay", "p2p-direct", "zero-copy", "unified-memory", "shared-memory", "fsdp"),
+    "fsdp:packing",
+]
+OWN = """
+name = "own"
+source = "a test"
+input = { channels = 3, height = 8, width = 8 }
+layers = [
+    { name = "first", kind = "convolution", channels = 4, kernel = 3 },
+    { name = "last", kind = "fully-connected", width = 10 },
+]
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_parts_of_a_step_are_its_time(way: str) -> None:
+    run = train("lenet", DGX1, gpus=4, batch=256, communication=way, scaling=False)
+    [step] = run.steps
+    split = step.parts
+    whole = split.framework + split.computing + split.exposed + split.idle
+    assert whole == pytest.approx(step.time, rel=1e-9)
+    assert split.exposed <= split.communication + 1e-12
+    assert split.communication > 0
+
+
+def test_one_gpu_communicates_nothing() -> None:
+    run = train("lenet", DGX1, gpus=1, batch=64, communication=["nccl", "p2p", "fsdp"])
+    alone = {step.time for step in run.steps if step.communication != "fsdp"}
+    assert len(alone) == 1
+    for step in run.steps:
+        copies = sum(row["end"] - row["start"] for row in step.run.copies())
+        # Samples come from the host.
+        assert step.parts.communication == pytest.approx(copies)
+        assert step.run.kernels().num_rows == 0
+
+
+def test_scaling_is_told_of_powers_of_two() -> None:
+    run = train("vgg-16", DGX1, gpus=8, batch=64, communication="nccl")
+    strong = [row for row in run.scaling if row.kind == "strong"]
+    assert [(row.gpus, row.batch) for row in strong] == [(1, 64), (2, 64), (4, 64), (8, 64)]
+    weak = [row for row in run.scaling if row.kind == "weak"]
+    assert [(row.gpus, row.batch) for row in weak] == [(1, 8), (2, 16), (4, 32), (8, 64)]
+    assert strong[0].speed_up == 1.0
+    assert all(row.efficiency <= 1.0 + 1e-9 for row in weak)
+
+
+def test_ranks_that_are_alike_are_as_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = load_system("hgx-h100", gpus=64)
+    for gpus, ways in ((8, ["nccl", "fsdp"]), (64, ["nccl"])):
+        for way in ways:
+            chosen = {"gpus": gpus, "batch": 8 * gpus, "communication": way, "scaling": False}
+            whole = train("vgg-16", system, **chosen).best.time  # type: ignore[arg-type]
+            monkeypatch.setattr(play, "MOST_PLAYED", 1)
+            alone = train("vgg-16", system, **chosen).best.time  # type: ignore[arg-type]
+            monkeypatch.undo()
+            assert alone == pytest.approx(whole, rel=0.05)
+
+
+def test_terms_are_read_and_refused_with_their_place() -> None:
+    slower = training_terms().replace("least = ", "least = 10")
+    usual = train("lenet", DGX1, gpus=1, batch=64).best.time
+    assert train("lenet", DGX1, gpus=1, batch=64, terms=slower).best.time > usual
+    with pytest.raises(InputError, match="no part of a peak"):
+        train("lenet", DGX1, gpus=1, batch=64, terms=training_terms().replace("memory = ", "memory = 7"))
+
+
+def test_what_cannot_be_trained_is_refused_with_what_can(tmp_path: Path) -> None:
+    with pytest.raises(SimulationError, match="a batch of 30 samples, which 4 GPUs do not divide"):
+        train("lenet", DGX1, gpus=4, batch=30)
+    with pytest.raises(FileError, match="did you mean `lenet`"):
+        train("lennet", DGX1)
+    with pytest.raises(SimulationError, match="did you mean `p2p`"):
+        train("lenet", DGX1, gpus=2, communication="p2")
+    with pytest.raises(SimulationError, match="tf32"):
+        train("lenet", DGX1, gpus=2, precision="tf32")
+    with pytest.raises(SimulationError, match="how its layers are cut"):
+        train("lenet", DGX1, gpus=2, communication="tensor")
+    with pytest.raises(SimulationError, match="in two"):
+        train("lenet", load_system("dgx1-v100", gpus=16), batch=64, communication="p2p")
+    own = tmp_path / "own.toml"
+    own.write_text(OWN.replace("kernel = 3", "kernel = 9"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"own\.toml:6:"):
+        train(own, DGX1)
+
+
+def test_one_s_own_network_is_trained(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(OWN, encoding="utf-8")
+    run = train(own, DGX1, gpus=2, batch=8)
+    assert run.recipe.network.parameters == 4 * (27 + 1) + 10 * (4 * 36 + 1)
+    assert run.manifest["network"] == "own.toml"
+
+
+def test_a_pattern_follows_from_a_program() -> None:
+    network = NeuralNetwork.find("lenet")
+    shapes = {
+        way: Pattern.from_program(
+            TrainingStep(network, DGX1, range(4), batch=64, way=way).program  # type: ignore[arg-type]
+        ).shape
+        for way in ("all-reduce", "p2p", "shared-memory")
+    }
+    assert shapes == {"all-reduce": "ring", "p2p": "star", "shared-memory": "star"}
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8),
+)
+def test_spans_are_counted_once(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
+    spans, taken = ([(min(pair), max(pair)) for pair in pairs] for pairs in (first, second))
+
+    def covered(pairs: list[tuple[int, int]]) -> set[int]:
+        return {at for start, end in pairs for at in range(start, end)}
+
+    union = parts._union(spans)
+    assert sum(end - start for start, end in union) == len(covered(spans))
+    left = parts._less(union, taken)
+    assert sum(end - start for start, end in left) == len(covered(spans) - covered(taken))
+
+
+def test_the_command_writes_what_it_says(tmp_path: Path) -> None:
+    to, timeline = tmp_path / "out", tmp_path / "step.json"
+    result = linkwright(
+        *("train", "lenet", "--gpus", "2", "--batch", "64", "--communication", "nccl,p2p"),
+        *("--output", to, "--timeline", timeline),
+    )
+    assert result.exit_code == 0, result.output
+    assert {file.name for file in to.iterdir()} >= {"report.html", "steps.parquet", "summary.json"}
+    assert json.loads(timeline.read_text(encoding="utf-8"))
+    for arguments, said in (
+        (["--on", "0,9"], "there is no GPU 9"),
+        (["--on", "0", "--gpus", "2"], "leave one out"),
+        (["--communication", "nccl,,p2p"], "names nothing between two commas"),
+        (["--bucket", "x"], "is no size"),
+        (["--precision", "fp33"], "fp32"),
+    ):
+        result = linkwright("train", "lenet", *arguments)
+        assert result.exit_code == 2 or result.exit_code == 1
+        assert said in result.stderr, (arguments, result.stderr)
+
+
+def test_every_network_can_be_trained() -> None:
+    for name, _, _ in neural_networks():
+        run = train(name, "hgx-h100", gpus=1, batch=1, precision="bf16")
+        assert run.best.time > 0
