@@ -6,8 +6,8 @@ use std::sync::Arc;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::program::Collective;
 use linkwright::training::{
-    self, FrameworkCosts, LayerTime, Network, Optimizer, Precision, Shape, Terms, Training, Way,
-    alone, collectives_of, model_of, tables,
+    self, Footprint, FrameworkCosts, LayerTime, Network, Optimizer, Precision, Shape, Terms,
+    Training, Way, alone, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
@@ -197,6 +197,7 @@ pub struct TrainingStep {
     network: NeuralNetwork,
     program: Program,
     times: BTreeMap<String, Vec<LayerTime>>,
+    footprints: Vec<Footprint>,
     gpus: Vec<u32>,
     samples: u64,
     costs: FrameworkCosts,
@@ -227,7 +228,7 @@ impl TrainingStep {
     /// Raises:
     ///     InputError: If the terms are none, with line and column.
     ///     MachineError: If a GPU's model is not known well enough.
-    ///     SimulationError: If the batch does not divide, the GPUs cannot go that way or do not
+    ///     SimulationError: If the batch does not divide or fit, the GPUs cannot go that way or do not
     ///         calculate with such numbers, or a choice is unknown.
     #[new]
     #[pyo3(signature = (
@@ -280,6 +281,8 @@ impl TrainingStep {
             micro_batches,
             measured: &BTreeMap::new(),
         };
+        let memory = terms.memory(framework).map_err(errors::training)?;
+        let footprints = training.fitting(of, &gpus, memory).map_err(errors::training)?;
         let program = training.program(of, &gpus).map_err(errors::training)?;
         let mut times = BTreeMap::new();
         for gpu in &gpus {
@@ -289,7 +292,7 @@ impl TrainingStep {
         }
         let samples = training.samples(gpus.len()).map_err(errors::training)?;
         let program = Program(Arc::new(program));
-        Ok(Self { network: network.clone(), program, times, gpus, samples, costs, way })
+        Ok(Self { network: network.clone(), program, times, footprints, gpus, samples, costs, way })
     }
 
     /// What every rank does.
@@ -375,6 +378,15 @@ impl TrainingStep {
             errors::unknown_choice("GPU of the step", model, &known)
         })?;
         Table::new(tables::times(&self.network.0, times))
+    }
+
+    /// One row for each GPU: the bytes of its memory during training, by what they are for.
+    ///
+    /// Columns: gpu, context (the framework's own), weights, gradients, optimizer, aggregation (of the gradients
+    /// of all GPUs), gathered (of others, for a while), samples, activations, workspace, before (the
+    /// first step, in all), total (while it trains).
+    fn memory(&self) -> PyResult<Table> {
+        Table::new(tables::memory(&self.gpus, &self.footprints))
     }
 
     /// Seconds that a GPU of a model computes: forward, backward, and new weights.

@@ -17,7 +17,8 @@ use crate::diagnostic::{InputError, closest};
 use crate::program::Program;
 use crate::system::System;
 use crate::training::{
-    FrameworkCosts, Network, Optimizer, Precision, Shape, Terms, Training, TrainingError, Way,
+    FrameworkCosts, MemoryTerms, Network, Optimizer, Precision, Shape, Terms, Training,
+    TrainingError, Way,
 };
 use crate::units::Bytes;
 
@@ -59,6 +60,7 @@ pub struct TrainingSource {
     precision: Precision,
     optimizer: Optimizer,
     costs: FrameworkCosts,
+    memory: MemoryTerms,
     overlaps: bool,
     micro_batches: u32,
     size: Option<u64>,
@@ -91,11 +93,10 @@ impl TrainingSource {
             let remedy = format!("{near}a job that trains takes {}", PARAMETERS.join(", "));
             return Err(of.refuse(key, "unknown parameter", remedy));
         }
-        let framework = of.named("framework", |name| Terms::own().framework(name))?;
-        let mut costs = match framework {
-            Some(costs) => costs,
-            None => Terms::own().default_framework(),
-        };
+        let framework = of.named("framework", |name| {
+            Ok::<_, TrainingError>((Terms::own().framework(name)?, Terms::own().memory(name)?))
+        })?;
+        let (mut costs, memory) = framework.unwrap_or_else(|| Terms::own().of_default_framework());
         if let Some(bucket) = of.optional::<Bytes>("bucket")? {
             costs.bucket = (bucket.0 > 0).then_some(bucket);
         }
@@ -108,6 +109,7 @@ impl TrainingSource {
             precision: of.choice("precision")?.unwrap_or_default(),
             optimizer: of.choice("optimizer")?.unwrap_or_default(),
             costs,
+            memory,
             overlaps: of.or("overlap", true)?,
             micro_batches: of.count("micro_batches", ranks.saturating_mul(4).max(1))?,
             size: of.optional("size")?,
@@ -163,7 +165,8 @@ impl TrainingSource {
             micro_batches: self.micro_batches,
             measured: &BTreeMap::new(),
         };
-        let program = training.program(system, gpus).map_err(|error| {
+        let fits = training.fitting(system, gpus, self.memory);
+        let program = fits.and_then(|_| training.program(system, gpus)).map_err(|error| {
             let place = match error {
                 TrainingError::Gpu(_) | TrainingError::NoModel { .. } => of_network,
                 _ => of_way,

@@ -1,8 +1,10 @@
 //! Networks and steps as columns.
 
+use super::footprint::Footprint;
 use super::network::Network;
 use super::roofline::LayerTime;
 use crate::table::Table;
+use crate::units::{Bytes, Picoseconds};
 
 /// One row for each layer: what it is and what one sample takes of it.
 #[must_use]
@@ -25,11 +27,32 @@ pub fn layers(network: &Network) -> Table {
         .with("saved", "", layers().map(|it| it.saved).collect::<Vec<_>>())
 }
 
+/// One row for each GPU: its memory during training, by what it is for.
+#[must_use]
+pub fn memory(gpus: &[u32], footprints: &[Footprint]) -> Table {
+    let bytes = |of: fn(&Footprint) -> Bytes| {
+        footprints.iter().map(|footprint| of(footprint).0).collect::<Vec<u64>>()
+    };
+    Table::new()
+        .with("gpu", "", gpus.iter().map(|gpu| u64::from(*gpu)).collect::<Vec<_>>())
+        .with("context", "B", bytes(|it| it.context))
+        .with("weights", "B", bytes(|it| it.weights))
+        .with("gradients", "B", bytes(|it| it.gradients))
+        .with("optimizer", "B", bytes(|it| it.optimizer))
+        .with("aggregation", "B", bytes(|it| it.aggregation))
+        .with("gathered", "B", bytes(|it| it.gathered))
+        .with("samples", "B", bytes(|it| it.samples))
+        .with("activations", "B", bytes(|it| it.activations))
+        .with("workspace", "B", bytes(|it| it.workspace))
+        .with("before", "B", bytes(Footprint::before))
+        .with("total", "B", bytes(Footprint::total))
+}
+
 /// One row for each layer: how long it takes in a step on one GPU.
 #[must_use]
 pub fn times(network: &Network, times: &[LayerTime]) -> Table {
     let layers = || network.layers.iter();
-    let seconds = |of: fn(&LayerTime) -> crate::units::Picoseconds| {
+    let seconds = |of: fn(&LayerTime) -> Picoseconds| {
         times.iter().map(|time| of(time).as_seconds()).collect::<Vec<f64>>()
     };
     Table::new()

@@ -251,13 +251,14 @@ impl Terms {
         self.framework.keys().map(String::as_str).collect()
     }
 
-    /// That which counts where nobody names one.
+    /// What that costs and keeps which counts where nobody names one.
     ///
     /// # Panics
     /// Never: the compiled-in terms have it.
     #[must_use]
-    pub fn default_framework(&self) -> FrameworkCosts {
-        self.framework(DEFAULT_FRAMEWORK).expect("the terms have the default framework")
+    pub fn of_default_framework(&self) -> (FrameworkCosts, MemoryTerms) {
+        let found = self.framework(DEFAULT_FRAMEWORK).ok().zip(self.memory(DEFAULT_FRAMEWORK).ok());
+        found.expect("the terms have the default framework")
     }
 
     /// What a framework costs.
