@@ -256,7 +256,7 @@ def _applications() -> list[str]:
 
 
 def _training(name: str, gpus: int, communication: str, machine: System) -> Program:
-    """A step of training on the first of a machine's GPUs; which they are changes no pattern of ranks."""
+    """A step of training on the first of a machine's GPUs: others change no pattern of ranks."""
     from linkwright.runs.training.play import Recipe, load_network, make_step
 
     network, _ = load_network(name)

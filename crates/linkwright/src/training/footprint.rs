@@ -95,8 +95,11 @@ impl Holding {
         let whole = Self::replica(network, in_place);
         let own = whole.weights.div_ceil(gpus);
         let mut units: BTreeMap<u32, u64> = BTreeMap::new();
-        for layer in &network.layers {
-            *units.entry(layer.unit).or_default() += layer.parameters;
+        // Where nothing is repeated, every layer is gathered by itself.
+        let is_repeated = network.layers.iter().any(|layer| layer.unit > 0);
+        for (at, layer) in (0..).zip(&network.layers) {
+            let unit = if is_repeated { layer.unit } else { at };
+            *units.entry(unit).or_default() += layer.parameters;
         }
         let largest = units.into_values().max().unwrap_or(0);
         let gathered = if gpus > 1 { 3 * largest } else { 0 };

@@ -158,7 +158,7 @@ def make_step(
     *,
     batch: int | None = None,
 ) -> tuple[TrainingStep, str | None]:
-    """A step, and the planner of its collectives; None for NCCL's own choice. As for `play_step`."""
+    """A step, and the planner of its collectives; None for NCCL's own choice."""
     way, planner = _way_of(communication)
     step = TrainingStep(
         recipe.network,

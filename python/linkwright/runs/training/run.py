@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Scaled", "TrainingRun"]
 
+# What the memory of a GPU is for, as it is printed.
+MEMORY = ("weights", "gradients", "optimizer", "activations", "workspace", "total")
 # How many of the layers that take longest are printed.
 PRINTED = 8
 
@@ -154,6 +156,7 @@ class TrainingRun(Run):
             for row in self.best.step.layers(model)
         ]
         tables = {"steps": self._steps(), "layers": layers, "scaling": self._scaling()}
+        tables["memory"] = list(self.best.step.memory())
         return {name: pa.Table.from_pylist(rows) for name, rows in tables.items() if rows}
 
     def _steps(self) -> list[dict[str, object]]:
@@ -193,6 +196,7 @@ class TrainingRun(Run):
             "best": self.best.communication,
             "steps": self._steps(),
             "scaling": self._scaling(),
+            "memory": list(self.best.step.memory()),
             "epoch": self._epoch(),
         }
 
@@ -203,7 +207,7 @@ class TrainingRun(Run):
 
     def sheets(self) -> Sequence[Sheet]:
         """Steps by each way, scaling, and the layers that take longest."""
-        sheets = [self._step_sheet()]
+        sheets = [self._step_sheet(), self._memory_sheet()]
         if self.scaling:
             sheets.append(self._scaling_sheet())
         sheets += [self._layer_sheet(model) for model in self.best.step.models]
@@ -229,6 +233,14 @@ class TrainingRun(Run):
         heads = ["communication", "step", f"{self.units}\na second", "computing"]
         heads += ["communication ", "exposed", "framework", "idle"]
         return Sheet(heads, rows, ["communication"], note=NOTE)
+
+    def _memory_sheet(self) -> Sheet:
+        """A line for GPUs alike, in the order of the first."""
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for row in self.best.step.memory():
+            alike.setdefault(tuple(row[part] for part in MEMORY), []).append(row["gpu"])
+        rows = [[_listed(gpus), *(data(size) for size in sizes)] for sizes, gpus in alike.items()]
+        return Sheet(["memory of GPUs", *MEMORY], rows, ["memory of GPUs"])
 
     def _scaling_sheet(self) -> Sheet:
         rows = [
@@ -285,6 +297,7 @@ class TrainingRun(Run):
                 sheets=[self._step_sheet()],
                 charts={"What a step's time goes into": step_parts(self)},
             ),
+            Section("Memory", sheets=[self._memory_sheet()]),
             Section(
                 "Scaling",
                 sheets=[self._scaling_sheet()] if self.scaling else [],
@@ -325,3 +338,14 @@ class TrainingRun(Run):
         from linkwright.runs.cluster.timeline import cluster_timeline
 
         return cluster_timeline(self.title, self.system.name, self.best.run)
+
+
+def _listed(gpus: Sequence[int]) -> str:
+    """The ids as `0-3,6`."""
+    spans: list[list[int]] = []
+    for gpu in gpus:
+        if spans and gpu == spans[-1][1] + 1:
+            spans[-1][1] = gpu
+        else:
+            spans.append([gpu, gpu])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
