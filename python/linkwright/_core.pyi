@@ -1285,15 +1285,15 @@ class GpuSystem:
     def __new__(
         cls,
         model: GpuModel | str = ...,
-        gpus: int = 1,
+        gpus=1,
         memory: MemorySystemName = "rdma",
         *,
         distribution: DistributionName = "unified",
         dram: DramName = "ideal",
-        shared_bandwidth: float = 32.0,
-        read_lease: int = 10,
-        write_lease: int = 5,
-        timestamp_bits: int = 16,
+        shared_bandwidth=32.0,
+        read_lease=10,
+        write_lease=5,
+        timestamp_bits=16,
     ) -> GpuSystem:
         """GPUs that share memory.
 
@@ -1366,11 +1366,11 @@ class GpuSystem:
     def run(
         self,
         benchmark: BenchmarkName | GpuKernel,
-        size: int | None = None,
+        size=None,
         *,
         data: bool = True,
-        limit: float = 1.0,
-        timeline: int = 0,
+        limit=1.0,
+        timeline=0,
         progress: Callable[[int, float], object] | None = None,
     ) -> GpuRun:
         """Runs a benchmark, or a kernel of one's own.
@@ -1600,6 +1600,17 @@ class Pattern:
 
         Raises:
             InputError: If a line is no edge, with its place.
+        """
+
+    @staticmethod
+    def from_program(program: Program) -> Pattern:
+        """The pattern of a program: which of its ranks exchange data.
+
+        Messages and copies between GPUs join two ranks; a collective joins the neighbours in NCCL's
+        ring over its ranks, or all of them where each has a part for each.
+
+        Raises:
+            AllocationError: If the program has more than 128 ranks.
         """
 
     @staticmethod
@@ -1845,6 +1856,31 @@ class ProgramBuilder:
         Raises:
             SimulationError: If there is no such rank, a number is out of range, or an operation of
                 `after` is of another rank or builder.
+        """
+
+    def delay(
+        self,
+        rank: int,
+        duration: float | str,
+        *,
+        stream: int = 0,
+        blocking: bool = True,
+        after: Sequence[ProgramOperation] | None = None,
+    ) -> ProgramOperation:
+        """Lets time pass and occupies nothing, as the host's part of a call does.
+
+        Args:
+            rank: Whose operation it is.
+            duration: Seconds, or a text such as "30 us"; nothing multiplies it.
+            stream: As in `compute`.
+            blocking: As in `compute`.
+            after: As in `compute`.
+
+        Returns:
+            As for `compute`.
+
+        Raises:
+            SimulationError: As for `compute`.
         """
 
     def send(
@@ -3337,13 +3373,27 @@ class TrainingStep:
         Raises:
             InputError: If the terms are none, with line and column.
             MachineError: If a GPU's model is not known well enough.
-            SimulationError: If the batch does not divide, the GPUs cannot go that way or do not
+            SimulationError: If the batch does not divide or fit, the GPUs cannot go that way or do not
                 calculate with such numbers, or a choice is unknown.
         """
 
     @property
     def program(self) -> Program:
         """What every rank does."""
+
+    def collectives(self) -> list[tuple[str, int]]:
+        """The collectives of the step, each once: which, and the bytes that each GPU contributes."""
+
+    def alone(self, times: Sequence[tuple[str, int, float]]) -> Program:
+        """The program of the first GPU alone, in which each collective lasts so long: that of all, where every GPU does
+        the same and only collectives join them.
+
+        Args:
+            times: Of each of `collectives`: which, the bytes, and the seconds.
+
+        Raises:
+            SimulationError: If GPUs exchange data otherwise, their models differ, or a time is missing.
+        """
 
     @property
     def samples_at_once(self) -> int:
@@ -3372,6 +3422,14 @@ class TrainingStep:
 
         Raises:
             SimulationError: If none of the GPUs is of that model.
+        """
+
+    def memory(self) -> Table:
+        """One row for each GPU: the bytes of its memory during training, by what they are for.
+
+        Columns: gpu, context (the framework's own), weights, gradients, optimizer, aggregation (of the gradients
+        of all GPUs), gathered (of others, for a while), samples, activations, workspace, before (the
+        first step, in all), total (while it trains).
         """
 
     def computing(self, model: str) -> tuple[float, float, float]:

@@ -196,7 +196,7 @@ def test_a_batch_that_does_not_fit_is_refused_with_one_that_does() -> None:
     alone, shared = (
         sum(
             row["total"]
-            for row in train("vgg-16", DGX1, batch=64, communication=way).best.step.memory()
+            for row in train("resnet-50", DGX1, batch=64, communication=way).best.step.memory()
         )
         for way in ("nccl", "fsdp")
     )
