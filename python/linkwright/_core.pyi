@@ -1285,15 +1285,15 @@ class GpuSystem:
     def __new__(
         cls,
         model: GpuModel | str = ...,
-        gpus=1,
+        gpus: int = 1,
         memory: MemorySystemName = "rdma",
         *,
         distribution: DistributionName = "unified",
         dram: DramName = "ideal",
-        shared_bandwidth=32.0,
-        read_lease=10,
-        write_lease=5,
-        timestamp_bits=16,
+        shared_bandwidth: float = 32.0,
+        read_lease: int = 10,
+        write_lease: int = 5,
+        timestamp_bits: int = 16,
     ) -> GpuSystem:
         """GPUs that share memory.
 
@@ -1366,11 +1366,11 @@ class GpuSystem:
     def run(
         self,
         benchmark: BenchmarkName | GpuKernel,
-        size=None,
+        size: int | None = None,
         *,
         data: bool = True,
-        limit=1.0,
-        timeline=0,
+        limit: float = 1.0,
+        timeline: int = 0,
         progress: Callable[[int, float], object] | None = None,
     ) -> GpuRun:
         """Runs a benchmark, or a kernel of one's own.
@@ -3350,6 +3350,7 @@ class TrainingStep:
         bucket: int | None = None,
         micro_batches: int | None = None,
         terms: str | None = None,
+        measured: str | None = None,
     ) -> TrainingStep:
         """A step.
 
@@ -3369,9 +3370,11 @@ class TrainingStep:
                 the GPUs where absent.
             terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
                 which counts where absent.
+            measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
+                backward, update and the like, of the samples that one GPU computes at once.
 
         Raises:
-            InputError: If the terms are none, with line and column.
+            InputError: If the terms or the measured times are none, with line and column.
             MachineError: If a GPU's model is not known well enough.
             SimulationError: If the batch does not divide or fit, the GPUs cannot go that way or do not
                 calculate with such numbers, or a choice is unknown.

@@ -40,6 +40,7 @@ def train(
     bucket: int | None = None,
     micro_batches: int | None = None,
     terms: str | None = None,
+    measured: str | None = None,
 ) -> TrainingRun:
     """What a step of training a network takes on a machine.
 
@@ -64,6 +65,9 @@ def train(
             the GPUs where absent.
         terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`.
 
+        measured: Times of layers that replace the model's, as comma-separated values
+            (docs/reference/formats.md), of the samples that one GPU computes at once.
+
     Raises:
         FileError: If there is no such network, machine or file.
         InputError: If a file is not what it should be, with its place.
@@ -81,14 +85,24 @@ def train(
     system = machine if isinstance(machine, System) else load_system(machine, gpus=wanted)
     chosen = _gpus_of(system, gpus)
     recipe = Recipe(
-        network, batch, precision, optimizer, framework, overlap, bucket, micro_batches, terms
+        network,
+        batch,
+        precision,
+        optimizer,
+        framework,
+        overlap,
+        bucket,
+        micro_batches,
+        terms,
+        measured,
     )
     ways = [communication] if isinstance(communication, str) else list(communication)
     if not ways:
         raise SimulationError("no way to communicate was named", f"name one, such as `{LIBRARY}`")
     steps = [play_step(recipe, system, chosen, way) for way in ways]
     if scaling is None:
-        scaling = len(chosen) <= LARGEST_SCALING
+        # Measured times are of one batch.
+        scaling = len(chosen) <= LARGEST_SCALING and measured is None
     scaled = _scaling(recipe, system, chosen, steps) if scaling and len(chosen) > 1 else []
     manifest: dict[str, Any] = {
         "network": network.name if text is None else portable_name(str(what)),

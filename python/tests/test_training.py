@@ -129,7 +129,7 @@ def test_a_pattern_follows_from_a_program() -> None:
     network = NeuralNetwork.find("lenet")
     edges = {
         way: Pattern.from_program(
-            TrainingStep(network, DGX1, range(4), batch=64, way=way).program  # type: ignore[arg-type]
+            TrainingStep(network, DGX1, range(4), batch=64, way=way).program
         ).edges
         for way in ("all-reduce", "p2p", "shared-memory")
     }

@@ -76,9 +76,9 @@ impl GpuSystem {
     ///     SimulationError: If a number is out of range.
     #[new]
     #[pyo3(signature = (
-        model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus = 1, memory: "MemorySystemName" = "rdma", *,
-        distribution: "DistributionName" = "unified", dram: "DramName" = "ideal", shared_bandwidth = 32.0, read_lease = 10, write_lease = 5,
-        timestamp_bits = 16
+        model: "GpuModel | str" = NamedModel::Name("r9-nano".to_owned()), gpus: "int" = 1, memory: "MemorySystemName" = "rdma", *,
+        distribution: "DistributionName" = "unified", dram: "DramName" = "ideal", shared_bandwidth: "float" = 32.0,
+        read_lease: "int" = 10, write_lease: "int" = 5, timestamp_bits: "int" = 16
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -213,7 +213,8 @@ impl GpuSystem {
     ///     TimeLimitError: If a kernel has not ended in time.
     ///     KeyboardInterrupt: Within a second of Ctrl-C.
     #[pyo3(signature = (
-        benchmark: "BenchmarkName | GpuKernel", size = None, *, data = true, limit = 1.0, timeline = 0,
+        benchmark: "BenchmarkName | GpuKernel", size: "int | None" = None, *, data = true,
+        limit: "float" = 1.0, timeline: "int" = 0,
         progress: "Callable[[int, float], object] | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]

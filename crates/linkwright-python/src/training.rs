@@ -6,7 +6,7 @@ use std::sync::Arc;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::program::Collective;
 use linkwright::training::{
-    self, Footprint, FrameworkCosts, LayerTime, Network, Optimizer, Precision, Shape, Terms,
+    self, Footprint, FrameworkCosts, Measured, LayerTime, Network, Optimizer, Precision, Shape, Terms,
     Training, Way, alone, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
@@ -224,9 +224,11 @@ impl TrainingStep {
     ///         the GPUs where absent.
     ///     terms: What kernels reach and frameworks cost, as TOML like that of `training_terms`,
     ///         which counts where absent.
+    ///     measured: Times of layers that replace the model's, as comma-separated values: layer, forward,
+    ///         backward, update and the like, of the samples that one GPU computes at once.
     ///
     /// Raises:
-    ///     InputError: If the terms are none, with line and column.
+    ///     InputError: If the terms or the measured times are none, with line and column.
     ///     MachineError: If a GPU's model is not known well enough.
     ///     SimulationError: If the batch does not divide or fit, the GPUs cannot go that way or do not
     ///         calculate with such numbers, or a choice is unknown.
@@ -236,7 +238,7 @@ impl TrainingStep {
         way: "TrainingWayName" = "all-reduce", precision: "PrecisionName" = "fp32",
         optimizer: "OptimizerName" = "momentum", framework: "FrameworkName" = "pytorch",
         overlap = true, bucket: "int | None" = None, micro_batches: "int | None" = None,
-        terms: "str | None" = None
+        terms: "str | None" = None, measured: "str | None" = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
@@ -252,6 +254,7 @@ impl TrainingStep {
         #[pyo3(from_py_with = optional_int)] bucket: Option<i128>,
         #[pyo3(from_py_with = optional_int)] micro_batches: Option<i128>,
         terms: Option<&str>,
+        measured: Option<&str>,
     ) -> PyResult<Self> {
         let of = &*system.cluster().system;
         let gpus = ranks_on(of.gpus(), &gpus)?;
@@ -281,6 +284,16 @@ impl TrainingStep {
             micro_batches,
             measured: &BTreeMap::new(),
         };
+        let samples = training.samples(gpus.len()).map_err(errors::training)?;
+        let rows = measured.map(|text| Measured::read("<measured>", text, &network.0));
+        let rows = rows.transpose().map_err(errors::input)?;
+        let training = match &rows {
+            Some(rows) => {
+                let measured = rows.of(samples).map_err(errors::training)?;
+                Training { measured, ..training }
+            }
+            None => training,
+        };
         let memory = terms.memory(framework).map_err(errors::training)?;
         let footprints = training.fitting(of, &gpus, memory).map_err(errors::training)?;
         let program = training.program(of, &gpus).map_err(errors::training)?;
@@ -290,7 +303,6 @@ impl TrainingStep {
             let layers = training.layers(model, gpus.len()).map_err(errors::training)?;
             times.insert(model.product.clone(), layers);
         }
-        let samples = training.samples(gpus.len()).map_err(errors::training)?;
         let program = Program(Arc::new(program));
         Ok(Self { network: network.clone(), program, times, footprints, gpus, samples, costs, way })
     }

@@ -127,6 +127,14 @@ def train_command(
             help="What kernels reach and frameworks cost, instead of Linkwright's (TOML).",
         ),
     ] = None,
+    measured: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Measured times of layers, which replace the model's (CSV: layer, forward, "
+            "backward, update).",
+        ),
+    ] = None,
     timeline: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the best step, for ui.perfetto.dev."),
@@ -171,6 +179,7 @@ def train_command(
             bucket=_bucket(bucket),
             micro_batches=micro_batches,
             terms=None if terms is None else read_text(terms),
+            measured=None if measured is None else read_text(measured),
         )
     if plot is not None:
         from linkwright.plot import save_chart

@@ -62,6 +62,7 @@ class Recipe:
         bucket: Bytes of gradients that are reduced at once; the framework's where absent.
         micro_batches: Parts of the batch that follow one another through a pipeline.
         terms: What kernels reach and frameworks cost; Linkwright's own where absent.
+        measured: Times of layers that replace the model's, as comma-separated values.
     """
 
     network: NeuralNetwork
@@ -73,10 +74,13 @@ class Recipe:
     bucket: int | None = None
     micro_batches: int | None = None
     terms: str | None = field(default=None, repr=False)
+    measured: str | None = field(default=None, repr=False)
 
     def facts(self) -> dict[str, object]:
         """What repeats it, but for the network."""
-        terms = None if self.terms is None else sha256(self.terms.encode())
+        terms, measured = (
+            None if text is None else sha256(text.encode()) for text in (self.terms, self.measured)
+        )
         return {
             "batch": self.batch,
             "precision": self.precision,
@@ -86,6 +90,7 @@ class Recipe:
             "bucket": self.bucket,
             "micro_batches": self.micro_batches,
             "terms": terms,
+            "measured": measured,
             "linkwright": __version__,
         }
 
@@ -173,6 +178,7 @@ def make_step(
         bucket=recipe.bucket,
         micro_batches=recipe.micro_batches,
         terms=recipe.terms,
+        measured=recipe.measured,
     )
     return step, planner
 
