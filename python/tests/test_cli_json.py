@@ -62,6 +62,7 @@ CASES: dict[str, list[str]] = {
     "study pcie": ["--quick"],
     "study memory": ["--quick"],
     "study thermal": ["--quick"],
+    "study training": ["--quick"],
 }
 
 

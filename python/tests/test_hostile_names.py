@@ -153,6 +153,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "study pcie": [("--output", "machine.toml")],
     "study memory": [("--output", "machine.toml")],
     "study thermal": [("--output", "machine.toml")],
+    "study training": [("--output", "machine.toml")],
 }
 
 

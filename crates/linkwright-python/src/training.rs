@@ -141,24 +141,30 @@ impl NeuralNetwork {
     ///
     /// Args:
     ///     size: Points of an image, each way.
+    ///     channels: Channels of an image, with `size`; those that it has where absent.
     ///     tokens: Tokens of a sequence.
     ///
     /// Raises:
     ///     SimulationError: If its samples are none of these, or a layer cannot take the shape.
-    #[pyo3(signature = (*, size: "int | None" = None, tokens: "int | None" = None))]
+    #[pyo3(signature = (*, size: "int | None" = None, channels: "int | None" = None, tokens: "int | None" = None))]
     fn with_input(
         &self,
         #[pyo3(from_py_with = optional_int)] size: Option<i128>,
+        #[pyo3(from_py_with = optional_int)] channels: Option<i128>,
         #[pyo3(from_py_with = optional_int)] tokens: Option<i128>,
     ) -> PyResult<Self> {
         let extent = |what, value| whole(what, value, training::MOST_EXTENT);
-        let input = match (self.0.input, size, tokens) {
-            (input, None, None) => input,
-            (Shape::Image { channels, .. }, Some(size), None) => {
+        let input = match (self.0.input, (size, channels), tokens) {
+            (input, (None, None), None) => input,
+            (Shape::Image { channels, .. }, (Some(size), given), None) => {
+                let channels = match given {
+                    Some(given) => extent("channels of an image", given)?,
+                    None => channels,
+                };
                 let size = extent("points of an image", size)?;
                 Shape::Image { channels, height: size, width: size }
             }
-            (Shape::Tokens { width, .. }, None, Some(tokens)) => {
+            (Shape::Tokens { width, .. }, (None, None), Some(tokens)) => {
                 Shape::Tokens { tokens: extent("tokens of a sequence", tokens)?, width }
             }
             (input, ..) => {

@@ -138,6 +138,14 @@ def thermal(quick: Quick = False, to: Directory = None, json: Json = False) -> N
     _show(run, quick, to, json)
 
 
+@app.command()
+def training(quick: Quick = False, to: Directory = None, json: Json = False) -> None:
+    """Repeat the MGPU-TSM dissertation's training: networks on four systems of GPUs."""
+    from linkwright.studies.training import run
+
+    _show(run, quick, to, json)
+
+
 def _show(run: Callable[..., Study], quick: bool, to: Path | None, json: bool) -> None:
     if to is not None:
         output.check_writable(to)

@@ -30,7 +30,7 @@ pub struct Training<'a> {
     pub precision: Precision,
     /// What turns gradients into weights.
     pub optimizer: Optimizer,
-    /// What kernels reach, and drivers take.
+    /// What drivers take.
     pub terms: &'a Terms,
     /// What the framework costs.
     pub costs: FrameworkCosts,
@@ -147,7 +147,7 @@ impl Training<'_> {
 
     fn roofline(&self, gpu: &GpuModel) -> Result<Roofline, TrainingError> {
         let gpu = GpuRates::of(gpu, self.precision)?;
-        Ok(Roofline { gpu, reach: self.terms.kernel(), launch: self.costs.launch })
+        Ok(Roofline { gpu, reach: self.costs.kernels, launch: self.costs.launch })
     }
 }
 

@@ -3,12 +3,15 @@
 //! **The model.** A kernel takes a least time, and then as long as the slower of its arithmetic and its memory:
 //!
 //! ```text
-//! time = least + max(operations / (peak x reach x fill), bytes / (bandwidth x reach))
+//! time = least + max(arithmetic, bytes / (bandwidth x reach))
+//! arithmetic = turns x 2 x tile^2 x (depth + start) / (peak x reach / units)
 //! ```
 //!
-//! Its fill is the part of the GPU's units that have a block: results are calculated by blocks of a tile each way,
-//! and where those are fewer than the units, a library divides long sums over several blocks. That is why a
-//! small batch on a large GPU reaches a small part of its peak (Williams et al., Roofline, CACM 2009, has the two bounds).
+//! (Williams et al., Roofline, CACM 2009, has the two bounds.) The results of a product, or of a convolution as a product,
+//! are calculated by blocks of a tile each way; each result is a sum of `depth` products, and a block's first loads and last
+//! stores cost as much as `start` more. A tile that is not full takes as long as a full one: 20 channels of
+//! 64 use a third of a block. Blocks take turns on the units; where they are fewer, a library divides
+//! long sums over several blocks. That is why few channels, short sums and small batches reach a small part of a peak.
 //!
 //! The backward pass of a layer with weights is two kernels, for the gradients of its inputs and of its weights, each
 //! with the arithmetic of the forward pass; the first layer needs the second alone. Any other layer's reads what
@@ -24,8 +27,9 @@ use crate::system::gpus::{GpuModel, NumberType};
 use crate::units::{Bandwidth, OperationRate, Picoseconds};
 
 use super::error::TrainingError;
-use super::layer::{Layer, Split};
+use super::layer::{Layer, LayerKind, Split};
 use super::precision::Precision;
+use super::shape::Shape;
 use super::terms::KernelReach;
 
 /// A GPU as far as the time of kernels depends on it.
@@ -78,6 +82,8 @@ struct Kernel {
     numbers: u128,
     /// Results of its sums.
     results: u128,
+    /// Results of one row: channels, or the width of what is written.
+    columns: u64,
 }
 
 /// What one GPU does of a layer for one sample, in numbers.
@@ -93,8 +99,14 @@ pub struct LayerWork {
     pub written: u64,
     /// Kept for the backward pass.
     pub saved: u64,
+    /// Channels, or numbers of a vector, that one product writes.
+    pub columns: u64,
+    /// Those that it reads, which are the columns of the gradients of its inputs.
+    pub columns_read: u64,
     /// Kernels that wait for each other.
     pub steps: u32,
+    /// Whether these are time steps, each with kernels beside its products.
+    pub is_recurrent: bool,
     /// Whether it multiplies matrices.
     pub is_matrix: bool,
     /// Whether it reads the network's input alone, which has no gradients.
@@ -105,13 +117,35 @@ impl LayerWork {
     /// A whole layer.
     #[must_use]
     pub fn of(layer: &Layer) -> Self {
+        let output = match layer.output {
+            Shape::Image { channels, .. } => channels,
+            Shape::Tokens { width, .. } | Shape::Vector { width } => width,
+        };
+        let depth = layer.multiply_adds / layer.output.elements().max(1);
+        let (columns, columns_read) = match layer.kind {
+            LayerKind::Convolution { groups, window, .. } => {
+                let [height, width] = window.kernel;
+                (output / groups.max(1), depth / (height * width).max(1))
+            }
+            // Four gates, from the input and from the state of the step before.
+            LayerKind::LongShortTermMemory { width, .. } => (4 * width, depth / 4),
+            // Keys by queries, and values by both.
+            LayerKind::Attention { heads, .. } => {
+                let head = output / heads.max(1);
+                (head, head)
+            }
+            _ => (output, depth),
+        };
         Self {
             parameters: layer.parameters,
             multiply_adds: layer.multiply_adds,
             read: layer.read,
             written: layer.output.elements(),
             saved: layer.saved,
+            columns: columns.max(1),
+            columns_read: columns_read.max(1),
             steps: layer.steps,
+            is_recurrent: matches!(layer.kind, LayerKind::LongShortTermMemory { .. }),
             is_matrix: layer.kind.is_matrix(),
             is_first: layer.inputs.iter().all(Option::is_none),
         }
@@ -120,7 +154,8 @@ impl LayerWork {
     /// The part of a layer that one of so many GPUs does under tensor parallelism; the last parts may be smaller.
     #[must_use]
     pub fn part(self, split: Option<Split>, parts: u64) -> Self {
-        let Self { parameters, multiply_adds, read, written, saved, .. } = self;
+        let Self { parameters, multiply_adds, read, written, saved, columns, columns_read, .. } =
+            self;
         let part = |whole: u64| whole.div_ceil(parts.max(1));
         match split {
             None => self,
@@ -131,6 +166,7 @@ impl LayerWork {
                 read: if self.is_matrix { read } else { part(read) },
                 written: part(written),
                 saved: part(saved),
+                columns: part(columns),
                 ..self
             },
             Some(Split::Rows) => Self {
@@ -139,6 +175,7 @@ impl LayerWork {
                 read: part(read),
                 written,
                 saved: part(saved),
+                columns_read: part(columns_read),
                 ..self
             },
         }
@@ -161,7 +198,7 @@ pub struct LayerTime {
 pub struct Roofline {
     /// The GPU.
     pub gpu: GpuRates,
-    /// What kernels reach of it.
+    /// What kernels reach of it, and how many there are.
     pub reach: KernelReach,
     /// What the host takes to launch one.
     pub launch: Picoseconds,
@@ -178,9 +215,10 @@ impl Roofline {
         let parameters = u128::from(work.parameters);
         let steps = u64::from(work.steps.max(1));
         let numbers = read + written + parameters;
-        let forward = Kernel { multiply_adds, numbers, results: written };
+        let forward = Kernel { multiply_adds, numbers, results: written, columns: work.columns };
         let backward = if work.is_matrix {
-            let of_inputs = self.kernels(Kernel { results: read, ..forward }, steps);
+            let of_inputs = Kernel { results: read, columns: work.columns_read, ..forward };
+            let of_inputs = self.kernels(of_inputs, steps);
             let inputs = if work.is_first { 0 } else { of_inputs };
             // What has no weights multiplies two inputs, each of which has a gradient.
             let second = if work.parameters > 0 {
@@ -193,11 +231,18 @@ impl Roofline {
             let numbers = numbers + saved;
             self.kernels(Kernel { numbers, ..Kernel::default() }, steps)
         };
+        let beside = if work.is_recurrent { steps } else { 0 };
         LayerTime {
-            forward: Picoseconds(self.kernels(forward, steps)),
-            backward: Picoseconds(backward),
+            forward: Picoseconds(self.kernels(forward, steps) + self.least(beside, 1.0)),
+            backward: Picoseconds(backward + self.least(beside, 2.0)),
             update: self.update(work.parameters, state),
         }
+    }
+
+    /// The kernels of so many time steps beside their products: gates, sums, copies.
+    fn least(&self, steps: u64, times: f64) -> u64 {
+        let each = self.reach.least.max(self.launch).0 as f64;
+        (each * self.reach.cell * times * steps as f64) as u64
     }
 
     /// The update of so many weights, with so many numbers of state for each.
@@ -208,43 +253,49 @@ impl Roofline {
         }
         // Weight and gradient are read, the weight is written; state is read and written.
         let numbers = u128::from(parameters) * u128::from(3 + 2 * state);
-        Picoseconds(self.kernel(Kernel { numbers, ..Kernel::default() }))
+        let kernels = self.reach.update;
+        Picoseconds(self.kernels(Kernel { numbers, ..Kernel::default() }, kernels))
     }
 
     /// So many kernels that wait for each other and share the work, in picoseconds.
     fn kernels(&self, whole: Kernel, steps: u64) -> u64 {
         let of = u128::from(steps);
-        let Kernel { multiply_adds, numbers, results } = whole;
+        let Kernel { multiply_adds, numbers, results, columns } = whole;
         let one = Kernel {
             multiply_adds: multiply_adds / of,
             numbers: numbers / of,
             results: results / of,
+            columns,
         };
         self.kernel(one).saturating_mul(steps)
     }
 
     fn kernel(&self, kernel: Kernel) -> u64 {
-        let GpuRates { peak, has_matrix_units, memory, number, .. } = self.gpu;
-        let share = self.reach.share[usize::from(has_matrix_units)];
-        let rate = peak.0 as f64 * share * self.fill(kernel);
-        let arithmetic = 2.0 * kernel.multiply_adds as f64 / rate;
+        let GpuRates { memory, number, .. } = self.gpu;
         let bytes = kernel.numbers as f64 * number as f64;
-        let seconds = arithmetic.max(bytes / (memory.0 as f64 * self.reach.memory));
+        let seconds = self.arithmetic(kernel).max(bytes / (memory.0 as f64 * self.reach.memory));
         let busy = Picoseconds::from_seconds(seconds).0.saturating_add(self.reach.least.0);
         // The host launches the next while this one runs.
         busy.max(self.launch.0)
     }
 
-    /// The part of the units that have a block.
-    fn fill(&self, kernel: Kernel) -> f64 {
-        let Kernel { multiply_adds, results, .. } = kernel;
+    /// Seconds of a product's blocks, which take turns on the units.
+    fn arithmetic(&self, kernel: Kernel) -> f64 {
+        let Kernel { multiply_adds, results, columns, .. } = kernel;
         if multiply_adds == 0 || results == 0 {
-            return 1.0;
+            return 0.0;
         }
-        let tile = self.reach.tile[usize::from(self.gpu.has_matrix_units)] as f64;
-        let blocks = (results as f64 / (tile * tile)).max(1.0);
+        let which = usize::from(self.gpu.has_matrix_units);
+        let (tile, units) = (u128::from(self.reach.tile[which]), self.gpu.units as f64);
+        let columns = u128::from(columns.max(1));
+        let rows = results.div_ceil(columns);
+        let blocks = (rows.div_ceil(tile) * columns.div_ceil(tile)) as f64;
         let depth = multiply_adds as f64 / results as f64;
-        let divided = blocks * (depth / self.reach.depth as f64).max(1.0);
-        (divided / self.gpu.units as f64).min(1.0)
+        // Over how many blocks the sum of a tile is divided.
+        let most = (depth / self.reach.depth as f64).max(1.0);
+        let divided = (units / blocks).clamp(1.0, most);
+        let turns = (blocks * divided / units).max(1.0);
+        let sums = (tile * tile) as f64 * (depth / divided + self.reach.start);
+        turns * 2.0 * sums * units / (self.gpu.peak.0 as f64 * self.reach.share[which])
     }
 }

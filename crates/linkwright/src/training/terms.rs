@@ -52,6 +52,23 @@ impl TryFrom<f64> for Share {
     }
 }
 
+/// A number of terms or kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct Amount(f64);
+
+impl TryFrom<f64> for Amount {
+    type Error = String;
+
+    fn try_from(value: f64) -> Result<Self, String> {
+        if (0.0..=1e6).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is not from 0 to 1,000,000"))
+        }
+    }
+}
+
 /// A count that is at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "u64")]
@@ -75,7 +92,7 @@ impl TryFrom<u64> for Count {
 pub struct Terms {
     /// Those that measurements gave.
     fitted: Vec<String>,
-    kernel: Kernel,
+    kernels: BTreeMap<String, Kernel>,
     pages: Pages,
     framework: BTreeMap<String, FrameworkTerms>,
 }
@@ -90,6 +107,9 @@ struct Kernel {
     plain_tile: Count,
     matrix_tile: Count,
     depth: Count,
+    start: Amount,
+    update: Count,
+    cell: Amount,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -99,9 +119,10 @@ struct Pages {
     batch: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrameworkTerms {
+    kernels: String,
     launch: Microseconds,
     iteration: Microseconds,
     gpu: Microseconds,
@@ -150,8 +171,10 @@ pub struct MemoryTerms {
 }
 
 /// What a framework costs around its kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FrameworkCosts {
+    /// What its kernels reach.
+    pub kernels: KernelReach,
     /// To launch one kernel from the host.
     pub launch: Picoseconds,
     /// Of an iteration, whatever it computes.
@@ -169,7 +192,7 @@ pub struct FrameworkCosts {
 }
 
 /// What a kernel reaches of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KernelReach {
     /// Of a kernel that does nothing.
     pub least: Picoseconds,
@@ -181,6 +204,12 @@ pub struct KernelReach {
     pub memory: f64,
     /// Terms of a sum that a block adds at least.
     pub depth: u64,
+    /// Terms of a sum that would take as long as a block's first loads and last stores.
+    pub start: f64,
+    /// Kernels that update the weights of one layer.
+    pub update: u64,
+    /// Kernels of one time step of an LSTM beside its products, forward; twice as many backward.
+    pub cell: f64,
 }
 
 /// What a driver takes to move pages of unified memory.
@@ -225,19 +254,6 @@ impl Terms {
         &self.fitted
     }
 
-    /// What kernels reach.
-    #[must_use]
-    pub fn kernel(&self) -> KernelReach {
-        let Kernel { least, plain, matrix, memory, plain_tile, matrix_tile, depth } = self.kernel;
-        KernelReach {
-            least: least.0,
-            share: [plain.0, matrix.0],
-            tile: [plain_tile.0, matrix_tile.0],
-            memory: memory.0,
-            depth: depth.0,
-        }
-    }
-
     /// What a driver takes to move pages, of GPUs with page faults or without.
     #[must_use]
     pub fn pages(&self, has_faults: bool) -> UnifiedMemory {
@@ -261,15 +277,22 @@ impl Terms {
         found.expect("the terms have the default framework")
     }
 
-    /// What a framework costs.
+    /// What a framework costs, and what its kernels reach.
     ///
     /// # Errors
-    /// A name that none has.
+    /// A name that none has, and kernels that its entry names without there being any.
     pub fn framework(&self, name: &str) -> Result<FrameworkCosts, TrainingError> {
+        let costs = self.find(name)?;
+        let kernels = self.kernels.get(&costs.kernels).ok_or_else(|| TrainingError::Unknown {
+            what: "kernels",
+            name: costs.kernels.clone(),
+            known: self.kernels.keys().cloned().collect(),
+        })?;
         let FrameworkTerms {
             launch, iteration, gpu, copy, collective, fused_update, bucket, ..
-        } = *self.find(name)?;
+        } = *costs;
         Ok(FrameworkCosts {
+            kernels: kernels.reach(),
             launch: launch.0,
             iteration: iteration.0,
             gpu: gpu.0,
@@ -299,5 +322,22 @@ impl Terms {
             name: name.to_owned(),
             known: self.framework.keys().cloned().collect(),
         })
+    }
+}
+
+impl Kernel {
+    fn reach(&self) -> KernelReach {
+        let Self { least, plain, matrix, memory, plain_tile, matrix_tile, depth, .. } = *self;
+        let Self { start, update, cell, .. } = *self;
+        KernelReach {
+            least: least.0,
+            share: [plain.0, matrix.0],
+            tile: [plain_tile.0, matrix_tile.0],
+            memory: memory.0,
+            depth: depth.0,
+            start: start.0,
+            update: update.0,
+            cell: cell.0,
+        }
     }
 }

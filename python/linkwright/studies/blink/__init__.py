@@ -8,6 +8,7 @@ https://arxiv.org/abs/1910.04940. Published numbers come from the data file
 from __future__ import annotations
 
 from linkwright.studies.blink.allocations import allocations
+from linkwright.studies.blink.epochs import epochs
 from linkwright.studies.blink.hybrid import hybrid
 from linkwright.studies.blink.measure import Progress, contestants
 from linkwright.studies.blink.one_server import one_server
@@ -49,6 +50,7 @@ def run(*, quick: bool = False, progress: Progress | None = None) -> Study:
         hybrid(progress),
         two_servers(progress),
         training(names, quick=quick, progress=progress),
+        epochs(quick=quick, progress=progress),
     ]
     return Study(
         name="blink",

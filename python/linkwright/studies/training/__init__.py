@@ -1,1 +1,50 @@
-"""Training: the dissertation's characterisation of it, each published number beside ours."""
+"""Training: the dissertation's characterisation of it, each published number beside ours.
+
+Published numbers come from the data file `validation/training.toml`; constants are calibrated
+on half of the rows of Tables 2.4 to 2.6 and 2.8, as `halves` says.
+"""
+
+from __future__ import annotations
+
+from linkwright.studies.study import Study
+from linkwright.studies.training import epochs, shared, statements, volta
+from linkwright.studies.training.published import epochs as published_epochs
+
+__all__ = ["INTRODUCTION", "TITLE", "run"]
+
+TITLE = "Training on several GPUs reproduced"
+INTRODUCTION = (
+    "Chapter 2 of Mojumder's dissertation (Boston University) trains networks with MXNet on four "
+    "systems of several GPUs, and asks where their time goes. This study plays the same steps, "
+    "layer by layer, on Linkwright's presets of the systems, and sets what comes out beside what "
+    "was published, as `linkwright train` does.",
+    "Half of the rows of Tables 2.4 to 2.6 calibrate a few constants; every row says of which half "
+    "it is. The V100 system's rows enter nothing, but for every other row of Table 2.8.",
+)
+# What a quick study plays of the V100 system.
+QUICK = (("LeNet", "AlexNet"), (16,))
+BATCHES = (16, 32, 64)
+
+
+def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Study:
+    """Runs the study.
+
+    Args:
+        quick: Fewer networks and batches, and none of the large networks' epochs.
+        progress: Called with the stage, the rows done, and those in all.
+    """
+    networks, batches = QUICK if quick else (volta.NETWORKS, BATCHES)
+    rows = [
+        row
+        for row in published_epochs()
+        if not quick or row.table == "2.4" or (row.network != "ResNet" and row.gpus < 8)
+    ]
+    found = epochs.find(rows, progress)
+    sections = [epochs.calibration(found), statements.statements(found, networks, batches)]
+    sections += [epochs.breakdown(found), epochs.scaling(found)]
+    sections.append(volta.speedups(networks, batches))
+    if not quick:
+        sections.append(volta.overheads())
+    sections += [volta.synchronized(), statements.weights(), shared.mechanisms()]
+    sections.append(statements.against_itself())
+    return Study(name="training", title=TITLE, introduction=INTRODUCTION, sections=sections)

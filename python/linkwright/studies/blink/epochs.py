@@ -1,0 +1,79 @@
+"""What communication costs whole steps of training on DGX-1 machines, by each planner."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from linkwright import NeuralNetwork, System
+from linkwright.runs.training.play import LIBRARY, Played, Recipe, play_step
+from linkwright.studies.blink.measure import BASELINES, Progress
+from linkwright.studies.tables import Cell, Section, StudyTable
+
+__all__ = ["epochs"]
+
+MACHINES = {"DGX-1P": "dgx1-p100", "DGX-1V": "dgx1-v100"}
+NETWORKS = ("alexnet", "resnet-50", "vgg-16")
+PLANNERS = (*BASELINES, "packing")
+COUNTS = tuple(range(2, 9))
+# Pictures on each GPU.
+BATCH = 32
+
+
+@cache
+def _step(network: str, machine: str, gpus: int, communication: str) -> Played:
+    recipe = Recipe(NeuralNetwork.find(network), BATCH * gpus)
+    return play_step(recipe, System(machine), list(range(gpus)), communication)
+
+
+def epochs(*, quick: bool = False, progress: Progress | None = None) -> Section:
+    """The section on steps of training.
+
+    Args:
+        quick: Fewer networks and numbers of GPUs.
+        progress: Called with the stage, the networks done, and those in all.
+    """
+    networks = NETWORKS[:1] if quick else NETWORKS
+    counts = (2, 4, 8) if quick else COUNTS
+    shares: list[tuple[Cell, ...]] = []
+    times: list[tuple[Cell, ...]] = []
+    for done, network in enumerate(networks):
+        for name, machine in MACHINES.items():
+            played = [_step(network, machine, gpus, LIBRARY) for gpus in counts]
+            cells = [each.parts.exposed / each.time for each in played]
+            shares.append((network, name, *cells))
+            for gpus in counts:
+                by = [_step(network, machine, gpus, planner).time for planner in PLANNERS]
+                first = by[0]
+                times.append((network, name, gpus, first * 1e3, *(time / first for time in by[1:])))
+        if progress is not None:
+            progress("epochs", done + 1, len(networks))
+    return Section(
+        title="Communication in whole steps of training",
+        text=[
+            f"A step as `linkwright train` plays it, with {BATCH} pictures on each GPU and "
+            "32-bit numbers: layers are computed, and gradients are reduced in buckets while "
+            "others are computed. An epoch is so many equal steps. GPUs are the first by their "
+            "ids. The paper's shares are pictures without numbers, and its batches are not said: "
+            "there is nothing to put beside ours.",
+        ],
+        tables=[
+            StudyTable(
+                title="Communication that nothing hides, as a share of an epoch, by NCCL's choice",
+                columns=("network", "machine", *(f"{gpus} GPUs" for gpus in counts)),
+                rows=tuple(shares),
+                formats=("", "", *(".1%",) * len(counts)),
+            ),
+            StudyTable(
+                title="Time of a step by each planner",
+                columns=(
+                    "network",
+                    "machine",
+                    "GPUs",
+                    f"{PLANNERS[0]} (ms)",
+                    *(f"{planner} over it" for planner in PLANNERS[1:]),
+                ),
+                rows=tuple(times),
+                formats=("", "", "", ".1f", *(".3f",) * (len(PLANNERS) - 1)),
+            ),
+        ],
+    )

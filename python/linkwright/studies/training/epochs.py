@@ -1,0 +1,233 @@
+"""Tables 2.4, 2.5 and 2.6: an epoch on the first three systems, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+
+from linkwright import training_terms
+from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.studies.training.constants import constants
+from linkwright.studies.training.halves import CALIBRATED, HELD_BACK, half
+from linkwright.studies.training.predicted import FIRST, Predicted, predict
+from linkwright.studies.training.published import Epoch, epochs
+from linkwright.studies.training.terms import values
+
+__all__ = ["Found", "Progress", "breakdown", "calibration", "find", "scaling"]
+
+# Called with the stage, the rows predicted, and those in all.
+Progress = Callable[[str, int, int], object]
+Found = Mapping[Epoch, Predicted]
+
+# What is compared, and how tables call it.
+PARTS = {
+    "run": "run time",
+    "computing": "computing",
+    "communication": "communication",
+    "peer_copies": "copies between GPUs",
+}
+
+
+def find(rows: list[Epoch] | None = None, progress: Progress | None = None) -> Found:
+    """What Linkwright says of rows; of all where none are given."""
+    terms = training_terms()
+    rows = list(epochs()) if rows is None else rows
+    found = {}
+    for done, row in enumerate(rows):
+        if progress is not None:
+            progress("epochs", done, len(rows))
+        found[row] = predict(row, terms, constants())
+    return found
+
+
+def errors(found: Found, part: str, which: str, table: str | None = None) -> list[float]:
+    """By how much predictions are off, as parts of what is published."""
+    return [
+        abs(getattr(ours, part) / getattr(row, part) - 1)
+        for row, ours in found.items()
+        if getattr(row, part) is not None and half(row) == which and table in (None, row.table)
+    ]
+
+
+def scalings(found: Found) -> dict[Epoch, tuple[float, float]]:
+    """The scaling of rows on several GPUs, by the published times and by ours."""
+    alone = {row.block: (row, ours) for row, ours in found.items() if row.gpus == 1}
+    ratios = {}
+    for row, ours in found.items():
+        if row.gpus > 1 and row.block in alone:
+            first, its = alone[row.block]
+            ratios[row] = first.run / row.run, its.run / ours.run
+    return ratios
+
+
+def calibration(found: Found) -> Section:
+    """What was calibrated, and how far off both halves are."""
+    text = training_terms()
+    kernels, host, left = (
+        values(text, "kernels.mxnet"),
+        values(text, f"framework.{FIRST}"),
+        constants(),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        ("a kernel's least time", f"{kernels['least']:.3g} µs"),
+        ("part of the arithmetic peak that products reach", f"{kernels['plain']:.3g}"),
+        ("part of the memory's bandwidth that kernels reach", f"{kernels['memory']:.3g}"),
+        ("start of a block of a product", f"{kernels['start']:.3g} terms of its sums"),
+        ("kernels of a time step of an LSTM beside its products", f"{kernels['cell']:.3g}"),
+        ("launch of a kernel", f"{host['launch']:.3g} µs"),
+        ("the host in an iteration", f"{host['iteration']:.3g} µs"),
+        ("the same for each GPU", f"{host['gpu']:.3g} µs"),
+        ("start of a copy between GPUs", f"{host['copy']:.3g} µs"),
+        ("decoding of a picture of CIFAR-10", f"{left.decode * 1e6:.3g} µs"),
+    ]
+    rows += [
+        (f"batches of Table 2.5 on one GPU, {network}", f"{count:.0f}")
+        for network, count in left.batches.items()
+    ]
+    medians: list[tuple[Cell, ...]] = []
+    for part, name in PARTS.items():
+        for table in ("2.4", "2.5", "2.6"):
+            both = [errors(found, part, which, table) for which in (CALIBRATED, HELD_BACK)]
+            if all(both):
+                medians.append((name, table, *(median(each) for each in both), len(both[1])))
+    ratios = scalings(found)
+    for table in ("2.4", "2.5", "2.6"):
+        both = [
+            [
+                abs(ours / said - 1)
+                for row, (said, ours) in ratios.items()
+                if row.table == table and half(row) == which
+            ]
+            for which in (CALIBRATED, HELD_BACK)
+        ]
+        if all(both):
+            medians.append(
+                ("scaling factor", table, *(median(each) for each in both), len(both[1]))
+            )
+    every = [[], []]  # type: list[list[float]]
+    for part in PARTS:
+        for errs, which in zip(every, (CALIBRATED, HELD_BACK), strict=True):
+            errs += errors(found, part, which)
+    medians.append(
+        ("all of them but scaling", "", *(median(each) for each in every), len(every[1]))
+    )
+    return Section(
+        title="What was calibrated, and on what",
+        text=[
+            "Rows that differ only in their GPUs make a block. Of each of Tables 2.4, 2.5 and 2.6 "
+            "every other block is calibrated on, the first of each table counted; the other half "
+            "enters no constant. `scripts/calibrate_training.py` fits "
+            f"{len(rows)} constants on the calibrated half, which has "
+            f"{len(every[0])} numbers, by least squares of logarithms of ratios: run times, and "
+            "computing on one GPU. Times of communication are fitted nowhere. The GPUs' peaks, "
+            "memory and links are those of data sheets.",
+        ],
+        tables=[
+            StudyTable("Calibrated constants", ("", "value"), tuple(rows)),
+            StudyTable(
+                title="Median error of both halves",
+                columns=("", "table", "calibrated", "held back", "rows held back"),
+                rows=tuple(medians),
+                formats=("", "", ".1%", ".1%", ""),
+            ),
+        ],
+    )
+
+
+def breakdown(found: Found) -> Section:
+    """Table 2.4."""
+    rows: list[tuple[Cell, ...]] = []
+    for row, ours in found.items():
+        if row.table != "2.4":
+            continue
+        cells: list[Cell] = []
+        for part in ("computing", "communication", "peer_copies", "run"):
+            said = getattr(row, part)
+            cells += [None if said is None else said * 1e3, getattr(ours, part) * 1e3]
+            if said is None:
+                cells[-1] = None
+        rows.append((row.dataset, row.network, row.system, row.gpus, *cells, half(row)))
+    heads = ("computing", "communication", "copies between GPUs", "run")
+    return Section(
+        title="What an epoch goes into (Table 2.4)",
+        text=[
+            "Batches of 64 pictures, or 128 sequences, on each GPU. Computing is kernels alone, "
+            "on the GPU that has most of them, as a profiler counts them; communication is all "
+            "copies one after another. What remains of the run time is the host.",
+            "Three readings that the text leaves open follow from the copies between GPUs, whose "
+            "number and size are known: the MLP has ten classes here, as MXNet's example has, "
+            "and not the 1000 of section 2.3.1; CIFAR-10's pictures are 28 x 28 points, as "
+            "MXNet's `train_cifar10.py` crops them; an epoch of Penn Treebank is its 42,068 "
+            "lines. LeNet is MXNet's, with 431,080 weights where Table 2.3 has 60,000.",
+        ],
+        tables=[
+            StudyTable(
+                title="Milliseconds of an epoch, published and ours",
+                columns=(
+                    "dataset",
+                    "network",
+                    "system",
+                    "GPUs",
+                    *(f"{head}{which}" for head in heads for which in (", published", "")),
+                    "half",
+                ),
+                rows=tuple(rows),
+                formats=("", "", "", "", *(",.0f",) * 8, ""),
+            )
+        ],
+    )
+
+
+def scaling(found: Found) -> Section:
+    """Tables 2.5 and 2.6."""
+    ratios = scalings(found)
+    tables = []
+    for table in ("2.5", "2.6"):
+        rows: list[tuple[Cell, ...]] = [
+            (
+                row.dataset,
+                row.network,
+                row.batch,
+                row.system,
+                row.gpus,
+                row.run,
+                ours.run,
+                *ratios.get(row, (None, None)),
+                half(row),
+            )
+            for row, ours in found.items()
+            if row.table == table
+        ]
+        tables.append(
+            StudyTable(
+                title=f"Table {table}: seconds of an epoch, and scaling",
+                columns=(
+                    "dataset",
+                    "network",
+                    "batch",
+                    "system",
+                    "GPUs",
+                    "run, published (s)",
+                    "run (s)",
+                    "scaling, published",
+                    "scaling",
+                    "half",
+                ),
+                rows=tuple(rows),
+                formats=("", "", "", "", "", ".1f", ".1f", ".2f", ".2f", ""),
+            )
+        )
+    return Section(
+        title="Scaling (Tables 2.5 and 2.6)",
+        text=[
+            "How many pictures an epoch of synthetic ImageNet has is not published. Table 2.6 is "
+            "taken as 500 batches on one GPU, which MXNet's iterator over synthetic pictures "
+            "makes; its times agree with that. Table 2.5's number is calibrated for each network, "
+            "so that only its ratios are predicted there: between systems, and scaling. The "
+            "published scaling is recalculated from the times.",
+            "ResNet on ImageNet is taken to have 50 layers: MXNet's `train_imagenet.py` has 50 "
+            "unless it is told otherwise, its ResNet of 110 layers takes only small pictures, and "
+            "the gradients that GPU 0 holds in Table 2.10 are those of 50 layers.",
+        ],
+        tables=tables,
+    )

@@ -1,0 +1,79 @@
+"""Fig. 2-8: ways to share memory, on synthetic workloads of the MLP."""
+
+from __future__ import annotations
+
+from functools import cache
+from statistics import mean
+
+from linkwright import NeuralNetwork, training_terms
+from linkwright.runs.training.play import Recipe, play_step
+from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.studies.training.predicted import FIRST
+from linkwright.studies.training.published import published, rows
+from linkwright.studies.training.terms import changed
+from linkwright.studies.training.workloads import gpus_of, machine
+
+__all__ = ["DATASETS", "SYSTEMS", "WAYS", "mechanisms", "speed", "step_time"]
+
+# Points each way and channels that have as many inputs as the published weights say: 400, 1024
+# and 21,400.
+DATASETS = {"MNIST": (20, 1), "CIFAR-10": (32, 1), "ImageNet": (10, 214)}
+SYSTEMS = ("kepler", "titan", "dgx1-p100")
+WAYS = ("p2p", "shared-memory", "zero-copy", "unified-memory")
+BATCH = 32
+# The workloads are programs without a framework: a call of the CUDA API takes about so many us.
+LAUNCH = 5.0
+
+
+@cache
+def step_time(dataset: str, system: str, way: str) -> float:
+    """Seconds of a step on two GPUs."""
+    size, channels = DATASETS[dataset]
+    network = NeuralNetwork.find("mlp:thousand-classes").with_input(size=size, channels=channels)
+    host = {"iteration": 0.0, "gpu": 0.0, "launch": LAUNCH}
+    terms = changed(training_terms(), {f"framework.{FIRST}": host})
+    recipe = Recipe(network, 2 * BATCH, optimizer="sgd", framework=FIRST, terms=terms)
+    return play_step(recipe, machine(system), gpus_of(system, 2), way).time
+
+
+def speed(dataset: str, system: str, way: str) -> float:
+    """How many times as fast as copies between GPUs."""
+    return step_time(dataset, system, "p2p") / step_time(dataset, system, way)
+
+
+def mechanisms() -> Section:
+    """The table, and the means over datasets."""
+    said = {(row["dataset"], row["system"]): row["ratio"] for row in rows("fig_2_8")}
+    means = published()["fig_2_8"]["means"]
+    table: list[tuple[Cell, ...]] = []
+    for system in SYSTEMS:
+        for dataset in DATASETS:
+            ratios = [speed(dataset, system, way) for way in WAYS[1:]]
+            table.append((system, dataset, said.get((dataset, system)), *ratios))
+        ours = [mean(speed(dataset, system, way) for dataset in DATASETS) for way in WAYS[1:]]
+        table.append((system, "mean", means[system], *ours))
+    return Section(
+        title="Ways to share memory (Fig. 2-8)",
+        text=[
+            "Programs that move what the MLP with 128, 64 and 1000 neurons moves, without a "
+            "framework, with 32 pictures on each of two GPUs. Inputs are as many as the published "
+            "sizes of weights say: 400, 1024 and 21,400. What true shared memory gains is what "
+            "copies cost beside a call and the link's bandwidth; the text does not say what "
+            "else its baseline does in a step, and no row of this figure entered a constant.",
+        ],
+        tables=[
+            StudyTable(
+                title="Times as fast as copies between GPUs",
+                columns=(
+                    "system",
+                    "dataset",
+                    "true shared memory, published",
+                    "true shared memory",
+                    "zero-copy",
+                    "unified memory",
+                ),
+                rows=tuple(table),
+                formats=("", "", ".2f", ".2f", ".2f", ".2f"),
+            )
+        ],
+    )
