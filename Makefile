@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 # left out. One check covers all, benchmarks included.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --workspace --all-targets --locked -- -D warnings
 
-.PHONY: demo test test-rust test-python check-coherence stub stub-check calibrate bench docs format lock clean install
+.PHONY: demo test test-rust test-python check-coherence stub stub-check calibrate calibrate-training bench docs format lock clean install
 .DEFAULT_GOAL := test
 
 install: $(EXTENSION)
@@ -75,6 +75,10 @@ stub-check: install
 # Fits the terms of NCCL's kernels to the measurements, and writes the table of errors.
 calibrate: install
 	$(BIN)/python scripts/calibrate.py
+
+# Fits the terms of training to half of the published rows; the extension is to be built anew then.
+calibrate-training: install
+	$(BIN)/python scripts/calibrate_training.py
 
 bench: install
 	cargo bench --package linkwright-bench --locked

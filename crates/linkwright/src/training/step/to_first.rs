@@ -1,6 +1,6 @@
 //! Gradients go to GPU 0, which updates the weights, and weights come back from it.
 //!
-//! Copies: every layer's gradients are copied as soon as they are known, added on GPU 0 by one kernel, and its
+//! Copies: every layer's gradients are copied as soon as they are known, added on GPU 0 by a kernel of their own, and its
 //! new weights are copied back (MXNet's `device` key-value store, as MGPU-TSM, section 2.2.2, describes it). Direct access:
 //! the kernel that adds reads the other GPUs' memory, and they read the weights there, without copy engines.
 
@@ -37,7 +37,11 @@ pub(super) fn program(step: &Step<'_>, copies: Copies) -> Program {
             Copies::Direct => Bytes(0),
             Copies::Staged | Copies::Relayed => Bytes(bucket.size.0 * u64::from(ranks - 1)),
         };
-        let updated = all.reduce(0, (added, bucket.update), &come);
+        let mut update = bucket.update;
+        if ranks > 1 {
+            update.0 += step.costs.kernels.least.max(step.costs.launch).0;
+        }
+        let updated = all.reduce(0, (added, update), &come);
         last[0].push(updated);
         for rank in 1..ranks {
             last[rank as usize].push(go(&mut all, step, copies, (0, rank), bucket.size, updated));
