@@ -299,3 +299,6 @@ impl Roofline {
         turns * 2.0 * sums * units / (self.gpu.peak.0 as f64 * self.reach.share[which])
     }
 }
+
+#[cfg(test)]
+mod tests;

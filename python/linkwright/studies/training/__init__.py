@@ -6,8 +6,11 @@ on half of the rows of Tables 2.4 to 2.6 and 2.8, as `halves` says.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linkwright.studies.study import Study
 from linkwright.studies.training import epochs, shared, statements, volta
+from linkwright.studies.training.charts import published_against_ours
 from linkwright.studies.training.published import epochs as published_epochs
 
 __all__ = ["INTRODUCTION", "TITLE", "run"]
@@ -40,9 +43,15 @@ def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Stud
         if not quick or row.table == "2.4" or (row.network != "ResNet" and row.gpus < 8)
     ]
     found = epochs.find(rows, progress)
-    sections = [epochs.calibration(found), statements.statements(found, networks, batches)]
-    sections += [epochs.breakdown(found), epochs.scaling(found)]
-    sections.append(volta.speedups(networks, batches))
+    sections = [
+        replace(
+            epochs.calibration(found), figures={"training-times": published_against_ours(found)}
+        ),
+        statements.statements(found, networks, batches),
+        epochs.breakdown(found),
+        epochs.scaling(found),
+        volta.speedups(networks, batches),
+    ]
     if not quick:
         sections.append(volta.overheads())
     sections += [volta.synchronized(), statements.weights(), shared.mechanisms()]

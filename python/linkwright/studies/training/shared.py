@@ -30,9 +30,11 @@ def step_time(dataset: str, system: str, way: str) -> float:
     """Seconds of a step on two GPUs."""
     size, channels = DATASETS[dataset]
     network = NeuralNetwork.find("mlp:thousand-classes").with_input(size=size, channels=channels)
-    host = {"iteration": 0.0, "gpu": 0.0, "launch": LAUNCH}
+    host = {"iteration": 0.0, "gpu": 0.0, "launch": LAUNCH, "copy": LAUNCH}
     terms = changed(training_terms(), {f"framework.{FIRST}": host})
-    recipe = Recipe(network, 2 * BATCH, optimizer="sgd", framework=FIRST, terms=terms)
+    recipe = Recipe(
+        network, 2 * BATCH, optimizer="sgd", framework=FIRST, overlap=False, terms=terms
+    )
     return play_step(recipe, machine(system), gpus_of(system, 2), way).time
 
 

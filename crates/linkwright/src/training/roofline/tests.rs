@@ -1,0 +1,86 @@
+//! Times of products and updates: what has to hold for any.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::training::{Network, Terms};
+
+fn roofline(gpu: &str, precision: Precision, framework: &str) -> Roofline {
+    let gpu = GpuRates::of(crate::system::gpus::find(gpu).unwrap(), precision).unwrap();
+    let costs = Terms::own().framework(framework).unwrap();
+    Roofline { gpu, reach: costs.kernels, launch: costs.launch }
+}
+
+/// A product of so many rows and columns, with sums of so many terms.
+fn product(rows: u64, columns: u64, depth: u64) -> Kernel {
+    let results = u128::from(rows) * u128::from(columns);
+    Kernel { multiply_adds: results * u128::from(depth), numbers: 0, results, columns }
+}
+
+#[test]
+fn a_large_product_reaches_the_share_of_the_peak_but_for_its_start() {
+    let roofline = roofline("v100", Precision::Fp32, "pytorch");
+    let large = product(8192, 8192, 8192);
+    let ideal = 2.0 * large.multiply_adds as f64 / (roofline.gpu.peak.0 as f64);
+    let depth = 8192.0;
+    let reached = ideal / roofline.arithmetic(large);
+    let expected = roofline.reach.share[0] * depth / (depth + roofline.reach.start);
+    assert!((reached / expected - 1.0).abs() < 1e-9, "{reached} beside {expected}");
+}
+
+#[test]
+fn twenty_channels_take_as_long_as_a_tile_of_them() {
+    let roofline = roofline("p100", Precision::Fp32, "mxnet-0-11");
+    let full = roofline.arithmetic(product(64 * 1024, roofline.reach.tile[0], 500));
+    let narrow = roofline.arithmetic(product(64 * 1024, 20, 500));
+    assert!((narrow / full - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn an_lstm_takes_the_kernels_of_all_its_time_steps() {
+    let mut roofline = roofline("p100", Precision::Fp32, "mxnet-0-11");
+    let network = Network::find("lstm").unwrap();
+    let layer = network.layers.iter().find(|layer| layer.steps > 1).unwrap();
+    let work = LayerWork::of(layer);
+    let with = roofline.layer(&work, 128, 1);
+    let cell = std::mem::take(&mut roofline.reach.cell);
+    let without = roofline.layer(&work, 128, 1);
+    let each = roofline.reach.least.max(roofline.launch).0 as f64;
+    let beside = each * cell * f64::from(layer.steps);
+    assert!(((with.forward.0 - without.forward.0) as f64 - beside).abs() <= 1.0);
+    assert!(((with.backward.0 - without.backward.0) as f64 - 2.0 * beside).abs() <= 1.0);
+}
+
+proptest! {
+    /// Wider, longer or deeper products take no less time, and reach no more than the share of the peak.
+    #[test]
+    fn more_work_takes_no_less_time(
+        rows in 1_u64..100_000, columns in 1_u64..5000, depth in 1_u64..20_000,
+        more in 1_u64..1000, which in 0..3,
+    ) {
+        let roofline = roofline("v100", Precision::Fp32, "mxnet-18-04");
+        let small = product(rows, columns, depth);
+        let large = match which {
+            0 => product(rows + more, columns, depth),
+            1 => product(rows, columns + more, depth),
+            _ => product(rows, columns, depth + more),
+        };
+        let [first, second] = [small, large].map(|kernel| roofline.arithmetic(kernel));
+        prop_assert!(second >= first * (1.0 - 1e-9), "{first} then {second}");
+        let least = 2.0 * small.multiply_adds as f64
+            / (roofline.gpu.peak.0 as f64 * roofline.reach.share[0]);
+        prop_assert!(first >= least * (1.0 - 1e-9), "{first} below {least}");
+    }
+
+    /// More samples take no less time in any layer of a network.
+    #[test]
+    fn more_samples_take_no_less_time(samples in 1_u64..512, more in 1_u64..64) {
+        let roofline = roofline("p100", Precision::Fp32, "mxnet-0-11");
+        for layer in &Network::find("googlenet").unwrap().layers {
+            let work = LayerWork::of(layer);
+            let [few, many] = [samples, samples + more].map(|of| roofline.layer(&work, of, 1));
+            prop_assert!(many.forward >= few.forward, "{}", layer.name);
+            prop_assert!(many.backward >= few.backward, "{}", layer.name);
+        }
+    }
+}
