@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkwright.studies.study import Study
-from linkwright.studies.training import epochs, shared, statements, volta
+from linkwright.studies.training import epochs, memories, shared, statements, volta
 from linkwright.studies.training.charts import published_against_ours
 from linkwright.studies.training.published import epochs as published_epochs
 
@@ -53,7 +53,7 @@ def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Stud
         volta.speedups(networks, batches),
     ]
     if not quick:
-        sections.append(volta.overheads())
+        sections += [volta.overheads(), memories.memories()]
     sections += [volta.synchronized(), statements.weights(), shared.mechanisms()]
     sections.append(statements.against_itself())
     return Study(name="training", title=TITLE, introduction=INTRODUCTION, sections=sections)

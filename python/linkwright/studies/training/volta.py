@@ -13,9 +13,11 @@ from linkwright.studies.training.terms import changed, values
 from linkwright.studies.training.workloads import loaded, machine
 
 __all__ = [
+    "LARGE",
     "NCCL",
     "NETWORKS",
     "P2P",
+    "SYSTEM",
     "overheads",
     "speed_up",
     "speedups",

@@ -55,7 +55,7 @@ WORKLOADS = {
     ("CIFAR-10", "LeNet"): Workload("lenet:mxnet", 28, 3, 50_000, is_decoded=True),
     ("CIFAR-10", "ResNet"): Workload("resnet-110:cifar", 28, 3, 50_000, is_decoded=True),
     ("Penn Treebank", "LSTM"): Workload("lstm", samples=42_068),
-    ("ImageNet", "LeNet"): Workload("lenet:mxnet", 224),
+    ("ImageNet", "LeNet"): Workload("lenet:mxnet-imagenet", 224),
     ("ImageNet", "AlexNet"): Workload("alexnet:mxnet", 224),
     ("ImageNet", "GoogLeNet"): Workload("googlenet:plain", 224),
     ("ImageNet", "ResNet"): Workload("resnet-50:paper", 224),
