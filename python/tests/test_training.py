@@ -185,7 +185,7 @@ def test_every_network_can_be_trained() -> None:
             run = train(name, system, gpus=1, batch=1, precision="bf16")
             assert run.best.time > 0
             continue
-        # A whole sequence's activations are larger than a GPU, and so are the weights of all layers.
+        # A whole sequence is larger than a GPU, and so are the weights of all layers.
         network = NeuralNetwork.find(name).with_input(tokens=512)
         step = TrainingStep(network, system, range(64), batch=64, way="fsdp", precision="bf16")
         assert sum(row["weights"] for row in step.memory()) >= 2 * parameters
