@@ -39,24 +39,28 @@ KERNELS = "kernels.mxnet"
 HOST = f"framework.{FIRST}"
 DECODE = "decode"
 
-# What is fitted on rows of one GPU: section, key, and from where to where it may be.
-ALONE = (
-    (KERNELS, "least", 0.5, 50.0),
-    (KERNELS, "plain", 0.3, 1.0),
-    (KERNELS, "memory", 0.1, 0.9),
-    (KERNELS, "start", 1.0, 3000.0),
-    (KERNELS, "cell", 0.1, 50.0),
-    (HOST, "launch", 1.0, 100.0),
-    (HOST, "iteration", 10.0, 5000.0),
-    (DECODE, DECODE, 1.0, 100.0),
+Term = tuple[str, str, float, float, float]
+
+# What is fitted on rows of one GPU: section, key, its start, and from where to where it may be.
+ALONE: tuple[Term, ...] = (
+    (KERNELS, "least", 8.0, 0.5, 50.0),
+    (KERNELS, "plain", 0.8, 0.3, 1.0),
+    (KERNELS, "memory", 0.3, 0.1, 0.9),
+    (KERNELS, "start", 200.0, 1.0, 3000.0),
+    (KERNELS, "cell", 6.0, 0.1, 50.0),
+    (HOST, "launch", 20.0, 1.0, 100.0),
+    (HOST, "iteration", 300.0, 10.0, 5000.0),
+    (DECODE, DECODE, 25.0, 1.0, 100.0),
 )
 # What is fitted on all rows then: an iteration's part for each GPU needs several.
-TOGETHER = (
-    (HOST, "iteration", 10.0, 5000.0),
-    (HOST, "gpu", 1.0, 2000.0),
-    (HOST, "copy", 0.5, 500.0),
+TOGETHER: tuple[Term, ...] = (
+    (HOST, "iteration", 200.0, 10.0, 5000.0),
+    (HOST, "gpu", 100.0, 1.0, 2000.0),
+    (HOST, "copy", 100.0, 0.5, 500.0),
 )
 DAMPED = 0.2
+# Of what is written.
+DIGITS = 3
 
 
 def main() -> None:
@@ -85,7 +89,7 @@ def main() -> None:
 
 def names() -> list[str]:
     """What was fitted, as the terms name it."""
-    fitted = (f"{section}.{key}" for section, key, _, _ in (*ALONE, *TOGETHER) if section != DECODE)
+    fitted = (f"{section}.{key}" for section, key, *_ in (*ALONE, *TOGETHER) if section != DECODE)
     return list(dict.fromkeys(fitted))
 
 
@@ -116,9 +120,9 @@ def fit_alone(text: str, constants: Constants) -> tuple[str, Constants]:
                 ratios.append(steps * seconds(row, quiet) / row.computing)
         return ratios, rows, found, now
 
-    x = fit(ALONE, starts(ALONE, text, constants), lambda x: predictions(x)[0])
+    x = fit(ALONE, lambda x: predictions(x)[0])
     _, _, found, now = predictions(x)
-    return changed(now, of(ALONE[:-1], x)), found
+    return changed(now, of(ALONE[:-1], x, DIGITS)), found
 
 
 def fit_together(text: str, constants: Constants) -> str:
@@ -134,22 +138,19 @@ def fit_together(text: str, constants: Constants) -> str:
         play.cache_clear()
         return [each.run / row.run for each, row in zip(found, rows, strict=True)]
 
-    host = values(text, HOST)
-    start = np.array([host["iteration"] / 2, host["iteration"] / 2, host["copy"]])
-    return terms(fit(TOGETHER, start, ratios, step=0.05))
+    return changed(text, of(TOGETHER, fit(TOGETHER, ratios, step=0.05), DIGITS))
 
 
 def fit(
-    terms: Sequence[tuple[str, str, float, float]],
-    start: NDArray[np.float64],
+    terms: Sequence[Term],
     ratios: Callable[[NDArray[np.float64]], Sequence[float]],
     step: float = 0.01,
 ) -> NDArray[np.float64]:
     """The values that bring ratios of predicted to published nearest to one."""
-    low, high = np.log([[low, high] for _, _, low, high in terms]).T
+    start, low, high = np.log([term[2:] for term in terms]).T
     found = least_squares(
         lambda x: np.log(ratios(np.exp(x))),
-        np.clip(np.log(start), low + 1e-3, high - 1e-3),
+        start,
         bounds=(low, high),
         loss="soft_l1",
         f_scale=DAMPED,
@@ -160,25 +161,13 @@ def fit(
 
 
 def of(
-    terms: Sequence[tuple[str, str, float, float]], x: NDArray[np.float64]
+    terms: Sequence[Term], x: NDArray[np.float64], digits: int = 9
 ) -> dict[str, dict[str, object]]:
-    """Values as the terms' text takes them, with three digits."""
+    """Values as the terms' text takes them."""
     new: dict[str, dict[str, object]] = defaultdict(dict)
-    for (section, key, _, _), value in zip(terms, x, strict=False):
-        new[section][key] = float(f"{value:.3g}")
+    for (section, key, *_), value in zip(terms, x, strict=False):
+        new[section][key] = float(f"{value:.{digits}g}")
     return dict(new)
-
-
-def starts(
-    terms: Sequence[tuple[str, str, float, float]], text: str, constants: Constants
-) -> NDArray[np.float64]:
-    """The values that the terms have now."""
-    return np.array(
-        [
-            constants.decode * 1e6 if section == DECODE else max(values(text, section)[key], low)
-            for section, key, low, _ in terms
-        ]
-    )
 
 
 def seconds(row: Epoch, text: str) -> float:

@@ -22,7 +22,7 @@ INTRODUCTION = (
     "layer by layer, on Linkwright's presets of the systems, and sets what comes out beside what "
     "was published, as `linkwright train` does.",
     "Half of the rows of Tables 2.4 to 2.6 calibrate a few constants; every row says of which half "
-    "it is. The V100 system's rows enter nothing, but for every other row of Table 2.8.",
+    "it is. The V100 system's rows enter nothing, but for every other row of Tables 2.8 and 2.10.",
 )
 # What a quick study plays of the V100 system.
 QUICK = (("LeNet", "AlexNet"), (16,))

@@ -34,7 +34,7 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
         text=[
             f"{holding} of {len(table)} statements hold: a number within a quarter of the "
             "published one, an order or a limit as it is said. What they part by:",
-            "**Small kernels.** The MLP computes as long on a P100 as on a K20c here, since a "
+            "**Small kernels.** The MLP computes almost as long on a P100 as on a K20c, since a "
             "kernel's least time is one number for all GPUs; on the real ones it falls with the "
             "clock. For the same reason its computing has not saturated at batch 128.",
             "**Copies hide too well.** Here copies go while the backward pass computes, and the "
@@ -43,7 +43,7 @@ def statements(found: Found, networks: tuple[str, ...], batches: tuple[int, ...]
             "scales far worse on LeNet and AlexNet (2.77 on 8 GPUs) than its rings on NVLink "
             "do here: that loss is not in the links, and no number of the text tells where it is.",
             "**True shared memory.** Its prototype moves as much over the same links as copies do, "
-            "and starts fewer of them. That is worth up to a fifth here, not a factor of two to "
+            "and starts fewer of them. That is worth up to a quarter here, not a factor of two to "
             "four: the published baseline must have costs beside its copies that the text "
             "does not name.",
             "**Weak scaling.** An epoch's beginning costs nothing here, so that weak and strong "

@@ -59,7 +59,6 @@ WORKLOADS = {
     ("ImageNet", "AlexNet"): Workload("alexnet:mxnet", 224),
     ("ImageNet", "GoogLeNet"): Workload("googlenet:plain", 224),
     ("ImageNet", "ResNet"): Workload("resnet-50:paper", 224),
-    ("ImageNet-299", "ResNet"): Workload("resnet-50:paper", 299),
     ("ImageNet-299", "Inception-v3"): Workload("inception-v3", 299),
 }
 
