@@ -6,8 +6,8 @@ use std::sync::Arc;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::program::Collective;
 use linkwright::training::{
-    self, Footprint, FrameworkCosts, Measured, LayerTime, Network, Optimizer, Precision, Shape, Terms,
-    Training, Way, alone, collectives_of, model_of, tables,
+    self, Footprint, FrameworkCosts, LayerTime, Measured, Network, Optimizer, Precision, Shape,
+    Terms, Training, Way, alone, collectives_of, model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
