@@ -3308,11 +3308,14 @@ class NeuralNetwork:
     def epoch(self) -> int | None:
         """Samples of an epoch of the dataset that it is usually trained on; None where none is named."""
 
-    def with_input(self, *, size: int | None = None, tokens: int | None = None) -> NeuralNetwork:
+    def with_input(
+        self, *, size: int | None = None, channels: int | None = None, tokens: int | None = None
+    ) -> NeuralNetwork:
         """The same network on images of another size, or sequences of another length.
 
         Args:
             size: Points of an image, each way.
+            channels: Channels of an image, with `size`; those that it has where absent.
             tokens: Tokens of a sequence.
 
         Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,10 @@ def _gpus_of(system: System, gpus: int | Sequence[int] | None) -> list[int]:
 def _scaling(
     recipe: Recipe, system: System, gpus: Sequence[int], steps: Sequence[Played]
 ) -> list[Scaled]:
-    """The steps on 1, 2, 4, ... GPUs, as far as these divide the batch."""
+    """The steps on 1, 2, 4, ... GPUs, as far as these divide the batch and have memory for it.
+
+    Speed-ups are over the fewest GPUs that do, as if those had scaled without loss.
+    """
     counts = [count for count in (2**power for power in range(20)) if count < len(gpus)]
     scaled = []
     for step in steps:
@@ -142,13 +146,14 @@ def _scaling(
             played: list[tuple[int, Played]] = []
             for count in counts:
                 batch = own * count if kind == "weak" else recipe.batch
-                if batch and batch % count == 0:
+                if batch == 0 or batch % count:
+                    continue
+                with suppress(SimulationError):
                     part = gpus[:count]
                     played.append((count, play_step(recipe, system, part, way, batch=batch)))
             played.append((len(gpus), step))
-            if played[0][0] != 1:
-                continue
-            alone = played[0][1].rate
+            fewest, first = played[0]
+            alone = first.rate / fewest
             scaled += [
                 Scaled(kind, way, count, of.batch, of.time, of.rate / alone if alone else 0.0)
                 for count, of in played

@@ -36,6 +36,7 @@ from linkwright import (
     Fabric,
     Floorplan,
     GpuModel,
+    NeuralNetwork,
     Pattern,
     Program,
     System,
@@ -45,6 +46,7 @@ from linkwright import (
     read_jobs,
     read_scenario,
     simulate,
+    train,
     workloads,
 )
 from linkwright.cli.commands import app
@@ -182,6 +184,8 @@ def read_toml(text: str) -> object:
         return System(network={"file": "ring.dot", "routing_table": "routes"}, files=files)
     if "[[layer]]" in text:
         return Floorplan.from_toml(text)
+    if "\nlayers = [" in text:
+        return NeuralNetwork.from_toml(text)
     if is_network(text):
         return Fabric.from_text(text)
     return System.from_text(text) if "[[device]]" in text else read_scenario(text)
@@ -199,7 +203,18 @@ READERS: dict[str, Callable[[str], object]] = {
     "goal": Program.from_goal,
     "dot": Fabric.from_text,
 }
-FORMAT_READERS = READERS | {"text": Pattern.from_edge_list, "json": restore}
+
+
+def read_plain(text: str) -> object:
+    """Reads an edge list, a network, or measured layers."""
+    if "\nlayers = [" in text:
+        return NeuralNetwork.from_toml(text)
+    if "layer,samples,forward" in text:
+        return train("alexnet", "dgx1-v100", gpus=1, batch=32, measured=text)
+    return Pattern.from_edge_list(text)
+
+
+FORMAT_READERS = READERS | {"text": read_plain, "json": restore}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -21,7 +21,11 @@ from linkwright.studies.tables import Cell, StudyTable, section_markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 # In the quick study these have fewer sizes and networks than on the page.
-SHORTENED = ("All-reduce on the 16 GPUs", "Communication in data-parallel training")
+SHORTENED = (
+    "All-reduce on the 16 GPUs",
+    "Communication in data-parallel training",
+    "Communication in whole steps of training",
+)
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,8 @@ def published_against_ours(found: Found) -> alt.LayerChart:
         for part, name in PARTS.items()
         if getattr(row, part) is not None
     ]
-    ends = [min(row["published"] for row in rows), max(row["published"] for row in rows)]
+    published = [float(str(row["published"])) for row in rows]
+    ends = [min(published), max(published)]
     scale = alt.Scale(type="log")
     line = (
         inline_chart([{"published": end, "ours": end} for end in ends])
@@ -49,5 +50,5 @@ def published_against_ours(found: Found) -> alt.LayerChart:
             tooltip=["row:N", "what:N", "published:Q", "ours:Q"],
         )
     )
-    chart: alt.LayerChart = alt.layer(line, points).properties(width=WIDTH, height=WIDTH)
-    return chart
+    chart = alt.LayerChart(layer=[line, points])
+    return chart.properties(width=WIDTH, height=WIDTH)
