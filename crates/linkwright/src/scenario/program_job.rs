@@ -43,7 +43,7 @@ pub enum ProgramSource {
         main_loop: Option<String>,
     },
     /// Steps of training, on the GPUs that the job gets.
-    Training(TrainingSource),
+    Training(Box<TrainingSource>),
 }
 
 impl ProgramSource {
@@ -209,7 +209,7 @@ fn program(
             let remedy = format!("remove `{other}` or `train`");
             return Err(fields.refuse(other, &problem, remedy));
         }
-        return Ok((ProgramSource::Training(TrainingSource::read(fields)?), None));
+        return Ok((ProgramSource::Training(Box::new(TrainingSource::read(fields)?)), None));
     }
     let (goal, trace) = (fields.file("goal")?, fields.file("trace")?);
     let key = if trace.is_some() { "trace" } else { "goal" };
