@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwright._core import (
     MOST_JOBS,
+    MOST_PLANNED_GPUS,
     Allocator,
     CheckReport,
     ClusterJob,
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_JOBS",
+    "MOST_PLANNED_GPUS",
     "AllocationError",
     "Allocator",
     "CheckReport",

@@ -47,6 +47,7 @@ from linkwright.names import (
 
 __all__ = [
     "MOST_JOBS",
+    "MOST_PLANNED_GPUS",
     "Allocator",
     "CheckReport",
     "ClusterJob",
@@ -133,6 +134,7 @@ __all__ = [
 ]
 
 MOST_JOBS: int
+MOST_PLANNED_GPUS: int
 __version__: str
 
 @final

@@ -91,7 +91,8 @@ impl TryFrom<u64> for Count {
 #[serde(deny_unknown_fields)]
 pub struct Terms {
     /// Those that measurements gave.
-    fitted: Vec<String>,
+    #[serde(rename = "fitted")]
+    _fitted: Vec<String>,
     kernels: BTreeMap<String, Kernel>,
     pages: Pages,
     framework: BTreeMap<String, FrameworkTerms>,
@@ -246,12 +247,6 @@ impl Terms {
     /// Text that is none, with line and column.
     pub fn read(file: &str, text: &str) -> Result<Self, InputError> {
         from_toml(file, text)
-    }
-
-    /// The names of those that measurements gave.
-    #[must_use]
-    pub fn fitted(&self) -> &[String] {
-        &self.fitted
     }
 
     /// What a driver takes to move pages, of GPUs with page faults or without.

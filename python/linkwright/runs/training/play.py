@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from linkwright import (
+    MOST_PLANNED_GPUS,
     ClusterJob,
     ClusterRun,
     NeuralNetwork,
@@ -40,8 +41,9 @@ __all__ = [
 
 # Scaling is played for each power of two up to so many GPUs unless it is asked for.
 LARGEST_SCALING = 16
-# On more GPUs that all do the same, one is played, and its collectives take what NCCL's do alone.
-MOST_PLAYED = 256
+# On more GPUs than plans are made for, which all do the same, one is played, and its collectives
+# take what NCCL's do alone.
+MOST_PLAYED = MOST_PLANNED_GPUS
 # Far more than a step has of any kind.
 SPANS = 5_000_000
 # Data that collectives of NCCL move, planned by NCCL's own choice.

@@ -119,10 +119,10 @@ class TrainingRun(Run):
         others = [step for step in self.steps if step is not best]
         if others:
             slower = ", ".join(
-                f"{step.communication} takes {step.time / best.time:.2f} times as long"
+                f"{step.time / best.time:.2f} times as long by {step.communication}"
                 for step in others[:3]
             )
-            told += f". {slower[0].upper()}{slower[1:]}"
+            told += f". It takes {slower}"
         return f"{told}."
 
     @property

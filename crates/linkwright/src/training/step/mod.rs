@@ -90,23 +90,17 @@ impl Named for Way {
 }
 
 impl Way {
-    /// Whether every GPU trains on samples of its own.
+    /// Whether only messages and collectives join the GPUs, which may then be in several servers.
     #[must_use]
-    pub const fn is_data_parallel(self) -> bool {
-        !matches!(self, Self::TensorParallel | Self::Pipeline)
-    }
-
-    /// Whether GPU 0 aggregates gradients, which takes memory that the others keep.
-    #[must_use]
-    pub const fn has_server(self) -> bool {
+    pub const fn joins_servers(self) -> bool {
         matches!(
             self,
-            Self::AllReduceBroadcast
+            Self::AllReduce
+                | Self::AllReduceBroadcast
                 | Self::ReduceBroadcast
-                | Self::PeerCopies
-                | Self::RelayedCopies
-                | Self::DirectAccess
-                | Self::SharedMemory
+                | Self::FullySharded
+                | Self::TensorParallel
+                | Self::Pipeline
         )
     }
 }
@@ -136,15 +130,8 @@ impl Step<'_> {
     /// # Errors
     /// A way that the GPUs cannot go: copies between servers, more stages than layers.
     pub fn program(&self, way: Way) -> Result<Program, TrainingError> {
-        if !matches!(
-            way,
-            Way::AllReduce
-                | Way::AllReduceBroadcast
-                | Way::ReduceBroadcast
-                | Way::FullySharded
-                | Way::TensorParallel
-                | Way::Pipeline
-        ) && let Some((first, second)) = self.joins.apart()
+        if !way.joins_servers()
+            && let Some((first, second)) = self.joins.apart()
         {
             return Err(TrainingError::Apart { way: way.name(), first, second });
         }
