@@ -22,6 +22,7 @@ __all__ = [
     "NetworkName",
     "PolicyName",
     "PolicyNames",
+    "RunDirectory",
     "StateFile",
     "Ties",
     "WorkerCount",
@@ -101,6 +102,16 @@ def _machines() -> list[str]:
     return [name for name, _ in preset_names()]
 
 
+# Where a run is written.
+RunDirectory = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIRECTORY",
+        help="Write tables, summary.json, manifest.json, timeline.json and report.html here.",
+    ),
+]
 MachineName = Annotated[
     str,
     typer.Option(

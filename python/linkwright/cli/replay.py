@@ -11,7 +11,7 @@ import typer
 
 from linkwright import applications, preset_names
 from linkwright.cli import runs
-from linkwright.cli.options import Json, NetworkName
+from linkwright.cli.options import Json, NetworkName, RunDirectory
 from linkwright.cli.replay_systems import Settings
 from linkwright.cli.settings import default_of, of_options, of_setting, taking, value_of
 from linkwright.errors import ApplicationError
@@ -134,15 +134,7 @@ def replay(
             callback=_chart_file,
         ),
     ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIRECTORY",
-            help="Write tables, summary.json, manifest.json, timeline.json and report.html here.",
-        ),
-    ] = None,
+    to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Play a recorded trace, or an application, on a cluster that need not exist.

@@ -10,7 +10,15 @@ import typer
 
 from linkwright import Run, policy_names, preset_names
 from linkwright.cli import runs
-from linkwright.cli.options import DaskAddress, Json, PolicyNames, WorkerCount, among, picked
+from linkwright.cli.options import (
+    DaskAddress,
+    Json,
+    PolicyNames,
+    RunDirectory,
+    WorkerCount,
+    among,
+    picked,
+)
 from linkwright.cli.settings import of_options, pairs
 from linkwright.runs.cluster.play import replay_loaded
 from linkwright.runs.scenarios import load_scenario
@@ -22,15 +30,6 @@ if TYPE_CHECKING:
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="The scenario's file (TOML).")
-]
-Directory = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="DIRECTORY",
-        help="Write tables, summary.json, manifest.json, timeline.json and report.html here.",
-    ),
 ]
 
 
@@ -49,7 +48,7 @@ def run(
     scenario: ScenarioFile,
     policy: PolicyNames = None,
     setting: Settings = None,
-    to: Directory = None,
+    to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Play a scenario's jobs and sum up what they felt.
@@ -116,7 +115,7 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE", help="Keep every finished run here, and go on from there."),
     ] = None,
-    to: Directory = None,
+    to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Compare a scenario's variants: its policies, and what its [compare.NAME] say.

@@ -10,7 +10,14 @@ import typer
 from linkwright import FileError, choice_names, load_system, neural_networks, train
 from linkwright.cli import output, runs
 from linkwright.cli.gpu_options import choice
-from linkwright.cli.options import MOST_GPUS, Json, MachineName, NetworkName, gpu_ids
+from linkwright.cli.options import (
+    MOST_GPUS,
+    Json,
+    MachineName,
+    NetworkName,
+    RunDirectory,
+    gpu_ids,
+)
 from linkwright.cli.schedules import Plot
 from linkwright.cli.sizes import parse_size
 from linkwright.files import read_text
@@ -140,15 +147,7 @@ def train_command(
         typer.Option(metavar="FILE", help="Write the best step, for ui.perfetto.dev."),
     ] = None,
     plot: Plot = None,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIRECTORY",
-            help="Write tables, summary.json, manifest.json, timeline.json and report.html here.",
-        ),
-    ] = None,
+    to: RunDirectory = None,
     json: Json = False,
 ) -> None:
     """Tell what a step of training takes: computing, communication, and how it scales.

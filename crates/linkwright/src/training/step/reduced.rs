@@ -8,11 +8,7 @@ use crate::units::{Bytes, Picoseconds};
 
 /// The program: every GPU updates its weights, or the first does and broadcasts them.
 pub(super) fn program(step: &Step<'_>, way: Way) -> Program {
-    let mut all = Writing::new(step.ranks.len());
-    for rank in 0..step.ranks.len() as Rank {
-        write(&mut all, step, rank, way);
-    }
-    all.finish(step.name)
+    Writing::each(step, |all, rank| write(all, step, rank, way))
 }
 
 fn write(all: &mut Writing, step: &Step<'_>, rank: Rank, way: Way) {

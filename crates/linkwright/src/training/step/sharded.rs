@@ -11,11 +11,7 @@ use crate::units::{Bytes, Picoseconds};
 
 /// The program.
 pub(super) fn program(step: &Step<'_>) -> Program {
-    let mut all = Writing::new(step.ranks.len());
-    for rank in 0..step.ranks.len() as Rank {
-        write(&mut all, step, rank);
-    }
-    all.finish(step.name)
+    Writing::each(step, |all, rank| write(all, step, rank))
 }
 
 fn write(all: &mut Writing, step: &Step<'_>, rank: Rank) {

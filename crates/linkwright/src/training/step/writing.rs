@@ -64,6 +64,15 @@ impl Writing {
         }
     }
 
+    /// The program in which each rank does its part, without a look at the others'.
+    pub(super) fn each(step: &Step<'_>, write: impl Fn(&mut Self, Rank)) -> Program {
+        let mut all = Self::new(step.ranks.len());
+        for rank in 0..step.ranks.len() as Rank {
+            write(&mut all, rank);
+        }
+        all.finish(step.name)
+    }
+
     fn rank(&mut self, rank: Rank) -> &mut RankBuilder {
         &mut self.ranks[rank as usize]
     }
