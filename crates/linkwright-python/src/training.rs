@@ -6,8 +6,9 @@ use std::sync::Arc;
 use linkwright::diagnostic::Diagnosis;
 use linkwright::program::Collective;
 use linkwright::training::{
-    self, Footprint, FrameworkCosts, LayerTime, Measured, Network, Optimizer, Precision, Shape,
-    Terms, Training, Way, alone, collectives_of, model_of, tables,
+    self, Footprint, FrameworkCosts, LayerTime, MOST_MICRO_BATCHES, MOST_SAMPLES, Measured,
+    Network, Optimizer, Precision, SampleSize, Shape, Terms, Training, Way, alone, collectives_of,
+    model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
 use pyo3::prelude::*;
@@ -18,10 +19,6 @@ use crate::number::{int, ints, optional_int, whole};
 use crate::program::Program;
 use crate::system::System;
 use crate::table::Table;
-
-/// The most samples of a step, and the most parts of a pipeline's batch.
-const MOST_SAMPLES: u64 = 1 << 24;
-const MOST_MICRO_BATCHES: u32 = 4096;
 
 /// The names of the frameworks whose costs are known.
 pub fn framework_names() -> Vec<&'static str> {
@@ -153,28 +150,15 @@ impl NeuralNetwork {
         #[pyo3(from_py_with = optional_int)] channels: Option<i128>,
         #[pyo3(from_py_with = optional_int)] tokens: Option<i128>,
     ) -> PyResult<Self> {
-        let extent = |what, value| whole(what, value, training::MOST_EXTENT);
-        let input = match (self.0.input, (size, channels), tokens) {
-            (input, (None, None), None) => input,
-            (Shape::Image { channels, .. }, (Some(size), given), None) => {
-                let channels = match given {
-                    Some(given) => extent("channels of an image", given)?,
-                    None => channels,
-                };
-                let size = extent("points of an image", size)?;
-                Shape::Image { channels, height: size, width: size }
-            }
-            (Shape::Tokens { width, .. }, (None, None), Some(tokens)) => {
-                Shape::Tokens { tokens: extent("tokens of a sequence", tokens)?, width }
-            }
-            (input, ..) => {
-                let name = self.0.full_name();
-                let problem = format!("`{name}` takes samples of {input}");
-                let remedy = "give the size of images, or the tokens of sequences";
-                return Err(errors::range(Diagnosis::of(problem).remedy(remedy)));
-            }
+        let extent = |what, value: Option<i128>| {
+            value.map(|value| whole(what, value, training::MOST_EXTENT)).transpose()
         };
-        let made = self.0.with_input(input).map_err(errors::training)?;
+        let size = SampleSize {
+            points: extent("points of an image", size)?,
+            channels: extent("channels of an image", channels)?,
+            tokens: extent("tokens of a sequence", tokens)?,
+        };
+        let made = self.0.resized(size).map_err(errors::training)?;
         Ok(Self(Arc::new(made)))
     }
 

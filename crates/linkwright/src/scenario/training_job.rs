@@ -17,8 +17,8 @@ use crate::diagnostic::{InputError, closest};
 use crate::program::Program;
 use crate::system::System;
 use crate::training::{
-    FrameworkCosts, MemoryTerms, Network, Optimizer, Precision, Shape, Terms, Training,
-    TrainingError, Way,
+    FrameworkCosts, MOST_MICRO_BATCHES, MOST_SAMPLES, MemoryTerms, Network, Optimizer, Precision,
+    SampleSize, Terms, Training, TrainingError, Way,
 };
 use crate::units::Bytes;
 
@@ -63,8 +63,7 @@ pub struct TrainingSource {
     memory: MemoryTerms,
     overlaps: bool,
     micro_batches: u32,
-    size: Option<u64>,
-    tokens: Option<u64>,
+    size: SampleSize,
     /// Where errors of its network, and of its way on the GPUs, point.
     places: [Place; 2],
 }
@@ -100,20 +99,34 @@ impl TrainingSource {
         if let Some(bucket) = of.optional::<Bytes>("bucket")? {
             costs.bucket = (bucket.0 > 0).then_some(bucket);
         }
+        let batch: u64 = of.or("batch", BATCH_OF_GPU * u64::from(ranks))?;
+        if batch > MOST_SAMPLES {
+            let remedy = format!("write {MOST_SAMPLES} or fewer");
+            return Err(of.refuse("batch", "more samples than a step has", remedy));
+        }
+        let usual = ranks.saturating_mul(4).clamp(1, MOST_MICRO_BATCHES);
+        let micro_batches = of.count("micro_batches", usual)?;
+        if micro_batches > MOST_MICRO_BATCHES {
+            let remedy = format!("write {MOST_MICRO_BATCHES} or fewer");
+            return Err(of.refuse("micro_batches", "too many parts of a batch", remedy));
+        }
         let places = [fields.place("train"), fields.place("parameters")];
         Ok(Self {
             network,
             ranks,
-            batch: of.or("batch", BATCH_OF_GPU * u64::from(ranks))?,
+            batch,
             way: of.choice("communication")?.unwrap_or(Way::AllReduce),
             precision: of.choice("precision")?.unwrap_or_default(),
             optimizer: of.choice("optimizer")?.unwrap_or_default(),
             costs,
             memory,
             overlaps: of.or("overlap", true)?,
-            micro_batches: of.count("micro_batches", ranks.saturating_mul(4).max(1))?,
-            size: of.optional("size")?,
-            tokens: of.optional("tokens")?,
+            micro_batches,
+            size: SampleSize {
+                points: of.optional("size")?,
+                channels: None,
+                tokens: of.optional("tokens")?,
+            },
             places,
         })
     }
@@ -149,10 +162,7 @@ impl TrainingSource {
             Trained::Named(network) => (*network).clone(),
             Trained::File(file) => Network::read(&file.name, text_of(scenario, file, files)?)?,
         };
-        let network = match self.shape(network.input) {
-            None => network,
-            Some(shape) => network.with_input(shape).map_err(|error| refuse(of_way, &error))?,
-        };
+        let network = network.resized(self.size).map_err(|error| refuse(of_way, &error))?;
         let training = Training {
             network: &network,
             batch: self.batch,
@@ -174,16 +184,5 @@ impl TrainingSource {
             refuse(place, &error)
         })?;
         Ok(Arc::new(program))
-    }
-
-    /// The shape of a sample where it is not the network's own.
-    fn shape(&self, input: Shape) -> Option<Shape> {
-        match (input, self.size, self.tokens) {
-            (Shape::Image { channels, .. }, Some(size), _) => {
-                Some(Shape::Image { channels, height: size, width: size })
-            }
-            (Shape::Tokens { width, .. }, _, Some(tokens)) => Some(Shape::Tokens { tokens, width }),
-            _ => None,
-        }
     }
 }

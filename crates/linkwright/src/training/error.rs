@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::network::SampleSize;
+use super::shape::{MOST_EXTENT, Shape};
 use crate::diagnostic::{Diagnose, Diagnosis, instead_of, shown};
 use crate::system::gpus::GpuError;
 use crate::units::Bytes;
@@ -27,6 +29,20 @@ pub enum TrainingError {
         layer: String,
         /// What is wrong with it.
         fault: Diagnosis,
+    },
+    /// A size of samples that a network does not have.
+    Samples {
+        /// The network's name.
+        network: String,
+        /// The shape of its samples.
+        input: Shape,
+    },
+    /// A size of samples that is not possible.
+    SampleSize {
+        /// The network's name.
+        network: String,
+        /// The size.
+        size: SampleSize,
     },
     /// A GPU whose file lacks what is needed.
     #[error(transparent)]
@@ -112,6 +128,18 @@ impl Diagnose for TrainingError {
             }
             Self::Layer { network, layer, fault } => {
                 fault.clone().within(format_args!("{network}: layer `{}`", shown(layer)))
+            }
+            Self::Samples { network, input } => {
+                Diagnosis::of(format!("`{}` takes samples of {input}", shown(network)))
+                    .remedy("give the size of images, or the tokens of sequences")
+            }
+            Self::SampleSize { network, size } => {
+                let SampleSize { points, channels, tokens } = size;
+                let given = [(points, "points"), (channels, "channels"), (tokens, "tokens")];
+                let given = given.iter().filter_map(|(count, what)| count.map(|it| format!("{it} {what}")));
+                let given = given.collect::<Vec<_>>().join(" and ");
+                Diagnosis::of(format!("`{}` on samples of {given}", shown(network)))
+                    .remedy(format!("give each from 1 to {MOST_EXTENT}, and fewer elements in all"))
             }
             Self::Gpu(error) => error.diagnosis(),
             Self::Precision { error, instead } => Diagnosis::of(error.diagnosis().problem)

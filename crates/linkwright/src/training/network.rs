@@ -34,6 +34,17 @@ pub struct Network {
     pub layers: Vec<Layer>,
 }
 
+/// How large samples are, where it is not the network's own size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SampleSize {
+    /// Points of an image, each way.
+    pub points: Option<u64>,
+    /// Channels of an image, beside its points.
+    pub channels: Option<u64>,
+    /// Tokens of a sequence.
+    pub tokens: Option<u64>,
+}
+
 macro_rules! files {
     ($($name:literal,)*) => {
         &[$((
@@ -180,6 +191,31 @@ impl Network {
     #[must_use]
     pub fn dataset(&self) -> Option<&'static Dataset> {
         self.dataset.as_deref().and_then(|name| Dataset::find(name).ok())
+    }
+
+    /// The same network on samples of another size; what is not given stays.
+    ///
+    /// # Errors
+    /// A size that samples of its kind do not have or that is not possible, and one that a layer cannot take.
+    pub fn resized(&self, size: SampleSize) -> Result<Self, TrainingError> {
+        let SampleSize { points, channels, tokens } = size;
+        let input = match (self.input, (points, channels), tokens) {
+            (input, (None, None), None) => input,
+            (Shape::Image { channels: own, .. }, (Some(points), channels), None) => {
+                let channels = channels.unwrap_or(own);
+                Shape::Image { channels, height: points, width: points }
+            }
+            (Shape::Tokens { width, .. }, (None, None), Some(tokens)) => {
+                Shape::Tokens { tokens, width }
+            }
+            (input, ..) => {
+                return Err(TrainingError::Samples { network: self.full_name(), input });
+            }
+        };
+        if !input.is_possible() {
+            return Err(TrainingError::SampleSize { network: self.full_name(), size });
+        }
+        self.with_input(input)
     }
 
     /// The same network on samples of another shape: pictures of another size, sequences of

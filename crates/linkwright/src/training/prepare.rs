@@ -16,6 +16,11 @@ use crate::system::System;
 use crate::system::gpus::GpuModel;
 use crate::units::Bytes;
 
+/// The most samples of a step.
+pub const MOST_SAMPLES: u64 = 1 << 24;
+/// The most parts of a pipeline's batch.
+pub const MOST_MICRO_BATCHES: u32 = 4096;
+
 /// Bytes of a number of a sample, where no dataset says otherwise: frameworks hand over 32 bits.
 const BYTES_OF_INPUT: u64 = 4;
 

@@ -260,6 +260,14 @@ fn a_job_trains_a_network_on_the_gpus_that_it_got() {
     assert!(said.contains("a batch of 255 samples, which 4 GPUs do not divide"), "{said}");
     let said = refused("batch = 256", "bath = 256");
     assert!(said.contains("unknown parameter") && said.contains("did you mean `batch`"), "{said}");
+    let said = refused("batch = 256", "size = 9_000_000_000");
+    assert!(said.contains("on samples of 9000000000 points"), "{said}");
+    let said = refused("batch = 256", "batch = 9_000_000_000");
+    assert!(said.contains("more samples than a step has"), "{said}");
+    let said = refused("batch = 256", "micro_batches = 5000");
+    assert!(said.contains("too many parts of a batch"), "{said}");
+    let said = refused("batch = 256", "tokens = 8");
+    assert!(said.contains("takes samples of 1 x 28 x 28"), "{said}");
     let said = refused("\"lenet\"", "\"lenett\"");
     assert!(said.contains("there is no network `lenett`") && said.contains("lenet"), "{said}");
     let said = refused("ranks = 4\n", "");
