@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from linkwright import Program, applications, read_otf2
+from linkwright import Program, applications, choice_names, read_otf2
 from linkwright.errors import (
     ApplicationError,
     FileError,
@@ -18,7 +18,17 @@ from linkwright.errors import (
 )
 from linkwright.files import LARGEST_INPUT, read_text
 
-__all__ = ["load_program", "read_program", "refuse_other_formats", "trace_of", "with_notes"]
+__all__ = [
+    "MAPPINGS",
+    "load_program",
+    "mapping_text",
+    "read_program",
+    "refuse_other_formats",
+    "trace_of",
+    "with_notes",
+]
+
+MAPPINGS = choice_names()["mapping"]
 
 # How the first file of an OTF2 archive ends.
 ANCHOR = ".otf2"
@@ -168,3 +178,19 @@ def _neither(given: str | Path, known: Sequence[str]) -> FileError:
         f"there is neither an application nor a file `{given}`",
         f"{advice}the applications are {', '.join(known)}",
     )
+
+
+def mapping_text(mapping: str | Path) -> str:
+    """The text of a file with the GPU of each rank.
+
+    Raises:
+        FileError: If there is no such file.
+    """
+    if not Path(mapping).exists():
+        close = get_close_matches(str(mapping), MAPPINGS, n=1, cutoff=0.5)
+        advice = f"did you mean `{close[0]}`? " if close else ""
+        raise FileError(
+            f"there is neither a mapping nor a file `{mapping}`",
+            f"{advice}the mappings are {', '.join(MAPPINGS)}",
+        )
+    return read_text(mapping)

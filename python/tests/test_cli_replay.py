@@ -153,7 +153,7 @@ def test_detours_within_groups_are_a_setting_everywhere(tmp_path: Path) -> None:
     [
         ("kineto.json", b'{"schemaVersion": 1, "traceEvents": [{"ph": "X"}]}', "a Kineto trace"),
         ("chrome.json", b'[{"ph": "X", "ts": 1, "dur": 2}]', "a Kineto trace"),
-        ("kineto.json.gz", gzip.compress(b'{"traceEvents": []}'), "a Kineto trace"),
+        ("kineto.json.gz", gzip.compress(b'{"traceEvents": []}', mtime=0), "a Kineto trace"),
         ("nodes.json", b'{"nodes": [{"id": 1, "ctrl_deps": 2}]}', "an execution trace of PyTorch"),
         ("rank.0.et", b"\x08\x0a\x06\x30", "a Chakra execution trace"),
     ],

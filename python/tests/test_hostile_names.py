@@ -25,7 +25,7 @@ from linkwright import (
 )
 from linkwright.cli.commands import app
 from linkwright.plot import save_chart
-from linkwright.runs.server.charts import occupancy
+from linkwright.plots.jobs import occupancy
 
 HOSTILE = "a\x1b[2J\x9b5m\x07\u202e</script><img src=x onerror=alert(1)>&\"'\\\nSPOOFED"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

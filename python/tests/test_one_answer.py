@@ -21,7 +21,7 @@ from linkwright import (
 )
 from linkwright.cli.commands import app
 from linkwright.errors import InputError
-from linkwright.runs.cluster.timeline import cluster_timeline
+from linkwright.runs.rank_timeline import rank_timeline
 
 if TYPE_CHECKING:
     from linkwright.names import AlgorithmName
@@ -116,7 +116,7 @@ def test_kernels_are_seen_by_every_observer() -> None:
     sent = sum(row["data"] for row in run.links())
     assert sent == pytest.approx(4 * 1.5 * (64 << 20), rel=1e-6)
     assert all(0 < row["utilisation"] <= 1 and row["packets"] > 0 for row in run.links())
-    timeline = cluster_timeline("one", "dgx1-v100", run)
+    timeline = rank_timeline("one", "dgx1-v100", run)
     assert timeline is not None
     names = [piece.name for track in timeline.tracks for piece in track.slices]
     assert names.count(f"all-reduce of {64 << 20} B") == 4

@@ -15,13 +15,12 @@ import vl_convert
 
 from linkwright import SimulationResult, System, generate_jobs, policy_names, simulate
 from linkwright.plot import rounded, save_chart
-from linkwright.runs.server.charts import (
+from linkwright.plots.jobs import (
     allocation_quality,
     bandwidth_by_workload,
     occupancy,
     run_time_by_workload,
 )
-from linkwright.runs.server.summary import job_rows
 from linkwright.specification import chart_specification
 from linkwright.studies.mapa.charts import (
     DecisionTime,
@@ -29,6 +28,7 @@ from linkwright.studies.mapa.charts import (
     decision_times,
     predicted_against_model,
 )
+from linkwright.summaries.policies import job_rows
 from linkwright.zoom import interactive
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import linkwright as lw
-from linkwright.runs.cluster.timeline import cluster_timeline
+from linkwright.runs.rank_timeline import rank_timeline
 from linkwright.runs.timeline import timeline_text
 
 FREE = {"send_overhead": "0 ps", "copy_per_byte": "0 ps", "eager_limit": "1 GiB"}
@@ -105,7 +105,7 @@ def test_a_timeline_shows_copies_on_threads_of_their_own() -> None:
     assert sorted(rows) == [(0, "host-to-device", None, 4096), (0, "peer", 1, 1000)]
     assert run.copy_count == 2
     assert all(0 <= row["start"] < row["end"] < 1e-3 for row in run.copies())
-    timeline = cluster_timeline("copies", "dgx1-v100", run)
+    timeline = rank_timeline("copies", "dgx1-v100", run)
     assert timeline is not None
     text = timeline_text(timeline)
     assert '"rank 0, copies"' in text

@@ -15,15 +15,15 @@ import pytest
 
 from linkwright import Replay, System, load_system, replay_scenario, replay_trace, write_run
 from linkwright.plot import save_chart
-from linkwright.runs.cluster.charts import (
+from linkwright.plots.network import (
     job_times,
     link_heat_map,
     link_loads,
     message_latencies,
 )
-from linkwright.runs.cluster.run import busiest_links, job_summaries
 from linkwright.runs.timeline import _microseconds, timeline_text
 from linkwright.specification import chart_specification
+from linkwright.summaries.programs import busiest_links, job_summaries
 
 ROOT = Path(__file__).resolve().parents[2]
 STENCIL = ROOT / "examples" / "traces" / "stencil4d-32"
@@ -248,7 +248,8 @@ def test_levels_need_no_names(tmp_path: Path) -> None:
 
 
 def test_charts_hold_what_they_say(mix: Replay, tmp_path: Path) -> None:
-    for chart in (job_times(mix), message_latencies(mix), link_loads(mix), link_heat_map(mix)):
+    for draw in (job_times, message_latencies, link_loads, link_heat_map):
+        chart = draw(mix.run)
         save_chart(chart, tmp_path / "chart.svg")
         assert (tmp_path / "chart.svg").read_text(encoding="utf-8").startswith("<svg")
     cells = cells_of(mix)
@@ -259,7 +260,7 @@ def test_charts_hold_what_they_say(mix: Replay, tmp_path: Path) -> None:
 
 
 def cells_of(replay: Replay) -> list[list[dict[str, Any]]]:
-    drawn = chart_specification(link_heat_map(replay))
+    drawn = chart_specification(link_heat_map(replay.run))
     return [drawn["datasets"][each["data"]["name"]] for each in drawn["vconcat"]]
 
 
@@ -296,7 +297,7 @@ def test_a_map_shows_what_carried_data() -> None:
     assert sum(map(len, levels)) < rows_count(replay) / 10
     assert all(any(cell["utilisation"] > 0 for cell in level) for level in levels)
     alone = replay_trace("laghos", System({"gpus": 4}, network="fat-tree"), ranks=4)
-    drawn = str(chart_specification(link_heat_map(alone)))
+    drawn = str(chart_specification(link_heat_map(alone.run)))
     assert "No link carried data." in drawn
     assert "injection" not in drawn
 
@@ -374,7 +375,7 @@ def test_every_reader_of_a_timeline_gets_the_same_nanoseconds(digits: int) -> No
 def test_a_map_of_links_within_servers_calls_no_device_a_switch() -> None:
     system = System("dgx1-v100", 4, network="fat-tree")
     replay = replay_trace("stencil4d", system, ranks=32, fidelity="flow")
-    charts = chart_specification(link_heat_map(replay))["vconcat"]
+    charts = chart_specification(link_heat_map(replay.run))["vconcat"]
     columns = {
         chart["title"]["text"]: chart["encoding"]["x"]["title"]
         for chart in charts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkwright import SimulationError, System, generate_jobs, policy_names, simulate
 from linkwright.quartiles import Quartiles
-from linkwright.runs.server.summary import (
+from linkwright.summaries.policies import (
     PolicySummary,
     Speedup,
     job_rows,

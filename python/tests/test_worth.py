@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from test_cli_json import check, schema
 
 from linkwright import InputError, SimulationError, System, Worth, compare_scenario, read_scenario
-from linkwright.runs.server.links import could_carry, link_use
 from linkwright.runs.server.play import simulated
-from linkwright.runs.worth.intervals import estimate, saved
-from linkwright.runs.worth.measures import MEASURES
-from linkwright.runs.worth.run import LEFT_OVER, SUM
+from linkwright.summaries.gains import LEFT_OVER, SUM
+from linkwright.summaries.intervals import estimate, saved
+from linkwright.summaries.links import could_carry, link_use
+from linkwright.summaries.measures import MEASURES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

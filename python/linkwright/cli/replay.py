@@ -178,9 +178,8 @@ def replay(
     played = replace(played, notes=(*where.told, *played.notes))
     if plot is not None:
         from linkwright.plot import save_chart
-        from linkwright.runs.cluster.charts import link_heat_map
 
-        save_chart(link_heat_map(played), plot)
+        save_chart(played.link_heat_map(), plot)
     runs.show(played, wanted, watch)
 
 

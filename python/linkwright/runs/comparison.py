@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 from linkwright import SimulationResult, System, __version__
 from linkwright.errors import SimulationError
 from linkwright.names import PolicyName
-from linkwright.runs.cluster.play import of_system, replay_loaded
+from linkwright.runs.cluster.play import replay_loaded
+from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress, Run, Section, Sheet
-from linkwright.runs.scenarios import ScenarioFile, load_scenario
-from linkwright.runs.server.play import check_policies, manifest_of, run_loaded, simulated
+from linkwright.runs.scenarios import ScenarioFile, load_scenario, told_of
+from linkwright.runs.server.play import check_policies, run_loaded, simulated
 from linkwright.runs.server.run import ScenarioRun
 from linkwright.runs.worth.play import compare_over_seeds
 from linkwright.runs.worth.run import Worth
@@ -120,17 +122,13 @@ class Comparison(Run):
 
     def tables(self) -> Mapping[str, pa.Table]:
         """One row per variant and job."""
-        import pyarrow as pa
-
-        text, seconds = {"unit": ""}, {"unit": "s"}
-        columns: list[pa.Field[Any]] = [
-            pa.field("variant", pa.string(), nullable=False, metadata=text),
-            pa.field("job", pa.string(), metadata=text),
-            pa.field("time", pa.float64(), nullable=False, metadata=seconds),
-            pa.field("speedup", pa.float64(), metadata=text),
+        columns = [
+            Column("variant", "text", known=True),
+            Column("job", "text"),
+            Column("time", "number", "s", known=True),
+            Column("speedup", "number"),
         ]
-        schema = pa.schema(columns)
-        return {"comparison": pa.Table.from_pylist(self.rows, schema=schema)}
+        return {"comparison": arrow_table(self.rows, columns)}
 
     def summary(self) -> dict[str, object]:
         """What `summary.json` holds and `--json` prints."""
@@ -338,7 +336,7 @@ def compare_scenario(
         "compared": list(scenario.variants),
         "reference": chosen,
     }
-    told = (*notes, *of_system(system))
+    told = (*notes, *told_of(system))
     return Comparison(loaded.path, system, chosen, outcomes, of_manifest, told)
 
 

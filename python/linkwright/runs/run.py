@@ -7,10 +7,10 @@ shown as a page, printed and turned into JSON is the same for all, and stands be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from linkwright import System, Table
 from linkwright.documents import write_json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from linkwright.runs.timeline import Timeline
 
-__all__ = ["Best", "Progress", "Run", "Section", "Sheet", "write_run"]
+__all__ = ["Best", "Progress", "Run", "Section", "Sheet", "marked", "write_run"]
 
 # pyarrow and the charts take longer to import than most commands take to run, so they are
 # imported where a run is written.
@@ -36,6 +36,22 @@ class Best(str):
     """A cell that is the best of its column."""
 
     __slots__ = ()
+
+
+def marked(
+    columns: Sequence[Sequence[float | None]],
+    best: Sequence[Callable[..., float]],
+    formats: Sequence[str],
+) -> list[list[str]]:
+    """Cells row by row, the best of each column marked where the rows differ."""
+    found: list[list[str]] = []
+    for values, choose, form in zip(columns, best, formats, strict=True):
+        texts = ["none" if value is None else format(value, form) for value in values]
+        known = [value for value in values if value is not None]
+        winner = format(choose(known), form) if known else None
+        differ = len(set(texts)) > 1
+        found.append([Best(text) if differ and text == winner else text for text in texts])
+    return [list(row) for row in zip(*found, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -57,6 +73,26 @@ class Sheet:
     title: str = ""
     note: str = ""
     remarks: tuple[str, Sequence[str]] = ("", ())
+
+    @classmethod
+    def of(
+        cls,
+        things: Iterable[Any],
+        columns: Mapping[str, Callable[[Any], str]],
+        words: int = 1,
+        **told: Any,
+    ) -> Self:
+        """A row for each thing, of what the columns say of it.
+
+        Args:
+            things: What the rows are of.
+            columns: What says a cell, by the column's head.
+            words: How many columns hold words; they come first.
+            told: The title, the note and the remarks.
+        """
+        heads = list(columns)
+        rows = [[cell(thing) for cell in columns.values()] for thing in things]
+        return cls(heads, rows, heads[:words], **told)
 
 
 @dataclass(frozen=True)

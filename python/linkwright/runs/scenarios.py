@@ -10,9 +10,9 @@ from typing import Any
 from linkwright import Scenario, System, read_scenario
 from linkwright.errors import FileError, InputError, printable
 from linkwright.files import LARGEST_TEXT, decode, portable_name, read_bytes, sha256
-from linkwright.programs import refuse_other_formats
+from linkwright.programs import refuse_other_formats, trace_of
 
-__all__ = ["ScenarioFile", "load_scenario", "read_trace_files"]
+__all__ = ["ScenarioFile", "load_scenario", "read_trace_files", "told_of", "trace_files"]
 
 
 @dataclass(frozen=True)
@@ -126,3 +126,17 @@ def _read_named(scenario: Path, place: tuple[int, int], name: str) -> dict[str, 
     except FileError as error:
         problem, remedy = error.problem, error.remedy or "let it be read"
         raise InputError(printable(str(scenario)), *place, problem, name, remedy) from error
+
+
+def told_of(system: System) -> list[str]:
+    """What probably makes its servers' descriptions wrong, and what it had to assume of them."""
+    alone = {text for server, _ in system.servers() for text in server.assumptions}
+    return [*system.warnings, *(text for text in system.assumptions if text not in alone)]
+
+
+def trace_files(trace: str | Path) -> dict[str, bytes]:
+    """What a trace's files hold, by their names; nothing for an application."""
+    first = trace_of(trace)
+    if first is None:
+        return {}
+    return read_trace_files(first) if first.suffix == ".otf2" else {first.name: read_bytes(first)}

@@ -1,33 +1,23 @@
-"""Jobs played on a system: from their inputs to a run that can be repeated.
-
-The core reads texts only; here are the files. The manifest names the version, the settings and
-the hash of every input, and holds no clock and no folder, so that the same inputs give the same
-bytes anywhere.
-"""
+"""Programs played on a system: from their inputs to a run that can be repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linkwright import ClusterJob, System, __version__, choice_names, read_mapping
-from linkwright.errors import FileError, SimulationError, printable
-from linkwright.files import portable_name, read_bytes, read_text, sha256
-from linkwright.programs import read_program, trace_of, with_notes
+from linkwright import ClusterJob, System, read_mapping
+from linkwright.errors import SimulationError, printable
+from linkwright.files import portable_name
+from linkwright.programs import MAPPINGS, mapping_text, read_program, with_notes
 from linkwright.runs.cluster.run import Replay
+from linkwright.runs.manifest import of_programs, of_trace
 from linkwright.runs.run import Progress
-from linkwright.runs.scenarios import ScenarioFile, load_scenario, read_trace_files
+from linkwright.runs.scenarios import ScenarioFile, load_scenario, told_of, trace_files
 from linkwright.systems import fat_tree_for, load_system
 
-__all__ = ["MAPPINGS", "SIZED", "of_system", "replay_loaded", "replay_scenario", "replay_trace"]
-
-MAPPINGS = choice_names()["mapping"]
-
-# The keys of a network that name files.
-FILES = ("file", "routing_table")
+__all__ = ["MAPPINGS", "SIZED", "replay_loaded", "replay_scenario", "replay_trace"]
 
 SIZED = (
     "no network was named, so that the job had a fat-tree of its size, of {nodes:,} nodes; "
@@ -99,13 +89,13 @@ def replay_trace(
             "take fewer or smaller jobs, or a larger system",
         )
     program, notes = read or read_program(trace, ranks=ranks, **(parameters or {}))
-    notes = [*notes, *of_system(system), *told]
+    notes = [*notes, *told_of(system), *told]
     # A list, since two inputs may have one name in two folders.
-    inputs = [("trace", name, content) for name, content in _trace_files(trace).items()]
+    inputs = [("trace", name, content) for name, content in trace_files(trace).items()]
     inputs += [("system", portable_name(name), text) for name, text in system.files.items()]
     gpus: str | list[int] = str(mapping)
     if gpus not in MAPPINGS:
-        text = _mapping_text(mapping)
+        text = mapping_text(mapping)
         file = printable(str(mapping))
         [gpus] = read_mapping(text, [program.ranks], system.gpu_count, file)
         inputs.append(("mapping", Path(mapping).name, text.encode()))
@@ -122,20 +112,15 @@ def replay_trace(
         run = system.replay([job], **play, timeline=timeline, progress=_telling(job.name, progress))
     except SimulationError as error:
         raise with_notes(error, notes) from error
-    manifest: dict[str, object] = {
-        "linkwright": __version__,
-        "trace": portable_name(str(trace)),
-        "system": _portable(system.settings),
+    choices = {
         "ranks": program.ranks,
         "parameters": dict(parameters or {}),
         "iterations": iterations,
         "computation_scale": computation_scale,
         "mapping": portable_name(str(mapping)),
         **play,
-        "files": [
-            {"input": of, "file": name, "sha256": sha256(content)} for of, name, content in inputs
-        ],
     }
+    manifest = of_trace(trace, system, choices, inputs)
     return Replay(job.name, system, [job], run, manifest, notes)
 
 
@@ -190,56 +175,11 @@ def replay_loaded(
         )
     except SimulationError as error:
         raise with_notes(error, notes) from error
-    manifest: dict[str, object] = {
-        "linkwright": __version__,
-        "scenario": loaded.facts,
-        # Two files may have one name in two folders: the scenario's line tells which is which.
-        "files": [
-            {"file": portable_name(name), "line": loaded.lines[name], "sha256": sha256(content)}
-            for name, content in loaded.files.items()
-        ],
-        "seed": scenario.seed,
-        "system": system.name,
-        "fidelity": run.fidelity,
-    }
-    return Replay(name, system, jobs, run, manifest, (*notes, *of_system(system)))
+    manifest = of_programs(loaded, system, run.fidelity)
+    return Replay(name, system, jobs, run, manifest, (*notes, *told_of(system)))
 
 
 def _telling(
     name: str, progress: Progress | None
 ) -> Callable[[int, int, float, int], object] | None:
     return None if progress is None else partial(progress, name)
-
-
-def of_system(system: System) -> list[str]:
-    """What probably makes its servers' descriptions wrong, and what it had to assume of them."""
-    alone = {text for server, _ in system.servers() for text in server.assumptions}
-    return [*system.warnings, *(text for text in system.assumptions if text not in alone)]
-
-
-def _portable(settings: dict[str, Any]) -> dict[str, Any]:
-    """A system's settings, in which files have names without this computer's folders."""
-    network = settings.get("network")
-    if not isinstance(network, dict):
-        return settings
-    files = {key: portable_name(network[key]) for key in FILES if key in network}
-    return {**settings, "network": {**network, **files}}
-
-
-def _mapping_text(mapping: str | Path) -> str:
-    if not Path(mapping).exists():
-        close = get_close_matches(str(mapping), MAPPINGS, n=1, cutoff=0.5)
-        advice = f"did you mean `{close[0]}`? " if close else ""
-        raise FileError(
-            f"there is neither a mapping nor a file `{mapping}`",
-            f"{advice}the mappings are {', '.join(MAPPINGS)}",
-        )
-    return read_text(mapping)
-
-
-def _trace_files(trace: str | Path) -> dict[str, bytes]:
-    """What a trace's files hold, by their names; nothing for an application."""
-    first = trace_of(trace)
-    if first is None:
-        return {}
-    return read_trace_files(first) if first.suffix == ".otf2" else {first.name: read_bytes(first)}

@@ -1,135 +1,33 @@
-"""Jobs that were played on a system: what they come to in numbers, tables and a report.
-
-Shares of computing and communicating are means over a job's ranks, of the job's time; they need
-not add up to one, since a rank may end early.
-"""
+"""Programs that were played on a system: their tables, what they come to, and a report."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from linkwright import ClusterJob, ClusterRun, System, Table
 from linkwright.files import portable_name
+from linkwright.runs.left_out import OF_FLOWS, OF_KERNELS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
+from linkwright.summaries.programs import KnownError, busiest_links, flow_error, job_summaries
 from linkwright.texts import counted, data, duration, percent
 
-__all__ = ["JobSummary", "KnownError", "Replay", "busiest_links", "job_summaries"]
+if TYPE_CHECKING:
+    import altair as alt
 
-# Errors of the flow model, by the policy of the network interfaces: what `examples/flow_error.py`
-# finds on 32, 64, 128, 256 and 512 ranks. docs/concepts/network.md tells them by network.
-FLOW_ERRORS = {"fcfs": (-0.15, 0.58), "rr": (-0.03, 0.58)}
-ANY_FLOW_ERROR = (-0.15, 0.58)
-FLOW_PROGRAMS = "the six applications on 32 to 512 ranks, each alone on a fat-tree and a dragonfly"
+__all__ = ["Replay"]
 
 # How many of the busiest links are printed, and how many are in the report and the summary.
 PRINTED, REPORTED = 5, 10
 
-LEFT_OUT = (
-    "Computation takes what the trace or the application says, times the job's factor: it feels "
-    "neither the network nor a neighbour.",
-    "No packet is lost or damaged, and no link fails.",
-    "What a message costs in software is a constant and a share of its size, the same on every "
-    "rank.",
-    "A replayed trace does what it did when it was recorded: it does not adapt to the new machine, "
-    "and collectives whose messages the trace does not hold are laid out by size and ranks.",
-)
-OF_FLOWS = (
-    "In the flow model messages share links by max-min fairness: no packet waits in a buffer, and "
-    "switches do not hold one another up."
-)
-OF_KERNELS = (
-    "Collectives run as NCCL's kernels, on idle GPUs in the time that `collective expect` tells: "
-    "the network's own switches are one crossbar, so that links between them carry nothing, and "
-    "links carry what NCCL reaches of them, of other messages, too."
-)
 PERCENTILES = {"p50": "p50", "p99": "p99", "longest": "maximum"}
 ALL_PERCENTILES = {"least": "minimum", "mean": "mean", "p50": "p50", "p90": "p90"} | {
     "p99": "p99",
     "longest": "maximum",
 }
-
-
-@dataclass(frozen=True)
-class KnownError:
-    """How far times of jobs were from those of the packet model where both were measured.
-
-    Attributes:
-        least: The least error, as part of the packet model's time.
-        most: The largest.
-        programs: What was measured; another program's error may lie beyond.
-    """
-
-    least: float
-    most: float
-    programs: str
-
-    def __str__(self) -> str:
-        return (
-            f"known error of the flow model: times of jobs {self.least:+.0%} to {self.most:+.0%} "
-            f"of the packet model's, for {self.programs}"
-        )
-
-
-@dataclass(frozen=True)
-class JobSummary:
-    """One job; times in seconds.
-
-    Attributes:
-        name: Its name.
-        program: What its ranks do.
-        ranks: How many it has.
-        start: When they start.
-        time: From there to its end.
-        computing: Share of the time, in the mean over its ranks.
-        communicating: The same of communication that no computation hid.
-        messages: How many were sent.
-        data: In bytes.
-    """
-
-    name: str
-    program: str
-    ranks: int
-    start: float
-    time: float
-    computing: float
-    communicating: float
-    messages: int
-    data: int
-
-
-def job_summaries(run: ClusterRun) -> list[JobSummary]:
-    """Each job of a run, in its order."""
-
-    def share(part: float, time: float) -> float:
-        return part / time if time > 0 else 0.0
-
-    return [
-        JobSummary(
-            name=row["name"],
-            program=row["program"],
-            ranks=row["ranks"],
-            start=row["start"],
-            time=row["time"],
-            computing=share(row["computing"], row["time"]),
-            communicating=share(row["exposed_communication"], row["time"]),
-            messages=row["messages"],
-            data=row["data"],
-        )
-        for row in run.jobs()
-    ]
-
-
-def busiest_links(run: ClusterRun, count: int) -> list[dict[str, Any]]:
-    """So many rows of `ClusterRun.links` of the highest utilisation, the busiest first.
-
-    A link that carried nothing is not among them.
-    """
-    used = [row for row in run.links() if row["data"] > 0]
-    return sorted(used, key=lambda row: (-row["utilisation"], row["link"]))[:count]
 
 
 @dataclass(frozen=True)
@@ -157,8 +55,7 @@ class Replay(Run):
         """How far the flow model is known to be off; None of packets, and of kernels."""
         if self.run.fidelity != "flow" or self.run.collective_protocol == "nccl":
             return None
-        least, most = FLOW_ERRORS.get(self.system.nic or "", ANY_FLOW_ERROR)
-        return KnownError(least, most, FLOW_PROGRAMS)
+        return flow_error(self.system.nic or "")
 
     @property
     def gpus_per_server(self) -> str:
@@ -273,21 +170,17 @@ class Replay(Run):
         return [sheet for sheet in sheets if sheet is not None]
 
     def _jobs(self) -> Sheet:
-        heads = ["job", "program", "ranks", "time", "computing", "communicating"]
-        rows = [
-            [
-                job.name,
-                job.program,
-                str(job.ranks),
-                duration(job.time),
-                percent(job.computing),
-                percent(job.communicating),
-                f"{job.messages:,}",
-                data(job.data),
-            ]
-            for job in job_summaries(self.run)
-        ]
-        return Sheet([*heads, "messages", "data"], rows, ["job", "program"])
+        columns = {
+            "job": lambda job: job.name,
+            "program": lambda job: job.program,
+            "ranks": lambda job: str(job.ranks),
+            "time": lambda job: duration(job.time),
+            "computing": lambda job: percent(job.computing),
+            "communicating": lambda job: percent(job.communicating),
+            "messages": lambda job: f"{job.messages:,}",
+            "data": lambda job: data(job.data),
+        }
+        return Sheet.of(job_summaries(self.run), columns, words=2)
 
     def _planned(self) -> Sheet | None:
         """Which algorithms the planner chose, a line for communicators alike."""
@@ -296,15 +189,17 @@ class Replay(Run):
             return None
         keys = ("collective", "ranks", "nodes", "algorithm", "rate")
         alike = Counter(tuple(row[key] for key in keys) for row in rows)
-        return Sheet(
-            ["planned", "ranks", "nodes", "communicators", "algorithm", "rate"],
-            [
-                [collective, str(ranks), str(nodes), f"{count:,}", algorithm, f"{rate:.2f} GB/s"]
-                for (collective, ranks, nodes, algorithm, rate), count in alike.items()
-            ],
-            ["planned", "algorithm"],
-            remarks=("Plans", [*dict.fromkeys(note for row in rows if (note := row["notes"]))]),
-        )
+        columns = {
+            "planned": lambda row: row[0],
+            "ranks": lambda row: str(row[1]),
+            "nodes": lambda row: str(row[2]),
+            "communicators": lambda row: f"{alike[row]:,}",
+            "algorithm": lambda row: row[3],
+            "rate": lambda row: f"{row[4]:.2f} GB/s",
+        }
+        notes = dict.fromkeys(note for row in rows if (note := row["notes"]))
+        planned = Sheet.of(alike, columns, remarks=("Plans", [*notes]))
+        return replace(planned, words=["planned", "algorithm"])
 
     def _latencies(self, shown: Mapping[str, str]) -> Sheet:
         rows = [
@@ -319,69 +214,69 @@ class Replay(Run):
         return Sheet(["messages up to", "path", "count", *shown], rows, ["path"])
 
     def _busiest(self, count: int) -> Sheet:
-        rows = [
-            [
-                f"{row['from']} to {row['to']}",
-                row["level"],
-                percent(row["utilisation"]),
-                data(row["data"]),
-            ]
-            for row in busiest_links(self.run, count)
-        ]
-        words = ["busiest links", "level"]
-        return Sheet([*words, "load", "data"], rows, words)
+        columns = {
+            "busiest links": lambda row: f"{row['from']} to {row['to']}",
+            "level": lambda row: row["level"],
+            "load": lambda row: percent(row["utilisation"]),
+            "data": lambda row: data(row["data"]),
+        }
+        return Sheet.of(busiest_links(self.run, count), columns, words=2)
+
+    def _levels(self) -> Sheet:
+        columns = {
+            "level": lambda row: row["level"],
+            "links": lambda row: f"{row['links']:,}",
+            "load\nin the mean": lambda row: percent(row["mean"]),
+            "load\nat most": lambda row: percent(row["most"]),
+        }
+        return Sheet.of(self.run.levels(), columns)
 
     def sections(self) -> Sequence[Section]:
         """What was played, its jobs, messages and links, and what the model leaves out."""
-        from linkwright.runs.cluster.charts import (
-            job_times,
-            link_heat_map,
-            link_loads,
-            message_latencies,
-        )
+        from linkwright.plots import network
 
-        left_out = list(LEFT_OUT)
-        if self.known_error is not None:
-            left_out.append(f"{OF_FLOWS} The {self.known_error}.")
-        if self.run.collective_protocol == "nccl":
-            left_out += [OF_FLOWS, OF_KERNELS]
+        error, kernels = self.known_error, self.run.collective_protocol == "nccl"
+        left_out = [*OF_PROGRAMS, *([OF_FLOWS, OF_KERNELS] if kernels else [])]
+        left_out += [f"{OF_FLOWS} The {error}."] if error is not None else []
         messages = len(self.run.latencies()) > 0
-        planned, busiest = self._planned(), self._busiest(REPORTED)
-        levels = [
-            [row["level"], f"{row['links']:,}", percent(row["mean"]), percent(row["most"])]
-            for row in self.run.levels()
-        ]
-        heads = ["level", "links", "load\nin the mean", "load\nat most"]
-        of_links = [Sheet(heads, levels, ["level"])] if levels else []
+        took = {"How long messages took": network.message_latencies(self.run)} if messages else {}
+        planned, busiest, levels = self._planned(), self._busiest(REPORTED), self._levels()
         return [
             Section(
                 "Jobs",
                 sheets=[self._jobs()] + ([planned] if planned else []),
                 note="Shares are means over the job's ranks, of its time; communication that "
                 "computation hid is not counted.",
-                charts={"Time of each job": job_times(self)},
+                charts={"Time of each job": network.job_times(self.run)},
             ),
             Section(
                 "Messages",
                 sheets=[self._latencies(ALL_PERCENTILES)] if messages else [],
                 note="From the sending of a message to the arrival of its data; percentiles are "
                 "exact to a 32nd.",
-                charts={"How long messages took": message_latencies(self)} if messages else {},
+                charts=took,
             ),
             Section(
                 "Links",
-                sheets=of_links + ([busiest] if busiest.rows else []),
+                sheets=[sheet for sheet in (levels, busiest) if sheet.rows],
                 note="Load: the share of the whole time in which a link would carry its data at "
                 "its full bandwidth.",
                 charts={
-                    "Load of the links, by level": link_loads(self),
-                    "How busy every link was": link_heat_map(self),
+                    "Load of the links, by level": network.link_loads(self.run),
+                    "How busy every link was": self.link_heat_map(),
                 },
             ),
             Section("What was played", facts=self._facts()),
             Section("What the inputs did not say", points=self.notes),
             Section("What the model leaves out", points=left_out),
         ]
+
+    def link_heat_map(self) -> alt.TopLevelMixin:
+        """How busy every link was: a map for each level of the network."""
+        from linkwright.plots.network import link_heat_map
+
+        title = f"How busy the links of {self.machine} were: {self.name}"
+        return link_heat_map(self.run, title=title)
 
     def _facts(self) -> list[tuple[str, str]]:
         system, run = self.system, self.run
@@ -408,6 +303,6 @@ class Replay(Run):
 
     def timeline(self) -> Timeline | None:
         """What its ranks did when; None where the run was not given a `timeline`."""
-        from linkwright.runs.cluster.timeline import cluster_timeline
+        from linkwright.runs.rank_timeline import rank_timeline
 
-        return cluster_timeline(self.name, self.machine, self.run)
+        return rank_timeline(self.name, self.machine, self.run)

@@ -1,8 +1,4 @@
-"""A scenario of jobs of GPUs from its file to its run.
-
-A run is repeatable: its manifest names the version and the hash of every input, and holds no
-clock and no folder, so that the same inputs give the same bytes anywhere.
-"""
+"""A scenario of jobs of GPUs from its file to its run."""
 
 from __future__ import annotations
 
@@ -15,18 +11,17 @@ from linkwright import (
     Scenario,
     SimulationResult,
     System,
-    __version__,
     policy_names,
     simulate,
 )
 from linkwright.errors import SimulationError
-from linkwright.files import sha256
 from linkwright.names import PolicyName
+from linkwright.runs.manifest import manifest_of
 from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.run import ScenarioRun
 
-__all__ = ["check_policies", "manifest_of", "run_loaded", "run_scenario", "simulated"]
+__all__ = ["check_policies", "run_loaded", "run_scenario", "simulated"]
 
 
 def run_scenario(
@@ -142,47 +137,3 @@ def simulated(
     )
     report(len(jobs), len(jobs), result.makespan)
     return result
-
-
-def manifest_of(
-    loaded: ScenarioFile, system: System, jobs: Sequence[Job], names: Sequence[str]
-) -> dict[str, object]:
-    """What repeats a run: the version, the choices, the hash of every input."""
-    scenario = loaded.scenario
-    servers: list[dict[str, object]] = [
-        {kind: name} if kind == "preset" else loaded.file_facts(name)
-        for name, kind, _ in scenario.servers
-    ]
-    machine = servers[0] | {"name": system.name, "toml_sha256": _sha256_of(system)}
-    chosen: dict[str, object] = {}
-    if system.server_count > 1:
-        machine |= {"servers": system.server_count, "gpus": system.gpu_count}
-        chosen = {"servers": scenario.server_choice}
-    count: dict[str, object] = {"count": len(jobs)}
-    listed = scenario.jobs
-    of_jobs = loaded.file_facts(listed) if isinstance(listed, str) else {"seed": scenario.jobs_seed}
-    played: dict[str, object] = {}
-    if scenario.run_time == "played":
-        played = {key: getattr(scenario, key) for key in ("run_time", "planner", "fidelity")}
-        absent = {"host_copies": False, "gpu_speed": "reference", "bucket": None}
-        chosen_steps = {key: getattr(scenario, key) for key in absent}
-        played |= {key: value for key, value in chosen_steps.items() if value != absent[key]}
-    profiles = scenario.bandwidth_profile or system.default_bandwidth_profile
-    return {
-        "linkwright": __version__,
-        "scenario": loaded.facts,
-        "machine": machine,
-        "jobs": count | of_jobs,
-        "unhealthy": scenario.unhealthy,
-        "policies": list(names),
-        "bandwidth_model": scenario.bandwidth_model,
-        "bandwidth_profile": profiles,
-        "ties": scenario.ties,
-        "discipline": scenario.discipline,
-        **chosen,
-        **played,
-    }
-
-
-def _sha256_of(system: System) -> str:
-    return sha256(system.to_toml().encode())

@@ -10,47 +10,28 @@ from typing import TYPE_CHECKING
 
 from linkwright import Job, Scenario, SimulationResult, System, __version__
 from linkwright.quartiles import Quartiles
-from linkwright.runs.run import Best, Run, Section, Sheet
-from linkwright.runs.server.summary import (
+from linkwright.runs.job_timeline import job_timeline
+from linkwright.runs.left_out import OF_HEAT, left_out
+from linkwright.runs.run import Run, Section, Sheet, marked
+from linkwright.runs.timeline import Timeline
+from linkwright.summaries.policies import (
+    NOTHING_DIFFERS,
     PolicySummary,
     Speedup,
+    gained,
     job_rows,
     speedups,
     summarise,
     time_unit,
 )
-from linkwright.runs.timeline import Slice, Timeline, Track, whole_nanoseconds
 from linkwright.texts import counted
 
 if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["LEFT_OUT", "OF_HEAT", "OF_PLAYED_JOBS", "OF_THE_FORMULA", "ScenarioRun", "gpu_timeline"]
+__all__ = ["ScenarioRun"]
 
-OF_THE_FORMULA = (
-    "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
-    "another job's GPUs, run as if alone.",
-    "Communication does not overlap with computation, and a collective call costs no start-up.",
-    "A job runs within one server.",
-    "Run times follow the sound model of effective bandwidth, whichever model the policies rank "
-    "by; it holds for large messages.",
-)
-OF_PLAYED_JOBS = (
-    "Communication overlaps with computation only where `bucket` is given, images are copied from "
-    "the host only with `host_copies`, and reducing takes a GPU no time.",
-    "Which servers are near one another in the fabric does not count where jobs get their GPUs.",
-)
-LEFT_OUT = (
-    "No job is preempted, moved or stopped early, and a decision takes no simulated time.",
-    "Workloads are iterations of equal length; batch sizes are calibrated to published run "
-    "times, so that ratios between policies mean more than seconds.",
-)
-OF_HEAT = (
-    "What all-reduces carried until the last job ended, of what the link could have carried in its "
-    "busier direction."
-)
-NOTHING_DIFFERS = "No job is sensitive and has two or more GPUs: no policy gains anything."
 # Its head, its values, which is the best of them, and how they are written.
 _Column = tuple[str, Sequence[float | None], Callable[..., float], str]
 
@@ -140,7 +121,7 @@ class ScenarioRun(Run):
     def headline(self) -> str:
         """What a comparison found, or which policy was done first."""
         if self.compared_with:
-            return _gained(self.speedups, self.reference)
+            return gained(self.speedups, self.reference)
         ordered = sorted(self.summaries, key=lambda summary: summary.makespan)
         first, last = ordered[0], ordered[-1]
         name, unit = time_unit(last.makespan)
@@ -192,7 +173,7 @@ class ScenarioRun(Run):
         heads = ["minimum", "25 %", "median", "75 %", "maximum", "throughput"]
         found = self.speedups
         columns = [[astuple(speedup)[at] for speedup in found] for at in range(1, 7)]
-        rows = _best(columns, [max] * len(heads), [".3f"] * len(heads))
+        rows = marked(columns, [max] * len(heads), [".3f"] * len(heads))
         return Sheet(
             ["policy", *heads],
             [[speedup.policy, *row] for speedup, row in zip(found, rows, strict=True)],
@@ -225,7 +206,7 @@ class ScenarioRun(Run):
         if model != "sound":
             columns.insert(5, (f"{model}\nGB/s", median["effective_bandwidth"], max, ".1f"))
         heads, values, best, formats = zip(*columns, strict=True)
-        cells = _best(values, best, formats)
+        cells = marked(values, best, formats)
         alone = summaries[0].one_gpu_jobs
         return Sheet(
             ["policy", *heads],
@@ -237,8 +218,8 @@ class ScenarioRun(Run):
 
     def sections(self) -> Sequence[Section]:
         """What the jobs got, what was run and where, and what the model leaves out."""
+        from linkwright.plots import jobs as charts
         from linkwright.runs.machine import machine_section
-        from linkwright.runs.server import charts
 
         several = self.compared_with is not None and len(self.speedups) > 1
         sound = self.scenario.bandwidth_model == "sound"
@@ -269,7 +250,6 @@ class ScenarioRun(Run):
             hot = charts.link_heat(self.scenario, self.system, self.jobs, result)
             if hot is not None:
                 heat[f"Use of the links under {result.policy}"] = hot
-        of_model = OF_PLAYED_JOBS if self.results[0].run_time == "played" else OF_THE_FORMULA
         what = "What each policy came to" if len(self.results) > 1 else "What it came to"
         alone = self._alone()
         return [
@@ -281,7 +261,7 @@ class ScenarioRun(Run):
             Section("Jobs of one GPU", [ALONE] if alone else [], sheets=alone),
             Section("What was run", facts=self._facts(), points=self.notes),
             machine_section(self.system),
-            Section("What the model leaves out", points=[*of_model, *LEFT_OUT]),
+            Section("What the model leaves out", points=left_out(self.results[0].run_time)),
         ]
 
     def _bandwidths(self, sound: bool) -> list[Sheet]:
@@ -348,69 +328,4 @@ class ScenarioRun(Run):
             return None
         about = {"scenario": self.path.name, "machine": self.system.name}
         systems = [self.system] * len(self.results)
-        return gpu_timeline(self.results, systems, about, self.timeline_limit)
-
-
-def gpu_timeline(
-    results: Sequence[SimulationResult],
-    systems: Sequence[System],
-    about: Mapping[str, str],
-    limit: int,
-) -> Timeline:
-    """Which job held which GPU when: a process for each result, a thread for each GPU.
-
-    Args:
-        results: The results.
-        systems: What each was played on.
-        about: What it is of.
-        limit: How many jobs of each it holds at most.
-    """
-    tracks = []
-    count = kept = 0
-    for process, (result, system) in enumerate(zip(results, systems, strict=True)):
-        held: dict[int, list[Slice]] = {}
-        rows = job_rows(result)
-        count, kept = len(rows), min(len(rows), limit)
-        for row in rows[:limit]:
-            start, end = (whole_nanoseconds(row[at]) for at in ("start", "finish"))
-            piece = Slice(start, end, row["job"], row["workload"])
-            for gpu in row["gpus"]:
-                held.setdefault(gpu, []).append(piece)
-        names = system.gpu_names
-        tracks += [
-            Track(process, gpu, names[gpu], f"{names[gpu]}, beside", held[gpu])
-            for gpu in sorted(held)
-        ]
-    names_of = [result.policy for result in results]
-    return Timeline(about, names_of, tracks, kept={"jobs": (kept, count)})
-
-
-def _gained(compared: Sequence[Speedup], reference: str) -> str:
-    """What a comparison found, in a sentence or two."""
-    if not compared:
-        return NOTHING_DIFFERS
-    others = [speedup for speedup in compared if speedup.policy != reference]
-    if not others:
-        return f"Only {reference} was played: there is nothing to compare it with."
-    best = max(others, key=lambda speedup: (speedup.throughput, speedup.median, speedup.maximum))
-    found = (
-        f"{best.policy} has {best.throughput:.3f} times the throughput of {reference}; the median "
-        f"sensitive job runs {best.median:.3f} times as fast, the slowest {best.maximum:.3f} times."
-    )
-    return found if len(others) == 1 else f"The best by throughput: {found}"
-
-
-def _best(
-    columns: Sequence[Sequence[float | None]],
-    best: Sequence[Callable[..., float]],
-    formats: Sequence[str],
-) -> list[list[str]]:
-    """Cells row by row, the best of each column marked where the rows differ."""
-    marked: list[list[str]] = []
-    for values, choose, form in zip(columns, best, formats, strict=True):
-        texts = ["none" if value is None else format(value, form) for value in values]
-        known = [value for value in values if value is not None]
-        winner = format(choose(known), form) if known else None
-        differ = len(set(texts)) > 1
-        marked.append([Best(text) if differ and text == winner else text for text in texts])
-    return [list(row) for row in zip(*marked, strict=True)]
+        return job_timeline(self.results, systems, about, self.timeline_limit)

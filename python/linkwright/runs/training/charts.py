@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import altair as alt
 
-from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, SPARE_COLOURS, inline_chart, rounded
+from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, inline_chart, rounded
+from linkwright.plots.shapes import by_name, parts_of_times
 from linkwright.runs.training.run import TrainingRun
 
 __all__ = ["layer_times", "scaling_lines", "step_parts"]
@@ -20,36 +21,14 @@ PARTS = {
 
 def step_parts(run: TrainingRun) -> alt.Chart:
     """What a step's time goes into, by each way to communicate."""
-    rows = []
+    times = {}
     for step in run.steps:
         parts = step.parts
         spent = parts.computing, parts.exposed, parts.framework, parts.idle
-        rows += [
-            {
-                "communication": step.communication,
-                "part": part,
-                "order": order,
-                "milliseconds": rounded(seconds * 1e3),
-            }
-            for order, (part, seconds) in enumerate(zip(PARTS, spent, strict=True))
-        ]
-    chart: alt.Chart = (
-        inline_chart(rows, "What a step's time goes into", "Means over the GPUs.")
-        .mark_bar()
-        .encode(
-            y=alt.Y("communication:N", title=None, sort=[step.communication for step in run.steps]),
-            x=alt.X("milliseconds:Q", title="time (ms)"),
-            color=alt.Color(
-                "part:N",
-                title=None,
-                scale=alt.Scale(domain=list(PARTS), range=list(PARTS.values())),
-            ),
-            order=alt.Order("order:Q"),
-            tooltip=["communication:N", "part:N", "milliseconds:Q"],
-        )
-        .properties(width=WIDTH)
-    )
-    return chart
+        times[step.communication] = dict(zip(PARTS, spent, strict=True))
+    title = "What a step's time goes into"
+    subtitle = "Means over the GPUs."
+    return parts_of_times(times, "communication", PARTS, title=title, subtitle=subtitle)
 
 
 def scaling_lines(run: TrainingRun) -> alt.Chart:
@@ -64,18 +43,13 @@ def scaling_lines(run: TrainingRun) -> alt.Chart:
         for row in run.scaling
     ]
     names = list(dict.fromkeys(row.communication for row in run.scaling))
-    colours = [BLUE, ORANGE, SKY_BLUE, *SPARE_COLOURS]
     chart: alt.Chart = (
         inline_chart(rows, "Speed-up by GPUs", "Samples a second over those of one GPU.")
         .mark_line(point=True)
         .encode(
             x=alt.X("GPUs:Q", scale=alt.Scale(type="log", base=2)),
             y=alt.Y("speed-up:Q", scale=alt.Scale(type="log", base=2)),
-            color=alt.Color(
-                "communication:N",
-                title=None,
-                scale=alt.Scale(domain=names, range=(colours * len(names))[: len(names)]),
-            ),
+            color=by_name("communication", names),
             strokeDash=alt.StrokeDash("scaling:N", title=None),
             tooltip=["communication:N", "scaling:N", "GPUs:Q", "speed-up:Q"],
         )
@@ -103,13 +77,7 @@ def layer_times(run: TrainingRun) -> alt.Chart:
         .encode(
             x=alt.X("place:O", title=None, axis=alt.Axis(labels=False, ticks=False)),
             y=alt.Y("microseconds:Q", title="time (µs)"),
-            color=alt.Color(
-                "part:N",
-                title=None,
-                scale=alt.Scale(
-                    domain=["forward", "backward", "update"], range=[BLUE, ORANGE, SKY_BLUE]
-                ),
-            ),
+            color=by_name("part", ["forward", "backward", "update"]),
             tooltip=["layer:N", "part:N", "microseconds:Q"],
         )
         .properties(width=WIDTH)

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from linkwright import System
-from linkwright.runs.cluster.run import busiest_links
 from linkwright.runs.run import Best, Run, Section, Sheet
 from linkwright.runs.training.play import Played, Recipe
+from linkwright.summaries.programs import busiest_links
 from linkwright.texts import counted, data, duration, percent
 
 if TYPE_CHECKING:
@@ -23,6 +23,13 @@ __all__ = ["Scaled", "TrainingRun"]
 MEMORY = ("weights", "gradients", "optimizer", "activations", "workspace", "total")
 # How many of the layers that take longest are printed.
 PRINTED = 8
+
+# What is told of the busiest links.
+LINKS = {
+    "busiest links": lambda row: f"{row['from']} to {row['to']}",
+    "load": lambda row: percent(row["utilisation"]),
+    "data": lambda row: data(row["data"]),
+}
 
 NOTE = (
     "Means over the GPUs. Communication is the time in which data moves; exposed is what of it no "
@@ -243,20 +250,16 @@ class TrainingRun(Run):
         return Sheet(["memory of GPUs", *MEMORY], rows, ["memory of GPUs"])
 
     def _scaling_sheet(self) -> Sheet:
-        rows = [
-            [
-                row.kind,
-                row.communication,
-                str(row.gpus),
-                f"{row.batch:,}",
-                duration(row.time),
-                f"{row.speed_up:.2f}",
-                percent(row.efficiency),
-            ]
-            for row in self.scaling
-        ]
-        heads = ["scaling", "communication", "GPUs", "batch", "step", "speed-up", "efficiency"]
-        return Sheet(heads, rows, ["scaling", "communication"])
+        columns = {
+            "scaling": lambda row: row.kind,
+            "communication": lambda row: row.communication,
+            "GPUs": lambda row: str(row.gpus),
+            "batch": lambda row: f"{row.batch:,}",
+            "step": lambda row: duration(row.time),
+            "speed-up": lambda row: f"{row.speed_up:.2f}",
+            "efficiency": lambda row: percent(row.efficiency),
+        }
+        return Sheet.of(self.scaling, columns, words=2)
 
     def _layer_sheet(self, model: str) -> Sheet:
         layers = list(self.best.step.layers(model))
@@ -266,31 +269,23 @@ class TrainingRun(Run):
 
         total = sum(whole(row) for row in layers)
         longest = sorted(layers, key=whole, reverse=True)[:PRINTED]
-        rows = [
-            [
-                row["name"],
-                row["kind"],
-                duration(row["forward"]),
-                duration(row["backward"]),
-                duration(row["update"]),
-                percent(whole(row) / total if total else 0.0),
-            ]
-            for row in longest
-        ]
         several = f" on {model}" if len(self.best.step.models) > 1 else ""
-        heads = [f"longest layers{several}", "kind", "forward", "backward", "update", "share"]
-        return Sheet(heads, rows, heads[:2])
+        columns = {
+            f"longest layers{several}": lambda row: row["name"],
+            "kind": lambda row: row["kind"],
+            "forward": lambda row: duration(row["forward"]),
+            "backward": lambda row: duration(row["backward"]),
+            "update": lambda row: duration(row["update"]),
+            "share": lambda row: percent(whole(row) / total if total else 0.0),
+        }
+        return Sheet.of(longest, columns, words=2)
 
     def sections(self) -> Sequence[Section]:
         """Steps, scaling, layers, links, and what the model leaves out."""
         from linkwright.runs.training.charts import layer_times, scaling_lines, step_parts
 
         best = self.best
-        links = [
-            [f"{row['from']} to {row['to']}", percent(row["utilisation"]), data(row["data"])]
-            for row in busiest_links(best.run, 10)
-        ]
-        heads = ["busiest links", "load", "data"]
+        links = Sheet.of(busiest_links(best.run, 10), LINKS)
         return [
             Section(
                 "Steps",
@@ -310,7 +305,7 @@ class TrainingRun(Run):
             ),
             Section(
                 "Links",
-                sheets=[Sheet(heads, links, heads[:1])] if links else [],
+                sheets=[links] if links.rows else [],
                 note=f"Of the step by {best.communication}.",
             ),
             Section("What was trained", facts=self._facts()),
@@ -335,9 +330,9 @@ class TrainingRun(Run):
 
     def timeline(self) -> Timeline | None:
         """The best step: what every GPU computed and moved when."""
-        from linkwright.runs.cluster.timeline import cluster_timeline
+        from linkwright.runs.rank_timeline import rank_timeline
 
-        return cluster_timeline(self.title, self.system.name, self.best.run)
+        return rank_timeline(self.title, self.system.name, self.best.run)
 
 
 def _listed(gpus: Sequence[int]) -> str:

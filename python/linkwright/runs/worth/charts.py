@@ -18,9 +18,10 @@ from linkwright.plot import (
     inline_chart,
     rounded,
 )
-from linkwright.runs.server import charts as of_server
-from linkwright.runs.server.summary import time_unit
-from linkwright.runs.worth.measures import MEASURES
+from linkwright.plots import jobs as of_jobs
+from linkwright.plots.shapes import among, shares_by_time
+from linkwright.summaries.measures import MEASURES
+from linkwright.summaries.policies import time_unit
 
 if TYPE_CHECKING:
     from linkwright.runs.worth.run import Worth
@@ -32,17 +33,9 @@ WIDTH = 620
 
 def _colour(worth: Worth, names: Sequence[str]) -> alt.Color:
     """The reference is grey, the scenario as written blue, whatever the chart."""
-    spare = iter([ORANGE, SKY_BLUE, *SPARE_COLOURS] * len(names))
-    fixed = {worth.reference: GREY, worth.together: BLUE}
-    colours = [fixed.get(name) or next(spare) for name in names]
+    own = {worth.name_of(worth.reference): GREY, worth.name_of(worth.together): BLUE}
     shown = [worth.name_of(name) for name in names]
-    return alt.Color(
-        "variant:N",
-        title=None,
-        sort=shown,
-        scale=alt.Scale(domain=shown, range=colours),
-        legend=alt.Legend(orient="top", columns=2, labelLimit=320),
-    )
+    return among("variant", shown, own, [ORANGE, SKY_BLUE, *SPARE_COLOURS])
 
 
 def gains(worth: Worth) -> alt.TopLevelMixin:
@@ -93,32 +86,24 @@ def distribution(worth: Worth, column: str, shares: Sequence[float]) -> alt.Char
     """Which share of jobs was done, or had waited, for so long at most, by variant."""
     longest = max(each[column][-1] for of in worth.found.values() for each in of)
     unit, seconds = time_unit(longest)
-    names = list(worth.found)
-    rows = []
-    for name in names:
-        of_seeds = worth.found[name]
-        for at, share in enumerate(shares):
-            mean = sum(each[column][at] for each in of_seeds) / len(of_seeds)
-            rows.append(
-                {"variant": worth.name_of(name), "time": rounded(mean / seconds), "share": share}
-            )
+    reached = {}
+    for name, of_seeds in worth.found.items():
+        means = [
+            sum(each[column][at] for each in of_seeds) / len(of_seeds) for at in range(len(shares))
+        ]
+        reached[worth.name_of(name)] = [
+            (mean / seconds, share) for mean, share in zip(means, shares, strict=True)
+        ]
     what = {"job_times": "Job times", "waits": "Waiting"}[column]
     of = {"job_times": "from arrival to end", "waits": "from arrival to start"}[column]
-    chart: alt.Chart = (
-        inline_chart(rows, f"{what}, {of}", "Of each share of the jobs the mean over seeds.")
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("time:Q", title=f"{what.lower()} ({unit})"),
-            y=alt.Y(
-                "share:Q", title="share of jobs that took no longer", axis=alt.Axis(format=".0%")
-            ),
-            color=_colour(worth, names),
-            order="share:Q",
-            tooltip=["variant:N", alt.Tooltip("share:Q", format=".0%"), "time:Q"],
-        )
-        .properties(width=WIDTH, height=260)
+    return shares_by_time(
+        reached,
+        "variant",
+        _colour(worth, list(worth.found)),
+        axis=f"{what.lower()} ({unit})",
+        title=f"{what}, {of}",
+        subtitle="Of each share of the jobs the mean over seeds.",
     )
-    return chart
 
 
 def held(worth: Worth) -> alt.Chart:
@@ -152,7 +137,7 @@ def occupancies(worth: Worth) -> Mapping[str, alt.TopLevelMixin]:
     for day in worth.days:
         name = worth.name_of(day.result.policy)
         title = f"Who held which GPU when: {name}"
-        chart = of_server.occupancy(day.result, day.system.gpu_names, title=title)
+        chart = of_jobs.occupancy(day.result, day.system.gpu_names, title=title)
         found[f"Occupancy of the GPUs: {name}"] = chart
     return found
 
@@ -163,7 +148,7 @@ def heats(worth: Worth) -> Mapping[str, alt.TopLevelMixin]:
         f"Use of each link: {worth.name_of(day.result.policy)}": chart
         for day in worth.days
         if (
-            chart := of_server.link_heat(
+            chart := of_jobs.link_heat(
                 day.scenario,
                 day.system,
                 day.jobs,

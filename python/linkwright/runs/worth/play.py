@@ -15,8 +15,8 @@ from linkwright.runs.run import Progress
 from linkwright.runs.scenarios import ScenarioFile, load_scenario
 from linkwright.runs.server.play import simulated
 from linkwright.runs.worth.choices import Played, alone, machines_of
-from linkwright.runs.worth.measures import measured
 from linkwright.runs.worth.run import Day, Worth
+from linkwright.summaries.measures import measured
 from linkwright.sweeps import Sweep, Workers, run_sweep
 
 __all__ = ["compare_over_seeds", "play_seed"]

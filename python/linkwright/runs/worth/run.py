@@ -9,27 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwright import Job, Scenario, SimulationResult, System, __version__
+from linkwright.runs.columns import Column, arrow_table
+from linkwright.runs.job_timeline import job_timeline
+from linkwright.runs.left_out import OF_HEAT, left_out
 from linkwright.runs.run import Run, Section, Sheet
-from linkwright.runs.server.run import (
-    LEFT_OUT,
-    OF_HEAT,
-    OF_PLAYED_JOBS,
-    OF_THE_FORMULA,
-    gpu_timeline,
-)
 from linkwright.runs.timeline import Timeline
-from linkwright.runs.worth.intervals import Estimate, estimate, saved
-from linkwright.runs.worth.measures import MEASURES, SHARES
+from linkwright.summaries.gains import Gain, gains, saved_by
+from linkwright.summaries.intervals import Estimate, estimate
+from linkwright.summaries.measures import MEASURES, SHARES
 from linkwright.texts import counted
 
 if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["Day", "Gain", "Worth"]
+__all__ = ["Day", "Worth"]
 
-SUM = "the sum of these"
-LEFT_OVER = "left over: what choices do to one another"
 # What is printed of each choice; the report and the tables have all.
 PRINTED = ("job_time", "wait", "makespan")
 # A comparison of as few has no interval worth its name.
@@ -44,21 +39,6 @@ class Day:
     system: System
     jobs: Sequence[Job]
     result: SimulationResult
-
-
-@dataclass(frozen=True)
-class Gain:
-    """By how much a measure is better than under the reference.
-
-    Attributes:
-        what: A variant, or the sum of choices, or what is left over.
-        measure: The measure's name.
-        share: As a share of what it is under the reference; below zero where it is worse.
-    """
-
-    what: str
-    measure: str
-    share: Estimate
 
 
 @dataclass(frozen=True)
@@ -153,42 +133,12 @@ class Worth(Run):
 
     def gain(self, variant: str, measure: str) -> Estimate | None:
         """By how much a variant is better than the reference; None where that cannot be said."""
-        return estimate(self._saved(variant, measure))
-
-    def _saved(self, variant: str, measure: str) -> list[float | None]:
-        less = next(it.less_is_better for it in MEASURES if it.name == measure)
-        both = zip(self.values(self.reference, measure), self.values(variant, measure), strict=True)
-        return [saved(before, after, bool(less)) for before, after in both]
+        return estimate(saved_by(self.found, self.reference, variant, measure))
 
     @cached_property
     def gains(self) -> list[Gain]:
         """By how much each variant is better; of choices their sum and what is left over, too."""
-        found = []
-        for measure in MEASURES:
-            if measure.less_is_better is None:
-                continue
-            shares = {
-                name: self._saved(name, measure.name)
-                for name in self.found
-                if name != self.reference
-            }
-            if self.choices:
-                each = zip(*(shares[name] for name in self.choices), strict=True)
-                total = [_sum(values) for values in each]
-                whole = shares[self.together]
-                left = [
-                    _sum((a, None if b is None else -b)) for a, b in zip(whole, total, strict=True)
-                ]
-                rest = {name: it for name, it in shares.items() if name not in self.choices}
-                rest.pop(self.together)
-                alone = {name: shares[name] for name in self.choices}
-                shares = alone | {SUM: total, LEFT_OVER: left, self.together: whole} | rest
-            found += [
-                Gain(name, measure.name, known)
-                for name, values in shares.items()
-                if (known := estimate(values)) is not None
-            ]
-        return found
+        return gains(self.found, self.reference, self.together, list(self.choices))
 
     def name_of(self, variant: str) -> str:
         """A variant as tables call it."""
@@ -198,19 +148,12 @@ class Worth(Run):
 
     def tables(self) -> Mapping[str, pa.Table]:
         """What every run came to; by how much each variant is better; GPUs held by server."""
-        import pyarrow as pa
-
         runs = [
             {"variant": name, "seed": seed, **{it.name: each[it.name] for it in MEASURES}}
             for name, of_seeds in self.found.items()
             for seed, each in zip(self.seeds, of_seeds, strict=True)
         ]
-        columns = [
-            _text("variant"),
-            pa.field("seed", pa.uint64(), nullable=False, metadata=_unit("")),
-        ]
-        columns += [pa.field(it.name, pa.float64(), metadata=_unit(it.unit)) for it in MEASURES]
-        gains = [
+        better = [
             {
                 "what": gain.what,
                 "measure": gain.measure,
@@ -220,23 +163,20 @@ class Worth(Run):
             }
             for gain in self.gains
         ]
-        of_gains = [_text("what"), _text("measure")]
-        of_gains += [
-            pa.field(it, pa.float64(), metadata=_unit("")) for it in ("better", "low", "high")
-        ]
         held = [
             {"variant": name, "gpus": gpus, "count": count}
             for name in self.found
             for gpus, count in self.held(name).items()
         ]
-        of_held = [
-            _text("variant"),
-            *(pa.field(it, pa.uint64(), metadata=_unit("")) for it in ("gpus", "count")),
-        ]
+        measures = [Column(it.name, "number", it.unit) for it in MEASURES]
+        intervals = [Column(name, "number") for name in ("better", "low", "high")]
+        counts = [Column(name, "count") for name in ("gpus", "count")]
+        of_run = [Column("variant", "text", known=True), Column("seed", "count", known=True)]
+        names = [Column(name, "text", known=True) for name in ("what", "measure")]
         return {
-            "runs": pa.Table.from_pylist(runs, schema=pa.schema(columns)),
-            "gains": pa.Table.from_pylist(gains, schema=pa.schema(of_gains)),
-            "held": pa.Table.from_pylist(held, schema=pa.schema(of_held)),
+            "runs": arrow_table(runs, [*of_run, *measures]),
+            "gains": arrow_table(better, [*names, *intervals]),
+            "held": arrow_table(held, [of_run[0], *counts]),
         }
 
     def held(self, variant: str) -> dict[int, int]:
@@ -410,7 +350,7 @@ class Worth(Run):
             machine_section(self.system),
             Section(
                 "What the model leaves out",
-                points=[*(OF_THE_FORMULA if is_formula else OF_PLAYED_JOBS), *LEFT_OUT],
+                points=left_out(self.scenario.run_time),
             ),
         ]
 
@@ -418,27 +358,12 @@ class Worth(Run):
         """Which job held which GPU when, on the first seed."""
         if not self.timeline_limit:
             return None
-        return gpu_timeline(
+        return job_timeline(
             [day.result for day in self.days],
             [day.system for day in self.days],
             {"scenario": self.path.name, "machine": self.system.name},
             self.timeline_limit,
         )
-
-
-def _text(name: str) -> pa.Field[Any]:
-    import pyarrow as pa
-
-    return pa.field(name, pa.string(), nullable=False, metadata=_unit(""))
-
-
-def _unit(unit: str) -> dict[str, str]:
-    return {"unit": unit}
-
-
-def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 def _told(known: Estimate | None) -> dict[str, float | None]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linkwright.plots.jobs import bandwidth_by_workload
 from linkwright.quartiles import Quartiles
-from linkwright.runs.server.charts import bandwidth_by_workload
 from linkwright.studies.mapa.mix import MODELS, POLICIES, Model, Run, bandwidths, under_model
 from linkwright.studies.mapa.statements import STATEMENTS, Felt, Statement
 from linkwright.studies.tables import Cell, Section, StudyTable

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from statistics import median
 
 from linkwright import Allocator, Pattern, System
+from linkwright.plots.jobs import allocation_quality
 from linkwright.quartiles import Quartiles
-from linkwright.runs.server.charts import allocation_quality
-from linkwright.runs.server.summary import job_rows
 from linkwright.studies.mapa.mix import Progress, fragmentation_jobs, played
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import Reading
 from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.summaries.policies import job_rows
 
 __all__ = ["fragmentation"]
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from linkwright import Job, SimulationResult, System, generate_jobs, simulate
 from linkwright.names import PolicyName
-from linkwright.runs.server.summary import job_rows
 from linkwright.studies.mapa.readings import LARGEST, Reading, as_read, jobs_of, networks
+from linkwright.summaries.policies import job_rows
 
 __all__ = [
     "MODELS",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from statistics import median
 
+from linkwright.plots.jobs import run_time_by_workload
 from linkwright.quartiles import Quartiles
-from linkwright.runs.server.charts import run_time_by_workload
-from linkwright.runs.server.summary import Speedup, speedups, summarise
 from linkwright.studies.mapa.mix import MODELS, POLICIES, Model, Run, under_model
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import Reading
 from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.summaries.policies import Speedup, speedups, summarise
 
 __all__ = ["headline_table", "speedup", "speedup_table"]
 

@@ -8,11 +8,11 @@ from statistics import median
 
 from linkwright import SimulationResult, System
 from linkwright.names import PolicyName
-from linkwright.runs.server.summary import Speedup, speedups, summarise
 from linkwright.studies.mapa.mix import POLICIES, Progress, played
 from linkwright.studies.mapa.published import published
 from linkwright.studies.mapa.readings import READINGS, Reading, every_reading, jobs_of
 from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.summaries.policies import Speedup, speedups, summarise
 
 __all__ = ["Gains", "gains_of", "readings"]
 

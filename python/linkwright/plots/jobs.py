@@ -1,4 +1,4 @@
-"""Charts of a server's jobs, after the figures of MAPA (SC'21), with a unit on every axis.
+"""Charts of jobs of GPUs, after the figures of MAPA (SC'21), with a unit on every axis.
 
 Policies keep their colour from chart to chart.
 """
@@ -12,18 +12,10 @@ import altair as alt
 
 from linkwright import Job, Scenario, SimulationResult, System, workload_names
 from linkwright.drawing import machine_drawing
-from linkwright.plot import (
-    BLUE,
-    GREY,
-    ORANGE,
-    SKY_BLUE,
-    SPARE_COLOURS,
-    boxes,
-    inline_chart,
-    rounded,
-)
-from linkwright.runs.server.links import link_use
-from linkwright.runs.server.summary import job_rows, time_unit
+from linkwright.plot import BLUE, GREY, ORANGE, SKY_BLUE, boxes, inline_chart, rounded
+from linkwright.plots.shapes import among, shares_by_time
+from linkwright.summaries.links import link_use
+from linkwright.summaries.policies import job_rows, time_unit
 
 __all__ = [
     "allocation_quality",
@@ -197,25 +189,19 @@ def times(results: Sequence[SimulationResult], column: str, *, title: str) -> al
         )
         for result in results
     }
-    unit, seconds = time_unit(max((of_job[-1] for of_job in of.values() if of_job), default=0.0))
-    rows = [
-        {"policy": policy, "time": rounded(time / seconds), "share": at / len(of_jobs)}
-        for policy, of_jobs in of.items()
-        for at, time in enumerate(of_jobs, start=1)
-    ]
-    chart: alt.Chart = (
-        inline_chart(rows, title, "Of each share of the jobs, how long at most.")
-        .mark_line(strokeWidth=2, interpolate="step-after")
-        .encode(
-            x=alt.X("time:Q", title=f"time ({unit})"),
-            y=alt.Y("share:Q", title="share of the jobs", axis=alt.Axis(format=".0%")),
-            color=_policy_colour(list(of)),
-            order="share:Q",
-            tooltip=["policy:N", alt.Tooltip("share:Q", format=".0%"), "time:Q"],
-        )
-        .properties(width=620, height=240)
+    unit, seconds = time_unit(max((of_jobs[-1] for of_jobs in of.values() if of_jobs), default=0.0))
+    return shares_by_time(
+        {
+            policy: [(time / seconds, at / len(times)) for at, time in enumerate(times, start=1)]
+            for policy, times in of.items()
+        },
+        "policy",
+        _policy_colour(list(of)),
+        axis=f"time ({unit})",
+        title=title,
+        subtitle="Of each share of the jobs, how long at most.",
+        interpolate="step-after",
     )
-    return chart
 
 
 def link_heat(
@@ -265,9 +251,4 @@ def _gpu_name(gpu: int, names: Sequence[str]) -> str:
 
 
 def _policy_colour(policies: Sequence[str]) -> alt.Color:
-    spare = iter(SPARE_COLOURS * len(policies))
-    colours = [POLICY_COLOURS.get(policy) or next(spare) for policy in policies]
-    scale = alt.Scale(domain=list(policies), range=colours)
-    return alt.Color(
-        "policy:N", title=None, scale=scale, sort=list(policies), legend=alt.Legend(orient="top")
-    )
+    return among("policy", policies, POLICY_COLOURS)

@@ -15,10 +15,10 @@ from typing import Any
 from linkwright import ClusterRun, Table
 from linkwright.runs.timeline import Arrow, Slice, Timeline, Track, whole_nanoseconds
 
-__all__ = ["cluster_timeline"]
+__all__ = ["rank_timeline"]
 
 
-def cluster_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
+def rank_timeline(name: str, machine: str, run: ClusterRun) -> Timeline | None:
     """What a run that was given a `timeline` kept; None where it kept nothing."""
     kept = [table().num_rows for table in (run.computation, run.messages, run.regions)]
     copied = run.copies().num_rows

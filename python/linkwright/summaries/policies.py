@@ -17,7 +17,18 @@ from linkwright import SimulationResult
 from linkwright.errors import SimulationError
 from linkwright.quartiles import Quartiles
 
-__all__ = ["PolicySummary", "Speedup", "job_rows", "speedups", "summarise", "time_unit"]
+__all__ = [
+    "NOTHING_DIFFERS",
+    "PolicySummary",
+    "Speedup",
+    "gained",
+    "job_rows",
+    "speedups",
+    "summarise",
+    "time_unit",
+]
+
+NOTHING_DIFFERS = "No job is sensitive and has two or more GPUs: no policy gains anything."
 
 # Seconds from which on spans are told in hours.
 HOUR = 3600.0
@@ -138,3 +149,18 @@ def _ratio(numerator: float, denominator: float) -> float:
 def time_unit(longest: float) -> tuple[str, float]:
     """What spans of a run are told in, by its longest one in seconds: a unit and its seconds."""
     return ("h", HOUR) if longest >= HOUR else ("s", 1.0)
+
+
+def gained(compared: Sequence[Speedup], reference: str) -> str:
+    """What a comparison found, in a sentence or two."""
+    if not compared:
+        return NOTHING_DIFFERS
+    others = [speedup for speedup in compared if speedup.policy != reference]
+    if not others:
+        return f"Only {reference} was played: there is nothing to compare it with."
+    best = max(others, key=lambda speedup: (speedup.throughput, speedup.median, speedup.maximum))
+    found = (
+        f"{best.policy} has {best.throughput:.3f} times the throughput of {reference}; the median "
+        f"sensitive job runs {best.median:.3f} times as fast, the slowest {best.maximum:.3f} times."
+    )
+    return found if len(others) == 1 else f"The best by throughput: {found}"

@@ -1,4 +1,4 @@
-"""Charts of jobs on a cluster: their times, their messages, and the load of every link."""
+"""Charts of programs on a system: their times, their messages, and the load of every link."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from typing import Any
 
 import altair as alt
 
-from linkwright.plot import (
-    BLUE,
-    GREY,
-    ORANGE,
-    SKY_BLUE,
-    SPARE_COLOURS,
-    chart_title,
-    inline_chart,
-    rounded,
-)
-from linkwright.runs.cluster.run import Replay, busiest_links, job_summaries
+from linkwright import ClusterRun
+from linkwright.plot import BLUE, GREY, ORANGE, chart_title, inline_chart, rounded
+from linkwright.plots.shapes import by_name, parts_of_times
+from linkwright.summaries.programs import busiest_links, job_summaries
 
 __all__ = ["job_times", "link_heat_map", "link_loads", "message_latencies"]
 
@@ -29,52 +22,24 @@ WIDTH = 760
 SCHEME = alt.SchemeParams("yellowgreenblue", extent=[0.05, 1])
 
 
-def job_times(replay: Replay, *, title: str | None = None) -> alt.Chart:
+PARTS = {"computing": BLUE, "communicating": ORANGE, "waiting for others to end": GREY}
+
+
+def job_times(run: ClusterRun, *, title: str = "Time of each job") -> alt.Chart:
     """What each job's time went into, in the mean over its ranks, in milliseconds."""
-    rows: list[dict[str, Any]] = []
-    jobs = job_summaries(replay.run)
-    for job in jobs:
-        parts = {
-            "computing": job.computing,
-            "communicating": job.communicating,
-            "waiting for others to end": max(0.0, 1 - job.computing - job.communicating),
-        }
-        rows += [
-            {
-                "job": job.name,
-                "part": part,
-                "order": order,
-                "milliseconds": rounded(share * job.time * 1e3),
-            }
-            for order, (part, share) in enumerate(parts.items())
-        ]
-    parts_in_order = list(dict.fromkeys(row["part"] for row in rows))
-    chart: alt.Chart = (
-        inline_chart(rows, title or "Time of each job", "Means over its ranks.")
-        .mark_bar()
-        .encode(
-            y=alt.Y("job:N", title=None, sort=[job.name for job in jobs]),
-            x=alt.X("milliseconds:Q", title="time (ms)"),
-            color=alt.Color(
-                "part:N",
-                title=None,
-                sort=parts_in_order,
-                legend=alt.Legend(orient="top"),
-                scale=alt.Scale(domain=parts_in_order, range=[BLUE, ORANGE, GREY]),
-            ),
-            order=alt.Order("order:Q"),
-            tooltip=["job:N", "part:N", "milliseconds:Q"],
-        )
-        .properties(width=620, height=alt.Step(22))
-    )
-    return chart
+    times = {}
+    for job in job_summaries(run):
+        waiting = max(0.0, 1 - job.computing - job.communicating)
+        shares = zip(PARTS, (job.computing, job.communicating, waiting), strict=True)
+        times[job.name] = {part: share * job.time for part, share in shares}
+    return parts_of_times(times, "job", PARTS, title=title, subtitle="Means over its ranks.")
 
 
-def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
+def message_latencies(run: ClusterRun, *, title: str = "How long messages took") -> alt.Chart:
     """Histogram of how long messages took, by their size, on a logarithmic axis."""
     counts: dict[tuple[str, int], int] = {}
     classes: dict[str, None] = {}
-    for row in replay.run.latency_histogram():
+    for row in run.latency_histogram():
         name = _size_class(row["largest"], row["within_node"])
         classes[name] = None
         # Eight bars to a decade; what takes no time at all stands with the shortest.
@@ -96,12 +61,11 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
                 "messages": counts[name, at],
             }
         )
-    colours = [BLUE, ORANGE, SKY_BLUE, GREY, *SPARE_COLOURS]
     total = sum(counts.values())
     chart: alt.Chart = (
         inline_chart(
             rows,
-            title or "How long messages took",
+            title,
             f"{total:,} messages, from their sending to the arrival of their data.",
         )
         .mark_rect(stroke="white", strokeWidth=0.4)
@@ -115,15 +79,7 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
             x2="to:Q",
             y=alt.Y("below:Q", title="messages"),
             y2="above:Q",
-            color=alt.Color(
-                "size:N",
-                title="size, at most",
-                sort=list(classes),
-                scale=alt.Scale(
-                    domain=list(classes),
-                    range=[colours[at % len(colours)] for at in range(len(classes))],
-                ),
-            ),
+            color=by_name("size", classes, title="size, at most"),
             tooltip=["size:N", "from:Q", "to:Q", "messages:Q"],
         )
         .properties(width=560, height=240)
@@ -131,12 +87,11 @@ def message_latencies(replay: Replay, *, title: str | None = None) -> alt.Chart:
     return chart
 
 
-def link_loads(replay: Replay, *, title: str | None = None) -> alt.Chart:
+def link_loads(run: ClusterRun, *, title: str = "Load of the links, by level") -> alt.Chart:
     """How many links of each level were how busy: the share at or above each utilisation."""
     rows: list[dict[str, Any]] = []
-    by_level: dict[str, list[float]] = {row["level"]: [] for row in replay.run.levels()}
-    levels = list(by_level)
-    for row in replay.run.links():
+    by_level: dict[str, list[float]] = {row["level"]: [] for row in run.levels()}
+    for row in run.links():
         by_level[row["level"]].append(row["utilisation"])
     for level, loads in by_level.items():
         loads.sort(reverse=True)
@@ -150,19 +105,13 @@ def link_loads(replay: Replay, *, title: str | None = None) -> alt.Chart:
                     "utilisation": rounded(loads[at]),
                 }
             )
-    colours = [BLUE, ORANGE, SKY_BLUE, GREY, *SPARE_COLOURS]
     chart: alt.Chart = (
-        inline_chart(rows, title or "Load of the links, by level", "Each level's links, sorted.")
+        inline_chart(rows, title, "Each level's links, sorted.")
         .mark_line(interpolate="step-before")
         .encode(
             x=alt.X("links:Q", title="share of the level's links", axis=alt.Axis(format="%")),
             y=alt.Y("utilisation:Q", title="utilisation", axis=alt.Axis(format="%")),
-            color=alt.Color(
-                "level:N",
-                title="level",
-                sort=levels,
-                scale=alt.Scale(domain=levels, range=colours[: len(levels)]),
-            ),
+            color=by_name("level", by_level, title="level"),
             tooltip=["level:N", "links:Q", "utilisation:Q"],
         )
         .properties(width=560, height=240)
@@ -170,7 +119,7 @@ def link_loads(replay: Replay, *, title: str | None = None) -> alt.Chart:
     return chart
 
 
-def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMixin:
+def link_heat_map(run: ClusterRun, *, title: str = "How busy every link was") -> alt.TopLevelMixin:
     """The utilisation of every link: a map for each level, a cell for each direction of a link.
 
     A map holds the switches of which a link carried data, or a dragonfly's groups; a level that
@@ -180,12 +129,12 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
     between two tiers stand at the lower switch, so that the way up and the way down compare.
     In a dragonfly a column is a link of a group, and a row is a switch in its group.
     """
-    rows = list(replay.run.links())
+    rows = list(run.links())
     most = max((row["utilisation"] for row in rows), default=0.0)
     # Where nothing was carried, all is as empty as it looks.
     scale = alt.Scale(scheme=SCHEME, domain=[0, most or 1.0])
     maps = []
-    for summary in replay.run.levels():
+    for summary in run.levels():
         level = [row for row in rows if row["level"] == summary["level"]]
         shown = _carrying(level)
         if not shown:
@@ -229,16 +178,15 @@ def link_heat_map(replay: Replay, *, title: str | None = None) -> alt.TopLevelMi
     if not maps:
         empty = inline_chart([{"text": "No link carried data."}], "Links", "")
         maps.append(empty.mark_text(align="left").encode(text="text:N").properties(width=WIDTH))
-    found = busiest_links(replay.run, 1)
+    found = busiest_links(run, 1)
     busiest = (
         f"Busiest: {found[0]['from']} to {found[0]['to']}, {found[0]['utilisation']:.1%} of "
-        f"the {replay.run.makespan * 1e3:.4g} ms."
+        f"the {run.makespan * 1e3:.4g} ms."
         if found
         else "No message left its node."
     )
-    default = f"How busy the links of {replay.machine} were: {replay.name}"
     chart: alt.TopLevelMixin = alt.vconcat(*maps, spacing=14).properties(
-        title=chart_title(title or default, busiest)
+        title=chart_title(title, busiest)
     )
     return chart
 

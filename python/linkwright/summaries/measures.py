@@ -12,8 +12,8 @@ from typing import Any
 
 from linkwright import Job, Scenario, SimulationResult, System
 from linkwright.quartiles import at_fraction
-from linkwright.runs.server.links import could_carry, gpus_by_server, link_use
-from linkwright.runs.server.summary import job_rows
+from linkwright.summaries.links import could_carry, gpus_by_server, link_use
+from linkwright.summaries.policies import job_rows
 
 __all__ = ["MEASURES", "SHARES", "Measure", "measured"]
 
@@ -115,10 +115,10 @@ def _use_by_kind(
     could = could_carry(system)
     carried = dict.fromkeys(names, 0.0)
     whole = dict.fromkeys(names, 0.0)
-    for way, share in use.items():
-        family = next((of for start, of in FAMILIES.items() if way[2].startswith(start)), "")
-        family = family or ("network_use" if way[2].startswith(OF_NETWORK) else "")
+    for link, share in use.items():
+        family = next((of for start, of in FAMILIES.items() if link[2].startswith(start)), "")
+        family = family or ("network_use" if link[2].startswith(OF_NETWORK) else "")
         if family:
-            carried[family] += share * could[way]
-            whole[family] += could[way]
+            carried[family] += share * could[link]
+            whole[family] += could[link]
     return found | {family: carried[family] / whole[family] for family in names if whole[family]}

@@ -8,7 +8,7 @@ from functools import cache
 
 from linkwright import Job, Scenario, SimulationResult, System, plan, workloads
 from linkwright.names import AlgorithmName
-from linkwright.runs.server.summary import job_rows
+from linkwright.summaries.policies import job_rows
 
 __all__ = ["could_carry", "gpus_by_server", "link_use"]
 
@@ -19,16 +19,16 @@ def gpus_by_server(system: System) -> list[int]:
 
 
 # A link's ends and kind, in the direction from the first to the second.
-Way = tuple[str, str, str]
+Direction = tuple[str, str, str]
 
 
 def link_use(
     scenario: Scenario, system: System, jobs: Sequence[Job], result: SimulationResult
-) -> dict[Way, float]:
+) -> dict[Direction, float]:
     """What share of what a link could have carried until the last job ended the gradients took.
 
-    One direction of a link is one way. Devices of several servers have their server's name before
-    theirs. Empty where the run has no plans: run times by the formula, and MPI's algorithms.
+    Each direction of a link is by itself. Devices of several servers have their server's name
+    before theirs. Empty where the run has no plans: run times by the formula, and MPI's algorithms.
 
     The bytes are those of the plan for each job's GPUs at its gradients' size.
     """
@@ -37,7 +37,7 @@ def link_use(
     of_server = gpus_by_server(system)
     listed = [server for server, count in system.servers() for _ in range(count)]
     sizes = {row["workload"]: row["bytes_per_iteration"] for row in workloads()}
-    data: Counter[Way] = Counter()
+    data: Counter[Direction] = Counter()
     for job, row in zip(jobs, job_rows(result), strict=True):
         gpus = tuple(sorted(row["gpus"]))
         if len(gpus) < 2:
@@ -55,7 +55,7 @@ def link_use(
         for (start, end, kind), share in on.items():
             data[f"{before}{start}", f"{before}{end}", kind] += share * moved
     could = could_carry(system)
-    return {way: data[way] / (could[way] * result.makespan) for way in sorted(could)}
+    return {of: data[of] / (could[of] * result.makespan) for of in sorted(could)}
 
 
 class _Known:
@@ -77,8 +77,10 @@ SIZE = 1 << 26
 
 
 @cache
-def _carried(known: _Known, gpus: tuple[int, ...], planner: AlgorithmName) -> Mapping[Way, float]:
-    """What each way carries of an all-reduce, per byte of its size."""
+def _carried(
+    known: _Known, gpus: tuple[int, ...], planner: AlgorithmName
+) -> Mapping[Direction, float]:
+    """What each direction of a link carries of an all-reduce, per byte of its size."""
     schedule = plan(known.system, gpus, "all-reduce", algorithm=planner, size=SIZE)
     unit = 4 * schedule.shards
     size = SIZE // unit * unit
@@ -86,9 +88,9 @@ def _carried(known: _Known, gpus: tuple[int, ...], planner: AlgorithmName) -> Ma
     return {(row["from"], row["to"], row["kind"]): row["bytes"] / size for row in carried}
 
 
-def could_carry(system: System) -> dict[Way, float]:
+def could_carry(system: System) -> dict[Direction, float]:
     """The bandwidth of each direction of a system's links, in bytes per second."""
-    could: Counter[Way] = Counter()
+    could: Counter[Direction] = Counter()
     for row in system.links():
         most = row["count"] * row["bandwidth"]
         for ends in ((row["a"], row["b"]), (row["b"], row["a"])):

@@ -1,0 +1,1 @@
+"""Charts of results, and the shapes that they have in common."""

@@ -1,0 +1,49 @@
+"""What the models of jobs leave out, in sentences for reports."""
+
+__all__ = ["OF_FLOWS", "OF_HEAT", "OF_KERNELS", "OF_PROGRAMS", "left_out"]
+
+OF_THE_FORMULA = (
+    "Tenants do not disturb one another: jobs that share wires of the host, or NVLinks through "
+    "another job's GPUs, run as if alone.",
+    "Communication does not overlap with computation, and a collective call costs no start-up.",
+    "A job runs within one server.",
+    "Run times follow the sound model of effective bandwidth, whichever model the policies rank "
+    "by; it holds for large messages.",
+)
+OF_PLAYED_JOBS = (
+    "Communication overlaps with computation only where `bucket` is given, images are copied from "
+    "the host only with `host_copies`, and reducing takes a GPU no time.",
+    "Which servers are near one another in the fabric does not count where jobs get their GPUs.",
+)
+LEFT_OUT = (
+    "No job is preempted, moved or stopped early, and a decision takes no simulated time.",
+    "Workloads are iterations of equal length; batch sizes are calibrated to published run "
+    "times, so that ratios between policies mean more than seconds.",
+)
+OF_HEAT = (
+    "What all-reduces carried until the last job ended, of what the link could have carried in its "
+    "busier direction."
+)
+OF_PROGRAMS = (
+    "Computation takes what the trace or the application says, times the job's factor: it feels "
+    "neither the network nor a neighbour.",
+    "No packet is lost or damaged, and no link fails.",
+    "What a message costs in software is a constant and a share of its size, the same on every "
+    "rank.",
+    "A replayed trace does what it did when it was recorded: it does not adapt to the new machine, "
+    "and collectives whose messages the trace does not hold are laid out by size and ranks.",
+)
+OF_FLOWS = (
+    "In the flow model messages share links by max-min fairness: no packet waits in a buffer, and "
+    "switches do not hold one another up."
+)
+OF_KERNELS = (
+    "Collectives run as NCCL's kernels, on idle GPUs in the time that `collective expect` tells: "
+    "the network's own switches are one crossbar, so that links between them carry nothing, and "
+    "links carry what NCCL reaches of them, of other messages, too."
+)
+
+
+def left_out(run_time: str) -> list[str]:
+    """What is left out of jobs of GPUs where run times are `played`, or follow a formula."""
+    return [*(OF_PLAYED_JOBS if run_time == "played" else OF_THE_FORMULA), *LEFT_OUT]

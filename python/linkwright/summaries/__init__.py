@@ -1,0 +1,1 @@
+"""What results come to in numbers: of policies, of programs, of links."""
