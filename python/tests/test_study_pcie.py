@@ -7,13 +7,22 @@ from statistics import fmean
 
 import pytest
 
+from linkwright.studies.pcie.dependence import own_kernels
+from linkwright.studies.pcie.kernels import SIMULATED, preset, simulated, size_of
 from linkwright.studies.pcie.layouts import LAYOUTS, POLICIES, QUICK, Layout
 from linkwright.studies.pcie.published import published
 from linkwright.studies.pcie.runs import Pair, perform, workload_names
-from linkwright.studies.pcie.sections import each_layout, each_pair, statements, workloads
+from linkwright.studies.pcie.sections import (
+    each_layout,
+    each_pair,
+    pair_table,
+    statements,
+    workloads,
+)
 from linkwright.studies.tables import section_markdown
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "studies" / "pcie.md"
 WINDOW = 0.3e-3
 
 
@@ -72,10 +81,49 @@ def test_small_first_gains_and_the_published_gain_lies_between(
 
 
 def test_the_page_is_what_the_study_says(found: dict[Layout, list[Pair]]) -> None:
-    page = (ROOT / "docs" / "studies" / "pcie.md").read_text(encoding="utf-8")
-    for section in (workloads(WINDOW), statements(found, WINDOW), each_pair(found)):
+    page = PAGE.read_text(encoding="utf-8")
+    sections = (workloads(WINDOW), own_kernels(), statements(found, WINDOW), each_pair(found))
+    for section in sections:
         assert section_markdown(section, "figures") in page, section.title
     # The page has all layouts, these two among them.
     for table in each_layout(found).tables:
         rows = table.to_markdown().splitlines()
         assert all(row in page for row in rows if row.startswith(("| one x16", "| a port")))
+
+
+def test_every_workload_has_a_kernel_of_ours_that_is_longer_than_a_launch() -> None:
+    ours = simulated()
+    assert set(ours) == set(SIMULATED) == set(workload_names()) == set(preset())
+    assert all(3.6 < ours[name] < preset()[name] for name in ours)
+    # The one whose time lies between those of two sizes.
+    assert ours["RL"] < ours["SC"] < ours["AES"]
+    assert size_of("SC") == 328_400
+
+
+def test_a_pair_with_our_kernels_comes_out_as_on_the_page() -> None:
+    pair = [("FIR", "SC")]
+    ours = {layout: perform(layout, WINDOW, kernels=simulated(), chosen=pair) for layout in QUICK}
+    before = perform(QUICK[0], WINDOW, chosen=pair)
+    [found] = ours[QUICK[0]]
+    assert found.demand > before[0].demand
+    *_, row = pair_table("", ours).to_markdown().splitlines()
+    part = PAGE.read_text(encoding="utf-8").partition("with our kernels**")[2]
+    assert row.startswith("| FIR + SC")
+    assert row in part
+
+
+def test_what_the_page_says_of_kernels_is_in_its_table() -> None:
+    part = PAGE.read_text(encoding="utf-8").partition("by the times of kernels**")[2]
+    lines = [line.strip("| ").split(" | ") for line in part.splitlines() if line[:2] == "| "]
+    cells = {(row[0], row[1]): row for row in lines[3:9]}
+    by_link = {link: [row for key, row in cells.items() if key[1] == link] for _, link in cells}
+    shared, apart = by_link.values()
+    for one, other in zip(shared, apart, strict=True):
+        assert float(other[4][:-1]) < published()["throughput"]["small_first"] < float(one[4][:-1])
+    for row in cells.values():
+        small_first, qos, large_first = (float(cell[:-1]) for cell in row[4:7])
+        assert small_first >= qos > large_first
+        assert (float(row[8][:-1]) < -0.05) is (row[0] == "ours")
+    for rows in (shared, apart):
+        demands = {row[0]: float(row[2]) for row in rows}
+        assert demands["ours"] > demands["preset"] > demands["preset, doubled"]

@@ -10,6 +10,7 @@ from itertools import combinations
 import pyarrow
 
 from linkwright import ClusterJob, ClusterRun, Program, System
+from linkwright.studies.pcie.kernels import Kernels, preset, size_of
 from linkwright.studies.pcie.layouts import POLICIES, Layout, system
 from linkwright.studies.pcie.published import published
 
@@ -28,7 +29,7 @@ class Alone:
     Attributes:
         name: Its abbreviation in Table 1.
         size: Bytes that an iteration copies.
-        kernel: Seconds that it computes.
+        kernel: Microseconds that it computes.
         iteration: Seconds that it takes.
         copy: Seconds that its copy takes.
     """
@@ -109,21 +110,24 @@ def pairs() -> list[tuple[str, str]]:
     return list(combinations(workload_names(), 2))
 
 
-def _job(name: str, gpus: Sequence[int], iterations: int) -> ClusterJob:
-    size = round(published()["workloads"][name] * 1000)
-    kernel = f"{published()['kernels'][name]} us"
-    program = Program.skeleton("copy-execute", len(gpus), input=f"{size} B", kernel=kernel)
+def _job(name: str, kernel: float, gpus: Sequence[int], iterations: int) -> ClusterJob:
+    copied, computed = f"{size_of(name)} B", f"{kernel} us"
+    program = Program.skeleton("copy-execute", len(gpus), input=copied, kernel=computed)
     return ClusterJob(program, name=name, iterations=iterations, mapping=list(gpus))
 
 
-def alone(layout: Layout, name: str) -> Alone:
-    """A workload on one GPU of a layout."""
-    run = system(layout, "round-robin").replay([_job(name, [0], 8)], timeline=SPANS)
+def alone(layout: Layout, name: str, kernel: float) -> Alone:
+    """A workload on one GPU of a layout.
+
+    Args:
+        layout: It.
+        name: Its abbreviation.
+        kernel: Microseconds that it computes.
+    """
+    run = system(layout, "round-robin").replay([_job(name, kernel, [0], 8)], timeline=SPANS)
     copies = pyarrow.table(run.copies())
     [first, *_] = [end - start for start, end in _spans(copies)]
-    size = round(published()["workloads"][name] * 1000)
-    kernel = published()["kernels"][name] * 1e-6
-    return Alone(name, size, kernel, run.makespan / 8, first)
+    return Alone(name, size_of(name), kernel, run.makespan / 8, first)
 
 
 def _spans(table: pyarrow.Table) -> list[tuple[float, float]]:
@@ -134,6 +138,8 @@ def perform(
     layout: Layout,
     window: float,
     *,
+    kernels: Kernels | None = None,
+    chosen: Sequence[tuple[str, str]] | None = None,
     progress: Progress | None = None,
     stage: str = "pairs on a bus",
 ) -> list[Pair]:
@@ -142,18 +148,23 @@ def perform(
     Args:
         layout: What the tasks share.
         window: Seconds in which iterations are counted.
+        kernels: How long kernels take; the preset times where absent.
+        chosen: Which pairs; all where absent.
         progress: Called with the stage, the pairs done, and the pairs in all.
         stage: What is done.
     """
-    by_name = {name: alone(layout, name) for name in workload_names()}
+    times = preset() if kernels is None else kernels
+    played = pairs() if chosen is None else chosen
+    names = dict.fromkeys(name for pair in played for name in pair)
+    by_name = {name: alone(layout, name, times[name]) for name in names}
     systems = {policy: system(layout, policy) for policy in POLICIES}
     found = []
-    for done, (small, large) in enumerate(pairs(), 1):
+    for done, (small, large) in enumerate(played, 1):
         both = by_name[small], by_name[large]
         by_policy = {policy: _play(on, layout, both, window) for policy, on in systems.items()}
         found.append(Pair(layout, by_policy))
         if progress is not None:
-            progress(stage, done, len(pairs()))
+            progress(stage, done, len(played))
     return found
 
 
@@ -162,7 +173,7 @@ def _play(
 ) -> tuple[Task, Task]:
     jobs = [
         # None is faster than alone: all still run at the end of the window.
-        _job(each.name, gpus, math.ceil(window / each.iteration) + 2)
+        _job(each.name, each.kernel, gpus, math.ceil(window / each.iteration) + 2)
         for each, gpus in zip(both, layout.mappings, strict=True)
     ]
     run = on.replay(jobs, timeline=SPANS)

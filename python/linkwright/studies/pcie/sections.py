@@ -6,12 +6,24 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from linkwright.studies.pcie.charts import by_pair
+from linkwright.studies.pcie.kernels import preset
 from linkwright.studies.pcie.layouts import POLICIES, QUICK, Layout
 from linkwright.studies.pcie.published import published
 from linkwright.studies.pcie.runs import Pair, Progress, alone, perform, workload_names
 from linkwright.studies.tables import Cell, Section, StudyTable
 
-__all__ = ["each_layout", "each_pair", "longer", "statements", "workloads"]
+__all__ = [
+    "LARGE",
+    "SMALL",
+    "each_layout",
+    "each_pair",
+    "gains",
+    "longer",
+    "pair_table",
+    "statements",
+    "totals",
+    "workloads",
+]
 
 Found = Mapping[Layout, Sequence[Pair]]
 # What is compared with serving in turn.
@@ -23,10 +35,10 @@ def workloads(window: float) -> Section:
     """Table 1, with what the study adds to it."""
     rows: list[tuple[Cell, ...]] = []
     for name in workload_names():
-        each = alone(QUICK[0], name)
+        each = alone(QUICK[0], name, preset()[name])
         full = published()["workload_names"][name]
         within = window / each.iteration
-        microseconds = [each.kernel * 1e6, each.copy * 1e6, each.iteration * 1e6]
+        microseconds = [each.kernel, each.copy * 1e6, each.iteration * 1e6]
         rows.append((name, full, each.size / 1000, *microseconds, each.demand, within))
     return Section(
         title="The workloads (Table 1)",
@@ -65,11 +77,13 @@ def _percent(ratios: Sequence[float]) -> float:
     return fmean(ratios) - 1.0
 
 
-def _totals(pairs: Sequence[Pair], policy: str) -> float:
+def totals(pairs: Sequence[Pair], policy: str) -> float:
+    """What both tasks gain over round-robin, the mean of the pairs."""
     return _percent([pair.throughput(policy) for pair in pairs])
 
 
-def _gains(pairs: Sequence[Pair], policy: str, task: int) -> float:
+def gains(pairs: Sequence[Pair], policy: str, task: int) -> float:
+    """What one of them gains, likewise."""
     return _percent([pair.gain(policy, task) for pair in pairs])
 
 
@@ -114,13 +128,11 @@ def statements(found: Found, window: float) -> Section:
             "first is worse than round-robin for both tasks, and QoS better for both.",
             "Small first gains in both readings and more than QoS or as much, and the published "
             "7.6 % lies between them. What does not come out: the large task of a pair loses "
-            "nothing "
-            "here, since two GPUs of one task are then served one after the other instead of "
-            "both at half speed, which is worth more to it than the short copies cost; and large "
-            "first "
-            "makes only the small task slower, as its copies wait for those of the large, never "
-            "the other "
-            "way round. That both would lose, as the paper says, this model cannot show: strict "
+            "nothing here, since two GPUs of one task are then served one after the other instead "
+            "of both at half speed, which is worth more to it than the short copies cost (with "
+            "shorter kernels it does lose, as the full study shows); and large first makes only "
+            "the small task slower, as its copies wait for those of the large, never the other way "
+            "round. That both would lose, as the paper says, this model cannot show: strict "
             "priority takes nothing from whoever has it.",
         ],
         tables=[
@@ -146,8 +158,8 @@ def statements(found: Found, window: float) -> Section:
 
 def _each(readings: Sequence[Sequence[Pair]], policy: str, task: int | None = None) -> list[float]:
     if task is None:
-        return [_totals(pairs, policy) for pairs in readings]
-    return [_gains(pairs, policy, task) for pairs in readings]
+        return [totals(pairs, policy) for pairs in readings]
+    return [gains(pairs, policy, task) for pairs in readings]
 
 
 def each_layout(found: Found) -> Section:
@@ -161,9 +173,9 @@ def each_layout(found: Found) -> Section:
     for layout, pairs in found.items():
         for policy in POLICIES:
             numbers = [
-                _totals(pairs, policy),
-                _gains(pairs, policy, SMALL),
-                _gains(pairs, policy, LARGE),
+                totals(pairs, policy),
+                gains(pairs, policy, SMALL),
+                gains(pairs, policy, LARGE),
                 _in_time(pairs, policy),
                 _idle(pairs, policy),
             ]
@@ -206,19 +218,12 @@ def each_layout(found: Found) -> Section:
 
 def each_pair(found: Found) -> Section:
     """Fig. 5: every pair."""
-    rows: list[tuple[Cell, ...]] = []
-    bars = []
-    first, second = (found[layout] for layout in QUICK)
-    for shared, apart in zip(first, second, strict=True):
-        small, large = (task.alone.name for task in shared.by_policy["round-robin"])
-        name = f"{small} + {large}"
-        cells = [pair.throughput(policy) for pair in (shared, apart) for policy in RIVALS]
-        rows.append((name, shared.demand, apart.demand, *cells))
-        bars += [
-            {"pair": name, "policy": policy, "throughput": shared.throughput(policy)}
-            for policy in RIVALS
-        ]
-    heads = [f"{policy}, {link}" for link in ("root", "ports") for policy in RIVALS]
+    bars = [
+        {"pair": _name(pair), "policy": policy, "throughput": pair.throughput(policy)}
+        for pair in found[QUICK[0]]
+        for policy in RIVALS
+    ]
+    title = "Throughput of every pair over round-robin, two GPUs a task on both switches"
     return Section(
         title="Every pair (Fig. 5)",
         text=[
@@ -226,16 +231,33 @@ def each_pair(found: Found) -> Section:
             "switch, "
             "the task that copies less named first. The chart is of one link to the root."
         ],
-        tables=[
-            StudyTable(
-                title="Throughput of every pair over round-robin, two GPUs a task on both switches",
-                columns=("pair", "demand, root", "demand, ports", *heads),
-                rows=tuple(rows),
-                formats=("", ".2f", ".2f", *(".3f",) * len(heads)),
-            )
-        ],
+        tables=[pair_table(title, found)],
         figures={"pcie-pairs": by_pair(bars)},
     )
+
+
+def pair_table(title: str, found: Found) -> StudyTable:
+    """Pairs in both readings of Fig. 2, a row each.
+
+    Args:
+        title: What the table is called.
+        found: What both readings gave, and maybe others.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for shared, apart in zip(*(found[layout] for layout in QUICK), strict=True):
+        cells = [pair.throughput(policy) for pair in (shared, apart) for policy in RIVALS]
+        rows.append((_name(shared), shared.demand, apart.demand, *cells))
+    heads = [f"{policy}, {link}" for link in ("root", "ports") for policy in RIVALS]
+    return StudyTable(
+        title=title,
+        columns=("pair", "demand, root", "demand, ports", *heads),
+        rows=tuple(rows),
+        formats=("", ".2f", ".2f", *(".3f",) * len(heads)),
+    )
+
+
+def _name(pair: Pair) -> str:
+    return " + ".join(task.alone.name for task in pair.by_policy["round-robin"])
 
 
 def longer(window: float, progress: Progress | None) -> Section:
@@ -245,8 +267,8 @@ def longer(window: float, progress: Progress | None) -> Section:
     for layout in QUICK:
         pairs = perform(layout, times * window, progress=progress, stage="a longer window")
         for policy in RIVALS:
-            gains = [_gains(pairs, policy, task) for task in (SMALL, LARGE)]
-            rows.append((layout.name, policy, _totals(pairs, policy), *gains))
+            each = [gains(pairs, policy, task) for task in (SMALL, LARGE)]
+            rows.append((layout.name, policy, totals(pairs, policy), *each))
     return Section(
         title="A longer window",
         text=[
