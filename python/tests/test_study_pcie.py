@@ -103,9 +103,6 @@ def test_every_workload_has_a_kernel_of_ours_that_is_longer_than_a_launch() -> N
 def test_a_pair_with_our_kernels_comes_out_as_on_the_page() -> None:
     pair = [("FIR", "SC")]
     ours = {layout: perform(layout, WINDOW, kernels=simulated(), chosen=pair) for layout in QUICK}
-    before = perform(QUICK[0], WINDOW, chosen=pair)
-    [found] = ours[QUICK[0]]
-    assert found.demand > before[0].demand
     *_, row = pair_table("", ours).to_markdown().splitlines()
     part = PAGE.read_text(encoding="utf-8").partition("with our kernels**")[2]
     assert row.startswith("| FIR + SC")

@@ -7,10 +7,13 @@ sentences that the paper writes about them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from linkwright.studies.network.cost import cost
 from linkwright.studies.network.jobs import mixes
+from linkwright.studies.network.quartz import quartz
+from linkwright.studies.network.quartz_runs import perform_quartz
 from linkwright.studies.network.runs import Progress, perform, plan
 from linkwright.studies.network.study import (
     INTRODUCTION,
@@ -25,6 +28,8 @@ __all__ = ["CHECKPOINT", "NetworkStudy", "run"]
 
 # Beside the study's files, so that a study that was stopped goes on where it was.
 CHECKPOINT = "runs.jsonl"
+# The same for Fig. 3.
+QUARTZ_CHECKPOINT = "quartz-runs.jsonl"
 
 
 def run(
@@ -48,18 +53,29 @@ def run(
         FileError: If the directory cannot be written.
     """
     jobs = mixes()
-    checkpoint = None
+    checkpoint = quartz_checkpoint = None
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-        checkpoint = directory / CHECKPOINT
+        checkpoint, quartz_checkpoint = directory / CHECKPOINT, directory / QUARTZ_CHECKPOINT
     done = perform(
         jobs, plan(jobs, quick=quick), workers=workers, checkpoint=checkpoint, progress=progress
+    )
+    on_quartz, also = perform_quartz(
+        workers=workers, checkpoint=quartz_checkpoint, progress=progress
+    )
+    all_done = replace(
+        done,
+        runs=done.runs + len(also.results),
+        resumed=done.resumed + also.resumed,
+        cpu_seconds=done.cpu_seconds + also.cpu_seconds,
+        notes=[*done.notes, *also.notes],
     )
     return NetworkStudy(
         name="network",
         title=TITLE,
         introduction=(*INTRODUCTION, coverage(done.times)),
-        sections=sections_of(done.times),
-        timings=cost(done),
+        sections=[*sections_of(done.times), quartz(on_quartz)],
+        timings=cost(all_done),
         times=done.times,
+        on_quartz=on_quartz,
     )

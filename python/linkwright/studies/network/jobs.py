@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
@@ -67,18 +68,22 @@ def mixes() -> list[list[MixJob]]:
     ]
 
 
-def cluster_job(job: MixJob, *, scaled: bool = True) -> ClusterJob:
+def cluster_job(
+    job: MixJob, *, scaled: bool = True, nodes: Sequence[int] | None = None
+) -> ClusterJob:
     """The job as the simulation takes it.
 
     Args:
         job: It.
         scaled: Whether its computation is that of the paper's GPUs, or of its CPUs.
+        nodes: Where its processes are; what is free where absent.
     """
     speedups: dict[str, float] = {name: speedup for name, _, speedup in applications()}
     return ClusterJob(
         Program.skeleton(cast(ApplicationName, job.application), job.ranks),
         iterations=job.iterations,
         computation_scale=1 / speedups[job.application] if scaled else 1.0,
+        mapping=None if nodes is None else list(nodes),
     )
 
 

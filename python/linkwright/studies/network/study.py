@@ -15,6 +15,7 @@ from linkwright.studies.network.density import density
 from linkwright.studies.network.jobs import SEED, SPAN
 from linkwright.studies.network.measured import JobTime, Measured, times_table
 from linkwright.studies.network.nic import nic
+from linkwright.studies.network.quartz_measured import QuartzTime, quartz_csv
 from linkwright.studies.network.settings import NETWORKS
 from linkwright.studies.network.shares import shares
 from linkwright.studies.network.statements import statements
@@ -56,17 +57,23 @@ class NetworkStudy(TimedStudy):
 
     Attributes:
         times: The time of every job of every run.
+        on_quartz: Those of Fig. 3's mixes.
     """
 
     times: Sequence[JobTime]
+    on_quartz: Sequence[QuartzTime]
 
     def contents(self) -> dict[str, bytes]:
-        """The files but for the figures, by name; `times` holds every job of every run."""
+        """The files but for the figures, by name; `times` and `quartz` hold every job's time."""
         table = times_table(self.times)
         parquet, text = io.BytesIO(), io.BytesIO()
         pyarrow.parquet.write_table(table, parquet, compression="zstd")
         pyarrow.csv.write_csv(table, text)
-        files = {"times.parquet": parquet.getvalue(), "times.csv": text.getvalue()}
+        files = {
+            "times.parquet": parquet.getvalue(),
+            "times.csv": text.getvalue(),
+            "quartz.csv": quartz_csv(self.on_quartz).encode(),
+        }
         return {**super().contents(), **files}
 
 
