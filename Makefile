@@ -79,6 +79,7 @@ calibrate: install
 # Fits the terms of training to half of the published rows; the extension is to be built anew then.
 calibrate-training: install
 	$(BIN)/python scripts/calibrate_training.py
+	$(BIN)/python scripts/calibrate_kernels.py
 
 bench: install
 	cargo bench --package linkwright-bench --locked

@@ -3331,6 +3331,11 @@ class NeuralNetwork:
         multiply_adds, elementwise (other operations), activations, saved (for the backward pass).
         """
 
+    def to_json(self) -> str:
+        """All of it as JSON: its input's shape, and every layer with its keys, its inputs by their places in the list
+        (null is the network's), its output's shape and what follows from them.
+        """
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -3441,7 +3446,9 @@ class TrainingStep:
         """
 
     def computing(self, model: str) -> tuple[float, float, float]:
-        """Seconds that a GPU of a model computes: forward, backward, and new weights."""
+        """Seconds that a GPU of a model computes: forward, backward, and new weights, which a framework may update
+        all at once.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
-from frozen.studies import quick_blink
+from frozen.captured import holds
+from frozen.studies import QUICK_BLINK, quick_blink
 
 from linkwright import System
 from linkwright.studies.blink.allocations import MACHINES, canonical_form, link_counts, unique
@@ -54,6 +55,10 @@ def test_every_table_is_whole(study: Study) -> None:
         assert {len(row) for row in each.rows} == {len(each.columns)}, each.title
         assert len(set(each.columns)) == len(each.columns), each.title
         assert all(row for row in each.printed())
+
+
+def test_its_quick_tables_are_those_that_were_captured() -> None:
+    holds(QUICK_BLINK)
 
 
 @pytest.mark.parametrize(("machine", "count"), [("dgx1-v100", 46), ("dgx1-p100", 14)])

@@ -11,6 +11,7 @@ use linkwright::training::{
     model_of, tables,
 };
 use linkwright::units::{Bytes, Picoseconds};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::choices::Choice;
@@ -170,6 +171,12 @@ impl NeuralNetwork {
         Table::new(tables::layers(&self.0))
     }
 
+    /// All of it as JSON: its input's shape, and every layer with its keys, its inputs by their places in the list
+    /// (null is the network's), its output's shape and what follows from them.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&*self.0).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
     fn __repr__(&self) -> String {
         let Network { layers, input, .. } = &*self.0;
         let (name, parameters) = (self.0.full_name(), self.0.parameters());
@@ -187,6 +194,7 @@ pub struct TrainingStep {
     network: NeuralNetwork,
     program: Program,
     times: BTreeMap<String, Vec<LayerTime>>,
+    updates: BTreeMap<String, Picoseconds>,
     footprints: Vec<Footprint>,
     gpus: Vec<u32>,
     samples: u64,
@@ -287,14 +295,17 @@ impl TrainingStep {
         let memory = terms.memory(framework).map_err(errors::training)?;
         let footprints = training.fitting(of, &gpus, memory).map_err(errors::training)?;
         let program = training.program(of, &gpus).map_err(errors::training)?;
-        let mut times = BTreeMap::new();
+        let (mut times, mut updates) = (BTreeMap::new(), BTreeMap::new());
         for gpu in &gpus {
             let model = model_of(of, *gpu).map_err(errors::training)?;
             let layers = training.layers(model, gpus.len()).map_err(errors::training)?;
             times.insert(model.product.clone(), layers);
+            let update = training.update(model, gpus.len()).map_err(errors::training)?;
+            updates.insert(model.product.clone(), update);
         }
         let program = Program(Arc::new(program));
-        Ok(Self { network: network.clone(), program, times, footprints, gpus, samples, costs, way })
+        let network = network.clone();
+        Ok(Self { network, program, times, updates, footprints, gpus, samples, costs, way })
     }
 
     /// What every rank does.
@@ -391,13 +402,15 @@ impl TrainingStep {
         Table::new(tables::memory(&self.gpus, &self.footprints))
     }
 
-    /// Seconds that a GPU of a model computes: forward, backward, and new weights.
+    /// Seconds that a GPU of a model computes: forward, backward, and new weights, which a framework may update
+    /// all at once.
     fn computing(&self, model: &str) -> PyResult<(f64, f64, f64)> {
         let times = self.times.get(model).into_iter().flatten();
         let of = |part: fn(&LayerTime) -> Picoseconds| {
             times.clone().map(|time| part(time).as_seconds()).sum()
         };
-        Ok((of(|time| time.forward), of(|time| time.backward), of(|time| time.update)))
+        let update = self.updates.get(model).map_or(0.0, |time| time.as_seconds());
+        Ok((of(|time| time.forward), of(|time| time.backward), update))
     }
 
     fn __repr__(&self) -> String {

@@ -9,13 +9,24 @@ number of picoseconds, told in seconds: below 2 hours no two of them are the sam
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DATA", "Captured", "Case", "Renamed", "differences", "parse", "renamed", "to_text"]
+__all__ = [
+    "DATA",
+    "Captured",
+    "Case",
+    "Renamed",
+    "differences",
+    "holds",
+    "parse",
+    "renamed",
+    "to_text",
+]
 
 DATA = Path(__file__).with_name("data")
 # Enough to see what happened; a change of the model moves thousands of cells.
@@ -153,3 +164,15 @@ def _reworded(cell: Any, names: Renamed) -> Any:
     if isinstance(cell, list):
         return [_reworded(each, names) for each in cell]
     return names.words.get(cell, cell) if isinstance(cell, str) else cell
+
+
+def holds(case: Case) -> None:
+    """Asserts that a case's tables come out again; with `UPDATE_GOLDEN` set they are captured."""
+    found = to_text(case.command, case.tables())
+    if os.environ.get("UPDATE_GOLDEN"):
+        case.file.parent.mkdir(parents=True, exist_ok=True)
+        case.file.write_text(found, encoding="utf-8")
+    assert case.file.exists(), "UPDATE_GOLDEN=1 captures it"
+    stored = parse(case.file.read_text(encoding="utf-8"))
+    assert stored, case.file
+    assert differences(stored, parse(found), renamed()) == [], case.command

@@ -17,7 +17,7 @@ from linkwright.studies.network.study import sections_of
 from linkwright.studies.study import Study
 from linkwright.studies.tables import StudyTable
 
-__all__ = ["TIMES", "cases", "quick_blink", "quick_mapa"]
+__all__ = ["QUICK_BLINK", "QUICK_MAPA", "TIMES", "cases", "quick_blink", "quick_mapa"]
 
 TIMES = ROOT / "docs" / "studies" / "data" / "network-quick.parquet"
 
@@ -38,11 +38,9 @@ def quick_mapa() -> mapa.MapaStudy:
 
 
 def cases() -> list[Case]:
-    """The studies, that of networks in parts."""
+    """The study of networks, in parts."""
     times = TIMES.relative_to(ROOT)
     return [
-        Case("studies/mapa", "linkwright study mapa --quick", _mapa),
-        Case("studies/blink", "linkwright study blink --quick", _blink),
         Case("studies/network", f"sections_of(read_times({str(times)!r}))", _network),
         Case("studies/network-runs", "every setting of the study, with small jobs", _runs),
     ]
@@ -72,3 +70,8 @@ def _runs() -> Iterator[Captured]:
     jobs = [asdict(MixJob(name, ranks, 1)) for name, ranks in zip(APPLICATIONS, SIZES, strict=True)]
     rows = [(*asdict(each).values(), replay_mix(asdict(each), jobs)) for each in settings]
     yield of_rows("runs", "network gpus_per_node bandwidth nic times", rows)
+
+
+# The tests of these studies hold them, which have run them anyway.
+QUICK_MAPA = Case("studies/mapa", "linkwright study mapa --quick", _mapa)
+QUICK_BLINK = Case("studies/blink", "linkwright study blink --quick", _blink)

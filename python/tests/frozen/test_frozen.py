@@ -1,7 +1,8 @@
 """The frozen numbers come out again: every row, in its order, to the last digit.
 
-`UPDATE_GOLDEN=1 pytest python/tests/frozen` captures anew what is meant to change; a column or a
-word that only has another name is told in `data/renamed.toml` instead.
+`UPDATE_GOLDEN=1 pytest python/tests/frozen` captures anew what is meant to change, as do
+`test_study_mapa.py` and `test_study_blink.py` for theirs; a column or a word that only has another
+name is told in `data/renamed.toml` instead.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from frozen import (
     servers,
     studies,
 )
-from frozen.captured import DATA, Captured, Case, Renamed, differences, parse, renamed, to_text
+from frozen.captured import DATA, Captured, Case, Renamed, differences, holds, parse, to_text
 from linkwright.studies.network.jobs import mixes
 from linkwright.studies.network.measured import read_times
 from linkwright.studies.network.runs import perform, plan
@@ -48,14 +49,7 @@ ONE = Captured("one", ["name", "time"], [["a", 0.1], ["b", 1.5], ["b", 2]])
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_numbers_are_those_that_were_captured(case: Case) -> None:
-    found = to_text(case.command, case.tables())
-    if os.environ.get("UPDATE_GOLDEN"):
-        case.file.parent.mkdir(parents=True, exist_ok=True)
-        case.file.write_text(found, encoding="utf-8")
-    assert case.file.exists(), "UPDATE_GOLDEN=1 captures it"
-    stored = parse(case.file.read_text(encoding="utf-8"))
-    assert stored, case.file
-    assert differences(stored, parse(found), renamed()) == [], case.command
+    holds(case)
 
 
 @pytest.mark.skipif("EVERY_RUN" not in os.environ, reason="EVERY_RUN=1 runs it: ten minutes")
@@ -65,7 +59,7 @@ def test_every_run_of_the_quick_network_study_comes_out_again() -> None:
 
 
 def test_every_file_is_of_one_case() -> None:
-    names = [case.name for case in CASES]
+    names = [case.name for case in (*CASES, studies.QUICK_MAPA, studies.QUICK_BLINK)]
     assert len(names) == len(set(names))
     files = {str(file.relative_to(DATA)).removesuffix(".jsonl") for file in DATA.rglob("*.jsonl")}
     assert files == set(names)

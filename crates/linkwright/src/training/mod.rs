@@ -24,6 +24,7 @@
 mod dataset;
 mod derive;
 mod error;
+mod family;
 mod footprint;
 mod joins;
 mod layer;
@@ -44,6 +45,7 @@ pub mod workload;
 
 pub use dataset::Dataset;
 pub use error::TrainingError;
+pub use family::{LayerFamily, Pass, Passes};
 pub use footprint::{Footprint, Holding, Keeping};
 pub use joins::{Join, Joins};
 pub use layer::{Activation, Layer, LayerKind, Split, Window};

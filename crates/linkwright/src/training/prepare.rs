@@ -14,7 +14,7 @@ use super::terms::{FrameworkCosts, Terms};
 use crate::program::Program;
 use crate::system::System;
 use crate::system::gpus::GpuModel;
-use crate::units::Bytes;
+use crate::units::{Bytes, Picoseconds};
 
 /// The most samples of a step.
 pub const MOST_SAMPLES: u64 = 1 << 24;
@@ -121,6 +121,14 @@ impl Training<'_> {
         step.program(self.way)
     }
 
+    /// How long one of so many GPUs takes for new weights: all at once, or layer by layer.
+    ///
+    /// # Errors
+    /// As [`Self::layers`].
+    pub fn update(&self, gpu: &GpuModel, gpus: usize) -> Result<Picoseconds, TrainingError> {
+        Ok(self.rank(gpu, gpus)?.update())
+    }
+
     pub(super) fn rank(&self, gpu: &GpuModel, gpus: usize) -> Result<RankStep, TrainingError> {
         let samples = self.samples(gpus)?;
         let number = self.precision.bytes();
@@ -152,7 +160,8 @@ impl Training<'_> {
 
     fn roofline(&self, gpu: &GpuModel) -> Result<Roofline, TrainingError> {
         let gpu = GpuRates::of(gpu, self.precision)?;
-        Ok(Roofline { gpu, reach: self.costs.kernels, launch: self.costs.launch })
+        let FrameworkCosts { kernels, launch, casts_weights, .. } = self.costs;
+        Ok(Roofline { gpu, reach: kernels, launch, casts_weights })
     }
 }
 

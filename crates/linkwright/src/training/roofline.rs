@@ -3,7 +3,7 @@
 //! **The model.** A kernel takes a least time, and then as long as the slower of its arithmetic and its memory:
 //!
 //! ```text
-//! time = least + max(arithmetic, bytes / (bandwidth x reach))
+//! time = kernels x least + times x max(arithmetic, bytes / (bandwidth x reach))
 //! arithmetic = turns x 2 x tile^2 x (depth + start) / (peak x reach / units)
 //! ```
 //!
@@ -12,6 +12,12 @@
 //! stores cost as much as `start` more. A tile that is not full takes as long as a full one: 20 channels of
 //! 64 use a third of a block. Blocks take turns on the units; where they are fewer, a library divides
 //! long sums over several blocks. That is why few channels, short sums and small batches reach a small part of a peak.
+//!
+//! `kernels` and `times` belong to a family of layers, a pass and a width of numbers ([`LayerFamily`]): normalization over a batch
+//! reads its input more than once, pooling walks overlapping windows, and libraries copy, cast and change layouts
+//! around the kernel that does the work. They are 1 where nothing was measured. A product on matrix units whose rows do not all start
+//! at a multiple of 16 bytes takes `unaligned` times as long: pictures of three colours, a vocabulary of an odd number.
+//! Where a framework casts weights of 32 bits to 16 in each pass, that is a kernel of its own.
 //!
 //! The backward pass of a layer with weights is two kernels, for the gradients of its inputs and of its weights, each
 //! with the arithmetic of the forward pass; the first layer needs the second alone. Any other layer's reads what
@@ -27,6 +33,7 @@ use crate::system::gpus::{GpuModel, NumberType};
 use crate::units::{Bandwidth, OperationRate, Picoseconds};
 
 use super::error::TrainingError;
+use super::family::{LayerFamily, Pass, Passes};
 use super::layer::{Layer, LayerKind, Split};
 use super::precision::Precision;
 use super::shape::Shape;
@@ -78,17 +85,21 @@ impl GpuRates {
 struct Kernel {
     /// Multiply-adds, each two operations.
     multiply_adds: u128,
-    /// Numbers that it reads and writes.
-    numbers: u128,
+    /// Bytes that it reads and writes.
+    bytes: u128,
     /// Results of its sums.
     results: u128,
     /// Results of one row: channels, or the width of what is written.
     columns: u64,
+    /// Whether rows of what it multiplies start at a multiple of 16 bytes.
+    is_aligned: bool,
 }
 
 /// What one GPU does of a layer for one sample, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerWork {
+    /// How its kernels are written.
+    pub family: LayerFamily,
     /// Trained numbers.
     pub parameters: u64,
     /// Of the forward pass.
@@ -137,6 +148,7 @@ impl LayerWork {
             _ => (output, depth),
         };
         Self {
+            family: LayerFamily::of(&layer.kind),
             parameters: layer.parameters,
             multiply_adds: layer.multiply_adds,
             read: layer.read,
@@ -202,6 +214,8 @@ pub struct Roofline {
     pub reach: KernelReach,
     /// What the host takes to launch one.
     pub launch: Picoseconds,
+    /// Whether weights of 32 bits are cast in each pass of a layer that multiplies numbers of 16.
+    pub casts_weights: bool,
 }
 
 impl Roofline {
@@ -214,29 +228,59 @@ impl Roofline {
                 .map(|it| u128::from(it) * samples);
         let parameters = u128::from(work.parameters);
         let steps = u64::from(work.steps.max(1));
-        let numbers = read + written + parameters;
-        let forward = Kernel { multiply_adds, numbers, results: written, columns: work.columns };
+        let number = u128::from(self.gpu.number);
+        let bytes = (read + written + parameters) * number;
+        let Passes { forward: ahead, backward: back } = self.passes(work.family);
+        let forward = Kernel {
+            multiply_adds,
+            bytes,
+            results: written,
+            columns: work.columns,
+            is_aligned: self.is_aligned(work),
+        };
         let backward = if work.is_matrix {
             let of_inputs = Kernel { results: read, columns: work.columns_read, ..forward };
-            let of_inputs = self.kernels(of_inputs, steps);
+            let of_inputs = self.kernels(of_inputs, steps, back);
             let inputs = if work.is_first { 0 } else { of_inputs };
             // What has no weights multiplies two inputs, each of which has a gradient.
             let second = if work.parameters > 0 {
-                self.kernels(Kernel { results: parameters, ..forward }, 1)
+                self.kernels(Kernel { results: parameters, ..forward }, 1, back)
             } else {
                 of_inputs
             };
             inputs + second
         } else {
-            let numbers = numbers + saved;
-            self.kernels(Kernel { numbers, ..Kernel::default() }, steps)
+            let bytes = bytes + saved * number;
+            self.kernels(Kernel { bytes, ..Kernel::default() }, steps, back)
         };
         let beside = if work.is_recurrent { steps } else { 0 };
+        let cast = self.cast(work);
         LayerTime {
-            forward: Picoseconds(self.kernels(forward, steps) + self.least(beside, 1.0)),
-            backward: Picoseconds(backward + self.least(beside, 2.0)),
+            forward: Picoseconds(
+                self.kernels(forward, steps, ahead) + self.least(beside, 1.0) + cast,
+            ),
+            backward: Picoseconds(backward + self.least(beside, 2.0) + cast),
             update: self.update(work.parameters, state),
         }
+    }
+
+    /// What layers of a family take, with these numbers.
+    fn passes(&self, family: LayerFamily) -> Passes {
+        self.reach.layers[family as usize][usize::from(self.gpu.number > 2)]
+    }
+
+    /// Whether rows of inputs and of outputs start at a multiple of 16 bytes.
+    fn is_aligned(&self, work: &LayerWork) -> bool {
+        [work.columns, work.columns_read].iter().all(|it| (it * self.gpu.number) % 16 == 0)
+    }
+
+    /// The cast of a layer's weights to 16 bits, or of their gradients to 32.
+    fn cast(&self, work: &LayerWork) -> u64 {
+        if !self.casts_weights || self.gpu.number > 2 || !work.is_matrix || work.parameters == 0 {
+            return 0;
+        }
+        let bytes = u128::from(work.parameters) * 6;
+        self.kernels(Kernel { bytes, ..Kernel::default() }, 1, Pass::default())
     }
 
     /// The kernels of so many time steps beside their products: gates, sums, copies.
@@ -251,30 +295,31 @@ impl Roofline {
         if parameters == 0 {
             return Picoseconds(0);
         }
-        // Weight and gradient are read, the weight is written; state is read and written.
-        let numbers = u128::from(parameters) * u128::from(3 + 2 * state);
+        // Weight and gradient are read, the weight is written; state is read and written. All have 32 bits: where
+        // numbers have 16, weights are kept in both.
+        let bytes = u128::from(parameters) * u128::from(3 + 2 * state) * 4;
         let kernels = self.reach.update;
-        Picoseconds(self.kernels(Kernel { numbers, ..Kernel::default() }, kernels))
+        Picoseconds(self.kernels(Kernel { bytes, ..Kernel::default() }, kernels, Pass::default()))
     }
 
     /// So many kernels that wait for each other and share the work, in picoseconds.
-    fn kernels(&self, whole: Kernel, steps: u64) -> u64 {
+    fn kernels(&self, whole: Kernel, steps: u64, pass: Pass) -> u64 {
         let of = u128::from(steps);
-        let Kernel { multiply_adds, numbers, results, columns } = whole;
+        let Kernel { multiply_adds, bytes, results, .. } = whole;
         let one = Kernel {
             multiply_adds: multiply_adds / of,
-            numbers: numbers / of,
+            bytes: bytes / of,
             results: results / of,
-            columns,
+            ..whole
         };
-        self.kernel(one).saturating_mul(steps)
+        self.kernel(one, pass).saturating_mul(steps)
     }
 
-    fn kernel(&self, kernel: Kernel) -> u64 {
-        let GpuRates { memory, number, .. } = self.gpu;
-        let bytes = kernel.numbers as f64 * number as f64;
-        let seconds = self.arithmetic(kernel).max(bytes / (memory.0 as f64 * self.reach.memory));
-        let busy = Picoseconds::from_seconds(seconds).0.saturating_add(self.reach.least.0);
+    fn kernel(&self, kernel: Kernel, pass: Pass) -> u64 {
+        let memory = self.gpu.memory.0 as f64 * self.reach.memory;
+        let seconds = self.arithmetic(kernel).max(kernel.bytes as f64 / memory) * pass.times;
+        let started = (self.reach.least.0 as f64 * pass.kernels) as u64;
+        let busy = Picoseconds::from_seconds(seconds).0.saturating_add(started);
         // The host launches the next while this one runs.
         busy.max(self.launch.0)
     }
@@ -295,8 +340,13 @@ impl Roofline {
         let most = (depth / self.reach.depth as f64).max(1.0);
         let divided = (units / blocks).clamp(1.0, most);
         let turns = (blocks * divided / units).max(1.0);
-        let sums = (tile * tile) as f64 * (depth / divided + self.reach.start);
-        turns * 2.0 * sums * units / (self.gpu.peak.0 as f64 * self.reach.share[which])
+        let sums = (tile * tile) as f64 * (depth / divided + self.reach.start[which]);
+        let times = if kernel.is_aligned || !self.gpu.has_matrix_units {
+            1.0
+        } else {
+            self.reach.unaligned[usize::from(self.gpu.number > 2)]
+        };
+        times * turns * 2.0 * sums * units / (self.gpu.peak.0 as f64 * self.reach.share[which])
     }
 }
 

@@ -9,6 +9,11 @@ use crate::diagnostic::{InputError, from_toml};
 use crate::units::{Bytes, Picoseconds};
 
 use super::error::TrainingError;
+use super::family::{LayerFamily, Pass, Passes};
+
+mod values;
+
+use values::{Amount, Count, Microseconds, Multiple, Share, Surplus};
 
 /// The values that are compiled in; the tests read them, so that they cannot fail for a user.
 static TERMS: LazyLock<Terms> = LazyLock::new(|| {
@@ -17,74 +22,6 @@ static TERMS: LazyLock<Terms> = LazyLock::new(|| {
 
 /// The framework that counts where nobody names one.
 const DEFAULT_FRAMEWORK: &str = "pytorch";
-
-/// A time in a file of terms: microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "f64")]
-struct Microseconds(Picoseconds);
-
-impl TryFrom<f64> for Microseconds {
-    type Error = String;
-
-    fn try_from(value: f64) -> Result<Self, String> {
-        if (0.0..=1e6).contains(&value) {
-            Ok(Self(Picoseconds((value * 1e6).round() as u64)))
-        } else {
-            Err(format!("{value} is not from 0 to 1,000,000 microseconds"))
-        }
-    }
-}
-
-/// A part of a peak.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "f64")]
-struct Share(f64);
-
-impl TryFrom<f64> for Share {
-    type Error = String;
-
-    fn try_from(value: f64) -> Result<Self, String> {
-        if value > 0.0 && value <= 1.0 {
-            Ok(Self(value))
-        } else {
-            Err(format!("{value} is no part of a peak: above 0, 1 at most"))
-        }
-    }
-}
-
-/// A number of terms or kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "f64")]
-struct Amount(f64);
-
-impl TryFrom<f64> for Amount {
-    type Error = String;
-
-    fn try_from(value: f64) -> Result<Self, String> {
-        if (0.0..=1e6).contains(&value) {
-            Ok(Self(value))
-        } else {
-            Err(format!("{value} is not from 0 to 1,000,000"))
-        }
-    }
-}
-
-/// A count that is at least one.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "u64")]
-struct Count(u64);
-
-impl TryFrom<u64> for Count {
-    type Error = String;
-
-    fn try_from(value: u64) -> Result<Self, String> {
-        if (1..=1 << 20).contains(&value) {
-            Ok(Self(value))
-        } else {
-            Err(format!("{value} is not from 1 to 1,048,576"))
-        }
-    }
-}
 
 /// All terms.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -98,7 +35,7 @@ pub struct Terms {
     framework: BTreeMap<String, FrameworkTerms>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kernel {
     least: Microseconds,
@@ -108,9 +45,44 @@ struct Kernel {
     plain_tile: Count,
     matrix_tile: Count,
     depth: Count,
-    start: Amount,
+    plain_start: Amount,
+    matrix_start: Amount,
     update: Count,
     cell: Amount,
+    #[serde(default)]
+    unaligned: Option<Widths<Multiple>>,
+    #[serde(default)]
+    layers: BTreeMap<LayerFamily, Widths<PassesText>>,
+}
+
+/// Something of numbers of 16 bits, and of 32.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Widths<T> {
+    short: T,
+    long: T,
+}
+
+impl<T: Copy> Widths<T> {
+    fn both<U>(&self, map: impl Fn(T) -> U) -> [U; 2] {
+        [map(self.short), map(self.long)]
+    }
+}
+
+/// The passes of a family's layers: forward, then backward.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PassesText {
+    kernels: [Multiple; 2],
+    times: [Multiple; 2],
+}
+
+impl PassesText {
+    fn passes(self) -> Passes {
+        let [forward, backward] =
+            [0, 1].map(|at| Pass { kernels: self.kernels[at].0, times: self.times[at].0 });
+        Passes { forward, backward }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -130,25 +102,9 @@ struct FrameworkTerms {
     copy: Microseconds,
     collective: Microseconds,
     fused_update: bool,
+    casts_weights: bool,
     bucket: u64,
     memory: MemoryText,
-}
-
-/// What comes to something besides it, as a share of it.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "f64")]
-struct Surplus(f64);
-
-impl TryFrom<f64> for Surplus {
-    type Error = String;
-
-    fn try_from(value: f64) -> Result<Self, String> {
-        if (0.0..=100.0).contains(&value) {
-            Ok(Self(value))
-        } else {
-            Err(format!("{value} is not from 0 to 100"))
-        }
-    }
 }
 
 /// What a framework keeps in a GPU's memory: `context` in MiB.
@@ -188,6 +144,8 @@ pub struct FrameworkCosts {
     pub collective: Picoseconds,
     /// Whether all weights are updated by one kernel.
     pub fused_update: bool,
+    /// Whether weights of 32 bits are cast in each pass of a layer that multiplies numbers of 16.
+    pub casts_weights: bool,
     /// Gradients that are reduced at once; none where every layer's are apart.
     pub bucket: Option<Bytes>,
 }
@@ -205,12 +163,18 @@ pub struct KernelReach {
     pub memory: f64,
     /// Terms of a sum that a block adds at least.
     pub depth: u64,
-    /// Terms of a sum that would take as long as a block's first loads and last stores.
-    pub start: f64,
+    /// Terms of a sum that would take as long as a block's first loads and last stores, on plain cores and on
+    /// matrix units.
+    pub start: [f64; 2],
     /// Kernels that update the weights of one layer.
     pub update: u64,
     /// Kernels of one time step of an LSTM beside its products, forward; twice as many backward.
     pub cell: f64,
+    /// How many times as long a product takes on matrix units whose rows do not all start at a multiple of 16 bytes,
+    /// with numbers of 16 bits and of 32.
+    pub unaligned: [f64; 2],
+    /// What layers of each family take, in the order of the families, with numbers of 16 bits and of 32.
+    pub layers: [[Passes; 2]; LayerFamily::COUNT],
 }
 
 /// What a driver takes to move pages of unified memory.
@@ -284,7 +248,15 @@ impl Terms {
             known: self.kernels.keys().cloned().collect(),
         })?;
         let FrameworkTerms {
-            launch, iteration, gpu, copy, collective, fused_update, bucket, ..
+            launch,
+            iteration,
+            gpu,
+            copy,
+            collective,
+            fused_update,
+            casts_weights,
+            bucket,
+            ..
         } = *costs;
         Ok(FrameworkCosts {
             kernels: kernels.reach(),
@@ -294,6 +266,7 @@ impl Terms {
             copy: copy.0,
             collective: collective.0,
             fused_update,
+            casts_weights,
             bucket: (bucket > 0).then_some(Bytes(bucket)),
         })
     }
@@ -322,17 +295,21 @@ impl Terms {
 
 impl Kernel {
     fn reach(&self) -> KernelReach {
-        let Self { least, plain, matrix, memory, plain_tile, matrix_tile, depth, .. } = *self;
-        let Self { start, update, cell, .. } = *self;
+        let mut layers = [[Passes::default(); 2]; LayerFamily::COUNT];
+        for (family, passes) in &self.layers {
+            layers[*family as usize] = passes.both(PassesText::passes);
+        }
         KernelReach {
-            least: least.0,
-            share: [plain.0, matrix.0],
-            tile: [plain_tile.0, matrix_tile.0],
-            memory: memory.0,
-            depth: depth.0,
-            start: start.0,
-            update: update.0,
-            cell: cell.0,
+            least: self.least.0,
+            share: [self.plain.0, self.matrix.0],
+            tile: [self.plain_tile.0, self.matrix_tile.0],
+            memory: self.memory.0,
+            depth: self.depth.0,
+            start: [self.plain_start.0, self.matrix_start.0],
+            update: self.update.0,
+            cell: self.cell.0,
+            unaligned: self.unaligned.map_or([1.0; 2], |it| it.both(|times| times.0)),
+            layers,
         }
     }
 }

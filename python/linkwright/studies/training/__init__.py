@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkwright.studies.study import Study
-from linkwright.studies.training import epochs, memories, shared, statements, volta
+from linkwright.studies.training import epochs, memories, shared, statements, today, volta
 from linkwright.studies.training.charts import published_against_ours
 from linkwright.studies.training.published import epochs as published_epochs
 
@@ -55,5 +55,5 @@ def run(*, quick: bool = False, progress: epochs.Progress | None = None) -> Stud
     if not quick:
         sections += [volta.overheads(), memories.memories()]
     sections += [volta.synchronized(), statements.weights(), shared.mechanisms()]
-    sections.append(statements.against_itself())
+    sections += [today.today(), statements.against_itself()]
     return Study(name="training", title=TITLE, introduction=INTRODUCTION, sections=sections)

@@ -3,18 +3,20 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::training::{Network, Terms};
+use crate::training::{FrameworkCosts, Network, Terms};
 
 fn roofline(gpu: &str, precision: Precision, framework: &str) -> Roofline {
     let gpu = GpuRates::of(crate::system::gpus::find(gpu).unwrap(), precision).unwrap();
     let costs = Terms::own().framework(framework).unwrap();
-    Roofline { gpu, reach: costs.kernels, launch: costs.launch }
+    let FrameworkCosts { kernels, launch, casts_weights, .. } = costs;
+    Roofline { gpu, reach: kernels, launch, casts_weights }
 }
 
 /// A product of so many rows and columns, with sums of so many terms.
 fn product(rows: u64, columns: u64, depth: u64) -> Kernel {
     let results = u128::from(rows) * u128::from(columns);
-    Kernel { multiply_adds: results * u128::from(depth), numbers: 0, results, columns }
+    let multiply_adds = results * u128::from(depth);
+    Kernel { multiply_adds, bytes: 0, results, columns, is_aligned: true }
 }
 
 #[test]
@@ -24,7 +26,7 @@ fn a_large_product_reaches_the_share_of_the_peak_but_for_its_start() {
     let ideal = 2.0 * large.multiply_adds as f64 / (roofline.gpu.peak.0 as f64);
     let depth = 8192.0;
     let reached = ideal / roofline.arithmetic(large);
-    let expected = roofline.reach.share[0] * depth / (depth + roofline.reach.start);
+    let expected = roofline.reach.share[0] * depth / (depth + roofline.reach.start[0]);
     assert!((reached / expected - 1.0).abs() < 1e-9, "{reached} beside {expected}");
 }
 
@@ -49,6 +51,63 @@ fn an_lstm_takes_the_kernels_of_all_its_time_steps() {
     let beside = each * cell * f64::from(layer.steps);
     assert!(((with.forward.0 - without.forward.0) as f64 - beside).abs() <= 1.0);
     assert!(((with.backward.0 - without.backward.0) as f64 - 2.0 * beside).abs() <= 1.0);
+}
+
+#[test]
+fn rows_that_start_anywhere_slow_matrix_units_alone() {
+    let odd = Kernel { is_aligned: false, ..product(8192, 50_257, 1600) };
+    let even = Kernel { is_aligned: true, ..odd };
+    for (precision, width) in [(Precision::Bf16, 0), (Precision::Tf32, 1)] {
+        let roofline = roofline("h100", precision, "pytorch");
+        let times = roofline.arithmetic(odd) / roofline.arithmetic(even);
+        assert!((times / roofline.reach.unaligned[width] - 1.0).abs() < 1e-9);
+    }
+    let plain = roofline("h100", Precision::Fp32, "pytorch");
+    assert!((plain.arithmetic(odd) - plain.arithmetic(even)).abs() < f64::EPSILON);
+}
+
+#[test]
+fn an_odd_vocabulary_is_told_by_the_rows_of_its_product() {
+    let roofline = roofline("h100", Precision::Bf16, "pytorch");
+    let network = Network::find("gpt2-1.5b").unwrap();
+    let uneven: Vec<&str> = network
+        .layers
+        .iter()
+        .filter(|layer| layer.kind.is_matrix() && !roofline.is_aligned(&LayerWork::of(layer)))
+        .map(|layer| layer.name.as_str())
+        .collect();
+    assert_eq!(uneven, ["head"]);
+}
+
+#[test]
+fn weights_are_cast_for_numbers_of_16_bits_alone() {
+    let network = Network::find("vgg-16").unwrap();
+    let layer = network.layers.iter().find(|layer| layer.name == "fc6").unwrap();
+    let work = LayerWork::of(layer);
+    for (precision, casts) in [(Precision::Bf16, true), (Precision::Tf32, false)] {
+        let with = roofline("h100", precision, "pytorch");
+        let without = Roofline { casts_weights: false, ..with };
+        let [cast, plain] = [with, without].map(|it| it.layer(&work, 32, 1));
+        assert_eq!(cast.forward > plain.forward, casts);
+        assert_eq!(cast.backward > plain.backward, casts);
+        assert_eq!(cast.update, plain.update);
+    }
+}
+
+#[test]
+fn a_family_s_passes_stretch_its_layers_alone() {
+    let mut roofline = roofline("h100", Precision::Bf16, "pytorch");
+    let network = Network::find("resnet-50").unwrap();
+    let time = |roofline: &Roofline| -> Vec<(LayerFamily, LayerTime)> {
+        let of = |layer| LayerWork::of(layer);
+        network.layers.iter().map(of).map(|it| (it.family, roofline.layer(&it, 64, 1))).collect()
+    };
+    let before = time(&roofline);
+    roofline.reach.layers[LayerFamily::BatchNorm as usize][0].forward.times *= 2.0;
+    for ((family, before), (_, after)) in before.into_iter().zip(time(&roofline)) {
+        assert_eq!(after.forward > before.forward, family == LayerFamily::BatchNorm);
+        assert_eq!(after.backward, before.backward);
+    }
 }
 
 proptest! {

@@ -65,7 +65,7 @@ impl RankStep {
     }
 
     /// The update of all weights.
-    pub(super) fn update(&self) -> Picoseconds {
+    pub(in crate::training) fn update(&self) -> Picoseconds {
         let each = || sum(self.layers.iter().map(|layer| layer.time.update));
         self.fused_update.unwrap_or_else(each)
     }

@@ -28,7 +28,7 @@ fn everywhere<T: Element>(
     for ranks in [2, 3, 5] {
         for schedule in schedules::all(ranks) {
             // Even lengths go in pieces of 16 bytes, each of which the ranks' threads wait for.
-            for length in [0, 1, 7, 24, 200, 1001] {
+            for length in [0, 1, 7, 24, 72, 1001] {
                 for reduction in Reduction::ALL {
                     let inputs = inputs(&schedule, length, &mut make);
                     let expected = reference(schedule.collective, &inputs, reduction).unwrap();

@@ -38,7 +38,7 @@ fn times_are_those_of_the_whole(schedule: &Schedule, system: &System, sizes: &[(
     fold
 }
 
-const SIZES: [(u64, u64); 3] = [(1_000, 1 << 20), (1 << 20, 5_000), (48_000_001, 1 << 20)];
+const SIZES: [(u64, u64); 3] = [(1_000, 1 << 20), (1 << 20, 5_000), (12_000_001, 1 << 20)];
 
 fn collectives(root: usize) -> [Collective; 8] {
     [

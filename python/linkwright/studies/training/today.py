@@ -1,0 +1,239 @@
+"""Today's GPUs: what steps were measured to take on one, beside what the model says."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from statistics import median
+
+from linkwright import NeuralNetwork, System, TrainingStep, training_terms
+from linkwright.errors import SimulationError
+from linkwright.studies.tables import Cell, Section, StudyTable
+from linkwright.studies.training.halves import CALIBRATED, HELD_BACK
+from linkwright.studies.training.terms import changed
+
+__all__ = ["Compared", "Measured", "compared", "errors", "measured", "today"]
+
+# The kernels' terms are calibrated on layers of these networks, on this GPU.
+CALIBRATED_NETWORKS = (
+    "resnet-50:late-stride",
+    "googlenet:plain",
+    "gpt2-1.5b",
+    "lenet:mxnet",
+    "lstm",
+)
+CALIBRATED_GPU = "h100-sxm5-80gb"
+OTHER_GPU = "another GPU"
+# What the GPUs stand in; a GPU alone uses nothing of it but itself.
+SERVER = "hgx-h100"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A step on one GPU with PyTorch.
+
+    Attributes:
+        gpu: Its model.
+        network: The network.
+        tokens: Of a sequence, where it is not the network's own number.
+        samples: Of the step.
+        precision: The numbers that are multiplied.
+        weights: The numbers that weights are kept in.
+        optimizer: What turns gradients into weights.
+        forward: Microseconds of the forward pass, the host kept ahead.
+        backward: The same of the backward pass.
+        update: The same of new weights.
+        step: Microseconds of a step as users run it.
+        kernels: Kernels and copies of a step.
+        memory: MiB that PyTorch allocated at most.
+    """
+
+    gpu: str
+    network: str
+    tokens: int | None
+    samples: int
+    precision: str
+    weights: str
+    optimizer: str
+    forward: float
+    backward: float
+    update: float
+    step: float
+    kernels: int
+    memory: float
+
+    @property
+    def half(self) -> str:
+        """Whether the kernels' terms are calibrated on it."""
+        own = self.gpu == CALIBRATED_GPU and self.network in CALIBRATED_NETWORKS
+        return CALIBRATED if own else HELD_BACK
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A measured step, and the model's times of it in microseconds."""
+
+    measured: Measured
+    forward: float
+    backward: float
+    update: float
+
+    @property
+    def busy(self) -> tuple[float, float]:
+        """What the GPU computes, in all: as measured, and as the model says."""
+        row = self.measured
+        if row.weights != row.precision:
+            return row.forward + row.backward + row.update, sum(
+                (self.forward, self.backward, self.update)
+            )
+        # The model's new weights have 32 bits; those of such steps have none.
+        return row.forward + row.backward, self.forward + self.backward
+
+    @property
+    def ratio(self) -> float:
+        """The model's time over what was measured."""
+        measured, ours = self.busy
+        return ours / measured
+
+
+@cache
+def measured() -> tuple[Measured, ...]:
+    """All steps that were measured."""
+    text = (files(__package__) / "measured.csv").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return tuple(
+        Measured(
+            gpu=row["gpu"],
+            network=row["network"],
+            tokens=int(row["tokens"]) if row["tokens"] else None,
+            samples=int(row["samples"]),
+            precision=row["precision"],
+            weights=row["weights"],
+            optimizer=row["optimizer"],
+            forward=float(row["forward"]),
+            backward=float(row["backward"]),
+            update=float(row["update"]),
+            step=float(row["step"]),
+            kernels=int(row["kernels"]),
+            memory=float(row["memory"]),
+        )
+        for row in csv.DictReader(lines)
+    )
+
+
+@cache
+def _server(gpu: str) -> System:
+    """The server with GPUs of a model."""
+    own, wanted = (f'"{name.upper()}"' for name in (CALIBRATED_GPU, gpu))
+    return System.from_text(System(SERVER).to_toml().replace(own, wanted))
+
+
+def _compare(row: Measured, terms: str) -> Compared | None:
+    """The model's times; None where the step does not fit the GPU as the model has it."""
+    network = NeuralNetwork.find(row.network)
+    if row.tokens is not None:
+        network = network.with_input(tokens=row.tokens)
+    if row.weights == row.precision:
+        # Weights of 16 bits are not cast.
+        terms = changed(terms, {"framework.pytorch": {"casts_weights": "false"}})
+    try:
+        step = TrainingStep(
+            network,
+            _server(row.gpu),
+            [0],
+            batch=row.samples,
+            precision=row.precision,
+            optimizer=row.optimizer,
+            terms=terms,
+        )
+    except SimulationError:
+        return None
+    [model] = step.models
+    forward, backward, update = step.computing(model)
+    return Compared(row, forward * 1e6, backward * 1e6, update * 1e6)
+
+
+def compared(terms: str | None = None) -> list[Compared]:
+    """Every measured step beside the model's, where it fits.
+
+    Args:
+        terms: What kernels reach and the framework costs; the built-in where absent.
+    """
+    text = terms or training_terms()
+    found = (_compare(row, text) for row in measured())
+    return [each for each in found if each is not None]
+
+
+def errors(found: Iterable[Compared]) -> dict[str, list[float]]:
+    """By how much steps are off: those calibrated on, those held back, and these on another GPU."""
+    of: dict[str, list[float]] = {CALIBRATED: [], HELD_BACK: [], OTHER_GPU: []}
+    for each in found:
+        own = each.measured.gpu == CALIBRATED_GPU
+        of[each.measured.half if own else OTHER_GPU].append(abs(each.ratio - 1))
+    return of
+
+
+def today() -> Section:
+    """All steps that were measured on one GPU of today."""
+    found = compared()
+    off = errors(found)
+    rows: list[tuple[Cell, ...]] = []
+    for each in found:
+        row = each.measured
+        measured, ours = each.busy
+        rows.append(
+            (
+                row.gpu.split("-")[0].upper(),
+                row.network,
+                row.samples,
+                row.precision,
+                measured / 1e3,
+                ours / 1e3,
+                each.ratio,
+                row.step / 1e3,
+                row.half,
+            )
+        )
+    return Section(
+        title="Today's GPUs and PyTorch",
+        text=[
+            "Steps on one GPU, measured by `scripts/measure_layers.py` with PyTorch 2.11, CUDA "
+            "13.0 and cuDNN 9.19: channels last, bf16 by autocast with weights of 32 bits "
+            "(Llama's have 16, its sequences 2,048 tokens, and its update is not compared). What "
+            "the GPU computes was timed with the host kept ahead of it.",
+            "What kernels reach (`kernels.current`) is calibrated on single kernels and on the "
+            "layers of five networks on the H100, by `make calibrate-training`. Of these the "
+            f"median error of a step is {median(off[CALIBRATED]):.1%}; of networks that were held "
+            f"back {median(off[HELD_BACK]):.1%}; of all on the H200, of which nothing was "
+            f"calibrated, {median(off[OTHER_GPU]):.1%}.",
+            "Where a step as users run it takes longer than what the GPU computes, the host is "
+            "what limits it. That host was a virtual machine's, which takes 14.5 microseconds to "
+            "launch the shortest kernel and about 30 for each of a network; others take a third "
+            "of it, and graphs of kernels next to nothing. It enters no term.",
+        ],
+        tables=[
+            StudyTable(
+                title="What one GPU computes of a step",
+                columns=(
+                    "GPU",
+                    "network",
+                    "samples",
+                    "numbers",
+                    "measured (ms)",
+                    "ours (ms)",
+                    "ours / measured",
+                    "step as users run it (ms)",
+                    "rows",
+                ),
+                rows=tuple(rows),
+                formats=("", "", "", "", ".2f", ".2f", ".2f", ".2f", ""),
+                note="The largest errors are of small networks and batches, of whose layers each "
+                "is as long as the starts of its kernels: a library takes others for them than a "
+                "model of families knows. Convolutions that a library calculates by fewer "
+                "multiplications, or pads, are off by up to a third either way.",
+            )
+        ],
+    )
