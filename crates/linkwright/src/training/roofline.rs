@@ -271,7 +271,7 @@ impl Roofline {
 
     /// Whether rows of inputs and of outputs start at a multiple of 16 bytes.
     fn is_aligned(&self, work: &LayerWork) -> bool {
-        [work.columns, work.columns_read].iter().all(|it| (it * self.gpu.number) % 16 == 0)
+        [work.columns, work.columns_read].iter().all(|it| (it * self.gpu.number).is_multiple_of(16))
     }
 
     /// The cast of a layer's weights to 16 bits, or of their gradients to 32.

@@ -72,7 +72,7 @@ def calibration(found: Found) -> Section:
         ("a kernel's least time", f"{kernels['least']:.3g} µs"),
         ("part of the arithmetic peak that products reach", f"{kernels['plain']:.3g}"),
         ("part of the memory's bandwidth that kernels reach", f"{kernels['memory']:.3g}"),
-        ("start of a block of a product", f"{kernels['start']:.3g} terms of its sums"),
+        ("start of a block of a product", f"{kernels['plain_start']:.3g} terms of its sums"),
         ("kernels of a time step of an LSTM beside its products", f"{kernels['cell']:.3g}"),
         ("launch of a kernel", f"{host['launch']:.3g} µs"),
         ("the host in an iteration", f"{host['iteration']:.3g} µs"),
