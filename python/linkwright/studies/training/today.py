@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from statistics import median
+from typing import cast
 
 from linkwright import NeuralNetwork, System, TrainingStep, training_terms
 from linkwright.errors import SimulationError
+from linkwright.names import OptimizerName, PrecisionName
 from linkwright.studies.tables import Cell, Section, StudyTable
 from linkwright.studies.training.halves import CALIBRATED, HELD_BACK
 from linkwright.studies.training.terms import changed
@@ -55,9 +57,9 @@ class Measured:
     network: str
     tokens: int | None
     samples: int
-    precision: str
+    precision: PrecisionName
     weights: str
-    optimizer: str
+    optimizer: OptimizerName
     forward: float
     backward: float
     update: float
@@ -110,9 +112,9 @@ def measured() -> tuple[Measured, ...]:
             network=row["network"],
             tokens=int(row["tokens"]) if row["tokens"] else None,
             samples=int(row["samples"]),
-            precision=row["precision"],
+            precision=cast("PrecisionName", row["precision"]),
             weights=row["weights"],
-            optimizer=row["optimizer"],
+            optimizer=cast("OptimizerName", row["optimizer"]),
             forward=float(row["forward"]),
             backward=float(row["backward"]),
             update=float(row["update"]),
