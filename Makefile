@@ -76,7 +76,8 @@ stub-check: install
 calibrate: install
 	$(BIN)/python scripts/calibrate.py
 
-# Fits the terms of training to half of the published rows; the extension is to be built anew then.
+# Fits the terms of training to half of the published rows, and to what was measured on an H100; the extension is to be built
+# anew then.
 calibrate-training: install
 	$(BIN)/python scripts/calibrate_training.py
 	$(BIN)/python scripts/calibrate_kernels.py

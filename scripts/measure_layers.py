@@ -5,7 +5,7 @@ It needs PyTorch and a GPU, and of Linkwright nothing but the network's layers, 
 
     python -c 'import linkwright as l; print(l.NeuralNetwork.find("vgg-16").to_json())' > vgg.json
     python scripts/measure_layers.py vgg.json --samples 64 --precision bf16 --output vgg.csv
-    linkwright train vgg-16 --machine hgx-h100 --gpus 8 --batch 512 --measured vgg.csv
+    linkwright train vgg-16 --machine hgx-h100 --batch 512 --precision bf16 --measured vgg.csv
 
 A layer's time is what lies between two events on the GPU, with the host kept ahead of it by a
 sleep that goes first: so it holds kernels and the gaps between them, and no waiting for the host.
@@ -260,8 +260,6 @@ def by_layer(trainer: Trainer) -> tuple[dict[str, tuple[float, float]], dict[str
 
 def measure(network: Mapping[str, Any], setup: Setup) -> Measurement:
     """One network, run in one way."""
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
     trainer = Trainer(network, setup)
     for _ in range(4):
         trainer.step()

@@ -213,9 +213,8 @@ class Network(nn.Module):
     def __init__(self, network: Mapping[str, Any]) -> None:
         super().__init__()
         self.layers: list[Mapping[str, Any]] = list(network["layers"])
-        last = self.layers[-1]["kind"]
-        self.has_loss = last == "softmax"
-        if self.has_loss:
+        if self.layers[-1]["kind"] == "softmax":
+            # The loss has it.
             self.layers.pop()
         shapes = [layer["output"] for layer in self.layers]
         parts: list[nn.Module] = []

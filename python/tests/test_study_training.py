@@ -71,7 +71,7 @@ def test_measured_steps_are_near_on_networks_and_a_gpu_that_were_held_back() -> 
     assert median(off[today.OTHER_GPU]) < 0.15
 
 
-def test_before_measurements_were_at_hand_steps_were_far_too_short() -> None:
+def test_without_what_families_take_steps_are_far_too_short() -> None:
     every = {
         f"kernels.current.layers.{family}": {"short": EVERY, "long": EVERY}
         for family in tomllib.loads(training_terms())["kernels"]["current"]["layers"]

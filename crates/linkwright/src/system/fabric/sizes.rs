@@ -66,7 +66,10 @@ impl FabricSpecification {
         let most = match self.chosen(ports.into()) {
             Ok(sized) => return Ok(sized),
             // A parameter that makes no fabric at all is refused by its name.
-            Err(0) => self.build()?.nodes().into(),
+            Err(0) => match self.build()?.nodes() {
+                nodes if nodes >= ports => return Ok(self.whole()),
+                nodes => nodes.into(),
+            },
             Err(most) => most,
         };
         let sizes = sizes_of(self.kind);
@@ -193,7 +196,10 @@ impl FabricSpecification {
     fn sized_quartz(&self, ports: u64) -> Chosen {
         let whole = self.whole();
         let value = |key: Option<u32>| u64::from(key.unwrap_or(0));
-        let (of_leaf, of_pod) = (value(whole.nodes_per_leaf), value(whole.leaves_per_pod));
+        let of_leaf = value(whole.nodes_per_leaf);
+        // No pod has more leaves than there are.
+        let leaves = self.leaves.map_or(u64::MAX, |leaves| u64::from(leaves.max(1)));
+        let of_pod = value(whole.leaves_per_pod).min(leaves);
         let (uplinks, radix) = (value(whole.uplinks), value(whole.radix));
         // Links that a core takes where nobody says how many cores there are.
         let of_core = (radix * 7 / 8).max(1);
@@ -217,6 +223,9 @@ impl FabricSpecification {
             }
         };
         enough(leaves * of_leaf, ports)?;
+        if self.leaves.is_some_and(|given| u64::from(given) > leaves) {
+            return Err(0);
+        }
         let cores = self.cores.map_or((leaves * uplinks).div_ceil(of_core), u64::from);
         let (leaves, cores) = (Some(fitting(leaves)), Some(fitting(cores)));
         Ok(Self { leaves, cores, ..self.clone() })

@@ -98,6 +98,20 @@ fn the_other_presets_are_the_fabrics_of_their_sizes_too() {
     }
 }
 
+#[test]
+fn fewer_leaves_than_a_pod_would_hold_are_one_small_pod() {
+    let few = FabricSpecification {
+        leaves: Some(4),
+        leaves_per_pod: Some(17),
+        ..preset(FabricKind::Quartz)
+    };
+    assert_eq!(few.build().unwrap().nodes(), few.for_ports(1).unwrap().nodes());
+    assert!(matches!(few.for_ports(200), Err(FabricError::TooFewPorts { ports: 128, .. })));
+    let many = FabricSpecification { leaves: Some(34), ..few };
+    let said = many.for_ports(1).unwrap_err().to_string();
+    assert!(said.contains("leaves-per-pod") || said.contains("uplinks"), "{said}");
+}
+
 /// The balanced dragonfly of fewest nodes to a switch, and then of fewest groups, by trying all.
 fn dragonfly(needed: u32) -> (u32, u32) {
     let sizes = (1..40_u32).flat_map(|size| (1..=2 * size * size + 1).map(move |g| (size, g)));
