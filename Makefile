@@ -85,6 +85,7 @@ calibrate-training: install
 bench: install
 	cargo bench --package linkwright-bench --locked
 	$(BIN)/python python/benchmarks/start_up.py
+	$(BIN)/python python/benchmarks/thousand.py
 
 docs: install
 	$(BIN)/mkdocs build --strict

@@ -95,6 +95,8 @@ pub struct Connections<'a> {
     of_flow: Vec<Carried>,
     occurred: VecDeque<Occurrence>,
     under_way: usize,
+    /// Whether something has started since the last completion was looked for that takes no time.
+    is_instant: bool,
     last_arrival: Picoseconds,
     /// How many flows have ended.
     ended: u64,
@@ -119,6 +121,7 @@ impl<'a> Connections<'a> {
             of_flow: Vec::new(),
             occurred: VecDeque::new(),
             under_way: 0,
+            is_instant: false,
             last_arrival: Picoseconds(0),
             ended: 0,
             fault: None,
@@ -267,7 +270,9 @@ impl Model for Connections<'_> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        let Some((time, _)) = self.flows.next_completion() else { return Ok(None) };
+        let next = self.flows.next_completion();
+        self.is_instant &= next.is_some_and(|(time, _)| time == scheduler.now());
+        let Some((time, _)) = next else { return Ok(None) };
         if time == scheduler.now()
             && let Some((_, flow)) = self.flows.complete_next()
         {
@@ -322,6 +327,7 @@ impl Transport for Connections<'_> {
         };
         over.carried.0 += size.0;
         let uses = &self.uses[over.uses.0 as usize..over.uses.1 as usize];
+        self.is_instant |= size.0 == 0 || (uses.is_empty() && over.limit.is_none());
         let flow = self.flows.start(uses, size, over.limit, scheduler.now());
         let carried = Carried { connection, token };
         match self.of_flow.get_mut(flow.slot()) {
@@ -335,6 +341,10 @@ impl Transport for Connections<'_> {
 
     fn tell(&mut self) -> Option<Occurrence> {
         self.occurred.pop_front()
+    }
+
+    fn may_end_at(&self, now: Picoseconds) -> bool {
+        self.is_instant || self.flows.completes_at(now)
     }
 
     fn own_events(&self) -> u64 {

@@ -182,8 +182,8 @@ impl<'a> Routes<'a> {
     #[must_use]
     pub fn route(&self, from: WiredId, to: WiredId, class: RouteClass) -> Option<Route> {
         if class != RouteClass::Any {
-            let hops = self.hops_to(from, to, class);
-            return hops[from].map(|_| self.split(from, to, class, &hops));
+            let reached = self.hops_to(from, to, class);
+            return reached.hops(from).map(|_| self.split(from, to, class, &reached));
         }
         let classes = [RouteClass::Network, RouteClass::Host, RouteClass::Fabric];
         let routes = classes.into_iter().filter_map(|class| self.route(from, to, class));
@@ -259,87 +259,118 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// How many hops each device is from `to`, as far as `from` needs to know.
-    fn hops_to(&self, from: WiredId, to: WiredId, class: RouteClass) -> Vec<Option<u32>> {
-        let mut hops: Vec<Option<u32>> = vec![None; self.wiring.devices().len()];
+    /// The devices on ways of fewest hops to `to`, as far as `from` needs to know.
+    fn hops_to(&self, from: WiredId, to: WiredId, class: RouteClass) -> Reached {
+        let mut reached = Reached::new(self.wiring.devices().len());
         if class == RouteClass::Network && self.server(from) == self.server(to) {
-            return hops;
+            return reached;
         }
-        hops[to] = Some(0);
+        reached.note(to, 0);
         let mut layer = vec![to];
         for distance in 1.. {
-            if layer.is_empty() || hops[from].is_some() {
+            if layer.is_empty() || reached.hops(from).is_some() {
                 break;
             }
             let mut next_layer = Vec::new();
-            for device in layer {
-                for index in &self.wiring.adjacency()[device] {
+            for device in &layer {
+                for index in &self.wiring.adjacency()[*device] {
                     let link = &self.wiring.wires()[*index];
-                    let next = link.other_end(device);
-                    if hops[next].is_some() || !self.carries(link, class) {
+                    let next = link.other_end(*device);
+                    if reached.hops(next).is_some() || !self.carries(link, class) {
                         continue;
                     }
                     if next == from || self.passes(next, [from, to], class) {
-                        hops[next] = Some(distance);
+                        reached.note(next, distance);
                         next_layer.push(next);
                     }
                 }
             }
-            layer = next_layer;
+            next_layer.sort_unstable();
+            reached.layers.push(std::mem::replace(&mut layer, next_layer));
         }
-        hops
+        reached.layers.push(layer);
+        reached
     }
 
     /// Splits a transfer over all ways of fewest hops: at each device in proportion to how
     /// much the ways on from there carry.
-    fn split(&self, from: WiredId, to: WiredId, class: RouteClass, hops: &[Option<u32>]) -> Route {
-        let distance = hops[from].unwrap_or(0);
-        let mut layers: Vec<Vec<WiredId>> = vec![Vec::new(); distance as usize + 1];
-        for (device, hops) in hops.iter().enumerate() {
-            if let Some(layer) = hops.and_then(|hops| layers.get_mut(hops as usize)) {
-                layer.push(device);
-            }
-        }
+    fn split(&self, from: WiredId, to: WiredId, class: RouteClass, reached: &Reached) -> Route {
+        let distance = reached.hops(from).unwrap_or(0);
+        let layers = &reached.layers[..=distance as usize];
         // The links that lead one hop on, each with its resource and where it goes.
         let onward = |device: WiredId| {
             let links = self.wiring.adjacency()[device].iter();
             links.filter_map(move |index| {
                 let link = &self.wiring.wires()[*index];
                 let next = link.other_end(device);
-                let closer = hops[next].is_some_and(|hops_on| Some(hops_on + 1) == hops[device]);
+                let hops = reached.hops(next).map(|hops| hops + 1);
+                let closer = hops.is_some() && hops == reached.hops(device);
                 let resource = 2 * index + usize::from(link.b == device);
                 (closer && self.carries(link, class)).then_some((resource, next, link.latency))
             })
         };
-        let count = hops.len();
+        let place = |device: WiredId| reached.place(device);
+        let count = reached.count as usize;
         let mut width = vec![0.0_f64; count];
         let mut latency = vec![Picoseconds(0); count];
-        width[to] = f64::INFINITY;
+        width[place(to)] = f64::INFINITY;
         let capacity = |resource: ResourceId| self.capacities[resource].0 as f64;
         for device in layers.iter().skip(1).flatten() {
+            let own = place(*device);
             for (resource, next, hop) in onward(*device) {
-                width[*device] += capacity(resource).min(width[next]);
-                let way = Picoseconds(latency[next].0.saturating_add(hop.0));
-                latency[*device] = latency[*device].max(way);
+                width[own] += capacity(resource).min(width[place(next)]);
+                let way = Picoseconds(latency[place(next)].0.saturating_add(hop.0));
+                latency[own] = latency[own].max(way);
             }
         }
         let mut share = vec![0.0_f64; count];
-        share[from] = 1.0;
+        share[place(from)] = 1.0;
         let mut uses = Vec::new();
         for device in layers.iter().rev().flatten().copied().filter(|device| *device != to) {
-            if share[device] == 0.0 {
+            let own = place(device);
+            if share[own] == 0.0 {
                 continue;
             }
             for (resource, next, _) in onward(device) {
-                let part = share[device] * capacity(resource).min(width[next]) / width[device];
-                share[next] += part;
+                let part = share[own] * capacity(resource).min(width[place(next)]) / width[own];
+                share[place(next)] += part;
                 uses.push((resource, part));
             }
         }
         let rates = uses.iter().map(|(resource, part)| capacity(*resource) / part);
         let narrowest = rates.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
         let bandwidth = Bandwidth(narrowest.round() as u64);
-        Route { uses, latency: latency[from], hops: distance, bandwidth }
+        Route { uses, latency: latency[place(from)], hops: distance, bandwidth }
+    }
+}
+
+/// The devices that a search for a way has come to, few of all that there are.
+struct Reached {
+    /// Those of each number of hops, in the order of their ids.
+    layers: Vec<Vec<WiredId>>,
+    /// For each device of the wiring its place among those that were reached and its hops, each with one added; zeros
+    /// where it was not.
+    places: Vec<(u32, u32)>,
+    count: u32,
+}
+
+impl Reached {
+    fn new(devices: usize) -> Self {
+        Self { layers: Vec::new(), places: vec![(0, 0); devices], count: 0 }
+    }
+
+    fn note(&mut self, device: WiredId, hops: u32) {
+        self.count += 1;
+        self.places[device] = (self.count, hops + 1);
+    }
+
+    fn hops(&self, device: WiredId) -> Option<u32> {
+        self.places[device].1.checked_sub(1)
+    }
+
+    /// Its place among those that were reached.
+    fn place(&self, device: WiredId) -> usize {
+        self.places[device].0 as usize - 1
     }
 }
 

@@ -188,6 +188,13 @@ pub trait Transport: Model<Error = TransportError> {
     /// What has occurred first of all that has not been told.
     fn tell(&mut self) -> Option<Occurrence>;
 
+    /// Whether something that the model carries may end at the current time, of which it will tell when it
+    /// settles; as far as is known, by default.
+    fn may_end_at(&self, now: Picoseconds) -> bool {
+        let _ = now;
+        true
+    }
+
     /// How often the model has done something by itself, without an event.
     fn own_events(&self) -> u64 {
         0

@@ -39,13 +39,27 @@ impl<T: Transport, L: Lowering, O: Observer> Model for Runtime<'_, T, L, O> {
         &mut self,
         scheduler: &mut impl Scheduler<Self::Event>,
     ) -> Result<Option<Picoseconds>, RuntimeError> {
+        let now = scheduler.now();
+        let mut has_come = false;
+        // While nothing can end now, the network need not be asked between what has come: its rates are worked
+        // out once for all that starts at a moment.
+        while !self.transport.may_end_at(now) && self.settle_kernels(scheduler)? {
+            has_come = true;
+            if self.has_more_to_do() {
+                self.go_on(scheduler)?;
+                break;
+            }
+        }
+        if has_come {
+            return Ok(Some(now));
+        }
         let own = self.transport.settle(&mut Within::<_, Self::Event>::new(scheduler))?;
         if let Some(occurrence) = self.transport.tell() {
             self.hear(occurrence, scheduler)?;
         } else if self.settle_kernels(scheduler)? {
             self.go_on(scheduler)?;
             // More may have come.
-            return Ok(Some(scheduler.now()));
+            return Ok(Some(now));
         }
         Ok(own)
     }
@@ -142,6 +156,11 @@ impl<T: Transport, L: Lowering, O: Observer> Runtime<'_, T, L, O> {
             next = self.transport.tell();
         }
         Ok(())
+    }
+
+    /// Whether an operation waits for nothing any more, or a job has ended.
+    fn has_more_to_do(&self) -> bool {
+        !self.ready.is_empty() || !self.ended.is_empty()
     }
 
     /// Starts every operation that waits for nothing any more, and jobs whose GPUs are free.

@@ -21,57 +21,78 @@ pub enum Join {
 /// How every GPU of a job reaches every other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joins {
-    /// Row by row; a GPU and itself are joined by their fabric.
-    joins: Vec<Vec<Join>>,
+    ranks: Vec<Seat>,
+    /// For each kind of server how its GPUs reach each other, row by row; a GPU and itself are joined by their fabric.
+    of_kind: BTreeMap<usize, Vec<Vec<Join>>>,
+}
+
+/// Where a rank's GPU is: its server, that one's kind, and its place there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seat {
+    server: u32,
+    kind: usize,
+    place: usize,
 }
 
 impl Joins {
     /// Those of GPUs by their ids in the system, in the order of a job's ranks.
     #[must_use]
     pub fn of(system: &System, gpus: &[u32]) -> Self {
-        let wiring = Wiring::of_system(system);
-        let routes = Routes::at_peak(&wiring);
-        let places: Vec<_> = gpus.iter().map(|gpu| system.gpu(*gpu)).collect();
-        let kinds = places.iter().map(|place| system.kind_index_of(place.server));
-        let near: BTreeMap<usize, _> =
-            kinds.map(|kind| (kind, proximity(system.kinds()[kind].server()))).collect();
-        let joined = |a: usize, b: usize| {
-            let [from, to] = [&places[a], &places[b]];
-            if from.server != to.server {
-                return Join::Network;
-            }
-            let [own, other] = [a, b].map(|rank| wiring.gpu(gpus[rank] as usize));
-            if a == b || routes.route(own, other, RouteClass::Fabric).is_some() {
-                return Join::Fabric;
-            }
-            let near = &near[&system.kind_index_of(from.server)];
-            match near[from.index as usize][to.index as usize] {
-                Some(Proximity::Sys) | None => Join::Staged,
-                Some(_) => Join::Pcie,
-            }
+        let seat = |gpu: &u32| {
+            let place = system.gpu(*gpu);
+            let kind = system.kind_index_of(place.server);
+            Seat { server: place.server, kind, place: place.index as usize }
         };
-        let row = |a: usize| (0..gpus.len()).map(|b| joined(a, b)).collect();
-        Self { joins: (0..gpus.len()).map(row).collect() }
+        let ranks: Vec<Seat> = gpus.iter().map(seat).collect();
+        let mut of_kind = BTreeMap::new();
+        for Seat { server, kind, .. } in &ranks {
+            of_kind.entry(*kind).or_insert_with(|| of_server(system, *server));
+        }
+        Self { ranks, of_kind }
     }
 
     /// How one rank copies to another.
     #[must_use]
     pub fn of_pair(&self, from: u32, to: u32) -> Join {
-        self.joins[from as usize][to as usize]
+        let [from, to] = [from, to].map(|rank| self.ranks[rank as usize]);
+        if from.server != to.server {
+            return Join::Network;
+        }
+        self.of_kind[&from.kind][from.place][to.place]
     }
 
     /// The rank with links to both that copies pass through where two have none; the first that has.
     #[must_use]
     pub fn relay(&self, from: u32, to: u32) -> Option<u32> {
         let is_joined = |a: u32, b: u32| a != b && self.of_pair(a, b) == Join::Fabric;
-        (0..self.joins.len() as u32).find(|by| is_joined(from, *by) && is_joined(*by, to))
+        (0..self.ranks.len() as u32).find(|by| is_joined(from, *by) && is_joined(*by, to))
     }
 
     /// The first two ranks that are in two servers.
     #[must_use]
     pub fn apart(&self) -> Option<(u32, u32)> {
-        let ranks = self.joins.len() as u32;
-        let pairs = (0..ranks).flat_map(|a| (a + 1..ranks).map(move |b| (a, b)));
-        pairs.into_iter().find(|(a, b)| self.of_pair(*a, *b) == Join::Network)
+        let first = self.ranks.first()?.server;
+        let other = self.ranks.iter().position(|seat| seat.server != first)?;
+        Some((0, other as u32))
     }
+}
+
+/// How the GPUs of a server reach each other.
+fn of_server(system: &System, server: u32) -> Vec<Vec<Join>> {
+    let first = system.gpu_at(server, 0) as usize;
+    let wiring = Wiring::of_gpus(system, &[first]);
+    let routes = Routes::at_peak(&wiring);
+    let near = proximity(system.kind_of(server).server());
+    let joined = |a: usize, b: usize| {
+        let [own, other] = [a, b].map(|place| wiring.gpu(first + place));
+        if a == b || routes.route(own, other, RouteClass::Fabric).is_some() {
+            return Join::Fabric;
+        }
+        match near[a][b] {
+            Some(Proximity::Sys) | None => Join::Staged,
+            Some(_) => Join::Pcie,
+        }
+    };
+    let row = |a: usize| (0..near.len()).map(|b| joined(a, b)).collect();
+    (0..near.len()).map(row).collect()
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::network::ResourceId;
-use crate::program::kernel::{Kernel, KernelStep};
+use crate::program::kernel::{Block, Kernel, KernelStep};
 use crate::units::Bandwidth;
 
 use super::lowered::{LoweredSchedule, OpenWay};
@@ -105,42 +105,67 @@ impl<'a> Parts<'a> {
     /// The coarsest classes; None where all blocks differ, or telling them apart takes long.
     fn classes(&self) -> Option<Classes> {
         let blocks = self.kernel.blocks.len();
-        let mut words = Vec::new();
-        let mut by_hash = |count: usize, describe: &dyn Fn(usize, &mut Vec<u64>)| {
-            let hash = |index| {
-                words.clear();
-                describe(index, &mut words);
-                hashed(&words)
-            };
-            numbered(&(0..count).map(hash).collect::<Vec<u64>>())
-        };
         let mut of_steps = BTreeMap::new();
-        let mut steps = Vec::with_capacity(blocks);
-        for (index, block) in self.kernel.blocks.iter().enumerate() {
-            steps.push(*of_steps.entry(block.steps).or_insert_with(|| {
-                let mut words = Vec::new();
+        let mut words = Vec::new();
+        let steps = self.kernel.blocks.iter().enumerate().map(|(index, block)| {
+            *of_steps.entry(block.steps).or_insert_with(|| {
+                words.clear();
                 self.steps(index, &mut words);
                 hashed(&words)
-            }));
-        }
-        let steps = numbered(&steps);
-        let capacities = |link: usize, words: &mut Vec<u64>| words.push(self.capacities[link].0);
-        let links = by_hash(self.capacities.len(), &capacities);
-        let (mut classes, mut looks) = (Classes { blocks: steps, links }, 0);
+            })
+        });
+        let mut of_blocks = Labels::of(&steps.collect::<Vec<u64>>());
+        let capacities: Vec<u64> = self.capacities.iter().map(|capacity| capacity.0).collect();
+        let mut of_links = Labels::of(&capacities);
+        let mut classes = Classes { blocks: of_blocks.all.clone(), links: of_links.all.clone() };
+        let mut looks = 0;
         loop {
-            let describe = |link: usize, words: &mut Vec<u64>| self.link(link, &classes, words);
-            let links = by_hash(self.capacities.len(), &describe);
-            let describe = |block: usize, words: &mut Vec<u64>| self.block(block, &classes, words);
-            let refined = Classes { blocks: by_hash(blocks, &describe), links };
-            if refined == classes {
-                return Some(classes);
+            looks += of_blocks.marked.len();
+            for link in &of_links.marked {
+                looks += self.users_of(*link as usize).len();
             }
-            looks += blocks + self.users.len();
-            if count(&refined.blocks) == blocks || looks > MOST_LOOKS {
+            let moved_links = of_links.split(|link, words| self.link(link, &classes, words));
+            for link in &moved_links {
+                classes.links[*link as usize] = of_links.all[*link as usize];
+                for (connection, _) in self.users_of(*link as usize) {
+                    of_blocks.mark(self.kernel.connections[*connection as usize].sender);
+                }
+            }
+            let moved_blocks = of_blocks.split(|block, words| self.block(block, &classes, words));
+            if moved_links.is_empty() && moved_blocks.is_empty() {
+                break;
+            }
+            if of_blocks.sizes.len() == blocks || looks > MOST_LOOKS {
                 return None;
             }
-            classes = refined;
+            for block in moved_blocks {
+                classes.blocks[block as usize] = of_blocks.all[block as usize];
+                self.met_by(block, |met| of_blocks.mark(met), |link| of_links.mark(link));
+            }
         }
+        Some(Classes { blocks: of_blocks.by_first(), links: of_links.by_first() })
+    }
+
+    /// The blocks and links in whose words a block's class is.
+    fn met_by(&self, block: u32, mut meets: impl FnMut(u32), mut carries: impl FnMut(u32)) {
+        let Block { steps, incoming, outgoing, .. } = self.kernel.blocks[block as usize];
+        if let Some(incoming) = incoming {
+            meets(self.kernel.connections[incoming as usize].sender);
+        }
+        // Steps that several blocks have are waited for by none.
+        let steps = if self.kernel.waits.is_empty() { (0, 0) } else { steps };
+        for linked in &self.kernel.steps[steps.0 as usize..steps.1 as usize] {
+            let (from, to) = linked.wakes;
+            self.kernel.wakes[from as usize..to as usize].iter().for_each(|woken| meets(*woken));
+        }
+        let Some(outgoing) = outgoing else { return };
+        let connection = self.kernel.connections[outgoing as usize];
+        meets(connection.receiver);
+        if self.takes_turns {
+            let lane = &self.kernel.lanes[connection.lane as usize];
+            lane.iter().for_each(|other| meets(*other));
+        }
+        self.ways[outgoing as usize].uses.iter().for_each(|(link, _)| carries(*link as u32));
     }
 
     /// What a block does: its steps, and for each its place in the blocks of those that it waits for.
@@ -303,19 +328,81 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// For each value the place of the first that is equal.
-fn numbered(values: &[u64]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..values.len() as u32).collect();
-    order.sort_unstable_by_key(|at| (values[*at as usize], *at));
-    let mut classes = vec![0; values.len()];
-    for run in order.chunk_by(|a, b| values[*a as usize] == values[*b as usize]) {
-        run.iter().for_each(|at| classes[*at as usize] = run[0]);
-    }
-    classes
+/// A label for each block or link, the same for those that have not been told apart, and which are to be looked at
+/// again: those in whose words a label has changed. Of the others nothing can be told that was not told before.
+struct Labels {
+    all: Vec<u32>,
+    /// How many have each label.
+    sizes: Vec<u32>,
+    marked: Vec<u32>,
+    is_marked: Vec<bool>,
 }
 
-fn count(classes: &[u32]) -> usize {
-    (0..).zip(classes).filter(|(index, class): &(u32, &u32)| index == *class).count()
+impl Labels {
+    /// Those with equal values have one label; all are to be looked at.
+    fn of(values: &[u64]) -> Self {
+        let count = values.len() as u32;
+        let mut labels = Self {
+            all: vec![0; values.len()],
+            sizes: vec![count],
+            marked: (0..count).collect(),
+            is_marked: vec![true; values.len()],
+        };
+        labels.split(|index, words| words.push(values[index]));
+        (0..count).for_each(|index| labels.mark(index));
+        labels
+    }
+
+    fn mark(&mut self, index: u32) {
+        if !std::mem::replace(&mut self.is_marked[index as usize], true) {
+            self.marked.push(index);
+        }
+    }
+
+    /// Tells those apart that are marked and whose words differ, by a hash; returns those that have new labels.
+    fn split(&mut self, describe: impl Fn(usize, &mut Vec<u64>)) -> Vec<u32> {
+        let (mut words, mut told) = (Vec::new(), Vec::with_capacity(self.marked.len()));
+        for index in self.marked.drain(..) {
+            self.is_marked[index as usize] = false;
+            words.clear();
+            describe(index as usize, &mut words);
+            told.push((self.all[index as usize], hashed(&words), index));
+        }
+        told.sort_unstable();
+        let mut moved = Vec::new();
+        for of_label in told.chunk_by(|a, b| a.0 == b.0) {
+            let label = of_label[0].0 as usize;
+            let by_words = || of_label.chunk_by(|a, b| a.1 == b.1);
+            // Those that are not marked keep the label, else most of the others do.
+            let is_whole = of_label.len() == self.sizes[label] as usize;
+            let most = by_words().map(<[_]>::len).max().filter(|_| is_whole);
+            let kept = most.and_then(|most| by_words().position(|same| same.len() == most));
+            for (at, same) in by_words().enumerate() {
+                if kept == Some(at) {
+                    continue;
+                }
+                let new = self.sizes.len() as u32;
+                self.sizes.push(same.len() as u32);
+                self.sizes[label] -= same.len() as u32;
+                for (.., index) in same {
+                    self.all[*index as usize] = new;
+                    moved.push(*index);
+                }
+            }
+        }
+        moved
+    }
+
+    /// For each the first that has its label.
+    fn by_first(&self) -> Vec<u32> {
+        let mut first = vec![u32::MAX; self.sizes.len()];
+        let by_first = (0..).zip(&self.all).map(|(index, label)| {
+            let first = &mut first[*label as usize];
+            *first = index.min(*first);
+            *first
+        });
+        by_first.collect()
+    }
 }
 
 fn hashed(words: &[u64]) -> u64 {

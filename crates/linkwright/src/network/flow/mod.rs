@@ -249,6 +249,13 @@ impl FlowNetwork {
         self.completions.first().filter(|(time, _)| *time != Picoseconds(u64::MAX))
     }
 
+    /// Whether a flow ends at this time, which is not before the clock: rates of flows that have begun since,
+    /// or will begin then, change nothing about that, unless these take no time themselves.
+    #[must_use]
+    pub fn completes_at(&self, time: Picoseconds) -> bool {
+        self.completions.first().is_some_and(|(first, _)| first <= time)
+    }
+
     /// Sets the clock to the next completion and ends that flow.
     pub fn complete_next(&mut self) -> Option<(Picoseconds, FlowId)> {
         let (time, flow) = self.next_completion()?;

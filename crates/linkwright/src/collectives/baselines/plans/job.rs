@@ -8,7 +8,7 @@ use crate::collectives::link_graph::LinkClass;
 use crate::collectives::lowering::{Ring, RootedTree, Way};
 use crate::collectives::plan::{Links, PlanError};
 use crate::collectives::schedule::{Channel, ChannelTransport, Relay};
-use crate::system::Wiring;
+use crate::system::{Server, Wiring};
 
 /// The most channels that a schedule holds (NCCL's `MAXCHANNELS` of the executors' format).
 const MOST_CHANNELS: usize = 32;
@@ -57,7 +57,7 @@ impl<'a> Job<'a> {
             Links::Host => on_host(wiring, &ids(ranks)),
             Links::Auto | Links::Fabric | Links::Every => (recipe.rings)(&ids(ranks)),
         };
-        let mut found: Vec<Rings> = servers.iter().map(found).collect();
+        let mut found = of_each_server(wiring, gpus, &servers, found);
         let falls_back = found.iter().any(|rings| rings.path == RingPath::Host);
         if falls_back && links == Links::Fabric {
             return Err(PlanError::NoRing { algorithm: name });
@@ -189,6 +189,32 @@ impl<'a> Job<'a> {
         }
         trees
     }
+}
+
+/// The rings of each server. Servers of one template with GPUs in the same places have the same ones, but for the
+/// GPUs that relay, whose ids are their own.
+fn of_each_server(
+    wiring: &Wiring,
+    gpus: &[usize],
+    servers: &[Vec<usize>],
+    find: impl Fn(&Vec<usize>) -> Rings,
+) -> Vec<Rings> {
+    let mut known: Vec<(&Server, Vec<usize>, Rings)> = Vec::new();
+    let of_server = |ranks: &Vec<usize>| {
+        let template = wiring.in_template(gpus[ranks[0]]).0;
+        let places: Vec<usize> =
+            ranks.iter().map(|rank| wiring.in_template(gpus[*rank]).1).collect();
+        let mut same = known.iter().filter(|(of, _, _)| std::ptr::eq(*of, template));
+        if let Some((.., rings)) = same.find(|(_, at, _)| *at == places) {
+            return rings.clone();
+        }
+        let rings = find(ranks);
+        if rings.rings.iter().all(|ring| ring.relays.is_empty()) {
+            known.push((template, places, rings.clone()));
+        }
+        rings
+    };
+    servers.iter().map(of_server).collect()
 }
 
 /// For each channel and server the ranks in their order. Several servers have as many channels
