@@ -1,7 +1,7 @@
 """Plays each application by packets and by flows, and tells how far off the flows are.
 
 The range that results of the flow model print is that of
-`python examples/flow_error.py 32 64 128 256 512`, which takes half an hour.
+`python examples/flow_error.py 32 64 128 256 512`, which takes some minutes.
 """
 
 import sys

@@ -34,7 +34,7 @@ OF_PROGRAMS = (
     "and collectives whose messages the trace does not hold are laid out by size and ranks.",
 )
 OF_FLOWS = (
-    "In the flow model messages share links by max-min fairness: no packet waits in a buffer, and "
+    "In the flow model large messages share links by max-min fairness: no buffer is ever full, and "
     "switches do not hold one another up."
 )
 OF_KERNELS = (

@@ -22,7 +22,7 @@ mod tests;
 
 use self::completions::Completions;
 use self::filling::Filling;
-use self::incidence::Incidence;
+use self::incidence::{Incidence, WHOLE_SHARE};
 use self::levels::Levels;
 use self::quotient::quotient_up;
 use super::ResourceId;
@@ -264,6 +264,17 @@ impl FlowNetwork {
         Some((time, flow))
     }
 
+    /// Sets the clock to the next completion and gives that flow more to carry instead of ending it.
+    pub fn prolong_next(&mut self, bytes: Bytes) -> Option<(Picoseconds, FlowId)> {
+        let (time, id) = self.next_completion()?;
+        self.now = time;
+        let flow = &mut self.flows[id.slot()];
+        flow.remaining = flow.remaining_at(time) + u128::from(bytes.0) * WORK_PER_BYTE;
+        flow.settled = time;
+        self.completions.set(id, flow.completion());
+        Some((time, id))
+    }
+
     /// Ends a flow before its completion and returns what it did not carry, rounded up.
     ///
     /// # Panics
@@ -305,6 +316,19 @@ impl FlowNetwork {
     pub fn remaining(&self, flow: FlowId) -> Bytes {
         let work = self.active_flow(flow).remaining_at(self.now);
         Bytes(u64::try_from(work.div_ceil(WORK_PER_BYTE)).unwrap_or(u64::MAX))
+    }
+
+    /// What the flows over a resource take of it, as rates were last worked out.
+    ///
+    /// # Panics
+    /// If it does not exist.
+    #[must_use]
+    pub fn used(&self, resource: ResourceId) -> Bandwidth {
+        let users = self.incidence.users(resource as u32).iter();
+        let taken = users
+            .map(|user| u128::from(self.flows[user.slot as usize].rate) * u128::from(user.share));
+        let parts = u128::from(WHOLE_SHARE) * u128::from(RATES_PER_BANDWIDTH);
+        Bandwidth((taken.sum::<u128>() / parts) as u64)
     }
 
     fn active_flow(&self, id: FlowId) -> &Flow {

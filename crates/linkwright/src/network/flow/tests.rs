@@ -454,3 +454,16 @@ proptest! {
 fn a_share_out_of_its_range_is_refused() {
     FlowNetwork::new(&[TEN]).start(&[(0, 4.5)], Bytes(1), None, Picoseconds(0));
 }
+
+#[test]
+fn a_prolonged_flow_carries_all_it_was_given_and_goes_on_at_its_rate() {
+    let mut network = FlowNetwork::new(&[Bandwidth::gigabytes_per_second(1)]);
+    let first = network.start(&[(0, 1.0)], Bytes(1_000), None, Picoseconds(0));
+    let second = network.start(&[(0, 1.0)], Bytes(4_000), None, Picoseconds(0));
+    // At half a byte a nanosecond each.
+    assert_eq!(network.prolong_next(Bytes(500)), Some((Picoseconds(2_000_000), first)));
+    assert_eq!(network.remaining(first), Bytes(500));
+    assert_eq!(network.used(0), Bandwidth::gigabytes_per_second(1));
+    assert_eq!(network.complete_next(), Some((Picoseconds(3_000_000), first)));
+    assert_eq!(network.complete_next(), Some((Picoseconds(5_500_000), second)));
+}
