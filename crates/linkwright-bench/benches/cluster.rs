@@ -2,8 +2,8 @@
 //!
 //! Packet model: four jobs of 512 ranks (two of stencil4d, two of subcomm3d) on the study's
 //! fat-tree and dragonfly of 2,048 GPUs. Flow model: one iteration of stencil4d on 512 and on
-//! 2,048 ranks, the latter also with all messages of a node at once. `cargo bench --bench
-//! cluster`; the throughput is hops of packets, or messages.
+//! 2,048 ranks, the latter also with all messages of a node at once. Both: AMG, whose messages are
+//! many and small. `cargo bench --bench cluster`; the throughput is hops of packets, or messages.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -87,6 +87,19 @@ fn benchmark(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(u64::from(ranks) * 8));
         group.bench_function(name, |bencher| {
             bencher.iter(|| black_box(play(&cluster, &[&stencil], 1)));
+        });
+    }
+    let amg = program("amg", 512);
+    for (name, fidelity) in
+        [("amg of 512, packets, rr", "packet"), ("amg of 512, flow, rr", "flow")]
+    {
+        let mut cluster = cluster("fat-tree", "adaptive", fidelity);
+        cluster.nic = NicPolicy::RoundRobin;
+        let played = play(&cluster, &[&amg], 1);
+        let messages = played.jobs.jobs[0].ranks.iter().map(|rank| rank.messages).sum();
+        group.throughput(Throughput::Elements(messages));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| black_box(play(&cluster, &[&amg], 1)));
         });
     }
     group.finish();
