@@ -94,20 +94,34 @@ def test_settings_reach_the_cluster() -> None:
     assert (flow["system"]["fidelity"], flow["packet_hops"]) == ("flow", 0)
 
 
+ONE_GPU = (
+    "the six applications on 32 to 512 ranks, each alone on a fat-tree and a dragonfly with one "
+)
+SEVERAL_GPUS = (
+    "four applications on 64 and 512 ranks, each alone on a fat-tree and a dragonfly with four and "
+)
+ELSEWHERE = (
+    "four applications on 64 and 256 ranks, each alone on a torus and on Quartz with one GPU "
+)
+
+
 @pytest.mark.parametrize(
-    ("nic", "least", "most"), [("rr", -0.04, 0.33), ("fcfs", -0.09, 0.20), ("rr-4", -0.09, 0.33)]
+    ("options", "least", "most", "programs"),
+    [
+        ([*SMALL, "--nic", "rr"], -0.05, 0.34, f"{ONE_GPU}GPU per node"),
+        ([*SMALL, "--nic", "fcfs"], -0.10, 0.20, f"{ONE_GPU}GPU per node"),
+        ([*SMALL, "--nic", "rr-4"], -0.10, 0.34, f"{ONE_GPU}GPU per node"),
+        (FOUR, -0.18, 0.47, f"{SEVERAL_GPUS}eight GPUs per node"),
+        (["--network", "torus"], -0.18, 0.10, f"{ELSEWHERE}per node"),
+    ],
 )
 def test_a_flow_result_says_how_far_it_may_be_off(
-    nic: str, least: float, most: float, tmp_path: Path
+    options: list[object], least: float, most: float, programs: str, tmp_path: Path
 ) -> None:
-    words = ["replay", "stencil4d", "--ranks", 16, *SMALL, "--nic", nic]
+    words = ["replay", "stencil4d", "--ranks", 16, *options]
     assert parsed(*words)["known_error"] is None
     assert "known error" not in linkwright(*words).stdout
     flow = [*words, "--fidelity", "flow"]
-    programs = (
-        "the six applications on 32 to 512 ranks, each alone on a fat-tree and a dragonfly with "
-        "one GPU per node"
-    )
     known = {"least": least, "most": most, "programs": programs}
     assert parsed(*flow)["known_error"] == known
     result = linkwright(*flow, "--output", tmp_path / "out")

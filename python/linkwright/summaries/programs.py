@@ -11,14 +11,7 @@ from typing import Any
 
 from linkwright import ClusterRun
 
-__all__ = ["JobSummary", "KnownError", "busiest_links", "flow_error", "job_summaries"]
-
-# Errors of the flow model, by the policy of the network interfaces: what `examples/flow_error.py`
-# finds on 32, 64, 128, 256 and 512 ranks. docs/concepts/network.md tells them by network.
-FLOW_ERRORS = {"fcfs": (-0.15, 0.58), "rr": (-0.03, 0.58)}
-ANY_FLOW_ERROR = (-0.15, 0.58)
-FLOW_PROGRAMS = "the six applications on 32 to 512 ranks, each alone on a fat-tree and a dragonfly"
-
+__all__ = ["JobSummary", "busiest_links", "job_summaries"]
 
 @dataclass(frozen=True)
 class JobSummary:
@@ -76,30 +69,3 @@ def busiest_links(run: ClusterRun, count: int) -> list[dict[str, Any]]:
     """
     used = [row for row in run.links() if row["data"] > 0]
     return sorted(used, key=lambda row: (-row["utilisation"], row["link"]))[:count]
-
-
-@dataclass(frozen=True)
-class KnownError:
-    """How far times of jobs were from those of the packet model where both were measured.
-
-    Attributes:
-        least: The least error, as part of the packet model's time.
-        most: The largest.
-        programs: What was measured; another program's error may lie beyond.
-    """
-
-    least: float
-    most: float
-    programs: str
-
-    def __str__(self) -> str:
-        return (
-            f"known error of the flow model: times of jobs {self.least:+.0%} to {self.most:+.0%} "
-            f"of the packet model's, for {self.programs}"
-        )
-
-
-def flow_error(nic: str) -> KnownError:
-    """How far the flow model is known to be off under a policy of network interfaces."""
-    least, most = FLOW_ERRORS.get(nic, ANY_FLOW_ERROR)
-    return KnownError(least, most, FLOW_PROGRAMS)

@@ -12,7 +12,8 @@ from linkwright.files import portable_name
 from linkwright.runs.left_out import OF_FLOWS, OF_KERNELS, OF_PROGRAMS
 from linkwright.runs.run import Run, Section, Sheet
 from linkwright.runs.timeline import Timeline
-from linkwright.summaries.programs import KnownError, busiest_links, flow_error, job_summaries
+from linkwright.summaries.known_error import KnownError, known_error
+from linkwright.summaries.programs import busiest_links, job_summaries
 from linkwright.texts import counted, data, duration, percent
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Replay(Run):
         """How far the flow model is known to be off; None of packets, and of kernels."""
         if self.run.fidelity != "flow" or self.run.collective_protocol == "nccl":
             return None
-        return flow_error(self.system.nic or "")
+        return known_error(self.system)
 
     @property
     def gpus_per_server(self) -> str:

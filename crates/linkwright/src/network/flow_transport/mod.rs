@@ -123,8 +123,8 @@ impl<'a, R: Routing> FlowTransport<'a, R> {
         })
     }
 
-    /// What each channel of the fabric has carried so far, by its index: messages in place of
-    /// packets, and as the longest queue the most messages at one time.
+    /// What each channel of the fabric has carried so far, by its index: fluids and trains in place
+    /// of packets, and as the longest queue the most fluids and packets of trains at one time.
     #[must_use]
     pub fn statistics(&self) -> Vec<ChannelStatistics> {
         self.channels.carried()[..self.inside.system.fabric_channels()].to_vec()
